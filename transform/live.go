@@ -10,7 +10,7 @@ type Live struct {
 	// Kind is that of the objects by which Rancher describes the clusters; zero where it
 	// describes none.
 	Kind ObjectKind
-	// Snapshot is how Rancher is asked for a snapshot of etcd; nil where Rancher
+	// Snapshot is how a snapshot of etcd is requested from Rancher; nil where Rancher
 	// describes no clusters.
 	Snapshot EtcdSnapshot
 	// Machines reads what the machines of a cluster are given, migratable or not, off

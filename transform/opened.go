@@ -10,7 +10,7 @@ import (
 )
 
 // opened is a cluster and its stages. Neither changes, so its stages are worked out
-// once, and each of them is asked for its edit once.
+// once, and the edit of each is computed once.
 type opened struct {
 	Cluster
 	stages []Stage

@@ -143,8 +143,8 @@ func Build(d Distro, docs []*yamledit.Document, target Target) (*Plan, error) {
 }
 
 // BuildFor plans the stages that a choice needs, as Build does: up to its own, or
-// to the first that is not done. A choice of no stage needs all. Later stages are
-// asked for their edits, so that no migration begins that is known to get stuck;
+// to the first that is not done. A choice of no stage needs all. Of later stages
+// only the edits are computed, so that no migration begins that is known to get stuck;
 // what they do is applied and proven when they are reached.
 func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice) (*Plan, error) {
 	c, err := d.open(docs, target)

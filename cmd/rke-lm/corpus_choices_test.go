@@ -37,7 +37,7 @@ var choices = []choice{
 // olderThanGrafted is one minor older than graftedVersion.
 const olderThanGrafted = "v1.27.16+rke2r1"
 
-// cordonsAsChosen wants nodes cordoned only where that was asked for, or where
+// cordonsAsChosen wants nodes cordoned only where that was requested, or where
 // every control plane has no other work and no release changes.
 func cordonsAsChosen(o *outcome) error {
 	config, err := machineConfigsOf(o.values[0])

@@ -42,7 +42,7 @@ func TestCorpusClustersPast126(t *testing.T) {
 			}
 			version, end := past126[variants%len(past126)], ends[variants%len(ends)]
 			variants++
-			// What is chosen when nothing is asked for, lab/chart holds to the charts.
+			// What is chosen when nothing is requested, lab/chart holds to the charts.
 			end.target.ImageTag, end.target.ChartVersion = semver.MajorMinor(version)+".1", "0.0.11"
 			moved, err := released(v.doc, version)
 			if err != nil {

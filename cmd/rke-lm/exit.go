@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// failure is an error with the exit code that it asks for. A silent one only
+// failure is an error with its exit code. A silent one only
 // sets the code: what there is to say was said.
 type failure struct {
 	code   int
@@ -31,7 +31,7 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// ExitCode is the one that it asks for.
+// ExitCode is the code of the failure.
 func (f *failure) ExitCode() exitcode.Code { return exitcode.Code(f.code) }
 
 // withCode lets a run end with a code after its errors were printed.

@@ -88,7 +88,7 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 	}
 }
 
-// A policy that denies a write is no right that someone could ask for.
+// A policy that denies a write is no permission that a user could request.
 func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

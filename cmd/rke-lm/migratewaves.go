@@ -152,7 +152,7 @@ func (m *wavesOptions) open(cmd *cobra.Command, o rancher.Object) (migrate.Optio
 	return r, err
 }
 
-// shown shows what happens in the format that was asked for.
+// shown shows what happens in the format that was requested.
 func (m *wavesOptions) shown(list []waves.Wave, end context.CancelCauseFunc) func(migrate.Member, migrate.Event) {
 	text := &outputs.FleetText{Err: m.err, Palette: m.palette(m.err), Waves: list}
 	text.Width, text.Height = size(underneath(m.err))

@@ -154,7 +154,7 @@ func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
 	})
 }
 
-// Waves over a part of the clusters would not be those that were asked for.
+// Waves over a part of the clusters would not be those that were requested.
 func TestClustersThatAreNotVisibleKeepAllFromStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := migratetest.NewFleet(t, "alder")

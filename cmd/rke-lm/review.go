@@ -218,7 +218,7 @@ func (r *reviewOptions) sides(ctx context.Context, sources []source.Source, fail
 	return list
 }
 
-// wanted returns which paths of the repository are asked for.
+// wanted returns which paths of the repository are requested.
 func (r *reviewOptions) wanted(paths []string) (func(string) bool, error) {
 	var roots []string
 	for _, p := range paths {

@@ -86,7 +86,7 @@ func rulesNamed(args []string) ([]outputs.Rule, error) {
 	return found, nil
 }
 
-// meant asks for the known word that another one was meant to be, or gives other advice.
+// meant suggests the known word that another one was meant to be, or gives other advice.
 func meant(word string, known []string, otherwise string) string {
 	if near, found := nearmiss.Nearest(word, known); found && near != word {
 		return "did you mean " + near + "?"

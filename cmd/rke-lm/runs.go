@@ -194,7 +194,7 @@ func currentUser() migrate.User {
 	return by
 }
 
-// printer prints events in the format that was asked for.
+// printer prints events in the format that was requested.
 func (c *runOptions) printer() func(migrate.Event) {
 	if c.output == "json" {
 		return func(e migrate.Event) { outputs.WriteRunEvent(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors

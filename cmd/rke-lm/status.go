@@ -121,7 +121,7 @@ type target struct {
 	name   string
 	server *rancher.Server
 	err    error // why there is no server
-	// manages distinguishes one that is asked for its clusters alone.
+	// manages distinguishes one whose clusters alone are wanted.
 	manages bool
 }
 

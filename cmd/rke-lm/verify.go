@@ -216,7 +216,7 @@ func settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (
 	return observer.Settled(ctx, func(o *observation.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
 }
 
-// keep keeps the snapshot where it was asked for.
+// keep keeps the snapshot where it was requested.
 func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o *observation.Observation) error {
 	if v.snapshot == "" {
 		return nil

@@ -131,7 +131,7 @@ func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Pro
 	return &p, nil
 }
 
-// Review asks for the rights that a verb needs, before anything is done. What a
+// Review checks the permissions that a verb needs, before anything is done. What a
 // choice keeps from being looked at needs none.
 func (l *Live) Review(ctx context.Context, verb string, t transform.Target) error {
 	o := l.Object

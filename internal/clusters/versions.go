@@ -23,7 +23,7 @@ type Versions struct {
 }
 
 // Compare reads the files that differ between a commit and another one, or with "" the
-// working tree. wanted reports whether a path of the repository is asked for.
+// working tree. wanted reports whether a path of the repository is requested.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, wanted func(string) bool) (Versions, error) {
 	changes, err := repo.Changes(ctx, from, to)
 	if err != nil {

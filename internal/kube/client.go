@@ -55,7 +55,7 @@ func (c *Client) Read(ctx context.Context, r Request, read func(Answer) error) e
 	return err
 }
 
-// Reviewed reports that the rights for all requests to come were asked for and are
+// Reviewed reports that the rights for all requests to come were requested and are
 // there. A refusal is tried again from now on: an API server that has just started
 // refuses everything until it has read its rules.
 func (c *Client) Reviewed() { c.retry.reviewed.Store(true) }

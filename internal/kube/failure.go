@@ -27,7 +27,7 @@ import (
 
 // Failure is a refusal of the server.
 type Failure struct {
-	What    string // what was asked for: "list nodes"
+	What    string // what was requested: "list nodes"
 	Code    int    // of HTTP
 	Message string
 	said    []string // warnings that came with it

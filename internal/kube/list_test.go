@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// listed serves a list of pods by pages, in protobuf, and notes what it was asked for.
+// listed serves a list of pods by pages, in protobuf, and notes the requests.
 // before answers in its place where it returns true.
 func listed(t *testing.T, all int, before func(http.ResponseWriter, *http.Request) bool) (*Client, *[]string) {
 	t.Helper()

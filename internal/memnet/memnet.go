@@ -31,7 +31,7 @@ const firstPort = 1024
 // backlog is how many connections may wait to be accepted.
 const backlog = 256
 
-// Listener is a net.Listener that can also end the connections it was asked for.
+// Listener is a net.Listener that can also end the connections that were dialed.
 type Listener struct {
 	addr    address
 	waiting chan net.Conn

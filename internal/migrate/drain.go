@@ -52,7 +52,7 @@ func (r *run) drain(ctx context.Context, name string) error {
 	})
 }
 
-// evict asks for the eviction of a pod. What a PodDisruptionBudget does not allow yet is asked for
+// evict asks for the eviction of a pod. What a PodDisruptionBudget does not allow yet is requested
 // again.
 func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	namespace, name, _ := strings.Cut(pod, "/")

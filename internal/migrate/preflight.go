@@ -99,7 +99,7 @@ func (r *run) names(p *transform.Plan) ([]string, error) {
 	return names, nil
 }
 
-// review asks for all rights that the run will need.
+// review checks all permissions that the run will need.
 func (r *run) review(ctx context.Context, p *transform.Plan) error {
 	when := route.Needs(p)
 	if _, err := exec.LookPath("helm"); err != nil {

@@ -30,7 +30,7 @@ func (w *world) deny(denied func(path string) bool) {
 	})
 }
 
-// What a run continues without is neither asked for by its preflight, nor waited for.
+// What a run continues without is neither requested by its preflight, nor waited for.
 func TestAMigrationNeedsNoMoreThanItsRights(t *testing.T) {
 	for name, c := range map[string]struct {
 		right  string

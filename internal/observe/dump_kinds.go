@@ -53,8 +53,8 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 	return d.storage(h, raw)
 }
 
-// looked keeps that a kind was asked for. What is in other namespaces says nothing
-// about kube-system; a pod in another one, that kubectl was asked for all of them.
+// looked keeps that a kind was requested. What is in other namespaces says nothing
+// about kube-system; a pod in another one, that kubectl listed all of them.
 func (d *dump) looked(kind, namespace string) {
 	if kind == observation.Pods && namespace != managersNamespace {
 		d.outside = true

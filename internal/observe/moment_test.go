@@ -33,7 +33,7 @@ func TestWhatMovesIsOfOneMoment(t *testing.T) {
 	})
 }
 
-// changing lets the holder of a lease change once the nodes were asked for and the
+// changing lets the holder of a lease change once the nodes were requested and the
 // leases were read.
 func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*http.Request) apitest.Fault {
 	looks := 0

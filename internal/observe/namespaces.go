@@ -53,7 +53,7 @@ func everywhere[T, L any, P interface {
 }
 
 // KubeSystemAlone reports that a resource may be listed in kube-system alone, so that no
-// look asks for more: where the rights were reviewed a denial is tried again.
+// look requests more: where the rights were reviewed a denial is tried again.
 func (o *Observer) KubeSystemAlone(resource string) { o.narrow.set(resource, true) }
 
 // narrow are the resources that may be listed in kube-system alone, and whether a

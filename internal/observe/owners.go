@@ -26,7 +26,7 @@ type Owners struct {
 
 	managers []observation.Manager
 	given    []ownership.Given
-	readAt   time.Time // when the managers were asked for
+	readAt   time.Time // when the managers were requested
 }
 
 const (

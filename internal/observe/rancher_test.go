@@ -105,7 +105,7 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 	}
 }
 
-// Who may not read one Secret of a namespace is not asked for those of a thousand machines.
+// A user who cannot read one Secret of a namespace causes no requests for those of a thousand machines.
 func TestAPermissionThatIsMissingIsNotRequestedByEveryMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ranchers(t)

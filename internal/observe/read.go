@@ -159,7 +159,7 @@ func (o *Observer) readStorage(ctx context.Context, out *observation.Observation
 		})
 }
 
-// readVersion asks for the version, which everybody may see.
+// readVersion reads the version, which every user may see.
 func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
 	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
 	return o.Read(ctx, r, func(a kube.Answer) (err error) {

@@ -20,7 +20,7 @@ import (
 
 var errNoVersion = errors.New("the response is not a version of Kubernetes")
 
-// readReviews asks what the identities of the managers may do with their leases.
+// readReviews checks what the identities of the managers may do with their leases.
 func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {
 	out.Reviews = verify.Questions(out.Managers)
 	asks := make([]func() error, len(out.Reviews))

@@ -215,7 +215,7 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 	}
 }
 
-// Rancher forwards no request to a cluster that the user cannot get, so nothing there is asked for.
+// Rancher forwards no request to a cluster that the user cannot get, so nothing there is requested.
 func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *testing.T) {
 	for _, lets := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

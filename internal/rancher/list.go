@@ -162,7 +162,7 @@ func engines(managed []json.RawMessage) (list []Object, ids map[string]known, er
 	return list, ids, nil
 }
 
-// hasClusters asks what everybody may ask: who has no right to list something is
+// hasClusters requests what every user may request: who has no right to list something is
 // refused even where there is no such thing.
 func (s *Server) hasClusters(ctx context.Context) bool {
 	at := transform.Provisioning

@@ -86,7 +86,7 @@ func (f *finder) add(key string, s Source) {
 }
 
 // folder adds the files below a folder. Only the entries below it are hidden by
-// a dot: the folder itself was asked for.
+// a dot: the folder itself was requested.
 func (f *finder) folder(root string) {
 	real := realPath(root)
 	// The separator makes the walk enter a root that is a link.

@@ -48,7 +48,7 @@ type Beside struct {
 	Objects []*yamledit.Document // the chart mounts some of them
 }
 
-// FromRKE1 reads what a cluster.yml asks for on control planes, and what was installed next to it. host is
+// FromRKE1 reads what a cluster.yml requires on control planes, and what was installed next to it. host is
 // the folder in place of the file system of a machine.
 func FromRKE1(doc *yamledit.Document, beside Beside, host string) (Wanted, error) {
 	for _, names := range rke1Spellings {

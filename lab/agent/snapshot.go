@@ -23,7 +23,7 @@ const snapshotKind = "ETCDSnapshotFile"
 // extraMetadata is the ConfigMap that RKE2 keeps with a snapshot. Rancher writes the cluster's specification there.
 const extraMetadata = "rke2-etcd-snapshot-extra-metadata"
 
-// Snapshot lists a snapshot of etcd that was asked for on a machine. None is taken.
+// Snapshot lists a snapshot of etcd that was requested on a machine. None is taken.
 func (r *RKE2) Snapshot(ctx context.Context, m Machine) error {
 	with, err := r.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, extraMetadata, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -23,7 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Wanted is what a cluster's files ask for.
+// Wanted is what a cluster's files require.
 type Wanted struct {
 	// KCM holds the arguments of kube-controller-manager.
 	KCM []string

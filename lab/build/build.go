@@ -98,7 +98,7 @@ func Programs() []Program {
 	}
 }
 
-// found holds the files of programs that were asked for before: managers are started again and again, and
+// found holds the files of programs that were requested before: managers are started again and again, and
 // nothing changes meanwhile.
 var found sync.Map
 

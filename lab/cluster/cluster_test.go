@@ -41,7 +41,7 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 	return c, client
 }
 
-// eventually waits until what is asked for is there.
+// eventually waits until what is requested is there.
 func eventually(t *testing.T, what string, ok func(context.Context) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), cluster.ReadyTimeout)

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Applier writes objects of any kind: what is there is brought to what is asked for.
+// Applier writes objects of any kind: what is there is brought to what is requested.
 type Applier struct {
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper

@@ -119,7 +119,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	if len(external.Workload) != 1 || cmp.Equal(inTree, external) {
 		c.Errorf("the cluster is not migrated: %+v", external)
 	}
-	// Two machines have etcd, and two stages ask for a snapshot.
+	// Two machines have etcd, and two stages require a snapshot.
 	c.eventually("the snapshots of etcd in Rancher", func(ctx context.Context) bool {
 		names, err := c.provisioned.Snapshots(ctx)
 		return err == nil && len(names) == 4

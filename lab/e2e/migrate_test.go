@@ -28,10 +28,10 @@ type transition struct {
 	forward, backward change
 }
 
-// change is what the files ask for next, and what is done by hand around it.
+// change is what the files require next, and what is done by hand around it.
 type change struct {
 	before func()              // what is done by hand before the machines follow
-	wanted func() agent.Wanted // what the files ask for then
+	wanted func() agent.Wanted // what the files require then
 	after  func()              // what is done by hand when they have followed
 }
 

@@ -31,7 +31,7 @@ func mistake(t *testing.T) *scenario {
 	return s
 }
 
-// at returns what the plan asks for after a stage.
+// at returns what the plan requires after a stage.
 func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
 	s.Helper()
 	step, ok := plan.Step(stage)

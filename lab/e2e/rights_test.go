@@ -112,7 +112,7 @@ func spared(r rights.Right) bool {
 	return r.Resource == "events" && r.Verb == "list"
 }
 
-// usedAll requires that requests made use of all that the documentation asks for, for both ways.
+// usedAll requires that requests made use of all that the documentation requires, for both ways.
 func (c *managed) usedAll() {
 	c.Helper()
 	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rights.Cordon, rights.CanaryService}}

@@ -156,7 +156,7 @@ func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, targe
 	return plan
 }
 
-// wanted reads what a document asks for.
+// wanted reads what a document requires.
 func (s *scenario) wanted(doc *yamledit.Document) agent.Wanted {
 	s.Helper()
 	w, err := agent.FromRKE2(doc, controlPlanes)

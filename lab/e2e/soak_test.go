@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// soak names the environment variable that asks for what is too long otherwise: the managers' default
+// soak names the environment variable that enables what is too long otherwise: the managers' default
 // timings, and the scenarios that only the soak has.
 const soak = "LAB_SOAK"
 

@@ -75,7 +75,7 @@ func document(t *testing.T, text string) *yamledit.Document {
 	return doc
 }
 
-// eventually waits until what is asked for holds.
+// eventually waits until what is requested holds.
 func eventually(t *testing.T, what string, holds func(context.Context) (bool, string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*cluster.ReadyTimeout)

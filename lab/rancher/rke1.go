@@ -78,7 +78,7 @@ type engine struct {
 	*Downstream
 }
 
-// sync runs RKE where the object asks for something else than what was applied last. A change that comes
+// sync runs RKE where the object requires something else than what was applied last. A change that comes
 // meanwhile has to wait for the next run.
 func (e *engine) sync(ctx context.Context) error {
 	if err := e.keep(ctx); err != nil {

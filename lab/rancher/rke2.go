@@ -26,7 +26,7 @@ import (
 // planType is the type of the Secrets in which machines find their plans.
 const planType = "rke.cattle.io/machine-plan"
 
-// AddRKE2 makes a cluster of a document, with as many machines as its pools ask for, and returns when all
+// AddRKE2 makes a cluster of a document, with as many machines as its pools require, and returns when all
 // of them run what it says. The first machines joined as is said, the others with the in-tree provider.
 func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document, joined ...Joined) (*Downstream, error) {
 	read, err := rke2.Open(doc, "")

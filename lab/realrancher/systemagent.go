@@ -81,7 +81,7 @@ func (m *Machine) run(ctx context.Context, p plan.NodePlan) error {
 	return m.cluster.rke2.Run(ctx, m.of(), config, manifests)
 }
 
-// asks reports whether a plan asks for a snapshot of etcd. It leaves RKE2 as it runs.
+// asks reports whether a plan requires a snapshot of etcd. It leaves RKE2 as it runs.
 func asks(p plan.NodePlan) bool {
 	return slices.ContainsFunc(p.Instructions, func(i plan.OneTimeInstruction) bool { return slices.Contains(i.Args, "etcd-snapshot") })
 }

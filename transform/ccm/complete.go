@@ -165,7 +165,7 @@ func (c Chart) lacksCloudConfig() bool {
 	return !set
 }
 
-// lacksConfig reports whether the options ask for a configuration that the chart
+// lacksConfig reports whether the options require a configuration that the chart
 // does not have.
 func (c Chart) lacksConfig(o Options) bool { return o.MigrationConfig && c.ConfigFile() == "" }
 

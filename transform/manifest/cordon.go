@@ -26,7 +26,7 @@ func (m *migration) cordon() stages.Cordoning {
 
 // cordonsNot reports why nothing is cordoned here, or "". The stages come with
 // kube-controller-manager. The pods of a Deployment are held back by a cordon, so there it
-// is made only where it is asked for.
+// is made only where it is requested.
 func (m *migration) cordonsNot() string {
 	switch {
 	case m.Component != kubeManager || m.Kind == kindConfiguration:

@@ -56,7 +56,7 @@ func (m *migration) isJoined() bool {
 	return slices.EqualFunc(list[len(list)-len(ours):], ours, func(a args.Placed, text string) bool { return a.Text == text })
 }
 
-// emptied asks about the lists that go with their last item.
+// emptied calls usual for the lists that go with their last item.
 func (m *migration) emptied() error {
 	a, found := m.flag(configFlag)
 	if !found {
@@ -137,7 +137,7 @@ func (m *migration) disableUndo() (*yamledit.Edit, error) {
 	return e, m.join(e)
 }
 
-// imageBack asks about an image that the last stage may have moved: the one before
+// imageBack calls usual for an image that the last stage may have moved: the one before
 // is nowhere in the file.
 func (m *migration) imageBack() error {
 	tag := m.target.ImageTag

@@ -40,7 +40,7 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	return c, c.setVersion(assumeVersion)
 }
 
-// load reads all but the version, which only clusters on AWS are asked for.
+// load reads all but the version, which is required only of clusters on AWS.
 func load(doc *yamledit.Document) (*Cluster, error) {
 	c := &Cluster{Doc: doc, Name: identify(doc).Name}
 	c.Config, c.spelling, c.Wrapped = configOf(doc.Root())

@@ -54,7 +54,7 @@ func comparePair(t *testing.T, file string) {
 	var got []map[string]any
 	for _, class := range c.Classes {
 		if strings.Contains(class.Name, "=") {
-			continue // the planner was asked for roles alone
+			continue // the planner was called for roles alone
 		}
 		got = append(got, map[string]any{"class": class.Name, "labels": class.Labels, "user": c.Effective(class).Values()})
 	}

@@ -28,7 +28,7 @@ func (l Layer) Global() bool { return !l.Entry.Exists() }
 // Matches reports whether machines of the class get the layer.
 func (l Layer) Matches(c Class) bool { return l.selector.Matches(labels.Set(c.Labels)) }
 
-// Selective reports whether the layer has a selector that asks for anything. A
+// Selective reports whether the layer has a selector that requires anything. A
 // selector whose fields are all misspelt does not: the API prunes them.
 func (l Layer) Selective() bool { return l.selective }
 

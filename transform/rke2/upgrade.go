@@ -118,7 +118,7 @@ func (m *migration) checkUpgrade(after *migration) error {
 }
 
 // upgradeCCM moves the image of the chart to the minor of the cluster, and the chart to one that
-// grants what the image asks for.
+// grants what the image requires.
 func (m *migration) upgradeCCM() transform.Stage {
 	s := transform.Stage{NotInFile: m.lacksManager}
 	if _, own := m.workload(); own || m.lacksManager() {

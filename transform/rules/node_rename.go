@@ -16,7 +16,7 @@ var NodeRename = nodeRename{transform.Rule{
 
 type nodeRename struct{ transform.Rule }
 
-// Applies reports whether the names of nodes have to be asked about: the operator chose
+// Applies reports whether the names of nodes have to be chosen: the operator chose
 // no end state, and the provider is in-tree, or external by the switch that is checked.
 // A document that is external already says nothing about the past.
 func (nodeRename) Applies(provider, stage string, t transform.Target) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
-// Look is a command that shows a person what a check asks for. A run does not carry it out:
+// Look is a command that shows a person what a check requires. A run does not carry it out:
 // the rules check the same.
 type Look struct {
 	Asks     Check  // the part of a check that the command shows
@@ -52,7 +52,7 @@ func (h Holder) String() string {
 	return ""
 }
 
-// shows reports what a check asks of the migration lease.
+// shows reports what a check requires of the migration lease.
 func (h Holder) shows() string {
 	switch h {
 	case Either:

@@ -30,7 +30,7 @@ func isText(n *yaml.Node) bool {
 }
 
 // plainValue returns the value of a scalar without quotes or tag. Asking the
-// library takes longer than parsing ten lines of YAML, so it is asked about
+// library takes longer than parsing ten lines of YAML, so it is called for
 // numbers alone, and once about each of YAML's words.
 func plainValue(s string) any {
 	if v, isWord := word(s); isWord {

@@ -156,7 +156,7 @@ func planOf(config map[string]any) []byte {
 	return must(json.Marshal(map[string]any{"files": []any{map[string]any{"path": "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml", "content": content}}}))
 }
 
-// managers starts the managers that the configuration and the manifests ask for.
+// managers starts the managers that the configuration and the manifests require.
 func (w *World) managers(spec, config map[string]any) {
 	provider, _ := config["cloud-provider-name"].(string)
 	kube := []string{"--configure-cloud-routes=false"}

@@ -22,7 +22,7 @@ type sight struct {
 	changed bool
 }
 
-// Look takes the records that were asked for and answered at these times, and
+// Look takes the records that were requested and answered at these times, and
 // returns them with how each was seen to move. A lease that was not there before
 // has changed. A slow answer may be as old as its question, so it proves silence
 // only up to then.

@@ -23,7 +23,7 @@ type identity struct {
 	candidates []candidate
 	component  string // "" while it leads neither
 	gone       time.Time
-	// then is what it held in the first look that was asked for after gone. What it
+	// then is what it held in the first look that was requested after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
 	then map[string]observation.Lease
 }
@@ -35,7 +35,7 @@ type candidate struct {
 	mirror    bool
 }
 
-// Look takes what was asked for and answered at these times, and marks the leases of
+// Look takes what was requested and answered at these times, and marks the leases of
 // holders whose containers are all gone and who have not renewed since we saw that.
 func (r *Replaced) Look(asked, answered time.Time, processes []Process, leases []observation.Lease) []observation.Lease {
 	held := map[string]map[string]observation.Lease{}

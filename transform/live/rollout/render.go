@@ -19,7 +19,7 @@ const cloudConfig = "cloud-provider-config"
 
 // lacks says in what a rendered configuration differs from the effective one of its
 // machine, or "". Rancher adds arguments of its own, so lists are compared by
-// what was asked for and by the flags of the migration. No value is quoted.
+// what was requested and by the flags of the migration. No value is quoted.
 func lacks(rendered, effective map[string]any) string {
 	if rendered == nil {
 		return "it holds no configuration"

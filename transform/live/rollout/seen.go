@@ -27,7 +27,7 @@ type ControlPlane struct {
 	Spec, Applied        map[string]any
 	Conditions           map[string]Condition
 	// SnapshotGeneration and SnapshotPhase are what became of the last snapshot of
-	// etcd that was asked for.
+	// etcd that was requested.
 	SnapshotGeneration int64
 	SnapshotPhase      string
 }

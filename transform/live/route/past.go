@@ -82,7 +82,7 @@ func finished(text string, sets []observation.DaemonSet) bool {
 	})
 }
 
-// sameArgs reports whether a manager has all the arguments that were asked for, and
+// sameArgs reports whether a manager has all the arguments that were requested, and
 // takes part in the migration just as was asked. Its chart may add some, and so may
 // its command.
 func sameArgs(wanted, has []args.Arg) bool {

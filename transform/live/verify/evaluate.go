@@ -46,7 +46,7 @@ type Lease struct {
 	Life         observation.Life
 }
 
-// OK reports whether nothing was found that stops, and the stage that was asked for
+// OK reports whether nothing was found that stops, and the stage that was requested
 // could be told.
 func (v Verdict) OK() bool {
 	return !slices.ContainsFunc(v.Findings, transform.Finding.Stops) && v.Told()
@@ -75,7 +75,7 @@ func Evaluate(o *observation.Observation, c Choice) Verdict {
 	return v
 }
 
-// Unmet returns what a cluster lacks of what was asked for; none where it holds. Nodes that
+// Unmet returns what a cluster lacks of what was requested; none where it holds. Nodes that
 // are not ready come first: a DaemonSet, for one, wants no pod on them, and what is said of
 // it is not the cause. What the managers show comes last: the rest says why.
 func (v Verdict) Unmet() []transform.Finding {
@@ -85,7 +85,7 @@ func (v Verdict) Unmet() []transform.Finding {
 	return open
 }
 
-// findings are those of the rules that check what was asked for.
+// findings are those of the rules that check what was requested.
 func (j *evaluation) findings() []transform.Finding {
 	found := transform.FindingsOf(checked(), j, j.Check.Stage, j.Accept)
 	if !j.Check.NodesOnly {

@@ -15,7 +15,7 @@ import (
 type NotChecked struct {
 	Rule string
 	Why  string
-	// Needed means that the stage that was asked for, or without one the cluster, cannot
+	// Needed means that the stage that was requested, or without one the cluster, cannot
 	// be checked without it.
 	Needed bool
 }
@@ -38,7 +38,7 @@ func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 	return list
 }
 
-// skips reports whether a rule says nothing of what was asked for.
+// skips reports whether a rule says nothing of what was requested.
 func (j *evaluation) skips(r rule) bool {
 	return j.Check.Stage != "" && !slices.Contains(r.Guards, j.Check.Stage)
 }

@@ -15,7 +15,7 @@ import (
 // ebsDriver is the name by which the EBS CSI driver registers.
 const ebsDriver = "ebs.csi.aws.com"
 
-// inTreeVolumes asks for the driver on every node: an external
+// inTreeVolumes requires the driver on every node: an external
 // kube-controller-manager attaches no in-tree volume.
 func (j *evaluation) inTreeVolumes() []transform.Finding {
 	uses := j.volumeUses()

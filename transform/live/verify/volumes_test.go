@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// A dump of kubectl holds the kinds that were asked for; what is absent from it says
+// A dump of kubectl holds the kinds that were requested; what is absent from it says
 // nothing.
 func TestVolumesOfADumpWithoutDriversAreNoError(t *testing.T) {
 	drivers := []observation.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}
