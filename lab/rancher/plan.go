@@ -49,7 +49,7 @@ func (r *provisioning) render(m Machine, read *rke2.Cluster, extra []string) (pl
 		Instructions: []plan.OneTimeInstruction{{Name: "install", Image: image, Command: "sh", Args: []string{"-c", "run.sh"}, Env: []string{"RESTART_STAMP=" + hash(text, []byte(image))}}},
 	}
 	if manifest, ok := read.RKEConfig().Get("additionalManifest").String(); ok && m.ControlPlane {
-		p.Files = append(p.Files, plan.File{Content: base64.StdEncoding.EncodeToString([]byte(manifest)), Path: manifestFile, Dynamic: true, Minor: true})
+		p.Files = append(p.Files, plan.File{Content: base64.StdEncoding.EncodeToString([]byte(manifest)), Path: manifestFile, Dynamic: true})
 	}
 	if extra != nil {
 		p.Instructions = append(p.Instructions, plan.OneTimeInstruction{Name: "create", Command: "rke2", Args: extra})
