@@ -24,7 +24,7 @@ type Verification struct {
 	Nodes      []NodeVerdict       `json:"nodes"`
 	Lease      LeaseVerdict        `json:"lease"`
 	Findings   []transform.Finding `json:"findings"`
-	NotChecked []Unchecked         `json:"notJudged"`
+	NotChecked []Unchecked         `json:"notChecked"`
 }
 
 // Unchecked is a rule that had nothing to check.
