@@ -83,7 +83,7 @@ func spans(cell string) []string {
 }
 
 // phrases matches any of some phrases as whole words, in either case and across line breaks. A hyphen joins words, so
-// a name such as chart-not-judged is one word.
+// a name such as read-ahead is one word.
 func phrases(texts []string) *regexp.Regexp {
 	texts = slices.Clone(texts)
 	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest first

@@ -73,7 +73,7 @@ func TestChartsThatAreNotChecked(t *testing.T) {
 		return strings.Replace(chartAs(spec), "cloud-provider-name: aws", "cloud-provider-name: external", 1)
 	}
 	const secret = "chart: aws-cloud-controller-manager\nversion: 0.0.8\nvaluesSecrets: [{name: s, keys: [k]}]"
-	checkRule(t, "chart-not-judged", []ruleCase{
+	checkRule(t, "chart-not-checked", []ruleCase{
 		{"the published one", "", chartAs(forms["an archive"]), chosen, nil},
 		{"content that is damaged", "", chartAs(forms["content that is damaged"]), chosen, []string{"note 14"}},
 		{"a chart of another name", "", chartAs(forms["a chart of another name"]), chosen, []string{"note 14"}},

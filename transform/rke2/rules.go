@@ -119,7 +119,7 @@ func chartRules() []rule {
 			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
 		}, Check: (*migration).chartFieldIgnored},
 		{Rule: transform.Rule{
-			ID: "chart-not-judged", Severity: transform.Note, Guards: theChart, Acceptable: true,
+			ID: "chart-not-checked", Severity: transform.Note, Guards: theChart, Acceptable: true,
 			Doc: "Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked.",
 		}, Check: (*migration).chartNotChecked},
 		{Rule: transform.Rule{

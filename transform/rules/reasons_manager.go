@@ -23,7 +23,7 @@ var chartReasons = []Reason{
 		"If other machines than the file shows carry the manager."},
 	{"chart-field-ignored", "The helm-controller of this release drops the field, and the chart is installed without those values.",
 		"k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go", "Move the values to valuesContent.", "If the values are only for a later release of RKE2."},
-	{"chart-not-judged", "What the manager is started with is not in the file, so arguments, image and tolerations are not checked.",
+	{"chart-not-checked", "What the manager is started with is not in the file, so arguments, image and tolerations are not checked.",
 		"the file itself", "Check the values in the place that the finding names.", "When they were checked."},
 	{"chart-unpinned", "helm-controller installs the newest chart at each change, and with it another image and other defaults.",
 		"k3s-io/helm-controller; " + awsProvider, "Set an exact version and image.tag.", "If the repository of charts has one version only."},
