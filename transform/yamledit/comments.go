@@ -76,14 +76,14 @@ func (d *Document) outerComments() []comment {
 	src := d.Bytes()
 	var found []comment
 	texts, ix := d.scalars(), d.lines()
-	for i := 0; i < len(src); i++ {
+	for i := indexFrom(src, 0, '#'); i < len(src); i = indexFrom(src, i+1, '#') {
 		for len(texts) > 0 && texts[0].End <= i {
 			texts = texts[1:]
 		}
 		switch {
 		case len(texts) > 0 && texts[0].Start <= i:
 			i = texts[0].End - 1
-		case src[i] == '#' && opensComment(src, i):
+		case opensComment(src, i):
 			l := ix.of(i)
 			before := bytes.TrimPrefix(src[ix.start(l):i], []byte(bom))
 			found = append(found, comment{
@@ -93,6 +93,14 @@ func (d *Document) outerComments() []comment {
 		}
 	}
 	return found
+}
+
+// indexFrom returns the offset of the first c from an offset on, or the end of the text.
+func indexFrom(src []byte, from int, c byte) int {
+	if n := bytes.IndexByte(src[from:], c); n >= 0 {
+		return from + n
+	}
+	return len(src)
 }
 
 // opensComment reports whether a # follows a blank, a line break or nothing.

@@ -47,6 +47,12 @@ const stride = 256
 
 func indexLines(src []byte) *lineIndex {
 	ix := &lineIndex{src: src, starts: append(make([]int, 0, bytes.Count(src, []byte{'\n'})+2), 0)}
+	if isPlain(src) {
+		for i := indexFrom(src, 0, '\n'); i < len(src); i = indexFrom(src, i+1, '\n') {
+			ix.starts = append(ix.starts, i+1)
+		}
+		return ix
+	}
 	wide := false
 	for i := 0; i < len(src); {
 		n := breakLen(src[i:])
@@ -66,6 +72,16 @@ func indexLines(src []byte) *lineIndex {
 		ix.mark(len(src))
 	}
 	return ix
+}
+
+// isPlain reports whether a text has no line break but LF, and no character of several bytes.
+func isPlain(src []byte) bool {
+	for _, c := range src {
+		if c == '\r' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // mark notes where the characters of the last line are, which ends at end.

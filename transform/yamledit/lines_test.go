@@ -5,6 +5,7 @@ package yamledit
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -48,5 +49,15 @@ func TestAColumnOfALongLineIsFoundAtOnce(t *testing.T) {
 	}
 	if got := len(wide.wide[0]); got != 1+1<<16/stride {
 		t.Errorf("%d marks", got)
+	}
+}
+
+func TestLinesOfPlainTextAreThoseOfAnyText(t *testing.T) {
+	for _, text := range []string{"", "\n", "a", "a\n", "\n\na: b\n\n", "a\nb"} {
+		const other = "\u2028" // which no plain text has
+		plain, any := indexLines([]byte(text)), indexLines([]byte(text+other))
+		if want := any.starts[:len(any.starts)-1]; !slices.Equal(plain.starts, want) {
+			t.Errorf("%q: %v, not %v", text, plain.starts, want)
+		}
 	}
 }
