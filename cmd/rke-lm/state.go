@@ -21,7 +21,7 @@ type states struct {
 	summary
 	open   []worked // on clusters of files that did not end
 	ended  []worked // on the others; none beyond mostSummed
-	looked int      // clusters of ended
+	looked int      // clusters of both
 	errors int      // of all clusters and files
 	own    int      // of those, of clusters of ended
 }
@@ -55,8 +55,15 @@ func (o *options) newStates(out io.Writer, flags []string) *states {
 // that costs as much as the change, and holds their documents until the end.
 const mostSummed = 100
 
-// take takes what was made of a cluster, until it is known whether it was written.
-func (s *states) take(w worked) { s.open = append(s.open, w) }
+// take takes what was made of a cluster, until it is known whether it was written. Of more than
+// are summed up it keeps none: a stream may have any number.
+func (s *states) take(w worked) {
+	if s.looked++; s.looked > mostSummed {
+		s.open, s.ended = nil, nil
+		return
+	}
+	s.open = append(s.open, w)
+}
 
 // know keeps what was taken: for a failed write the cluster as it was.
 func (s *states) know(failed bool) {
@@ -67,13 +74,9 @@ func (s *states) know(failed bool) {
 		if w.err != nil {
 			s.own++
 		}
-		if s.looked++; s.looked <= mostSummed {
-			s.ended = append(s.ended, w)
-		}
+		s.ended = append(s.ended, w)
 	}
-	if s.open = nil; s.looked > mostSummed {
-		s.ended = nil
-	}
+	s.open = nil
 }
 
 // finish writes the summary of several clusters. What has no row is refused.
