@@ -30,7 +30,7 @@ type ran struct {
 }
 
 // runHere runs a command line as a user would, without a terminal.
-func runHere(t *testing.T, stdin string, args ...string) ran {
+func runHere(t testing.TB, stdin string, args ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
 	code := run(context.Background(), args, streams{in: strings.NewReader(stdin), out: &out, err: &err, network: memnet.Dial})

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,9 @@ const (
 	// statusTime is for how long one cluster is looked at, whatever it waits for; a
 	// takeover fits into it.
 	statusTime = 90 * time.Second
+	// statusLooks is how many API servers are read at once, so that a large kubeconfig
+	// needs neither all memory nor all connections.
+	statusLooks = 64
 	// finalReport is for how long an observation whose time ended may report what it waited for.
 	finalReport = time.Second
 )
@@ -66,8 +70,11 @@ func (s *statusOptions) run(ctx context.Context) error {
 	}
 	lists, codes := make([][]outputs.Status, len(targets)), make([]int, len(targets))
 	var all sync.WaitGroup
+	room := make(chan struct{}, statusLooks)
 	for i, t := range targets {
+		room <- struct{}{}
 		all.Go(func() {
+			defer func() { <-room }()
 			lists[i], codes[i] = bounded(ctx, statusTime, t.name, func(ctx context.Context) ([]outputs.Status, int) { return s.look(ctx, t) })
 		})
 	}
@@ -85,13 +92,15 @@ func (s *statusOptions) run(ctx context.Context) error {
 	return withCode(code)
 }
 
+// seen are lines, and their code.
+type seen struct {
+	list []outputs.Status
+	code int
+}
+
 // bounded looks for no longer than a time. A program for credentials that waits for
 // someone ends with no context, so it is left over.
 func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) ([]outputs.Status, int)) ([]outputs.Status, int) {
-	type seen struct {
-		list []outputs.Status
-		code int
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan seen, 1)
@@ -188,25 +197,30 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 	default:
 		return nil, 0, err
 	}
-	add := func(some []outputs.Status, its int) { list, code = append(list, some...), max(code, its) }
-	for _, o := range objects {
-		var one outputs.Status
-		err := transform.Guard(o.Title(), func() error {
-			one = s.provisioned(&clusters.Live{Server: t.server, Object: o})
-			return nil
-		})
-		if err != nil {
-			add(troubled(o.Title(), err))
-			continue
-		}
-		add([]outputs.Status{one}, exitcode.Done)
+	read := func(o rancher.Object) seen { return s.read(t, o) }
+	// What was listed is shown, also where the time is over.
+	for r := range clusters.InOrder(context.WithoutCancel(ctx), slices.Values(objects), func(o rancher.Object) int { return len(o.Raw) }, read) {
+		list, code = append(list, r.list...), max(code, r.code)
 	}
 	if part != nil {
 		for _, hidden := range part.Unseen {
-			add(troubled(hidden.Title, hidden.Err))
+			some, its := troubled(hidden.Title, hidden.Err)
+			list, code = append(list, some...), max(code, its)
 		}
 	}
 	return list, code, nil
+}
+
+// read returns the line of a cluster of a Rancher.
+func (s *statusOptions) read(t target, o rancher.Object) (r seen) {
+	err := transform.Guard(o.Title(), func() error {
+		r.list = []outputs.Status{s.provisioned(&clusters.Live{Server: t.server, Object: o})}
+		return nil
+	})
+	if err != nil {
+		r.list, r.code = troubled(o.Title(), err)
+	}
+	return r
 }
 
 // itself looks at a cluster.
