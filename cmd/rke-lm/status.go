@@ -198,7 +198,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 		return nil, 0, err
 	}
 	read := func(o rancher.Object) seen { return s.read(t, o) }
-	// What was listed is shown, also where the time is over.
+	// What was listed is shown, also after the time that a look has.
 	for r := range clusters.InOrder(context.WithoutCancel(ctx), slices.Values(objects), func(o rancher.Object) int { return len(o.Raw) }, read) {
 		list, code = append(list, r.list...), max(code, r.code)
 	}
