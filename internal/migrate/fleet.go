@@ -28,6 +28,10 @@ type Fleet struct {
 	// OnChange is called with a cluster that has changed and the event that changed it, of
 	// which only the time is set if its run starts or ends; nil for none. Calls do not overlap.
 	OnChange func(Member, Event)
+
+	// Lasting is what a run needs that lasts for days, and is resumed; nil for one that ends
+	// when nothing is in progress.
+	Lasting *Lasting
 }
 
 // Summary is what came of a migration of many clusters.
@@ -37,10 +41,11 @@ type Summary struct {
 	Err     error    // why clusters did not start: an interrupt, or a wave that was declined
 }
 
-// news is what a run sends: an event, or its end.
+// news is what a run sends: an event, a change of its state, or its end.
 type news struct {
 	cluster string
 	event   Event
+	state   waves.State // that it has come to; "" for none
 	over    bool
 	err     error
 }
@@ -61,7 +66,7 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 	r := &fleet{Fleet: f, agreed: map[int]bool{}, news: make(chan news)}
 	for _, w := range f.Waves {
 		for _, c := range w.Clusters {
-			r.members = append(r.members, &Member{Cluster: c, Wave: w.Name, State: waves.Waiting})
+			r.members = append(r.members, f.member(c, w.Name))
 		}
 	}
 	for _, m := range r.members {
@@ -69,13 +74,14 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 			r.end(m, err)
 		}
 	}
+	r.resume(ctx)
 	for {
-		turn := waves.Next(f.Waves, r.states(), f.Limits)
+		turn := r.next()
 		r.start(ctx, turn)
-		if !r.running() {
+		if !r.running() && !r.mayWait(ctx, turn) {
 			return r.summary(turn)
 		}
-		r.take(<-r.news)
+		r.wait(ctx, turn)
 	}
 }
 
@@ -86,9 +92,9 @@ func (r *fleet) start(ctx context.Context, t waves.Turn) {
 	}
 	for _, cluster := range t.Start {
 		m := r.member(cluster)
-		m.State, m.Since = waves.Running, time.Now().UTC()
+		m.State, m.Since, m.Waiting = waves.Running, time.Now().UTC(), ""
 		r.tell(m, Event{Time: m.Since, Cluster: cluster})
-		go r.run(ctx, cluster)
+		go r.run(ctx, cluster, waves.Running)
 	}
 }
 
@@ -114,8 +120,9 @@ func (r *fleet) mayStart(ctx context.Context, wave int) bool {
 	return r.err == nil
 }
 
-// run migrates one cluster.
-func (r *fleet) run(ctx context.Context, cluster string) {
+// run migrates one cluster, or continues to roll it back.
+func (r *fleet) run(ctx context.Context, cluster string, from waves.State) {
+	var end news
 	err := transform.Guard(cluster, func() error {
 		o, err := r.Open(cluster)
 		if err != nil {
@@ -124,9 +131,14 @@ func (r *fleet) run(ctx context.Context, cluster string) {
 		o.auditLock = &r.audit
 		o.CanaryService = o.CanaryService && r.first(cluster)
 		o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
-		return Forward(ctx, o)
+		if r.Lasting == nil {
+			return Forward(ctx, o)
+		}
+		end.state, err = r.lasting(ctx, o, cluster, from)
+		return err
 	})
-	r.news <- news{cluster: cluster, over: true, err: err}
+	end.cluster, end.over, end.err = cluster, true, err
+	r.news <- end
 }
 
 // first reports whether a cluster is in the first wave, which proves itself to the next one.
@@ -135,7 +147,11 @@ func (r *fleet) first(cluster string) bool { return slices.Contains(r.Waves[0].C
 // take takes what a run sent.
 func (r *fleet) take(n news) {
 	m := r.member(n.cluster)
-	if n.over {
+	switch {
+	case n.state != "":
+		r.change(m, n)
+		return
+	case n.over:
 		r.end(m, n.err)
 		return
 	}
@@ -173,7 +189,7 @@ func (r *fleet) states() map[string]waves.State {
 
 func (r *fleet) running() bool {
 	for _, m := range r.members {
-		if m.State == waves.Running {
+		if m.State.Busy() && !m.left {
 			return true
 		}
 	}

@@ -23,7 +23,10 @@ type Member struct {
 	Watched       Owned     // and in all stages of this run
 	Findings      []transform.Finding
 	Outcome       *Outcome // of a run that has ended
-	Err           error    // why it failed
+	Err           error    // why it failed, or is skipped
+	RolledBack    bool     // after it failed
+
+	left bool // its run was interrupted; the next one continues
 }
 
 // take follows an event of the run.

@@ -1,0 +1,220 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// Lasting is a migration of many clusters that waits for people and for times, and that is
+// resumed by another process. Nothing of it is kept but how far its members are.
+type Lasting struct {
+	// Members are how far the clusters were; those that are not in it have not started.
+	Members []Member
+	// Next decides what is next, in place of the limits of the fleet.
+	Next func([]Member) waves.Turn
+	// Gate is what keeps a stage of a cluster from beginning now; nil if nothing does.
+	Gate func(cluster, stage string) *waves.Wait
+	// Wake asks Next again.
+	Wake <-chan struct{}
+	// OnTurn is called with every decision.
+	OnTurn func(waves.Turn)
+	// Rollback reports whether a cluster that fails is rolled back.
+	Rollback func() bool
+	// Slots bounds the runs of a process, by its capacity.
+	Slots chan struct{}
+	// Audit keeps the runs of a process with the same audit log apart.
+	Audit *sync.Mutex
+}
+
+// Hold ends a run before a stage that must not begin yet.
+type Hold struct {
+	Stage string
+	Wait  waves.Wait
+}
+
+func (h *Hold) Error() string {
+	switch h.Wait.Reason {
+	case waves.ApprovalRequired:
+		return "the stage " + h.Stage + " of the wave " + h.Wait.Wave + " is not approved yet"
+	case waves.WindowClosed:
+		return "the window is closed before the stage " + h.Stage
+	}
+	return "paused before the stage " + h.Stage
+}
+
+// heldPause lies between two attempts on a cluster that another run has locked.
+const heldPause = 10 * time.Second
+
+// member is how far a cluster is at the beginning.
+func (f *Fleet) member(cluster, wave string) *Member {
+	if f.Lasting != nil {
+		for _, m := range f.Lasting.Members {
+			if m.Cluster == cluster {
+				m.left = false
+				return &m
+			}
+		}
+	}
+	return &Member{Cluster: cluster, Wave: wave, State: waves.Waiting}
+}
+
+// resume continues the runs that were in progress, whatever may start now.
+func (r *fleet) resume(ctx context.Context) {
+	for _, m := range r.members {
+		if m.State.Busy() {
+			go r.run(ctx, m.Cluster, m.State)
+		}
+	}
+}
+
+func (r *fleet) next() waves.Turn {
+	if r.Lasting == nil {
+		return waves.Next(r.Waves, r.states(), r.Limits)
+	}
+	var list []Member
+	for _, m := range r.members {
+		list = append(list, *m)
+	}
+	t := r.Lasting.Next(list)
+	r.Lasting.OnTurn(t)
+	return t
+}
+
+// mayWait reports whether something can start later although nothing is in progress.
+func (r *fleet) mayWait(ctx context.Context, t waves.Turn) bool {
+	return r.Lasting != nil && ctx.Err() == nil && t.Wait != nil
+}
+
+// wait waits for news of the runs, or until what is next has to be decided again.
+func (r *fleet) wait(ctx context.Context, t waves.Turn) {
+	var wake <-chan struct{}
+	var interrupt <-chan struct{}
+	var due <-chan time.Time
+	if r.Lasting != nil {
+		wake = r.Lasting.Wake
+		if !r.running() {
+			interrupt = ctx.Done()
+		}
+		if t.Wait != nil && !t.Wait.Until.IsZero() {
+			timer := time.NewTimer(time.Until(t.Wait.Until))
+			defer timer.Stop()
+			due = timer.C
+		}
+	}
+	select {
+	case n := <-r.news:
+		r.take(n)
+	case <-wake:
+	case <-due:
+	case <-interrupt:
+	}
+}
+
+// change is a run that has come to another state.
+func (r *fleet) change(m *Member, n news) {
+	hold := (*Hold)(nil)
+	switch {
+	case n.state == waves.Held && errors.As(n.err, &hold):
+		m.Stage, m.Waiting = hold.Stage, hold.Error()
+	case n.over && n.state.Busy():
+		m.left = true
+		return
+	case n.over:
+		m.RolledBack = true
+		r.end(m, n.err)
+		return
+	default:
+		m.Err = n.err
+	}
+	m.State, m.Since = n.state, time.Now().UTC()
+	r.tell(m, Event{Time: m.Since, Cluster: m.Cluster})
+}
+
+// lasting runs over a cluster. It returns the state that the cluster has come to: held, failed
+// and rolled back, or the one in which an interrupt left it; else "", and why it failed.
+func (r *fleet) lasting(ctx context.Context, o Options, cluster string, from waves.State) (waves.State, error) {
+	select {
+	case r.Lasting.Slots <- struct{}{}:
+		defer func() { <-r.Lasting.Slots }()
+	case <-ctx.Done():
+		return from, context.Cause(ctx)
+	}
+	o.auditTurn = r.Lasting.Audit
+	o.Confirm = func(_ context.Context, stage string) (bool, error) {
+		if wait := r.Lasting.Gate(cluster, stage); wait != nil {
+			return false, &Hold{stage, *wait}
+		}
+		return true, nil
+	}
+	failed := r.was(cluster)
+	if from == waves.Running {
+		failed = unlocked(ctx, o, Forward)
+		hold := (*Hold)(nil)
+		switch {
+		case ctx.Err() != nil && failed != nil:
+			return waves.Running, failed
+		case errors.As(failed, &hold):
+			return waves.Held, failed
+		case failed == nil || !r.Lasting.Rollback() || !revertible(failed):
+			return "", failed
+		}
+		r.news <- news{cluster: cluster, state: waves.Reverting, err: failed}
+	}
+	o.Confirm, o.Until, o.CanaryService = nil, "", false
+	switch err := unlocked(ctx, o, Backward); {
+	case err != nil && ctx.Err() != nil:
+		return waves.Reverting, failed
+	case err != nil:
+		return "", fmt.Errorf("%w\nthe rollback failed: %w", failed, err)
+	}
+	return waves.Failed, failed
+}
+
+// was is why a cluster failed that is being rolled back.
+func (r *fleet) was(cluster string) error {
+	for _, m := range r.Lasting.Members {
+		if m.Cluster == cluster && m.Err != nil {
+			return m.Err
+		}
+	}
+	return errors.New("it failed before this run")
+}
+
+// revertible reports whether a run that failed got so far that there can be something to undo.
+func revertible(err error) bool {
+	end := (*End)(nil)
+	return errors.As(err, &end) && end.Outcome.Revert != ""
+}
+
+// unlocked runs until no other run has the lock.
+func unlocked(ctx context.Context, o Options, do func(context.Context, Options) error) error {
+	for {
+		err := do(ctx, o)
+		held := (*Held)(nil)
+		if !errors.As(err, &held) {
+			return err
+		}
+		o.OnEvent(Event{Type: Awaited, Time: time.Now().UTC(), Cluster: o.Object.Title(), Message: held.Error()})
+		if !kube.Pause(ctx, heldPause) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Progress is how far members are, as a policy decides by it.
+func Progress(list []Member) map[string]waves.Progress {
+	seen := map[string]waves.Progress{}
+	for _, m := range list {
+		seen[m.Cluster] = waves.Progress{State: m.State, Stage: m.Stage, Since: m.Since}
+	}
+	return seen
+}

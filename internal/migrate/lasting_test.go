@@ -1,0 +1,179 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// lasting is a migration that waits, by a policy that a test changes.
+type lasting struct {
+	*many
+	fleet    *migrate.Fleet
+	policy   waves.Policy
+	rollback bool
+	wake     chan struct{}
+	turns    []waves.Turn
+}
+
+func newLasting(t *testing.T, names ...string) *lasting {
+	t.Helper()
+	l := &lasting{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: waves.Policy{Limits: waves.Limits{Unavailable: 2}}}
+	l.fleet = l.many.fleet(nil, 1, waves.Limits{})
+	l.fleet.Lasting = &migrate.Lasting{
+		Next: func(list []migrate.Member) waves.Turn {
+			return l.policy.Next(l.fleet.Waves, migrate.Progress(list), time.Now())
+		},
+		Gate: func(cluster, stage string) *waves.Wait { return l.policy.Stage("wave-1", stage, time.Now()) },
+		Wake: l.wake, OnTurn: func(w waves.Turn) { l.turns = append(l.turns, w) },
+		Rollback: func() bool { return l.rollback }, Slots: make(chan struct{}, 1), Audit: &sync.Mutex{},
+	}
+	return l
+}
+
+// waited reports whether a start waited for a reason.
+func (l *lasting) waited(why waves.Reason) bool {
+	for _, w := range l.turns {
+		if w.Wait != nil && w.Wait.Reason == why {
+			return true
+		}
+	}
+	return false
+}
+
+func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLasting(t, "alder", "birch")
+		l.policy.Waves = map[string]waves.Pace{"wave-1": {Soak: 5 * time.Hour}}
+		started := map[string]time.Time{}
+		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
+			if _, has := started[one.Cluster]; !has {
+				started[one.Cluster] = one.Since
+			}
+		}
+		s := l.fleet.Run(t.Context())
+		if got := states(s); got != "alder=done birch=done" || !l.waited(waves.Soaking) || started["fleet-default/birch"].Sub(s.Members[0].Since) != 5*time.Hour {
+			t.Errorf("%s %v", got, started)
+		}
+	})
+}
+
+func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLasting(t, "alder")
+		l.policy.Stages, l.policy.Approvals = true, []waves.Approval{{Wave: "wave-1", Stage: stages.GrantMigrationLease}, {Wave: "wave-1", Stage: stages.EnableLeaderMigration}}
+		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
+			if one.State != waves.Held {
+				return
+			}
+			if lock := l.Rancher.Object(l.Worlds["alder"].Lock); lock != "" || one.Err != nil || !strings.Contains(one.Waiting, "not approved") {
+				t.Errorf("%+v, lock %s", one, lock)
+			}
+			go func() {
+				time.Sleep(24 * time.Hour)
+				l.policy.Approvals = append(l.policy.Approvals, waves.Approval{Wave: "wave-1", Stage: one.Stage})
+				l.wake <- struct{}{}
+			}()
+		}
+		s := l.fleet.Run(t.Context())
+		if got := states(s); got != "alder=done" || !l.waited(waves.ApprovalRequired) {
+			t.Errorf("%s %+v", got, s)
+		}
+		l.finished("alder")
+	})
+}
+
+func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLasting(t, "alder", "birch")
+		ctx, interrupt := context.WithCancel(t.Context())
+		l.fleet.OnChange = func(one migrate.Member, e migrate.Event) {
+			if e.Type == migrate.Written && e.Stage == stages.SwitchToExternal {
+				interrupt()
+			}
+		}
+		s := l.fleet.Run(ctx)
+		if got := states(s); got != "alder=running birch=waiting" {
+			t.Fatalf("%s", got)
+		}
+		if w := (&world{l.Worlds["alder"]}); len(w.Cordoned()) > 0 || l.Rancher.Object(w.Lock) != "" {
+			t.Errorf("cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
+		}
+		next := newLasting(t)
+		next.many, next.fleet.Waves, next.fleet.Open, next.fleet.Lasting.Members = l.many, l.fleet.Waves, l.open, s.Members
+		next.policy.Pause = true // what has begun is continued, up to its next stage
+		go func() {
+			time.Sleep(24 * time.Hour)
+			next.policy.Pause = false
+			next.wake <- struct{}{}
+		}()
+		s = next.fleet.Run(t.Context())
+		if got := states(s); got != "alder=done birch=done" || !next.waited(waves.Paused) {
+			t.Errorf("%s", got)
+		}
+		l.finished("alder", "birch")
+	})
+}
+
+func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLasting(t, "alder", "birch")
+		l.rollback, l.policy.Failures = true, 1
+		before := l.Worlds["alder"].Spec(t)
+		l.fleet.OnChange = func(one migrate.Member, e migrate.Event) {
+			l.stuckAt("alder", stages.SwitchToExternal)(one, e)
+			if one.State == waves.Reverting {
+				l.Worlds["alder"].Stick(false)
+			}
+		}
+		s := l.fleet.Run(t.Context())
+		one := s.Members[0]
+		if got := states(s); got != "alder=failed birch=done" || !one.RolledBack || one.Err == nil || !strings.Contains(one.Err.Error(), "not complete within") {
+			t.Fatalf("%s %+v", got, one)
+		}
+		if after := l.Worlds["alder"].Spec(t); after != before {
+			t.Errorf("%s\nand not\n%s", after, before)
+		}
+		l.finished("birch")
+	})
+}
+
+func TestAClusterThatAnotherRunHasLockedIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLasting(t, "alder")
+		o, err := l.open("fleet-default/alder")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun, held := make(chan struct{}), make(chan error)
+		o.Until = stages.GrantMigrationLease
+		o.OnEvent = func(e migrate.Event) {
+			if e.Type == migrate.Staged {
+				close(begun)
+				kube.Pause(t.Context(), time.Minute) // its lock is renewed
+			}
+		}
+		go func() { held <- migrate.Forward(t.Context(), o) }()
+		<-begun
+		waited := false
+		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
+			waited = waited || strings.Contains(one.Waiting, "another run is in progress")
+		}
+		s := l.fleet.Run(t.Context())
+		if err := <-held; err != nil || states(s) != "alder=done" || !waited {
+			t.Errorf("%v %s %t", err, states(s), waited)
+		}
+		l.finished("alder")
+	})
+}
