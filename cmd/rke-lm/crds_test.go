@@ -258,7 +258,7 @@ func values(list ...string) (out []apiextensionsv1.JSON) {
 // optionProps are the flags of choice that migrate has.
 func optionProps() map[string]apiextensionsv1.JSONSchemaProps {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	choiceFlags(&options{}, flags)
+	choiceFlags(&options{}, flags, new([]string))
 	kinds := choiceKinds()
 	list := map[string]apiextensionsv1.JSONSchemaProps{}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -287,10 +287,4 @@ func TestOptionsOfALeaderMigrationAreFlagsOfChoice(t *testing.T) {
 			t.Errorf("%s is not a flag of choice", name)
 		}
 	}
-}
-
-// choiceFlags are the choices of a migration.
-func choiceFlags(o *options, f *pflag.FlagSet) {
-	o.targetFlags(f)
-	defineByHand(f, new([]string))
 }

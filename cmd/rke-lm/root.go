@@ -91,7 +91,7 @@ stage as a small diff, and changes only what the stage promises.`,
 		return fmt.Errorf("%w; %s", err, meantFlag(c, err))
 	})
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newOwners(o), newStatus(o),
-		newMigrate(o), newRollback(o),
+		newMigrate(o), newRollback(o), newController(o),
 		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
 	root.SetUsageFunc(usage)

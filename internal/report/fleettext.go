@@ -20,6 +20,7 @@ type FleetText struct {
 	Width   int // of the terminal that Err is; 0 where it is none
 	Height  int
 	Waves   []waves.Wave
+	Prefix  string // of each line
 
 	members map[string]migrate.Member
 	waited  map[string]string // what was said last of each
@@ -48,9 +49,14 @@ func (t *FleetText) Write(m migrate.Member, e RunEvent) {
 func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 	switch e.Type {
 	case "":
-		if m.State.Ended() {
+		switch {
+		case m.State.Ended():
 			t.ended(m)
-		} else if started {
+		case m.State == waves.Held:
+			t.line(m, "waiting: "+m.Waiting)
+		case m.State == waves.Reverting:
+			t.line(m, t.Palette.paint(red, "failed, and is rolled back: "+firstLine(m)))
+		case started:
 			t.line(m, "starts in "+m.Wave)
 		}
 	case migrate.Staged:
@@ -73,7 +79,11 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 // ended reports that the run of a cluster has ended.
 func (t *FleetText) ended(m migrate.Member) {
 	if m.State == waves.Failed {
-		t.line(m, t.Palette.paint(red, "failed: "+firstLine(m)))
+		text := "failed: "
+		if m.RolledBack {
+			text = "failed and was rolled back: "
+		}
+		t.line(m, t.Palette.paint(red, text+firstLine(m)))
 		return
 	}
 	t.line(m, t.Palette.paint(green, "done"))
@@ -86,7 +96,7 @@ func firstLine(m migrate.Member) string {
 }
 
 func (t *FleetText) line(m migrate.Member, text string) {
-	fmt.Fprintf(t.Err, "%s: %s\n", words(m.Cluster), words(text))
+	fmt.Fprintf(t.Err, "%s%s: %s\n", t.Prefix, words(m.Cluster), words(text))
 }
 
 // erase takes the table away.

@@ -10,8 +10,8 @@ type LeaderMigrationStatus struct {
 	// The generation of the spec that the status is of.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Complete: all clusters have ended, and no more failed than maxFailures. Failed: more did,
-	// or the spec is not valid. Waiting: nothing starts now, and why. ManagedElsewhere and NeedsHelm: clusters that the
-	// controller does not migrate, and why.
+	// or the spec is not valid. Waiting: nothing starts now, and why. ManagedElsewhere and
+	// NeedsHelm: clusters that the controller does not migrate, and why.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// The number of clusters in each state.
 	Counts Counts `json:"counts,omitempty"`
@@ -73,7 +73,9 @@ type ClusterStatus struct {
 	Stage string `json:"stage,omitempty"`
 	// When it came to that state or that stage.
 	Since *metav1.Time `json:"since,omitempty"`
-	// What its run waits for, or why it failed or was skipped.
+	// Why it is skipped: ManagedElsewhere or NeedsHelm.
+	Reason string `json:"reason,omitempty"`
+	// What its run waits for, or why it failed or is skipped.
 	Message string `json:"message,omitempty"`
 	// Seconds in which no manager ran the cloud controllers during switch-to-external.
 	NoOwnerSeconds *float64 `json:"noOwnerSeconds,omitempty"`

@@ -193,6 +193,8 @@ func (s *Server) answer(r *http.Request) answer {
 		return s.review(r)
 	case !local:
 		return status(http.StatusNotFound, "NotFound", "there is no such cluster")
+	case r.Method == http.MethodPatch && strings.HasSuffix(path, "/status"):
+		return s.patchStatus(r, strings.TrimSuffix(path, "/status"))
 	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") != "application/apply-patch+yaml":
 		return s.patch(r, path)
 	case r.Method == http.MethodGet:

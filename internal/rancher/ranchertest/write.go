@@ -5,10 +5,12 @@ package ranchertest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"path"
 
+	evanphx "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/yaml"
 )
 
@@ -57,6 +59,41 @@ func (s *Server) create(list string, o map[string]any) answer {
 	metadata["uid"] = "uid-" + metadata["resourceVersion"].(string)
 	s.objects[list+"/"+name] = o
 	return asJSON(http.StatusCreated, o)
+}
+
+// patchStatus merges a patch into the status of the object with its UID, and into nothing else.
+func (s *Server) patchStatus(r *http.Request, at string) answer {
+	o := s.objects[at]
+	var patch struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+		Status json.RawMessage `json:"status"`
+	}
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &patch)
+	}
+	switch {
+	case err != nil:
+		return status(http.StatusBadRequest, "BadRequest", err.Error())
+	case o == nil:
+		return status(http.StatusNotFound, "NotFound", "there is no such object")
+	case o["metadata"].(map[string]any)["uid"] != patch.Metadata.UID:
+		return status(http.StatusConflict, "Conflict", "the UID is another one")
+	}
+	old, err := json.Marshal(o["status"])
+	if err == nil && o["status"] == nil {
+		old = []byte("{}")
+	}
+	merged, failed := evanphx.MergePatch(old, patch.Status)
+	var now any
+	if err := errors.Join(err, failed, json.Unmarshal(merged, &now)); err != nil {
+		return status(http.StatusBadRequest, "BadRequest", err.Error())
+	}
+	o["status"] = now
+	s.touch(o, false)
+	return asJSON(http.StatusOK, o)
 }
 
 // remove deletes an object that is the one of the preconditions.

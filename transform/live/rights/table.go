@@ -4,6 +4,8 @@
 package rights
 
 import (
+	"slices"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/canary"
 )
@@ -37,6 +39,9 @@ type Row struct {
 const (
 	kubeSystem = "kube-system"
 	management = "management.cattle.io"
+
+	controllerSpace = "rke-lm" // the default of --namespace
+	ownGroup        = "rke-lm.io"
 )
 
 var (
@@ -50,7 +55,27 @@ var (
 
 // Table is the one table of rights.
 func Table() []Row {
-	return append(local(), downstream()...)
+	return slices.Concat(local(), controlling(), downstream())
+}
+
+// controlling is for the controller, in addition to what its runs need.
+func controlling() []Row {
+	rows := []Row{
+		{Group: "provisioning.cattle.io", Resource: "clusters", Do: []string{"list", "watch"}, Why: "the clusters, by their labels"},
+		{Group: management, Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
+		{Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations", Do: []string{"list", "watch"}, Why: "what is to be migrated"},
+		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations/status", Do: []string{"patch"}, Why: "how far it is"},
+		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrationapprovals", Do: []string{"list", "watch"}, Why: "what is approved; the controller cannot approve"},
+		{Namespace: controllerSpace, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "the next change of a cluster that another program manages"},
+		{Namespace: controllerSpace, Resource: "events", Do: []string{"create"}, Why: "what happened to a cluster, on the LeaderMigration"},
+		{Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"create"}, Why: "which controller is active"},
+		{Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Name: "rke-lm-controller", Do: []string{"get", "update"}, Why: "which controller is active"},
+	}
+	for i := range rows {
+		rows[i].For = []string{"controller"}
+	}
+	return rows
 }
 
 const letThrough = "Rancher requires it for every request to management.cattle.io"

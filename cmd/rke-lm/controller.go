@@ -1,0 +1,144 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+	_ "time/tzdata" // an image need not have the time zones
+
+	"github.com/google/uuid"
+	lasso "github.com/rancher/lasso/pkg/log"
+	"github.com/spf13/cobra"
+
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+// controllerOptions are the flags of controller.
+type controllerOptions struct {
+	*options
+	namespace string
+	auditLog  string
+	runs      int
+	lease     time.Duration
+
+	colors outputs.Palette
+	turn   sync.Mutex                    // of what is shown
+	texts  map[string]*outputs.FleetText // by LeaderMigrations
+}
+
+// oneAtATime is a stream to which several goroutines write.
+type oneAtATime struct {
+	io.Writer
+	turn sync.Mutex
+}
+
+func (o *oneAtATime) Write(p []byte) (int, error) {
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	return o.Writer.Write(p)
+}
+
+// watchRate is how many requests per second the watches and the lease make at most.
+const watchRate = 20
+
+// shortestLease leaves the time to renew a lease several times.
+const shortestLease = 3 * time.Second
+
+func newController(o *options) *cobra.Command {
+	k := &controllerOptions{options: o}
+	c := &cobra.Command{
+		Use:   "controller",
+		Short: "Migrate the clusters that LeaderMigrations select",
+		Long: `Run the controller for LeaderMigrations, the objects that describe a migration of many
+clusters of a Rancher: which clusters, in which waves, when, and who approves. It migrates
+each cluster as migrate does, with the same lock and the same checks.
+
+Of several controllers the one that holds the lease rke-lm-controller is active. After a
+restart, or when another controller is active, each run continues where it is. Install the
+definitions of the objects first: kubectl apply -f deploy/crds.yaml`,
+		Example: `  rke-lm controller --namespace rke-lm --rancher-url https://rancher.example.com --token-file /var/run/secrets/rke-lm/token`,
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return k.start(c.Context()) },
+	}
+	o.connection.flags(c)
+	o.outputFlag(c, "text", "json")
+	c.Flags().StringVar(&k.namespace, "namespace", "rke-lm", "namespace of the LeaderMigrations and their approvals, and of the lease")
+	c.Flags().StringVar(&k.auditLog, "audit-log", "", "append an audit log of all clusters to this file, as JSON lines")
+	c.Flags().IntVar(&k.runs, "max-runs", 10, "most clusters that this process migrates at the same time, of all LeaderMigrations")
+	c.Flags().DurationVar(&k.lease, "lease-duration", 15*time.Second, "the time after which another controller becomes active if the lease is not renewed")
+	return c
+}
+
+func (k *controllerOptions) check() error {
+	switch {
+	case k.runs < 1:
+		return fmt.Errorf("--max-runs %d is less than 1, so no cluster could start; use a number of clusters", k.runs)
+	case k.lease < shortestLease:
+		return fmt.Errorf("--lease-duration %s is too short to renew the lease; use %s or more", k.lease, shortestLease)
+	case k.namespace == "":
+		return errors.New("--namespace is empty; set a namespace")
+	}
+	return checkOneOf("output", k.output, "text", "json")
+}
+
+// start runs the controller until it is interrupted.
+func (k *controllerOptions) start(ctx context.Context) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	k.colors, k.texts = k.palette(k.err), map[string]*outputs.FleetText{}
+	k.err = &oneAtATime{Writer: k.err}
+	server, err := k.connect(k.streams, defaultRetryTime)
+	if err != nil {
+		return err
+	}
+	if _, err := server.Downstream("local"); err != nil {
+		return err
+	}
+	lasso.Infof, lasso.Debugf = func(string, ...any) {}, func(string, ...any) {}
+	lasso.Errorf = func(format string, values ...any) { k.log(fmt.Sprintf(format, values...)) }
+	config := server.Local().Config(watchRate)
+	e := controller.Election{Config: config, Namespace: k.namespace, Identity: currentUser().Host + "_" + uuid.NewString(), Duration: k.lease}
+	k.log("waiting for the lease " + k.namespace + "/" + controller.LeaseName)
+	return e.Lead(ctx, func(ctx context.Context) {
+		k.log("active as " + e.Identity)
+		m := &controller.Manager{Client: server.Local(), Choose: k.choose, Slots: make(chan struct{}, k.runs), Show: k.show, Log: k.log}
+		if err := (&controller.Watch{Config: config, Namespace: k.namespace, Manager: m}).Run(ctx); err != nil {
+			k.log(err.Error())
+		}
+		k.log("not active")
+	})
+}
+
+// show writes what happens to a cluster.
+func (k *controllerOptions) show(migration string, m migrate.Member, e migrate.Event) {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	switch {
+	case k.output != "json":
+		k.text(migration).Write(m, outputs.NewRunEvent(e))
+	case e.Type != "":
+		outputs.WriteRunEvent(k.out, outputs.NewRunEvent(e)) // k.out keeps its errors
+	}
+}
+
+// text writes what happens to the clusters of a LeaderMigration.
+func (k *controllerOptions) text(migration string) *outputs.FleetText {
+	if k.texts[migration] == nil {
+		k.texts[migration] = &outputs.FleetText{Err: k.err, Palette: k.colors, Prefix: migration + ": "}
+	}
+	return k.texts[migration]
+}
+
+// log writes what happens to the controller itself.
+func (k *controllerOptions) log(text string) {
+	fmt.Fprintln(k.err, text)
+}

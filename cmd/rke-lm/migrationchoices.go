@@ -1,0 +1,142 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// migrationChoices are the choices of a LeaderMigration. It makes the runs over its clusters.
+type migrationChoices struct {
+	*runOptions
+	server *rancher.Server
+	flags  []string // the choices on a command line
+}
+
+// choiceFlags are the choices that a LeaderMigration has, as migrate does.
+func choiceFlags(o *options, f *pflag.FlagSet, byHand *[]string) {
+	o.targetFlags(f)
+	defineByHand(f, byHand)
+}
+
+// choose reads the choices of a LeaderMigration.
+func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSpec) (controller.Runs, error) {
+	o := *k.options
+	o.choices, o.acceptable = transform.Target{}, verify.Rules()
+	c := &migrationChoices{runOptions: &runOptions{options: &o}}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	choiceFlags(&o, flags, &c.run.ByHand)
+	if err := c.read(flags, spec); err != nil {
+		return nil, err
+	}
+	target, err := o.target()
+	if err != nil {
+		return nil, err
+	}
+	if err := controller.CheckAccept(target.Accept); err != nil {
+		return nil, err
+	}
+	if c.server, err = o.connect(o.streams, defaultRetryTime); err != nil {
+		return nil, err
+	}
+	target.RancherVersion = o.rancherVersion(ctx, c.server)
+	c.run.Planner.Target = target
+	c.run.Until, c.run.EtcdSnapshot, c.run.CanaryService, c.run.AuditLog = spec.Until, spec.EtcdSnapshot, spec.CanaryService, k.auditLog
+	c.run.Timeout = transform.RolloutTime
+	if spec.Timeout != nil {
+		c.run.Timeout = cmp.Or(spec.Timeout.Duration, c.run.Timeout)
+	}
+	return c, nil
+}
+
+// read sets the flags from the options.
+func (c *migrationChoices) read(flags *pflag.FlagSet, spec v1alpha1.LeaderMigrationSpec) error {
+	const name = "spec.options"
+	text, err := json.Marshal(spec.Options)
+	if err != nil || len(spec.Options) == 0 {
+		return err
+	}
+	settings, err := config.Parse(name, text, choiceKinds())
+	if err != nil {
+		return err
+	}
+	if err := c.apply(flags, name, settings); err != nil {
+		return err
+	}
+	for _, s := range settings {
+		for _, v := range s.Values {
+			c.flags = append(c.flags, "--"+s.Key+"="+v)
+		}
+	}
+	return checkByHand(c.run.ByHand)
+}
+
+// Find returns the clusters with some labels.
+func (c *migrationChoices) Find(ctx context.Context, selector string) ([]rancher.Object, error) {
+	return c.server.Find(ctx, rancher.Query{Selector: selector})
+}
+
+// Get returns a cluster.
+func (c *migrationChoices) Get(ctx context.Context, cluster string) (rancher.Object, error) {
+	found, err := c.server.Find(ctx, rancher.Query{Name: cluster})
+	if err != nil {
+		return rancher.Object{}, err
+	}
+	return found[0], nil
+}
+
+// Plan plans a cluster.
+func (c *migrationChoices) Plan(o rancher.Object) (*transform.Plan, error) {
+	r, err := c.runOver(c.server, o)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := transform.Parse(o.Chunk())
+	if err != nil {
+		return nil, err
+	}
+	return transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
+}
+
+// Open makes the run over a cluster, with connections of its own.
+func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Options, error) {
+	server, err := c.connect(c.streams, defaultRetryTime)
+	if err != nil {
+		return migrate.Options{}, err
+	}
+	found, err := server.Find(ctx, rancher.Query{Name: cluster})
+	if err != nil {
+		return migrate.Options{}, err
+	}
+	r, err := c.runOver(server, found[0])
+	one := append([]string{"--cluster=" + (&clusters.Live{Object: found[0]}).Name()}, c.flags...)
+	r.Continue = shell.Words(append([]string{"rke-lm", "migrate"}, one...)...)
+	r.Revert = shell.Words(append([]string{"rke-lm", "rollback"}, one...)...)
+	return r, err
+}
+
+// Manually reports whether the commands of a stage were run manually.
+func (c *migrationChoices) Manually(stage string) bool { return slices.Contains(c.run.ByHand, stage) }
+
+// Command is the command line that applies a stage to the file of a cluster.
+func (c *migrationChoices) Command(stage string) string {
+	flags := slices.DeleteFunc(slices.Clone(c.flags), func(f string) bool { return strings.HasPrefix(f, "--"+byHand+"=") })
+	return shell.Words(append([]string{"rke-lm", "apply", "--stage=" + stage}, flags...)...) + " FILE"
+}

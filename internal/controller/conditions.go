@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// assess sets the conditions.
+func (w *work) assess(n v1alpha1.Counts) {
+	states := map[string]waves.State{}
+	for _, m := range w.members {
+		states[m.Cluster] = m.State
+	}
+	out := waves.Outcome{}
+	if len(w.members) > 0 {
+		out = waves.Result(w.waves, states, limitsOf(w.lm.Spec))
+	}
+	sum := fmt.Sprintf("%d of %d clusters are done, %d failed, %d are skipped", n.Done, n.Total, n.Failed, n.Skipped)
+	w.condition(v1alpha1.Complete, out.Complete, either(out.Complete, complete, progressing), sum)
+	failed, why, text := out.Failed, either(out.Failed, tooManyFailed, none), sum
+	if w.problem != nil && w.problem.reason == invalidSpec {
+		failed, why, text = true, invalidSpec, redact.Text(w.problem.err.Error())
+	}
+	w.condition(v1alpha1.Failed, failed, why, text)
+	w.assessWaiting(out)
+	w.skipped(v1alpha1.ManagedElsewhere, isElsewhere, "another program manages these clusters, and the ConfigMaps with the label "+migrationLabel+"="+w.lm.Name+" have the next change of each: ")
+	w.skipped(v1alpha1.NeedsHelm, func(m migrate.Member) bool { return m.State == waves.Skipped && !isElsewhere(m) }, "these clusters require helm, which the controller does not have: ")
+}
+
+// assessWaiting sets the condition that shows why nothing starts.
+func (w *work) assessWaiting(out waves.Outcome) {
+	wait := w.turn.Wait
+	switch {
+	case w.problem != nil:
+		w.condition(v1alpha1.Waiting, true, w.problem.reason, redact.Text(w.problem.err.Error()))
+	case out.Complete:
+		w.condition(v1alpha1.Waiting, false, complete, "")
+	case w.turn.Stopped:
+		w.condition(v1alpha1.Waiting, true, tooManyFailed, "more clusters failed than spec.maxFailures; correct them, and increase it or create another LeaderMigration")
+	case out.Failed:
+		w.condition(v1alpha1.Waiting, false, tooManyFailed, "")
+	case wait != nil:
+		w.condition(v1alpha1.Waiting, true, wait.Reason, explained(*wait))
+	default:
+		w.condition(v1alpha1.Waiting, false, progressing, "")
+	}
+}
+
+// explained is what a start waits for.
+func explained(w waves.Wait) string {
+	until := w.Until.UTC().Format(time.RFC3339)
+	switch w.Reason {
+	case waves.Paused:
+		return "spec.pause is true"
+	case waves.WindowClosed:
+		return "the window opens at " + until
+	case waves.Soaking:
+		return "the wave " + w.Wave + " starts at " + until
+	case waves.ApprovalRequired:
+		what := "the wave " + w.Wave
+		if w.Stage != "" {
+			what = "the stage " + w.Stage + " of " + what
+		}
+		return what + " requires a LeaderMigrationApproval"
+	}
+	return ""
+}
+
+// skipped sets the condition about clusters that are skipped for a reason.
+func (w *work) skipped(condition string, is func(migrate.Member) bool, text string) {
+	var names []string
+	for _, m := range w.members {
+		if m.State == waves.Skipped && is(m) {
+			names = append(names, m.Cluster)
+		}
+	}
+	if len(names) == 0 {
+		w.condition(condition, false, none, "")
+		return
+	}
+	w.condition(condition, true, waves.Reason(condition), shortened(text+strings.Join(names, ", ")))
+}
+
+// shortened keeps a message to what a condition can hold.
+func shortened(text string) string {
+	const most = 32000 // a condition's message can have 32768 characters
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}
+
+func (w *work) condition(kind string, holds bool, reason waves.Reason, message string) {
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: string(cmp.Or(reason, none)), Message: shortened(message), ObservedGeneration: w.lm.Generation}
+	if holds {
+		c.Status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&w.conditions, c)
+}
+
+func either(is bool, yes, no waves.Reason) waves.Reason {
+	if is {
+		return yes
+	}
+	return no
+}

@@ -1,0 +1,313 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+func newWorld(t *testing.T, spec string, clusters ...string) *world {
+	t.Helper()
+	w := &world{Fleet: migratetest.NewFleet(t, clusters...), t: t, key: types.NamespacedName{Namespace: namespace, Name: name}, running: map[string]bool{}}
+	w.Rancher.Put(t, `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"summer","namespace":"rke-lm","creationTimestamp":"`+time.Now().UTC().Format(time.RFC3339)+`"},"spec":`+spec+`}`)
+	return w
+}
+
+// await waits until a condition of the LeaderMigration is true for a reason; "" for any.
+func (w *world) await(kind, reason string) {
+	w.t.Helper()
+	for range 6 * 3600 {
+		c := meta.FindStatusCondition(w.object().Status.Conditions, kind)
+		if c != nil && c.Status == metav1.ConditionTrue && (reason == "" || c.Reason == reason) {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	w.t.Fatalf("%s is not true for %q: %s\n%v", kind, reason, w.Rancher.Object(path), w.logs)
+}
+
+const threeWaves = `{"selector":{"matchLabels":{"fleet":"yes"}},"maxUnavailable":2,"waves":[{"name":"canary","size":1},{"name":"half","percent":50},{"name":"others"}]`
+
+func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
+		w.run()
+		w.await(v1alpha1.Complete, "")
+		if got := w.states(); got != "alder=done birch=done cedar=done elm=done" || w.most != 2 {
+			t.Errorf("%s, %d at once", got, w.most)
+		}
+		w.finished("alder", "birch", "cedar", "elm")
+		s := w.object().Status
+		if len(s.Waves) != 3 || s.Waves[1].Counts.Done != 2 || s.Waves[2].Ended == nil || s.Counts.Done != 4 || s.Counts.Total != 4 || s.Wave != "" || s.ObservedGeneration != w.object().Generation {
+			t.Errorf("%+v", s)
+		}
+		for _, c := range s.Clusters {
+			if c.NoOwnerSeconds == nil || c.TwoOwnersSeconds != 0 || c.Since == nil || c.ID == "" || c.Stage != stages.VerifyProviderIDs {
+				t.Errorf("%+v", c)
+			}
+		}
+		events := 0
+		for at, text := range w.Rancher.Objects() {
+			if strings.Contains(at, "/namespaces/rke-lm/events/") && strings.Contains(text, `"ClusterDone"`) {
+				events++
+			}
+		}
+		if events != 4 || len(w.logs) > 0 {
+			t.Errorf("%d Events, %v", events, w.logs)
+		}
+	})
+}
+
+func TestWavesWaitForTheirApprovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threeWaves+`,"approval":"wave"}`, "alder", "birch", "cedar", "elm")
+		w.approvals = []v1alpha1.LeaderMigrationApproval{{Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "canary"}}} // older than the migration
+		w.run()
+		for _, wave := range []string{"canary", "half", "others"} {
+			w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+			if c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.Waiting); !strings.Contains(c.Message, wave) {
+				t.Errorf("%+v", c)
+			}
+			time.Sleep(time.Hour)
+			w.approve(wave, "")
+			time.Sleep(time.Hour)
+		}
+		w.await(v1alpha1.Complete, "")
+		w.finished("alder", "birch", "cedar", "elm")
+	})
+}
+
+func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"approval":"stage"}`, "alder", "birch")
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		if n := w.Worlds["alder"].Patches(); n > 0 {
+			t.Errorf("%d writes before an approval", n)
+		}
+		w.approve("rest", stages.GrantMigrationLease)
+		for _, stage := range []string{stages.EnableLeaderMigration, stages.InstallCCM} {
+			time.Sleep(time.Hour)
+			if got := w.states(); got != "alder=held birch=held" || w.object().Status.Clusters[0].Stage != stage {
+				t.Errorf("%s %+v", got, w.object().Status.Clusters)
+			}
+			w.approve("rest", stage)
+		}
+		for _, stage := range stages.Names() {
+			w.approve("rest", stage)
+		}
+		w.await(v1alpha1.Complete, "")
+		w.finished("alder", "birch")
+	})
+}
+
+func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		paused := false
+		w.onShow = func(m migrate.Member, e migrate.Event) {
+			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration && !paused {
+				paused = true
+				w.edit(func(spec map[string]any) { spec["pause"] = true })
+			}
+		}
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.Paused))
+		if c := w.object().Status.Clusters[0]; c.State != string(waves.Held) || c.Stage != stages.InstallCCM || w.Rancher.Object(w.Worlds["alder"].Lock) != "" {
+			t.Errorf("%+v", c)
+		}
+		w.edit(func(spec map[string]any) { spec["pause"] = false })
+		w.await(v1alpha1.Complete, "")
+		w.finished("alder")
+	})
+}
+
+func TestNothingStartsOutsideOfTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the clock of a bubble begins at midnight of a Saturday, in UTC
+		w := newWorld(t, `{"selector":{},"window":{"days":["Sat"],"from":"10:00","to":"12:00","timeZone":"Europe/Berlin"}}`, "alder")
+		began := time.Time{}
+		w.onShow = func(m migrate.Member, _ migrate.Event) {
+			if began.IsZero() {
+				began = time.Now()
+			}
+		}
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.WindowClosed))
+		time.Sleep(10 * time.Hour)
+		w.await(v1alpha1.Complete, "")
+		if began.UTC().Format(time.TimeOnly) != "09:00:00" {
+			t.Errorf("%s", began)
+		}
+	})
+}
+
+func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"rollbackOnFailure":true,"waves":[{"name":"first","size":2}]}`, "alder", "birch", "cedar")
+		before := w.Worlds["alder"].Spec(t)
+		w.onShow = func(m migrate.Member, e migrate.Event) {
+			if m.Cluster == "fleet-default/alder" {
+				w.Worlds["alder"].Stick(m.State == waves.Running && m.Stage == stages.InstallCCM)
+			}
+		}
+		w.run()
+		w.await(v1alpha1.Failed, "TooManyFailures")
+		w.await(v1alpha1.Waiting, "TooManyFailures")
+		if got := w.states(); got != "alder=failed birch=done cedar=waiting" || !w.object().Status.Clusters[0].RolledBack {
+			t.Fatalf("%s", w.Rancher.Object(path))
+		}
+		if after := w.Worlds["alder"].Spec(t); after != before || w.Worlds["cedar"].Patches() > 0 {
+			t.Errorf("%s\nand not\n%s", after, before)
+		}
+		w.finished("birch")
+		w.edit(func(spec map[string]any) { spec["maxFailures"] = 1 })
+		w.await(v1alpha1.Complete, "")
+		w.finished("cedar")
+	})
+}
+
+func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
+	const seed = 11
+	random := rand.New(rand.NewPCG(seed, seed))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
+		starts := 0
+		for !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Complete) {
+			w.run()
+			starts++
+			time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
+			w.end()
+		}
+		if starts < 5 || w.states() != "alder=done birch=done cedar=done elm=done" {
+			t.Errorf("%d starts with the seed %d: %s", starts, seed, w.states())
+		}
+		w.finished("alder", "birch", "cedar", "elm")
+		for _, c := range w.object().Status.Clusters {
+			if c.TwoOwnersSeconds != 0 {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}
+
+func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder", "birch")
+		alder := w.Worlds["alder"].Path
+		w.Rancher.Edit(alder, func(o map[string]any) {
+			o["metadata"].(map[string]any)["annotations"] = map[string]any{"argocd.argoproj.io/tracking-id": "clusters"}
+		})
+		w.run()
+		w.await(v1alpha1.Complete, "")
+		w.await(v1alpha1.ManagedElsewhere, v1alpha1.ManagedElsewhere)
+		if got := w.states(); got != "alder=skipped birch=done" || w.Worlds["alder"].Patches() > 0 {
+			t.Errorf("%s, %v", got, w.Worlds["alder"].Writes())
+		}
+		first := w.change()
+		if first["stage"] != stages.GrantMigrationLease || !strings.Contains(first["diff"], "+") || first["command"] != "rke-lm apply --stage=grant-migration-lease FILE" || !strings.Contains(first["reason"], "Argo CD") {
+			t.Errorf("%v", first)
+		}
+		w.Rancher.Edit(alder, func(o map[string]any) {
+			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "kind: Broken: [\n"
+		})
+		w.manager.ClusterChanged() // it cannot be planned now, and what was written stays
+		time.Sleep(time.Minute)
+		if now := w.change(); now["stage"] != first["stage"] || len(w.logs) == 0 {
+			t.Errorf("%v %v", now, w.logs)
+		}
+	})
+}
+
+// change is the ConfigMap with the next change of the cluster alder.
+func (w *world) change() map[string]string {
+	w.t.Helper()
+	var c corev1.ConfigMap
+	if err := json.Unmarshal([]byte(w.Rancher.Object("/api/v1/namespaces/rke-lm/configmaps/summer.fleet-default.alder")), &c); err != nil {
+		w.t.Fatal(err)
+	}
+	if len(c.OwnerReferences) != 1 || c.OwnerReferences[0].UID != w.object().UID {
+		w.t.Errorf("%+v", c.OwnerReferences)
+	}
+	return c.Data
+}
+
+func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
+	for _, spec := range []string{
+		`{"selector":{},"window":{"from":"10:00","to":"12:00","timeZone":"Mars/Base"}}`, `{"selector":{},"window":{"days":["Someday"],"from":"10:00","to":"12:00"}}`, `{"selector":{},"options":{"wrong":true}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, spec, "alder")
+			w.run()
+			w.await(v1alpha1.Failed, "InvalidSpec")
+			if w.Worlds["alder"].Patches() > 0 {
+				t.Error("the cluster was changed")
+			}
+			w.edit(func(spec map[string]any) {
+				delete(spec, "window")
+				delete(spec, "options")
+			})
+			w.await(v1alpha1.Complete, "")
+			if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed) {
+				t.Error("it is still not valid")
+			}
+		})
+	}
+	if controller.CheckAccept([]string{preconditions.ManagedElsewhere}) == nil {
+		t.Error("a cluster that another program manages could be changed")
+	}
+}
+
+func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{"matchLabels":{"env":"staging"}}}`, "alder", "birch")
+		w.run()
+		w.await(v1alpha1.Waiting, "NoClusters")
+		w.Rancher.Edit(w.Worlds["birch"].Path, func(o map[string]any) {
+			o["metadata"].(map[string]any)["labels"] = map[string]any{"env": "staging"}
+		})
+		w.manager.ClusterChanged()
+		w.await(v1alpha1.Complete, "")
+		if got := w.states(); got != "birch=done" {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+func TestARunEndsWithItsLeaderMigration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		deleted := make(chan struct{})
+		w.onShow = func(m migrate.Member, e migrate.Event) {
+			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration {
+				close(deleted)
+			}
+		}
+		w.run()
+		<-deleted
+		w.Rancher.Remove(path)
+		w.manager.Changed(t.Context(), w.key, nil)
+		w.manager.Wait()
+		if s := w.Worlds["alder"].Spec(t); strings.Contains(s, `"external"`) || len(w.Worlds["alder"].Cordoned()) > 0 || w.Rancher.Object(w.Worlds["alder"].Lock) != "" {
+			t.Errorf("%s", s)
+		}
+	})
+}

@@ -1,0 +1,101 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/rancher/wrangler/v3/pkg/name"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// migrationLabel names the LeaderMigration of a ConfigMap.
+const migrationLabel = "rke-lm.io/leadermigration"
+
+// explain writes, for each cluster that another program manages, a ConfigMap with the next
+// change and the command that makes it where the source is. The cluster is not changed.
+func (w *work) explain(ctx context.Context, runs Runs) {
+	w.mu.Lock()
+	lm, members := w.lm, slices.Clone(w.members)
+	w.mu.Unlock()
+	for _, m := range members {
+		if !isElsewhere(m) || ctx.Err() != nil {
+			continue
+		}
+		err := transform.Guard(m.Cluster, func() error {
+			data, err := nextChange(ctx, runs, m)
+			if err != nil {
+				return err
+			}
+			return w.keep(ctx, lm, m.Cluster, data)
+		})
+		if err != nil {
+			w.log(w.name() + ": " + m.Cluster + ": the ConfigMap with the next change is not written: " + err.Error())
+		}
+	}
+}
+
+// nextChange is the next stage of a cluster, without secrets.
+func nextChange(ctx context.Context, runs Runs, m migrate.Member) (map[string]string, error) {
+	data := map[string]string{"cluster": m.Cluster, "reason": m.Err.Error()}
+	o, err := runs.Get(ctx, m.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	p, err := runs.Plan(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range report.NewPlan(p, "").Stages {
+		if s.State == transform.Todo || s.State == transform.Blocked {
+			data["stage"], data["why"], data["diff"], data["command"] = s.Name, s.Why, s.Diff, runs.Command(s.Name)
+			if s.State == transform.Blocked {
+				data["blocked"] = firstFinding(s)
+			}
+			return data, nil
+		}
+	}
+	data["stage"] = "none is left to do"
+	return data, nil
+}
+
+func firstFinding(s report.Stage) string {
+	if len(s.Findings) == 0 {
+		return ""
+	}
+	return s.Findings[0].Rule + ": " + s.Findings[0].Message
+}
+
+// keep applies a ConfigMap that belongs to the LeaderMigration.
+func (w *work) keep(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster string, data map[string]string) error {
+	id := name.SafeConcatName(lm.Name + "." + strings.ReplaceAll(cluster, "/", "."))
+	body, err := json.Marshal(corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: lm.Namespace, Name: id, Labels: map[string]string{migrationLabel: name.SafeConcatName(lm.Name)},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Name: lm.Name, UID: lm.UID}},
+		},
+		Data: data,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Client.Do(ctx, kube.Request{
+		What: "patch configmaps", Method: http.MethodPatch, Path: "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/configmaps/" + url.PathEscape(id),
+		Query: url.Values{"fieldManager": {component}, "force": {"true"}}, Body: body, ContentType: "application/apply-patch+yaml",
+	})
+	return err
+}

@@ -1,0 +1,71 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// LeaseName is the name of the lease of the process that leads.
+const LeaseName = "rke-lm-controller"
+
+// Election is how the processes find the one that leads.
+type Election struct {
+	Config              *rest.Config
+	Namespace, Identity string
+	Duration            time.Duration // for which a lease lasts that is not renewed
+}
+
+// Lead calls work whenever this process leads, with a context that ends when it does no longer,
+// until the context ends. It returns after work has.
+//
+// Wrangler's pkg/leader ends the process when it loses the lease, and so in the middle of a
+// run, with nodes cordoned and the cluster locked.
+func (e Election) Lead(ctx context.Context, work func(context.Context)) error {
+	client, err := kubernetes.NewForConfig(e.Config)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := e.term(ctx, client, work); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term is one attempt to lead, and what this process does while it leads.
+func (e Election) term(ctx context.Context, client kubernetes.Interface, work func(context.Context)) error {
+	began, ended := make(chan context.Context, 1), make(chan struct{})
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName}, Client: client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
+		},
+		LeaseDuration: e.Duration, RenewDeadline: e.Duration * 2 / 3, RetryPeriod: e.Duration * 2 / 15, ReleaseOnCancel: true, Name: LeaseName,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { began <- ctx }, OnStoppedLeading: func() {}},
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer close(ended)
+		elector.Run(ctx)
+	}()
+	select {
+	case leading := <-began:
+		work(leading)
+	case <-ended:
+	}
+	<-ended
+	return nil
+}

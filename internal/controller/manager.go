@@ -1,0 +1,115 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Runs makes the runs of a LeaderMigration over its clusters.
+type Runs interface {
+	// Find returns the clusters with some labels, of all that the user can see.
+	Find(ctx context.Context, selector string) ([]rancher.Object, error)
+	// Plan plans a cluster; it fails for one that cannot be migrated.
+	Plan(o rancher.Object) (*transform.Plan, error)
+	// Get returns a cluster by its NAMESPACE/NAME or its ID.
+	Get(ctx context.Context, cluster string) (rancher.Object, error)
+	// Open makes the run over a cluster by its NAMESPACE/NAME or its ID, from how it is now.
+	Open(ctx context.Context, cluster string) (migrate.Options, error)
+	// Manually reports whether the user has run the commands of a stage.
+	Manually(stage string) bool
+	// Command is the command line that applies a stage to a file.
+	Command(stage string) string
+}
+
+// Manager has the LeaderMigrations that are in progress.
+type Manager struct {
+	Client *kube.Client // of Rancher's own cluster
+	// Choose reads what a LeaderMigration chooses; it fails where that is not valid.
+	Choose func(context.Context, v1alpha1.LeaderMigrationSpec) (Runs, error)
+	// Approvals are those that name a LeaderMigration.
+	Approvals func(namespace, migration string) []v1alpha1.LeaderMigrationApproval
+	// Slots bounds the runs of the process, by its capacity.
+	Slots chan struct{}
+	// Show is called with a cluster that has changed; nil for none.
+	Show func(migration string, m migrate.Member, e migrate.Event)
+	// Log is called with what goes wrong outside of a run; nil for none.
+	Log func(string)
+
+	audit  sync.Mutex // of the audit log of all runs
+	mu     sync.Mutex
+	active map[types.NamespacedName]*work
+	ended  sync.WaitGroup
+}
+
+// Changed is called with a LeaderMigration that is new or has changed; nil for one that is
+// deleted. The runs of one that is deleted end as after an interrupt.
+func (m *Manager) Changed(ctx context.Context, key types.NamespacedName, lm *v1alpha1.LeaderMigration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.active[key]
+	if w != nil && (lm == nil || lm.UID != w.lm.UID || lm.DeletionTimestamp != nil) {
+		w.cancel()
+		delete(m.active, key)
+		w = nil
+	}
+	switch {
+	case lm == nil || lm.DeletionTimestamp != nil || ctx.Err() != nil:
+	case w != nil:
+		w.update(lm)
+	default:
+		m.begin(ctx, key, lm)
+	}
+}
+
+// begin begins with a LeaderMigration, from its status.
+func (m *Manager) begin(ctx context.Context, key types.NamespacedName, lm *v1alpha1.LeaderMigration) {
+	if m.active == nil {
+		m.active = map[types.NamespacedName]*work{}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := newWork(m, lm.DeepCopy(), cancel)
+	m.active[key] = w
+	m.ended.Go(func() {
+		defer cancel()
+		w.loop(ctx)
+	})
+}
+
+// Approved is called with the name of a LeaderMigration whose approvals have changed.
+func (m *Manager) Approved(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.active[key]; w != nil {
+		w.poke()
+	}
+}
+
+// ClusterChanged is called with the object of a cluster that is new, or whose specification,
+// labels or annotations have changed.
+func (m *Manager) ClusterChanged() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.active {
+		w.clustersChanged()
+	}
+}
+
+// Wait waits until all runs have ended, after the context that they were begun with has.
+func (m *Manager) Wait() { m.ended.Wait() }
+
+func (m *Manager) log(text string) {
+	if m.Log != nil {
+		m.Log(text)
+	}
+}

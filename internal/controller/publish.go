@@ -1,0 +1,152 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// component is who writes.
+const component = "rke-lm"
+
+// publishTime lies between two writes of a status, and a fraction of it for each cluster: the
+// status of many clusters is large.
+const publishTime = time.Second
+
+// publish writes the status whenever it has changed, until the context ends.
+func (w *work) publish(ctx context.Context, runs Runs) {
+	for {
+		select {
+		case <-w.dirty:
+		case <-ctx.Done():
+			return
+		}
+		if w.takeStale() {
+			w.explain(ctx, runs)
+		}
+		w.write(ctx)
+		if !kube.Pause(ctx, publishTime+publishTime*time.Duration(len(w.ids))/100) {
+			return
+		}
+	}
+}
+
+func (w *work) takeStale() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.stale
+	w.stale = false
+	return was
+}
+
+// write writes the status, and the Events of what has happened since it was written last. A
+// status that cannot be written is written the next time.
+func (w *work) write(ctx context.Context) {
+	w.mu.Lock()
+	status, events, lm := w.status(), w.happened, w.lm
+	w.happened = nil
+	w.mu.Unlock()
+	if err := w.writeStatus(ctx, lm, status); err != nil && ctx.Err() == nil {
+		w.log(w.name() + ": the status is not written: " + err.Error())
+		w.mark()
+	}
+	for _, e := range events {
+		if err := w.writeEvent(ctx, lm, e); err != nil && ctx.Err() == nil {
+			w.log(w.name() + ": an Event is not written: " + err.Error())
+		}
+	}
+}
+
+// path is that of the LeaderMigration on the API.
+func path(lm *v1alpha1.LeaderMigration) string {
+	return "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + url.PathEscape(lm.Namespace) + "/" + v1alpha1.MigrationResource + "/" + url.PathEscape(lm.Name)
+}
+
+// writeStatus replaces all of the status of the object with this UID.
+func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s v1alpha1.LeaderMigrationStatus) error {
+	fields := map[string]any{"wave": nil, "waves": []any{}, "clusters": []any{}}
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": lm.UID}, "status": fields})
+	if err != nil {
+		return err
+	}
+	_, err = w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path(lm) + "/status", Body: body, ContentType: "application/merge-patch+json"})
+	return err
+}
+
+// happening is a cluster that has come to another state.
+type happening struct {
+	at      time.Time
+	reason  string
+	message string
+	warning bool
+}
+
+func happeningOf(m migrate.Member) happening {
+	h := happening{at: time.Now(), message: "cluster " + m.Cluster + " of the wave " + m.Wave}
+	switch m.State {
+	case waves.Running:
+		h.reason = "ClusterStarted"
+	case waves.Held:
+		h.reason = "ClusterHeld"
+		h.message += ": " + m.Waiting
+	case waves.Done:
+		h.reason = "ClusterDone"
+	default:
+		h.reason, h.warning = "ClusterFailed", true
+		if m.State == waves.Reverting {
+			h.reason = "ClusterReverting"
+		}
+		if m.RolledBack {
+			h.reason = "ClusterRolledBack"
+		}
+		if m.Err != nil {
+			h.message += ": " + m.Err.Error()
+		}
+	}
+	return h
+}
+
+// writeEvent writes an Event on the LeaderMigration. It is for people: nothing depends on it.
+func (w *work) writeEvent(ctx context.Context, lm *v1alpha1.LeaderMigration, h happening) error {
+	kind := corev1.EventTypeNormal
+	if h.warning {
+		kind = corev1.EventTypeWarning
+	}
+	const most = 1000 // an Event's message may have 1024 bytes
+	text := redact.Text(h.message)
+	at := metav1.NewTime(h.at)
+	body, err := json.Marshal(corev1.Event{
+		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
+		ObjectMeta:     metav1.ObjectMeta{Namespace: lm.Namespace, Name: component + "." + uuid.NewString()},
+		InvolvedObject: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID},
+		Reason:         h.reason, Message: text[:min(len(text), most)], Type: kind, Source: corev1.EventSource{Component: component},
+		ReportingController: "rke-lm.io/controller", FirstTimestamp: at, LastTimestamp: at, Count: 1,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Client.Do(ctx, kube.Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/events", Body: body})
+	return err
+}

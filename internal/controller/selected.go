@@ -1,0 +1,126 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// elsewhere says that another program manages a cluster.
+type elsewhere struct{ message string }
+
+func (e *elsewhere) Error() string { return e.message }
+
+// noHelm says that a cluster needs helm, which this program does not have.
+type noHelm struct{}
+
+func (noHelm) Error() string {
+	return "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use an image with helm, or rke-lm migrate"
+}
+
+// nameOf names a cluster in the status: NAMESPACE/NAME, or the ID where there is no namespace.
+func nameOf(o rancher.Object) string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
+}
+
+// selected finds the clusters and puts them into waves. Those that are not to be migrated are
+// failed or skipped from the beginning.
+func (w *work) selected(ctx context.Context, runs Runs) error {
+	selector, err := metav1.LabelSelectorAsSelector(&w.lm.Spec.Selector)
+	if err != nil {
+		return fmt.Errorf("spec.selector: %w", err)
+	}
+	objects, err := runs.Find(ctx, selector.String())
+	if err != nil {
+		return err
+	}
+	of, labelled := map[string]rancher.Object{}, map[string]labels.Set{}
+	var names []string
+	for _, o := range objects {
+		name := nameOf(o)
+		of[name], names, labelled[name] = o, append(names, name), labelsOf(o)
+	}
+	rules, err := rulesOf(w.lm.Spec, labelled)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	list := waves.Assign(rules, names)
+	var members []migrate.Member
+	for _, wave := range list {
+		for _, name := range wave.Clusters {
+			m := migrate.Member{Cluster: name, Wave: wave.Name, State: waves.Waiting}
+			m.State, m.Err = w.classified(of[name], runs)
+			if m.State.Ended() {
+				m.Since = time.Now().UTC()
+			}
+			members = append(members, m)
+		}
+	}
+	w.set(list, members, of)
+	return nil
+}
+
+// classified is the state in which a cluster begins, and why it is not migrated.
+func (w *work) classified(o rancher.Object, runs Runs) (waves.State, error) {
+	if found := managers(o); found != nil {
+		return waves.Skipped, found
+	}
+	var p *transform.Plan
+	err := transform.Guard(nameOf(o), func() (err error) {
+		p, err = runs.Plan(o)
+		return err
+	})
+	if err != nil {
+		return waves.Failed, err
+	}
+	if !slices.Contains(route.Needs(p), rights.Helm) || runs.Manually(stages.InstallCCM) {
+		return waves.Waiting, nil
+	}
+	if _, err := exec.LookPath("helm"); err != nil {
+		return waves.Skipped, noHelm{}
+	}
+	return waves.Waiting, nil
+}
+
+// managers says that another program manages a cluster; nil if none does.
+func managers(o rancher.Object) error {
+	for _, f := range preconditions.Evaluate(preconditions.Seen{Title: o.Title(), Object: o.Raw}, nil) {
+		if f.Rule == preconditions.ManagedElsewhere {
+			return &elsewhere{f.Message}
+		}
+	}
+	return nil
+}
+
+func labelsOf(o rancher.Object) labels.Set {
+	var head struct {
+		Metadata struct {
+			Labels labels.Set `json:"labels"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(o.Raw, &head) != nil {
+		return nil // it was read as an object before
+	}
+	return head.Metadata.Labels
+}

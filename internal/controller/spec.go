@@ -1,0 +1,78 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// policyOf is how a LeaderMigration decides what is next.
+func policyOf(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigrationApproval) (waves.Policy, error) {
+	spec := lm.Spec
+	p := waves.Policy{
+		Limits: limitsOf(spec), Pause: spec.Pause, Stages: spec.Approval == v1alpha1.ApprovalStage, Starts: spec.Approval == v1alpha1.ApprovalWave,
+		Waves: map[string]waves.Pace{},
+	}
+	for _, w := range spec.Waves {
+		pace := waves.Pace{Manual: w.After == v1alpha1.AfterManual}
+		if w.Soak != nil {
+			pace.Soak = w.Soak.Duration
+		}
+		p.Waves[w.Name] = pace
+	}
+	for _, a := range approvals {
+		if !a.CreationTimestamp.Before(&lm.CreationTimestamp) {
+			p.Approvals = append(p.Approvals, waves.Approval{Wave: a.Spec.Wave, Stage: a.Spec.Stage})
+		}
+	}
+	if spec.Window == nil {
+		return p, nil
+	}
+	zone, err := time.LoadLocation(spec.Window.TimeZone)
+	if err != nil {
+		return p, fmt.Errorf("spec.window.timeZone: %w; use a name of the IANA database, such as Europe/Berlin", err)
+	}
+	if p.Window, err = waves.NewWindow(spec.Window.Days, spec.Window.From, spec.Window.To, zone); err != nil {
+		return p, fmt.Errorf("spec.window: %w", err)
+	}
+	return p, nil
+}
+
+func limitsOf(spec v1alpha1.LeaderMigrationSpec) waves.Limits {
+	return waves.Limits{Unavailable: spec.MaxUnavailable, Failures: spec.MaxFailures}
+}
+
+// rulesOf are the waves of a LeaderMigration. labelled has the labels of the clusters.
+func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) ([]waves.Rule, error) {
+	var list []waves.Rule
+	for _, w := range spec.Waves {
+		r := waves.Rule{Name: w.Name, Size: w.Size, Percent: w.Percent}
+		if w.Selector != nil {
+			s, err := metav1.LabelSelectorAsSelector(w.Selector)
+			if err != nil {
+				return nil, fmt.Errorf("spec.waves: the selector of %s: %w", w.Name, err)
+			}
+			r.Matches = func(cluster string) bool { return s.Matches(labelled[cluster]) }
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// CheckAccept refuses the acceptance that the controller never gives.
+func CheckAccept(accepted []string) error {
+	if slices.Contains(accepted, preconditions.ManagedElsewhere) {
+		return fmt.Errorf("spec.options.accept: the controller never changes a cluster that another program manages; remove %s", preconditions.ManagedElsewhere)
+	}
+	return nil
+}

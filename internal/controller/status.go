@@ -1,0 +1,134 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/redact"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// resumed reads from a status how far the clusters were.
+func resumed(s v1alpha1.LeaderMigrationStatus) (list []waves.Wave, members []migrate.Member, ids map[string]string) {
+	ids = map[string]string{}
+	for _, w := range s.Waves {
+		list = append(list, waves.Wave{Name: w.Name})
+	}
+	for _, c := range s.Clusters {
+		i := slices.IndexFunc(list, func(w waves.Wave) bool { return w.Name == c.Wave })
+		if i < 0 {
+			continue // a status of this program has every wave
+		}
+		list[i].Clusters = append(list[i].Clusters, c.Name)
+		members = append(members, memberOf(c))
+		ids[c.Name] = c.ID
+	}
+	return list, members, ids
+}
+
+func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
+	m := migrate.Member{Cluster: c.Name, Wave: c.Wave, State: waves.State(c.State), Stage: c.Stage, RolledBack: c.RolledBack, Watched: migrate.Owned{Two: c.TwoOwnersSeconds}}
+	if c.Since != nil {
+		m.Since = c.Since.Time
+	}
+	if c.NoOwnerSeconds != nil {
+		m.Switch = &migrate.Owned{None: *c.NoOwnerSeconds}
+	}
+	for _, rule := range c.Findings {
+		m.Findings = append(m.Findings, transform.Finding{Rule: rule})
+	}
+	switch {
+	case c.Reason == v1alpha1.ManagedElsewhere:
+		m.Err = &elsewhere{c.Message}
+	case c.Reason == v1alpha1.NeedsHelm:
+		m.Err = noHelm{}
+	case m.State == waves.Failed || m.State == waves.Reverting:
+		m.Err = errors.New(c.Message)
+	default:
+		m.Waiting = c.Message
+	}
+	return m
+}
+
+// clusterOf is how far a cluster is. No secret is in it.
+func clusterOf(m migrate.Member, id string) v1alpha1.ClusterStatus {
+	c := v1alpha1.ClusterStatus{
+		Name: m.Cluster, ID: id, Wave: m.Wave, State: string(m.State), Stage: m.Stage, Message: redact.Text(m.Waiting),
+		TwoOwnersSeconds: m.Watched.Two, RolledBack: m.RolledBack,
+	}
+	if !m.Since.IsZero() {
+		at := metav1.NewTime(m.Since)
+		c.Since = &at
+	}
+	if m.Switch != nil {
+		c.NoOwnerSeconds = &m.Switch.None
+	}
+	if m.Err != nil {
+		c.Message = redact.Text(m.Err.Error())
+	}
+	helm := noHelm{}
+	switch {
+	case isElsewhere(m):
+		c.Reason = v1alpha1.ManagedElsewhere
+	case m.State == waves.Skipped && errors.As(m.Err, &helm):
+		c.Reason = v1alpha1.NeedsHelm
+	}
+	for _, f := range m.Findings {
+		if f.Rule != "" && !slices.Contains(c.Findings, f.Rule) {
+			c.Findings = append(c.Findings, f.Rule)
+		}
+	}
+	return c
+}
+
+// count adds a cluster to counts.
+func count(n *v1alpha1.Counts, s waves.State) {
+	n.Total++
+	switch {
+	case s.Busy():
+		n.Running++
+	case s == waves.Done:
+		n.Done++
+	case s == waves.Failed:
+		n.Failed++
+	case s == waves.Skipped:
+		n.Skipped++
+	default:
+		n.Waiting++
+	}
+}
+
+// status is that of the LeaderMigration now.
+func (w *work) status() v1alpha1.LeaderMigrationStatus {
+	s := v1alpha1.LeaderMigrationStatus{ObservedGeneration: w.lm.Generation}
+	seen := migrate.Progress(w.members)
+	for _, wave := range w.waves {
+		one := v1alpha1.WaveStatus{Name: wave.Name}
+		for _, c := range wave.Clusters {
+			count(&one.Counts, seen[c].State)
+			count(&s.Counts, seen[c].State)
+		}
+		if end := waves.Ended(wave, seen); !end.IsZero() {
+			at := metav1.NewTime(end)
+			one.Ended = &at
+		}
+		if s.Wave == "" && one.Counts.Waiting+one.Counts.Running > 0 {
+			s.Wave = wave.Name
+		}
+		s.Waves = append(s.Waves, one)
+	}
+	for _, m := range w.members {
+		s.Clusters = append(s.Clusters, clusterOf(m, w.ids[m.Cluster]))
+	}
+	w.assess(s.Counts)
+	s.Conditions = slices.Clone(w.conditions)
+	return s
+}

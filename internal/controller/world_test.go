@@ -1,0 +1,217 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+)
+
+// world is a Rancher with clusters, a LeaderMigration over all of them, and the processes that run.
+type world struct {
+	*migratetest.Fleet
+	t       *testing.T
+	key     types.NamespacedName
+	manager *controller.Manager
+	stop    context.CancelFunc
+
+	mu        sync.Mutex
+	approvals []v1alpha1.LeaderMigrationApproval
+	onShow    func(migrate.Member, migrate.Event)
+	logs      []string
+	most      int // runs at once
+	running   map[string]bool
+}
+
+const (
+	namespace = "rke-lm"
+	name      = "summer"
+	path      = "/apis/rke-lm.io/v1alpha1/namespaces/rke-lm/leadermigrations/summer"
+)
+
+// run starts a process that leads.
+func (w *world) run() {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	w.stop = cancel
+	server, err := w.server()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.manager = &controller.Manager{
+		Client: server.Local(), Slots: make(chan struct{}, 3), Approvals: w.approved, Show: w.show, Log: w.log,
+		Choose: func(_ context.Context, spec v1alpha1.LeaderMigrationSpec) (controller.Runs, error) {
+			if _, wrong := spec.Options["wrong"]; wrong {
+				return nil, fmt.Errorf("spec.options: wrong is no option")
+			}
+			return &runs{w, spec}, nil
+		},
+	}
+	w.t.Cleanup(w.end)
+	w.manager.Changed(ctx, w.key, w.object())
+}
+
+// end ends the process as an interrupt does.
+func (w *world) end() {
+	w.stop()
+	w.manager.Wait()
+}
+
+func (w *world) server() (*rancher.Server, error) {
+	return rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(w.t), Insecure: true, UserAgent: "controller", RetryFor: 30 * time.Second, Dial: memnet.Dial})
+}
+
+// object is the LeaderMigration as the server has it.
+func (w *world) object() *v1alpha1.LeaderMigration {
+	w.t.Helper()
+	var lm v1alpha1.LeaderMigration
+	if err := json.Unmarshal([]byte(w.Rancher.Object(path)), &lm); err != nil {
+		w.t.Fatal(err)
+	}
+	return &lm
+}
+
+// edit changes its specification, as a user does.
+func (w *world) edit(change func(spec map[string]any)) {
+	w.t.Helper()
+	w.Rancher.Edit(path, func(o map[string]any) { change(o["spec"].(map[string]any)) })
+	w.manager.Changed(w.t.Context(), w.key, w.object())
+}
+
+// approve makes an approval.
+func (w *world) approve(wave, stage string) {
+	w.mu.Lock()
+	w.approvals = append(w.approvals, v1alpha1.LeaderMigrationApproval{
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: wave, Stage: stage},
+	})
+	w.mu.Unlock()
+	w.manager.Approved(w.key)
+}
+
+func (w *world) approved(string, string) []v1alpha1.LeaderMigrationApproval {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]v1alpha1.LeaderMigrationApproval{}, w.approvals...)
+}
+
+func (w *world) show(_ string, m migrate.Member, e migrate.Event) {
+	w.mu.Lock()
+	w.running[m.Cluster] = m.State.Busy()
+	n := 0
+	for _, is := range w.running {
+		if is {
+			n++
+		}
+	}
+	w.most = max(w.most, n)
+	then := w.onShow
+	w.mu.Unlock()
+	if then != nil {
+		then(m, e)
+	}
+}
+
+func (w *world) log(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.logs = append(w.logs, text)
+}
+
+// states are those of the clusters in the status, as name=state.
+func (w *world) states() string {
+	var list []string
+	for _, c := range w.object().Status.Clusters {
+		list = append(list, strings.TrimPrefix(c.Name, "fleet-default/")+"="+c.State)
+	}
+	return strings.Join(list, " ")
+}
+
+// finished expects clusters at the end of their migrations, without a lock and a cordon.
+func (w *world) finished(clusters ...string) {
+	w.t.Helper()
+	for _, c := range clusters {
+		one := w.Worlds[c]
+		if s := one.Spec(w.t); !strings.Contains(s, `"external"`) || strings.Contains(s, "enable-leader-migration") {
+			w.t.Errorf("%s: %s", c, s)
+		}
+		if len(one.Cordoned()) > 0 || w.Rancher.Object(one.Lock) != "" {
+			w.t.Errorf("%s: cordoned %v, lock %s", c, one.Cordoned(), w.Rancher.Object(one.Lock))
+		}
+	}
+}
+
+// runs makes runs as the command line does.
+type runs struct {
+	*world
+	spec v1alpha1.LeaderMigrationSpec
+}
+
+func (*runs) target() transform.Target {
+	return transform.Target{EndState: transform.EndStateExternal}
+}
+
+func (r *runs) Find(ctx context.Context, selector string) ([]rancher.Object, error) {
+	server, err := r.server()
+	if err != nil {
+		return nil, err
+	}
+	return server.Find(ctx, rancher.Query{Selector: selector})
+}
+
+func (r *runs) Get(ctx context.Context, cluster string) (rancher.Object, error) {
+	server, err := r.server()
+	if err != nil {
+		return rancher.Object{}, err
+	}
+	found, err := server.Find(ctx, rancher.Query{Name: cluster})
+	if err != nil {
+		return rancher.Object{}, err
+	}
+	return found[0], nil
+}
+
+func (r *runs) Plan(o rancher.Object) (*transform.Plan, error) {
+	doc, err := transform.Parse(o.Chunk())
+	if err != nil {
+		return nil, err
+	}
+	return transform.Build(rke2.Distro(), transform.Only(doc), r.target())
+}
+
+func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error) {
+	server, err := r.server()
+	if err != nil {
+		return migrate.Options{}, err
+	}
+	found, err := server.Find(ctx, rancher.Query{Name: cluster})
+	if err != nil {
+		return migrate.Options{}, err
+	}
+	return migrate.Options{
+		Server: server, Object: found[0], Planner: route.Planner{Distro: rke2.Distro(), Target: r.target()}, Until: r.spec.Until,
+		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
+	}, nil
+}
+
+func (*runs) Manually(string) bool { return false }
+
+func (*runs) Command(stage string) string { return "rke-lm apply --stage=" + stage + " FILE" }
