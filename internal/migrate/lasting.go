@@ -148,7 +148,7 @@ func (r *fleet) lasting(ctx context.Context, o Options, cluster string, from wav
 	case <-ctx.Done():
 		return from, context.Cause(ctx)
 	}
-	o.auditTurn = r.Lasting.Audit
+	o.auditLock = r.Lasting.Audit
 	o.Confirm = func(_ context.Context, stage string) (bool, error) {
 		if wait := r.Lasting.Gate(cluster, stage); wait != nil {
 			return false, &Hold{stage, *wait}

@@ -5,6 +5,7 @@ package rancher
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -33,9 +34,15 @@ func (r Request) Right() (rights.Right, bool) {
 	if len(parts) > 1 {
 		right.Name = parts[1]
 	}
+	if len(parts) > 2 {
+		right.Resource += "/" + parts[2]
+	}
 	right.Verb = map[string]string{http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}[r.Method]
 	if r.Method == http.MethodGet && len(parts) == 1 {
 		right.Verb = "list"
+		if q, err := url.ParseQuery(r.Query); err == nil && (q.Get("watch") == "true" || q.Get("watch") == "1") {
+			right.Verb = "watch"
+		}
 	}
 	return right, true
 }
