@@ -46,7 +46,7 @@ func provision(t *testing.T, atOnce string, machines ...realrancher.Roles) *itse
 		t.Fatal(err)
 	}
 	dir := folder(t)
-	server, err := realrancher.Start(t.Context(), dir, relaxed, read.Version)
+	server, err := realrancher.Start(t.Context(), dir, read.Version)
 	if err != nil {
 		t.Fatal(err)
 	}

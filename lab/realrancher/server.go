@@ -52,16 +52,16 @@ type Server struct {
 }
 
 // Start starts a Rancher without clusters but its own, which knows releases of RKE2. Its files are below dir.
-func Start(ctx context.Context, dir string, timing cluster.Timing, releases ...string) (*Server, error) {
+func Start(ctx context.Context, dir string, releases ...string) (*Server, error) {
 	s := &Server{dir: dir}
-	if err := s.start(ctx, timing, releases); err != nil {
+	if err := s.start(ctx, releases); err != nil {
 		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context, timing cluster.Timing, releases []string) (err error) {
+func (s *Server) start(ctx context.Context, releases []string) (err error) {
 	if s.egress, err = startEgress(); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Server) start(ctx context.Context, timing cluster.Timing, releases []st
 	if err := os.WriteFile(config, []byte(s.egress.config()), 0o600); err != nil {
 		return err
 	}
-	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, "local"), own, timing, append(flags, "--egress-selector-config-file="+config)...); err != nil {
+	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, "local"), own, cluster.Defaults, append(flags, "--egress-selector-config-file="+config)...); err != nil {
 		return err
 	}
 	if s.helm, err = deploy.NewHelm(ctx, filepath.Join(s.dir, "helm")); err != nil {
@@ -90,7 +90,8 @@ func (s *Server) start(ctx context.Context, timing cluster.Timing, releases []st
 		return err
 	}
 	s.egress.use(s.client)
-	// It makes the tokens of the service accounts that Rancher makes.
+	// It makes the tokens of the service accounts that Rancher makes. One that loses its lease ends, so the
+	// lease is as long as Kubernetes has it.
 	if _, err := s.Local.StartManager(ctx, cluster.Spec{Component: cluster.KCM, Machine: "local", Args: []string{"--cloud-provider=external"}}); err != nil {
 		return err
 	}

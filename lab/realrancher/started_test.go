@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/rke-lm/rke-lm/lab/build"
-	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/realrancher"
 )
 
@@ -53,7 +52,7 @@ func started(t *testing.T, releases ...string) *lab {
 		dir = filepath.Join(logs, "rancher-itself")
 	}
 	began := time.Now()
-	s, err := realrancher.Start(t.Context(), dir, cluster.Short, releases...)
+	s, err := realrancher.Start(t.Context(), dir, releases...)
 	if err != nil {
 		t.Fatal(err)
 	}
