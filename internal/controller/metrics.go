@@ -1,0 +1,104 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// Metrics are what Prometheus reads of this process. Counters start with it; what clusters
+// there are, and how far they are, is read from the LeaderMigrations.
+type Metrics struct {
+	registry *prometheus.Registry
+	active   prometheus.Gauge
+	gaps     *prometheus.HistogramVec
+	two      *prometheus.CounterVec
+	failures *prometheus.CounterVec
+}
+
+// gapBuckets are in seconds: a gap is expected to have 17 to 43 (docs/guide.md).
+var gapBuckets = []float64{1, 5, 10, 15, 20, 30, 45, 60, 90, 120, 300}
+
+// NewMetrics makes the metrics of a manager.
+func NewMetrics(m *Manager) *Metrics {
+	made := &Metrics{
+		registry: prometheus.NewRegistry(),
+		active:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "rke_lm_active", Help: "1 if this process holds the lease and migrates clusters."}),
+		gaps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "rke_lm_no_owner_seconds", Help: "Seconds in which no manager ran the cloud controllers of a cluster, for each stage.", Buckets: gapBuckets,
+		}, []string{"stage"}),
+		two: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rke_lm_two_owners_seconds_total", Help: "Seconds in which two managers ran the cloud controllers of a cluster. It must stay 0.",
+		}, []string{"cluster"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rke_lm_failures_total", Help: "Clusters whose migration failed."}, []string{"migration"}),
+	}
+	made.registry.MustRegister(made.active, made.gaps, made.two, made.failures, progress{m})
+	return made
+}
+
+// Active sets whether this process is the one that migrates clusters.
+func (m *Metrics) Active(is bool) {
+	m.active.Set(0)
+	if is {
+		m.active.Set(1)
+	}
+}
+
+// Observe takes a cluster that has changed, and the event that changed it.
+func (m *Metrics) Observe(migration string, of migrate.Member, e migrate.Event) {
+	switch {
+	case e.Type == migrate.Watched:
+		m.gaps.WithLabelValues(e.Stage).Observe(e.Owned.None)
+		m.two.WithLabelValues(of.Cluster).Add(e.Owned.Two)
+	case e.Type == "" && of.State == waves.Failed:
+		m.failures.WithLabelValues(migration).Inc()
+	}
+}
+
+// Handler answers Prometheus.
+func (m *Metrics) Handler() http.Handler { return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}) }
+
+// progress is how far the clusters of all LeaderMigrations are.
+type progress struct{ of *Manager }
+
+var clustersMetric = prometheus.NewDesc("rke_lm_clusters", "Clusters of a LeaderMigration, by their state, and by the stage in progress or the last one.", []string{"migration", "state", "stage"}, nil)
+
+// Describe and Collect make it a prometheus.Collector.
+func (progress) Describe(to chan<- *prometheus.Desc) { to <- clustersMetric }
+
+// Collect counts the clusters.
+func (p progress) Collect(to chan<- prometheus.Metric) {
+	counts := map[[3]string]float64{}
+	for migration, members := range p.of.progress() {
+		for _, m := range members {
+			counts[[3]string{migration, string(m.State), m.Stage}]++
+		}
+	}
+	for labels, n := range counts {
+		to <- prometheus.MustNewConstMetric(clustersMetric, prometheus.GaugeValue, n, labels[:]...)
+	}
+}
+
+// progress returns the clusters of each LeaderMigration that is active.
+func (m *Manager) progress() map[string][]migrate.Member {
+	m.mu.Lock()
+	active := make(map[string]*work, len(m.active))
+	for key, w := range m.active {
+		active[key.String()] = w
+	}
+	m.mu.Unlock()
+	of := map[string][]migrate.Member{}
+	for key, w := range active {
+		w.mu.Lock()
+		of[key] = append(of[key], w.members...)
+		w.mu.Unlock()
+	}
+	return of
+}
