@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	lasso "github.com/rancher/lasso/pkg/log"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -28,10 +29,12 @@ type controllerOptions struct {
 	auditLog  string
 	runs      int
 	lease     time.Duration
+	address   string // of probes and metrics
 
-	colors outputs.Palette
-	turn   sync.Mutex                    // of what is shown
-	texts  map[string]*outputs.FleetText // by LeaderMigrations
+	metrics *controller.Metrics
+	colors  outputs.Palette
+	turn    sync.Mutex                    // of what is shown
+	texts   map[string]*outputs.FleetText // by LeaderMigrations
 }
 
 // oneAtATime is a stream to which several goroutines write.
@@ -73,6 +76,7 @@ definitions of the objects first: kubectl apply -f deploy/crds.yaml`,
 	c.Flags().StringVar(&k.namespace, "namespace", "rke-lm", "namespace of the LeaderMigrations and their approvals, and of the lease")
 	c.Flags().StringVar(&k.auditLog, "audit-log", "", "append an audit log of all clusters to this file, as JSON lines")
 	c.Flags().IntVar(&k.runs, "max-runs", 10, "most clusters that this process migrates at the same time, of all LeaderMigrations")
+	c.Flags().StringVar(&k.address, "metrics-bind-address", "", "address for /metrics, /healthz and /readyz, such as :8080 (default: none)")
 	c.Flags().DurationVar(&k.lease, "lease-duration", 15*time.Second, "the time after which another controller becomes active if the lease is not renewed")
 	return c
 }
@@ -106,11 +110,22 @@ func (k *controllerOptions) start(ctx context.Context) error {
 	lasso.Infof, lasso.Debugf = func(string, ...any) {}, func(string, ...any) {}
 	lasso.Errorf = func(format string, values ...any) { k.log(fmt.Sprintf(format, values...)) }
 	config := server.Local().Config(watchRate)
-	e := controller.Election{Config: config, Namespace: k.namespace, Identity: currentUser().Host + "_" + uuid.NewString(), Duration: k.lease}
+	m := &controller.Manager{Client: server.Local(), Choose: k.choose, Slots: make(chan struct{}, k.runs), Show: k.show, Log: k.log}
+	k.metrics = controller.NewMetrics(m)
+	e := controller.Election{
+		Config: config, Namespace: k.namespace, Identity: currentUser().Host + "_" + uuid.NewString(), Duration: k.lease,
+		Health: leaderelection.NewLeaderHealthzAdaptor(k.lease),
+	}
+	stop, err := serveHTTP(k.address, probes(k.metrics.Handler(), e.Health.Check), k.log)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	k.log("waiting for the lease " + k.namespace + "/" + controller.LeaseName)
 	return e.Lead(ctx, func(ctx context.Context) {
 		k.log("active as " + e.Identity)
-		m := &controller.Manager{Client: server.Local(), Choose: k.choose, Slots: make(chan struct{}, k.runs), Show: k.show, Log: k.log}
+		k.metrics.Active(true)
+		defer k.metrics.Active(false)
 		if err := (&controller.Watch{Config: config, Namespace: k.namespace, Manager: m}).Run(ctx); err != nil {
 			k.log(err.Error())
 		}
@@ -120,6 +135,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 
 // show writes what happens to a cluster.
 func (k *controllerOptions) show(migration string, m migrate.Member, e migrate.Event) {
+	k.metrics.Observe(migration, m, e)
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	switch {

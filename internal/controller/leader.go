@@ -23,6 +23,8 @@ type Election struct {
 	Config              *rest.Config
 	Namespace, Identity string
 	Duration            time.Duration // for which a lease lasts that is not renewed
+	// Health fails where this process leads and cannot renew the lease; nil for none.
+	Health *leaderelection.HealthzAdaptor
 }
 
 // Lead calls work whenever this process leads, with a context that ends when it does no longer,
@@ -56,6 +58,9 @@ func (e Election) term(ctx context.Context, client kubernetes.Interface, work fu
 	})
 	if err != nil {
 		return err
+	}
+	if e.Health != nil {
+		e.Health.SetLeaderElection(elector)
 	}
 	go func() {
 		defer close(ended)

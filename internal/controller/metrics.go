@@ -63,7 +63,9 @@ func (m *Metrics) Observe(migration string, of migrate.Member, e migrate.Event) 
 }
 
 // Handler answers Prometheus.
-func (m *Metrics) Handler() http.Handler { return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}) }
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
 
 // progress is how far the clusters of all LeaderMigrations are.
 type progress struct{ of *Manager }

@@ -1,0 +1,58 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/controller"
+)
+
+func TestProbesAndMetricsAreServed(t *testing.T) {
+	var unhealthy error
+	said := ""
+	stop, err := serveHTTP("127.0.0.1:0", probes(controller.NewMetrics(&controller.Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, address, _ := strings.Cut(said, " on ")
+	get := func(path string) (int, string) {
+		t.Helper()
+		answer, err := http.Get("http://" + address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n", "/metrics": "\nrke_lm_active 0\n"} {
+		if code, text := get(path); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	unhealthy = errors.New("the lease is not renewed")
+	if code, text := get("/healthz"); code != http.StatusInternalServerError || !strings.Contains(text, "the lease is not renewed") {
+		t.Errorf("%d %s", code, text)
+	}
+	if _, err := serveHTTP(address, nil, nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address "+address) {
+		t.Errorf("an address in use: %v", err)
+	}
+	stop()
+	if _, err := http.Get("http://" + address + "/healthz"); err == nil {
+		t.Error("it still answers after it was stopped")
+	}
+	if stop, err := serveHTTP("", nil, nil); err != nil {
+		t.Error(err)
+	} else {
+		stop()
+	}
+}
