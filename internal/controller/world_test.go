@@ -40,6 +40,7 @@ type world struct {
 	logs      []string
 	most      int // runs at once
 	running   map[string]bool
+	slots     int // of the process
 }
 
 const (
@@ -58,7 +59,7 @@ func (w *world) run() {
 		w.t.Fatal(err)
 	}
 	w.manager = &controller.Manager{
-		Client: server.Local(), Slots: make(chan struct{}, 3), Approvals: w.approved, Show: w.show, Log: w.log,
+		Client: server.Local(), Slots: make(chan struct{}, max(w.slots, 3)), Approvals: w.approved, Show: w.show, Log: w.log,
 		Choose: func(_ context.Context, spec v1alpha1.LeaderMigrationSpec) (controller.Runs, error) {
 			if _, wrong := spec.Options["wrong"]; wrong {
 				return nil, fmt.Errorf("spec.options: wrong is no option")

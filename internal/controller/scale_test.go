@@ -1,0 +1,141 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// load is what a number of clusters costs.
+type load struct {
+	clusters      int
+	planned       time.Duration // of CPU time, until the first run starts
+	idle          int           // requests in an hour of waiting for an approval
+	local, inside int           // requests to Rancher's own cluster, and to the clusters
+	took          time.Duration // on the clock of the test
+	heap          uint64        // bytes beyond those before the start, at most
+}
+
+func (l load) String() string {
+	per := func(n int) float64 { return float64(n) / float64(l.clusters) }
+	return fmt.Sprintf("| %d | %.2f s | %d | %.0f | %.0f | %.1f | %.0f MB |", l.clusters, l.planned.Seconds(), l.idle, per(l.local), per(l.inside), float64(l.local+l.inside)/l.took.Seconds(), float64(l.heap)/1e6)
+}
+
+// rollout is how long the machines of a cluster take to follow an edit.
+const rollout = 5 * time.Minute
+
+// measured migrates clusters, ten at a time, on simulated machines.
+func measured(t *testing.T, clusters int) (l load) {
+	l.clusters = clusters
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range clusters {
+			names = append(names, fmt.Sprintf("cluster-%03d", i))
+		}
+		w := newWorld(t, `{"selector":{},"maxUnavailable":10,"approval":"wave"}`, names...)
+		w.slots = 10
+		for _, one := range w.Worlds {
+			follow := one.Follow
+			one.Follow = func() { time.AfterFunc(rollout, follow) }
+		}
+		before, cpu := heap(), used()
+		w.onShow = func(m migrate.Member, _ migrate.Event) {
+			if l.planned == 0 && m.State == waves.Running {
+				l.planned = used() - cpu
+			}
+			if m.State == waves.Done {
+				l.take(w)
+				l.heap = max(l.heap, heap()-min(heap(), before))
+			}
+		}
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		l.planned = used() - cpu
+		time.Sleep(time.Minute)
+		l.take(w)
+		l.local, l.inside = 0, 0
+		time.Sleep(time.Hour)
+		l.take(w)
+		l.idle, l.local, l.inside = l.local+l.inside, 0, 0
+		start := time.Now()
+		w.approve(w.object().Status.Waves[0].Name, "")
+		for w.object().Status.Counts.Done < clusters {
+			time.Sleep(time.Second)
+			if w.object().Status.Counts.Failed > 0 {
+				t.Fatal(w.states())
+			}
+		}
+		l.take(w)
+		l.took = time.Since(start)
+	})
+	return l
+}
+
+// take counts the requests that came, and forgets them.
+func (l *load) take(w *world) {
+	w.Rancher.Do(func() {
+		for _, r := range w.Rancher.Requests {
+			if strings.Contains(r, " /k8s/clusters/local/") {
+				l.local++
+			} else {
+				l.inside++
+			}
+		}
+		w.Rancher.Requests = nil
+	})
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// used is the CPU time of the process.
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// A LeaderMigration that waits makes no requests, and a cluster costs the same among many.
+func TestManyClustersMakeNoStormOfRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it migrates tens of clusters")
+	}
+	sizes := []int{5, 20}
+	if os.Getenv("RKE_LM_SCALE") != "" {
+		sizes = []int{10, 100, 500}
+	}
+	var all []load
+	for _, n := range sizes {
+		all = append(all, measured(t, n))
+	}
+	t.Log("| clusters | CPU to plan all | requests in an hour of waiting | to Rancher per cluster | to the cluster | per second, ten at a time | memory |")
+	for _, l := range all {
+		t.Log(l)
+	}
+	first, last := all[0], all[len(all)-1]
+	if slices.ContainsFunc(all, func(l load) bool { return l.idle > 0 }) {
+		t.Errorf("requests while nothing happens: %+v", all)
+	}
+	if least := float64(first.inside+first.local) / float64(first.clusters); float64(last.inside+last.local)/float64(last.clusters) > 1.2*least {
+		t.Errorf("a cluster costs more among many: %+v", all)
+	}
+}
