@@ -126,6 +126,7 @@ func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Op
 		return migrate.Options{}, err
 	}
 	r, err := c.runOver(server, found[0])
+	r.Interval = controller.Interval
 	one := append([]string{"--cluster=" + (&clusters.Live{Object: found[0]}).Name()}, c.flags...)
 	r.Continue = shell.Words(append([]string{"rke-lm", "migrate"}, one...)...)
 	r.Revert = shell.Words(append([]string{"rke-lm", "rollback"}, one...)...)

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,6 +16,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 )
+
+// Interval lies between two looks at what a run waits for. No person watches it, and many runs look
+// at the same time.
+const Interval = 10 * time.Second
 
 // Runs makes the runs of a LeaderMigration over its clusters.
 type Runs interface {

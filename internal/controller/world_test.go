@@ -41,6 +41,7 @@ type world struct {
 	most      int // runs at once
 	running   map[string]bool
 	slots     int // of the process
+	interval  time.Duration
 }
 
 const (
@@ -209,7 +210,7 @@ func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error
 	}
 	return migrate.Options{
 		Server: server, Object: found[0], Planner: route.Planner{Distro: rke2.Distro(), Target: r.target()}, Until: r.spec.Until,
-		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
+		Timeout: 10 * time.Minute, Interval: max(r.interval, 2*time.Second), User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
 	}, nil
 }
 
