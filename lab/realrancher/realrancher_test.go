@@ -7,10 +7,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 )
 
@@ -105,7 +109,12 @@ func (l *lab) webhook() {
 	if got := config(dry.Object, "kube-apiserver-arg"); got != `["v=2","audit-log-maxage=30","profiling=false"]` {
 		l.Errorf("a dry run returns %s", got)
 	}
-	written, err := at.Patch(l.Context(), "harbour", types.JSONPatchType, psa, metav1.PatchOptions{})
+	// The webhook fails with an error of its own until it has seen the Secret that Rancher makes for the cluster.
+	var written *unstructured.Unstructured
+	err = retry.OnError(wait.Backoff{Duration: time.Second, Factor: 1, Steps: 20}, apierrors.IsInternalError, func() (err error) {
+		written, err = at.Patch(l.Context(), "harbour", types.JSONPatchType, psa, metav1.PatchOptions{})
+		return err
+	})
 	if err != nil {
 		l.Fatal(err)
 	}
