@@ -7,7 +7,7 @@ import "golang.org/x/mod/semver"
 
 // Situation is what a cluster's release and its provider leave of a migration. The
 // in-tree provider ended with Kubernetes 1.26: later releases have no manager to migrate
-// from, and leader migration has nothing to hand over.
+// from, and leader migration has nothing to migrate.
 type Situation string
 
 const (

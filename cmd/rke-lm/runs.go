@@ -229,7 +229,7 @@ func (c *runOptions) untilClosed(print func(migrate.Event), end context.CancelCa
 	}
 }
 
-// ask asks on the terminal. Whoever ends the run need not answer.
+// ask asks on the terminal. A user who ends the run need not answer.
 func (c *runOptions) ask(ctx context.Context, stage string) (bool, error) {
 	fmt.Fprintf(c.err, "\nContinue with %s? [y/N] ", stage)
 	answer := make(chan string, 1)

@@ -243,7 +243,7 @@ func TestPatchesHoldNoSecretThatTheirStageDoesNotTouch(t *testing.T) {
 	}
 }
 
-// A file of git has no resourceVersion: whoever keeps it brings it to the server.
+// A file of git has no resourceVersion: its user applies it to the server.
 func TestAFileOfGitHasNoPatches(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
 	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")

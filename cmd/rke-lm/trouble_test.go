@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// trouble is what befalls a cluster in the middle of a look at it.
+// trouble is what happens to a cluster during an observation.
 type trouble struct {
 	name    string
 	strike  func(*testing.T, *apitest.Server)
@@ -58,7 +58,7 @@ func troubles() []trouble {
 	}
 }
 
-// pageTroubles befall long lists, which verify alone reads.
+// pageTroubles happen to long lists, which verify alone reads.
 func pageTroubles() []trouble {
 	return []trouble{
 		fails("a cut in the second page", "continue=500", apitest.Fault{Cut: true}, exitcode.Failed, lookAtNetwork),
@@ -115,7 +115,7 @@ type befallen struct {
 	ended  sync.WaitGroup
 }
 
-// befall lets a trouble begin once the cluster was seen well.
+// duringTrouble lets a trouble begin once the cluster was seen well.
 func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during func(*apitest.Server), length time.Duration) *befallen {
 	t.Helper()
 	s := apitest.StartTLS(t)
@@ -160,7 +160,7 @@ func each(t *testing.T, list []trouble, run func(*testing.T, trouble)) {
 	}
 }
 
-// aFewLooks lets a trouble befall a server that was seen well for two seconds, in which owners looks four times.
+// aFewLooks lets a trouble happen to a server that was seen well for two seconds, in which owners looks four times.
 func aFewLooks(s *apitest.Server, trouble func() apitest.Fault) func(*http.Request) apitest.Fault {
 	looks := 0
 	return func(r *http.Request) apitest.Fault {

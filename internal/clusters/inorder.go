@@ -17,7 +17,7 @@ const (
 	place = 64 << 10
 )
 
-// task is a job in hand.
+// task is a queued job.
 type task[J, R any] struct {
 	job    J
 	places int
@@ -27,7 +27,7 @@ type task[J, R any] struct {
 // InOrder calls work for every job, on all cores, and yields the results in the
 // order of the jobs. A job is taken when there is room for it, and leaves when
 // its result was used; so memory does not depend on the number of jobs, and one
-// that is larger than all the room is alone in hand.
+// that is larger than all the room is the only one queued.
 //
 // It ends early when ctx does or when the loop over the results is left; jobs
 // that were begun are then not waited for.
@@ -56,7 +56,7 @@ func InOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, 
 	}
 }
 
-// pool holds the tasks in hand: each in the queue until a worker takes it, and in
+// pool holds the queued tasks: each in the queue until a worker takes it, and in
 // the line until its result was used.
 type pool[J, R any] struct {
 	room        chan struct{}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Hard is a cluster with many of one thing: whoever goes through all of them for each of
+// Hard is a cluster with many of one thing: code that goes through all of them for each of
 // them is found out.
 type Hard struct {
 	Of    string

@@ -118,7 +118,7 @@ func alike(a, b string) int {
 	return n + m
 }
 
-// texts holds all that is said, by whomever.
+// texts holds all texts, whatever prints them.
 func (s said) texts() map[string]bool {
 	all := map[string]bool{}
 	for _, list := range s {

@@ -36,7 +36,7 @@ type Connection struct {
 	// or those of the kubeconfig.
 	Authority     string
 	AuthorityData []byte
-	// Insecure takes any certificate: whoever answers then gets the token.
+	// Insecure takes any certificate: any server that answers then gets the token.
 	Insecure bool
 	// RetryFor is for how long a request is tried again.
 	RetryFor time.Duration

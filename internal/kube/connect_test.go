@@ -121,7 +121,7 @@ contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {ser
 	}
 }
 
-// Whoever a server sends on to is not shown the token.
+// A server that another one redirects to does not get the token.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		elsewhere := 0

@@ -22,7 +22,7 @@ import (
 
 const worldSecret = "/api/v1/namespaces/fleet-default/secrets/orchard-servers-1-machine-plan"
 
-// tried lets a machine say that it tried its plan so often in vain, as its agent does
+// tried lets a machine say that it failed to apply its plan so often, as its agent does
 // under the limits that Rancher gave with the plan.
 func (w *world) tried(times, most, printed string) {
 	w.Rancher.Edit(worldSecret, func(o map[string]any) {

@@ -68,7 +68,7 @@ func (s *span) add(e RunEvent) {
 	s.events = append(s.events, e)
 }
 
-// seconds is how long the stage took; whoever runs it again goes through it twice.
+// seconds is how long the stage took; a stage that runs again counts twice.
 func (s span) seconds() float64 { return math.Round(s.to.Sub(s.from).Seconds()*10) / 10 }
 
 // TimelineTable is the head of a summary of runs.

@@ -131,7 +131,7 @@ func buildOurs(ctx context.Context, file string) error {
 	return c.Run()
 }
 
-// measure runs the commands alternately, so that what else the machine does befalls all of them.
+// measure runs the commands alternately, so that other load on the machine affects all of them.
 func (b *bench) measure(ctx context.Context) error {
 	for _, r := range b.rows {
 		if r.slow {

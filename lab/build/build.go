@@ -130,7 +130,7 @@ func (p Program) path(ctx context.Context) (string, error) {
 	return file, p.build(ctx, dir, file)
 }
 
-// build writes next to the file and renames, so that whoever builds the same at the same time does no harm.
+// build writes next to the file and renames, so that another build of the same at the same time does no harm.
 func (p Program) build(ctx context.Context, dir, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

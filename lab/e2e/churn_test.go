@@ -14,7 +14,7 @@ func (s *scenario) busy() (stop func()) {
 		s.Fatal(err)
 	}
 	s.served()
-	every := 2 * time.Second // whoever takes over looks at all of them again, one by one
+	every := 2 * time.Second // the manager that takes over reads all of them again, one by one
 	if soaks() {
 		every = 15 * time.Second
 	}

@@ -32,7 +32,7 @@ func TestManagersAreKilledAtRandom(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			s := begin(t, "cp-1", "cp-2", "cp-3")
 			s.agent.Pause = s.cluster.Timing.Takeover() + time.Second
-			s.timeout *= 3 // whoever takes over may be the next
+			s.timeout *= 3 // the manager that takes over may be the next
 			along, kills := w.along(s), s.killer(rand.New(rand.NewPCG(start, uint64(n))))
 			s.underLoad(along.start, func() {
 				stop := kills.begin()
@@ -100,7 +100,7 @@ func (k *killer) pause() time.Duration {
 	return time.Duration(k.dice.Int64N(int64(2 * k.cluster.Timing.Takeover())))
 }
 
-// kill ends a manager: on every other time whoever owns the controllers, else any.
+// kill ends a manager: every other time the owner of the controllers, else any.
 func (k *killer) kill() {
 	alive := slices.DeleteFunc(k.agent.Containers(), func(c agent.Container) bool { return !c.Alive() })
 	owns := func(c agent.Container) bool { return slices.Contains(k.owners(), c.Caller()) }

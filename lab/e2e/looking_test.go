@@ -89,7 +89,7 @@ func (w *watched) end() []ownership.Interval {
 }
 
 // strays returns the writes to AWS whose manager was no owner by the timeline around that moment. A look
-// takes a while, and what could not be determined accuses no one.
+// takes a while, and what could not be determined is no failure.
 func strays(intervals []ownership.Interval, writes []aws.Call, around time.Duration) []aws.Call {
 	return slices.DeleteFunc(slices.Clone(writes), func(c aws.Call) bool {
 		component, _, _ := strings.Cut(c.Caller, "@")

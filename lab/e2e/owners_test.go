@@ -27,7 +27,7 @@ func (s *scenario) owner() cluster.Component {
 	return ""
 }
 
-// pen requires that the given components wrote to AWS in this order, that whoever wrote was an owner then,
+// writers requires that the given components wrote to AWS in this order, that each writer was an owner then,
 // and that there were never two.
 func (s *scenario) pen(order ...cluster.Component) {
 	s.Helper()
@@ -41,7 +41,7 @@ func (s *scenario) pen(order ...cluster.Component) {
 	}
 }
 
-// neverTwo requires that there were never two owners, and that whoever wrote to AWS was one.
+// neverTwo requires that there were never two owners, and that each writer to AWS was one.
 func (s *scenario) neverTwo() {
 	s.Helper()
 	for _, controller := range []string{recorder.Service, recorder.Route} {

@@ -139,7 +139,7 @@ func (c *managed) balanced(instances int) {
 // enough is how often a run may stop for a person.
 const enough = 5
 
-// persevere runs rke-lm until it is done. Whenever it stops for a person, what it says is done, and the same
+// migrateUntilDone runs rke-lm until it is done. Whenever it stops for a person, what it says is done, and the same
 // command is run again. It returns how often that was.
 func (c *managed) persevere(verb string) int {
 	c.Helper()

@@ -225,7 +225,7 @@ func (s *scenario) timeline(controller string, from time.Time) []recorder.Interv
 	return timeline
 }
 
-// story is the timeline of the service controller, for people.
+// timelineText is the timeline of the service controller, for people.
 func (s *scenario) story() string {
 	return recorder.String(s.timeline(recorder.Service, s.began))
 }

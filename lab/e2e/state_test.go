@@ -104,7 +104,7 @@ func (s *scenario) workload() []string {
 }
 
 // objects names the roles and Secrets of kube-system, but for those in which helm keeps its history, those
-// that Kubernetes makes by itself, and the rights of whoever runs rke-lm.
+// that Kubernetes makes by itself, and the permissions of the user who runs rke-lm.
 func (s *scenario) objects() []string {
 	s.Helper()
 	roles, err := s.client.RbacV1().Roles(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})

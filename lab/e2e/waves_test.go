@@ -50,7 +50,7 @@ func (c *managed) also(name string) *scenario {
 	return s
 }
 
-// serve makes a Service, which gets a load balancer from whoever runs the service controller.
+// serve makes a Service, which gets a load balancer from the owner of the service controller.
 func (s *scenario) serve(name string) {
 	s.Helper()
 	if err := s.service(s.Context(), name); err != nil {

@@ -55,7 +55,7 @@ func (m *migration) configured() string {
 	return "/etc/" + configFile
 }
 
-// leave takes the manager out of the migration, whoever let it join.
+// leave takes the manager out of the migration, regardless of how it joined.
 func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 	also.Remove = append(also.Remove, leaderFlag, configFlag)
 	if _, found := m.flag(configFlag); found {

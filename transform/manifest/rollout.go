@@ -62,7 +62,7 @@ func (m *migration) configurationActions() []transform.Action {
 }
 
 // configurationBack puts it there again, for a stage that is undone: a later one may
-// have taken it away. Its file is that of the stage that first had it.
+// have removed it. Its file is that of the stage that first had it.
 func (m *migration) configurationBack() []transform.Action {
 	if m.Component == cloudManager {
 		return m.configurationAgain(stages.InstallCCM)

@@ -192,7 +192,7 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 }
 
 // machines works the configuration of a machine out from its own labels, as Rancher's
-// planner does: whoever set them, and whatever labels the document names.
+// planner does: regardless of who set them, and whatever labels the document names.
 func machines(doc *yamledit.Document, target transform.Target) (transform.MachineConfig, error) {
 	c, _, err := describe(doc, target.AssumeVersion)
 	if err != nil {

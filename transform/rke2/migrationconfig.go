@@ -168,7 +168,7 @@ func (m *migration) managerConfigMap() (string, error) {
 }
 
 // suppliesConfig reports whether control planes get the configuration from rke-lm's own
-// ConfigMap. One that was given is brought to Rancher by whoever keeps it.
+// ConfigMap. One that was given is applied to Rancher by its user.
 func (m *migration) suppliesConfig() bool {
 	own := objectName{kindConfigMap, m.Name + configSuffix}
 	names := func(f FileEntry) bool {

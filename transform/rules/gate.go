@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 )
 
-// inGates finds the arguments in which a gate has a value that is at fault: check says
+// inGates finds the arguments in which a gate has a wrong value: check says
 // what is wrong with it and what to do, or "".
 func inGates(list []args.Placed, gate string, check func(value string) (message, fix string), at transform.Report) []transform.Finding {
 	var found []transform.Finding

@@ -13,7 +13,7 @@ import (
 )
 
 // Node is a place in a Document: a node and the path to it. The zero Node, and
-// every node that was looked up in vain, does not exist.
+// every node that was not found, does not exist.
 type Node struct {
 	doc    *Document
 	y      *yaml.Node // what is there, an alias read through

@@ -30,7 +30,7 @@ spec:
 `
 )
 
-// Rancher's planner looks at the labels of the Machine, whoever set them, and knows no
+// Rancher's planner looks at the labels of the Machine, regardless of who set them, and knows no
 // classes.
 func TestAMachineWithLabelsThatNoPoolHasIsEvaluatedByThem(t *testing.T) {
 	roles := func(own ...string) map[string]string {
