@@ -31,7 +31,7 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		var right func(*apitest.Server)
 		said := &notes{}
-		b := befall(t, c, said.evaluated, func(s *apitest.Server) { right(s) }, 4*time.Second)
+		b := duringTrouble(t, c, said.evaluated, func(s *apitest.Server) { right(s) }, 4*time.Second)
 		b.Do(func() { right = wrong(b.Server, 510) })
 		r := said.verify(b.config, "5m")
 		b.end()
@@ -47,7 +47,7 @@ func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 	t.Parallel()
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
-		b := befall(t, c, said.evaluated, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
+		b := duringTrouble(t, c, said.evaluated, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
 		b.Do(func() { wrong(b.Server, 7) })
 		r := said.verify(b.config, "45s")
 		b.end()
@@ -61,7 +61,7 @@ func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	t.Parallel()
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
-		b := befall(t, c, said.evaluated, func(*apitest.Server) {}, 0)
+		b := duringTrouble(t, c, said.evaluated, func(*apitest.Server) {}, 0)
 		b.Do(func() { wrong(b.Server, 510) })
 		r := said.verify(b.config, "25s", "-o", "json")
 		b.end()
@@ -79,7 +79,7 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitcode.Done, ""),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
 	each(t, list, func(t *testing.T, c trouble) {
-		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
+		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
 		last := o.Intervals[len(o.Intervals)-1]
@@ -94,7 +94,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitcode.Failed, lookAtNetwork),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
 	each(t, list, func(t *testing.T, c trouble) {
-		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
+		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		o, r := owners(t, b.config, "20s")
 		b.end()
 		last := o.Intervals[len(o.Intervals)-1]
@@ -113,7 +113,7 @@ func TestOwnersDoesNotCountTheDeadForAliveAfterTrouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cut := fails("", "", apitest.Fault{Reset: true}, 0, "")
-		b := befall(t, cut, looks(aFew), func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
+		b := duringTrouble(t, cut, looks(aFew), func(s *apitest.Server) { clear(s.Renews) }, 7*time.Second)
 		o, r := owners(t, b.config, "50s")
 		b.end()
 		// The lease lasts 15 seconds, the trouble half a second more than 7, and the last good look was at 1.5.
@@ -156,7 +156,7 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 				}
 				write("the-first-one")
 				expire := trouble{strike: func(_ *testing.T, s *apitest.Server) { s.Do(func() { s.Fault = accepts("the-second-one") }) }, heal: func(*testing.T, *apitest.Server) { write("the-second-one") }}
-				b := befall(t, expire, looks(1), func(*apitest.Server) {}, 1500*time.Millisecond)
+				b := duringTrouble(t, expire, looks(1), func(*apitest.Server) {}, 1500*time.Millisecond)
 				b.Do(func() { b.Fault = accepts("the-first-one") })
 				r := runHere(t, "", append(c.verb, "--kubeconfig", b.KubeconfigOf(t, "{tokenFile: "+file+"}"))...)
 				if b.end(); r.code != c.code || !strings.Contains(r.stdout, c.want) {
@@ -170,7 +170,7 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 	t.Parallel()
 	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
-		b := befall(t, c, looks(aFew), func(*apitest.Server) {}, 0)
+		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
 		for b.Count("/leases") < aFew {
 			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "1s")

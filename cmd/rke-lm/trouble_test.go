@@ -116,7 +116,7 @@ type befallen struct {
 }
 
 // duringTrouble lets a trouble begin once the cluster was seen well.
-func befall(t *testing.T, c trouble, seen func(*apitest.Server) bool, during func(*apitest.Server), length time.Duration) *befallen {
+func duringTrouble(t *testing.T, c trouble, seen func(*apitest.Server) bool, during func(*apitest.Server), length time.Duration) *befallen {
 	t.Helper()
 	s := apitest.StartTLS(t)
 	s.Fill(520)

@@ -114,7 +114,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	c.least("migrate", "rollback")
 	c.rke("migrate", "--etcd-snapshot", "--canary-service")
 	c.served()
-	c.pen(cluster.KCM, cluster.CCM)
+	c.writers(cluster.KCM, cluster.CCM)
 	external, generation := c.looks()
 	if len(external.Workload) != 1 || cmp.Equal(inTree, external) {
 		c.Errorf("the cluster is not migrated: %+v", external)
@@ -134,7 +134,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	c.rke("rollback")
 	stop()
 	c.served()
-	c.pen(cluster.KCM, cluster.CCM, cluster.KCM)
+	c.writers(cluster.KCM, cluster.CCM, cluster.KCM)
 	back, _ := c.looks()
 	if diff := cmp.Diff(inTree, back); diff != "" {
 		c.Errorf("the cluster has not come back (-want +got):\n%s", diff)
@@ -153,7 +153,7 @@ func TestWhatHappensToAMigrationOnRancherItself(t *testing.T) {
 	c.toldOf(c.rke("migrate"), "nothing to do")
 	stop()
 	c.served()
-	c.pen(cluster.KCM, cluster.CCM)
+	c.writers(cluster.KCM, cluster.CCM)
 	c.neverTwo()
 	c.end("rancher-itself-disturbed")
 }

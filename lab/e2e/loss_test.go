@@ -39,7 +39,7 @@ func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.served()
-	s.pen(cluster.KCM, cluster.CCM)
+	s.writers(cluster.KCM, cluster.CCM)
 	if gap := recorder.LongestGap(s.timeline(recorder.Service, lost)); gap > 2*(s.cluster.Timing.Takeover()+s.slack()) {
 		s.Errorf("no manager owned the controllers for %s", gap)
 	}

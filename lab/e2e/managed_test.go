@@ -214,7 +214,7 @@ func (c *runner) result(r *run, codes ...int) (int, string) {
 	text := r.said.String() + r.fault.String()
 	fmt.Fprintf(c.logs, "%s\n%s\nexit code %d\n\n", strings.Join(r.cmd.Args, " "), text, r.code)
 	if !slices.Contains(codes, r.code) {
-		c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.story())
+		c.Fatalf("%s ended with exit code %d, want %v\n%s\n%s", r.cmd.Args[1], r.code, codes, text, c.timelineText())
 	}
 	return r.code, text
 }

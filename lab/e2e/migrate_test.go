@@ -111,7 +111,7 @@ func (s *scenario) gate(stage string) {
 // at most, and that AWS was written to by owners alone, first by one component and then by the other.
 func (s *scenario) oneOwner() {
 	s.Helper()
-	s.pen(cluster.KCM, cluster.CCM)
+	s.writers(cluster.KCM, cluster.CCM)
 	s.shortGaps()
 	if gap, most := s.handover(), s.cluster.Timing.Takeover()+s.slack(); gap > most {
 		s.Errorf("the handover took %s, more than %s", gap, most)

@@ -56,7 +56,7 @@ func (s *scenario) stays(what string, holds func(context.Context) bool) {
 	s.Helper()
 	for end := time.Now().Add(2 * (s.cluster.Timing.Takeover() + s.slack())); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if !holds(s.Context()) {
-			s.Fatalf("it did not stay so: %s\n%s", what, s.story())
+			s.Fatalf("it did not stay so: %s\n%s", what, s.timelineText())
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (s *scenario) twoOwners() {
 	}
 	s.eventually("writes of both managers", func(context.Context) bool { return len(recorder.Writers(s.cluster.AWS.Writes())) > 1 })
 	if _, _, two := recorder.Seconds(s.timeline(recorder.Service, s.began)); two == 0 {
-		s.Error("the timeline shows no two owners\n" + s.story())
+		s.Error("the timeline shows no two owners\n" + s.timelineText())
 	}
 }
 

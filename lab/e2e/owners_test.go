@@ -29,7 +29,7 @@ func (s *scenario) owner() cluster.Component {
 
 // writers requires that the given components wrote to AWS in this order, that each writer was an owner then,
 // and that there were never two.
-func (s *scenario) pen(order ...cluster.Component) {
+func (s *scenario) writers(order ...cluster.Component) {
 	s.Helper()
 	s.neverTwo()
 	var want []string
@@ -46,7 +46,7 @@ func (s *scenario) neverTwo() {
 	s.Helper()
 	for _, controller := range []string{recorder.Service, recorder.Route} {
 		if _, _, two := recorder.Seconds(s.timeline(controller, s.began)); two > 0 {
-			s.Errorf("%s had two owners for %.1f s\n%s", controller, two, s.story())
+			s.Errorf("%s had two owners for %.1f s\n%s", controller, two, s.timelineText())
 		}
 	}
 	for _, stray := range recorder.Strays(s.timeline(recorder.Service, s.began), s.cluster.AWS.Writes(), s.slack()/2) {

@@ -48,12 +48,12 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.least("migrate", "rollback")
-	if by := c.persevere("migrate"); by < 1 {
+	if by := c.migrateUntilDone("migrate"); by < 1 {
 		t.Error("the run did what only a person can do")
 	}
 
 	c.served()
-	c.pen(cluster.CCM)
+	c.writers(cluster.CCM)
 	after := c.providerIDs()
 	if names := slices.Sorted(maps.Keys(before)); !slices.Equal(names, slices.Sorted(maps.Keys(after))) {
 		t.Errorf("the nodes were %v and are %v", before, after)
@@ -141,7 +141,7 @@ const enough = 5
 
 // migrateUntilDone runs rke-lm until it is done. Whenever it stops for a person, what it says is done, and the same
 // command is run again. It returns how often that was.
-func (c *managed) persevere(verb string) int {
+func (c *managed) migrateUntilDone(verb string) int {
 	c.Helper()
 	for times := range enough {
 		r := c.start(nil, verb)

@@ -102,7 +102,7 @@ func (c *managed) roundTrip(more ...string) ends {
 		c.Errorf("the order of the machines is not said as Rancher has it:\n%s", said)
 	}
 	c.served()
-	c.pen(cluster.KCM, cluster.CCM)
+	c.writers(cluster.KCM, cluster.CCM)
 	e.external = c.state()
 	if len(e.external.Workload) != 1 || cmp.Equal(e.inTree, e.external) {
 		c.Errorf("the cluster is not migrated: %+v", e.external)
@@ -124,7 +124,7 @@ func (c *managed) roundTrip(more ...string) ends {
 	c.rke("rollback", more...)
 	stop()
 	c.served()
-	c.pen(cluster.KCM, cluster.CCM, cluster.KCM)
+	c.writers(cluster.KCM, cluster.CCM, cluster.KCM)
 	c.audited()
 	c.usedAll()
 	return e

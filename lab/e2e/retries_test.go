@@ -30,7 +30,7 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 	c.rke("migrate")
 	stop()
 	c.served()
-	c.pen(cluster.KCM, cluster.CCM)
+	c.writers(cluster.KCM, cluster.CCM)
 	c.neverTwo()
 	c.audited()
 	c.end("plans-that-fail")

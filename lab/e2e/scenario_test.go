@@ -182,7 +182,7 @@ func (s *scenario) eventually(what string, holds func(context.Context) bool) {
 	for !holds(ctx) {
 		select {
 		case <-ctx.Done():
-			s.Fatalf("never came: %s\n%s", what, s.story())
+			s.Fatalf("never came: %s\n%s", what, s.timelineText())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -226,7 +226,7 @@ func (s *scenario) timeline(controller string, from time.Time) []recorder.Interv
 }
 
 // timelineText is the timeline of the service controller, for people.
-func (s *scenario) story() string {
+func (s *scenario) timelineText() string {
 	return recorder.String(s.timeline(recorder.Service, s.began))
 }
 
@@ -236,7 +236,7 @@ func (s *scenario) end(name string) {
 	s.ended = true
 	var timeline []recorder.Interval
 	if s.recorder != nil {
-		s.Logf("who owned the service controller\n%s", s.story())
+		s.Logf("who owned the service controller\n%s", s.timelineText())
 		if err := s.recorder.Stop(); err != nil {
 			s.Error(err)
 		}

@@ -79,7 +79,7 @@ func (s *scenario) handedBack(of []transition) {
 	if slices.ContainsFunc(of, func(tr transition) bool { return tr.step.Stage.Name == stages.SwitchToExternal }) {
 		order = []cluster.Component{cluster.KCM, cluster.CCM, cluster.KCM}
 	}
-	s.pen(order...)
+	s.writers(order...)
 	s.shortGaps()
 }
 

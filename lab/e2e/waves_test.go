@@ -101,8 +101,8 @@ func TestWavesOverThreeClustersOfARancher(t *testing.T) {
 	if got := over(r.report); got != "lab=done second=failed third=waiting" {
 		t.Fatalf("%s %+v", got, r.report)
 	}
-	c.pen(cluster.KCM, cluster.CCM)
-	third.pen(cluster.KCM)
+	c.writers(cluster.KCM, cluster.CCM)
+	third.writers(cluster.KCM)
 
 	c.mark("second", `{"annotations":{"argocd.argoproj.io/tracking-id":null}}`)
 	r = c.startOver(func(r *run, e report.RunEvent) {
@@ -124,7 +124,7 @@ func TestWavesOverThreeClustersOfARancher(t *testing.T) {
 	fmt.Printf("the gap of the third at its switch: %+v\n", r.report.Clusters[2].Switch)
 	for _, s := range []*scenario{c.scenario, second, third} {
 		s.serve("last")
-		s.pen(cluster.KCM, cluster.CCM)
+		s.writers(cluster.KCM, cluster.CCM)
 	}
 	c.scenario.end("waves-canary")
 	second.end("waves-killed")
