@@ -162,7 +162,7 @@ func (k *controlled) becomes(condition, reason string) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	text, _ := json.MarshalIndent(k.now().Status, "", "  ")
-	k.Fatalf("%s is not true for %q: %s\n%s", condition, reason, text, k.story())
+	k.Fatalf("%s is not true for %q: %s\n%s", condition, reason, text, k.timelineText())
 }
 
 // over are the states of the clusters, as name=state.
@@ -327,9 +327,9 @@ func TestLeaderMigrationsOverThreeClustersOfARancher(t *testing.T) {
 	for _, one := range k.all {
 		one.serve("last")
 	}
-	c.pen(cluster.KCM, cluster.CCM)
-	second.pen(cluster.KCM)
-	k.all[2].pen(cluster.KCM)
+	c.writers(cluster.KCM, cluster.CCM)
+	second.writers(cluster.KCM)
+	k.all[2].writers(cluster.KCM)
 	needed := slices.DeleteFunc(rights.Needed("controller", rights.Subject{}), func(r rights.Right) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" // kube-apiserver itself asks for it where what is applied does not exist
 	})
@@ -422,7 +422,7 @@ func TestControllersThatAreKilledAtAnyMomentOfARancher(t *testing.T) {
 	k.unlocked()
 	for _, one := range k.all {
 		one.serve("last")
-		one.pen(cluster.KCM, cluster.CCM)
+		one.writers(cluster.KCM, cluster.CCM)
 		one.is(undisturbed(t).external)
 	}
 	for i, one := range k.all {
