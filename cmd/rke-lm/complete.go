@@ -27,7 +27,7 @@ const completionTime = 3 * time.Second
 // files.
 var freeText = []string{
 	"assume-version", "ccm-image-repository", "ccm-image-tag", "ccm-version", "chart-repo", "chart-version", "for", "key", "kubernetes-version",
-	"base", "head", "lease-duration", "lease-name", "max-bytes", "max-failures", "max-runs", "max-unavailable", "namespace", "rancher-url", "rancher-version", "replicas", "rke-version", "selector", "target-version", "timeout", "wait", "wave-size",
+	"base", "head", "lease-duration", "lease-name", "max-bytes", "max-failures", "max-runs", "max-unavailable", "metrics-bind-address", "namespace", "rancher-url", "rancher-version", "replicas", "rke-version", "selector", "target-version", "timeout", "wait", "wave-size",
 }
 
 // completeFlags gives the flags of all verbs their values, but for those that the verb
