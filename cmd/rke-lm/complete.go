@@ -30,14 +30,14 @@ var freeText = []string{
 	"base", "head", "lease-duration", "lease-name", "max-bytes", "max-failures", "max-runs", "max-unavailable", "metrics-bind-address", "namespace", "rancher-url", "rancher-version", "replicas", "rke-version", "selector", "target-version", "timeout", "wait", "wave-size",
 }
 
-// completeFlags gives the flags of all verbs their values, but for those that the verb
-// itself has given.
+// completeFlags gives the flags of all verbs their values, for a shell that completes a command
+// line. Cobra keeps every function that it is given, and with it the flags of all verbs.
 func (o *options) completeFlags(root *cobra.Command) {
 	of := map[string]cobra.CompletionFunc{
 		"distro":  cobra.FixedCompletions(distroNames(), cobra.ShellCompDirectiveNoFileComp),
 		"dry-run": completeDryRun,
 		"accept":  completeAccept,
-		"context": o.completeContext, "cluster": o.completeCluster, "rancher-cli": completeServer,
+		"context": o.completeContext, "cluster": o.completeCluster, "canary": o.completeCluster, "rancher-cli": completeServer,
 		"out": folders, "plan": folders,
 	}
 	for flag, values := range choiceValues {
@@ -46,12 +46,18 @@ func (o *options) completeFlags(root *cobra.Command) {
 	for _, flag := range freeText {
 		of[flag] = cobra.NoFileCompletions
 	}
-	for _, c := range root.Commands() {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if _, has := c.GetFlagCompletionFunc(f.Name); !has && of[f.Name] != nil {
-				c.RegisterFlagCompletionFunc(f.Name, of[f.Name]) // it fails only for flags that do not exist, or have one
+	for _, c := range append(root.Commands(), root) {
+		give := func(f *pflag.Flag) {
+			completed := of[f.Name]
+			if values, fixed := f.Annotations[valuesOf]; fixed {
+				completed = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 			}
-		})
+			if _, has := c.GetFlagCompletionFunc(f.Name); !has && completed != nil {
+				c.RegisterFlagCompletionFunc(f.Name, completed) // it fails only for flags that do not exist, or have one
+			}
+		}
+		c.Flags().VisitAll(give)
+		c.PersistentFlags().VisitAll(give)
 	}
 }
 

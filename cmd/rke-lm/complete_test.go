@@ -15,9 +15,19 @@ import (
 // fileFlags are the flags that take files, or a command, which may be a script, for which the shell completes paths.
 var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "config", "dump", "exclude", "from", "kubeconfig", "restart-command", "snapshot", "token-file"}
 
+// completing is the root of a command line that a shell completes.
+func completing(t *testing.T) *cobra.Command {
+	t.Helper()
+	root := newRoot(streams{})
+	if err := root.PersistentPreRunE(&cobra.Command{Use: cobra.ShellCompRequestCmd}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
 // TestEveryFlagWithAValueCompletesIt walks all flags of all verbs.
 func TestEveryFlagWithAValueCompletesIt(t *testing.T) {
-	root := newRoot(streams{})
+	root := completing(t)
 	for _, c := range root.Commands() {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			_, completes := c.GetFlagCompletionFunc(f.Name)
@@ -33,7 +43,7 @@ func TestEveryFlagWithAValueCompletesIt(t *testing.T) {
 // TestWhatAFlagCompletesIsWhatItTakes gives every value of every flag that names its values
 // to the verb.
 func TestWhatAFlagCompletesIsWhatItTakes(t *testing.T) {
-	root := newRoot(streams{})
+	root := completing(t)
 	for _, c := range root.Commands() {
 		if !slices.Contains([]string{"plan", "apply", "lint", "explain", "deployment", "leader-migration-config"}, c.Name()) {
 			continue // those for live clusters would connect

@@ -39,7 +39,6 @@ func (m *wavesOptions) flags(cmd *cobra.Command) {
 	f.IntVar(&m.size, "wave-size", 0, "number of clusters in each of the other waves (default: one wave with all of them)")
 	f.IntVar(&m.limits.Unavailable, "max-unavailable", 1, "most clusters that are migrated at the same time")
 	f.IntVar(&m.limits.Failures, "max-failures", 0, "most clusters that can fail before no other one starts")
-	cmd.RegisterFlagCompletionFunc("canary", m.completeCluster) // it fails only for a flag that does not exist
 }
 
 // checkUnused refuses them for one cluster, where they mean nothing.

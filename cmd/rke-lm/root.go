@@ -73,6 +73,10 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; flags on the command line take precedence")
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if c.Name() == cobra.ShellCompRequestCmd {
+			o.completeFlags(root)
+			return nil
+		}
 		if err := checkGiven(c.Flags()); err != nil {
 			return err
 		}
@@ -95,7 +99,6 @@ stage as a small diff, and changes only what the stage promises.`,
 		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
 	root.SetUsageFunc(usage)
-	o.completeFlags(root)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
@@ -168,12 +171,16 @@ func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 	}
 }
 
+// valuesOf is the annotation of a flag with the values that it takes.
+const valuesOf = "values"
+
 // complete offers fixed values for a flag.
 func complete(c *cobra.Command, flag string, values []string) {
-	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag was defined a line above
+	f := c.Flag(flag)
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
 	}
+	f.Annotations[valuesOf] = values
 }
 
 // choiceValues are the values of the choices that have a few.
