@@ -52,6 +52,8 @@ type odd struct {
 	Left     string `json:"-"`
 }
 
+var _ = odd{}.hidden // no key is stored in it
+
 // plain is without what only the library stores.
 type plain struct {
 	Any      any              `json:"any,omitempty"`
