@@ -131,7 +131,6 @@ func (w *work) once(ctx context.Context) *problem {
 	w.problem = p
 	w.mu.Unlock()
 	if p == nil {
-		w.explain(ctx, runs)
 		w.drive(ctx, runs)
 	}
 	if ctx.Err() == nil {
@@ -151,6 +150,7 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 		return nil, &problem{invalidSpec, err}
 	}
 	if len(w.members) > 0 {
+		w.explain(ctx, runs)
 		return runs, nil
 	}
 	switch err := w.selected(ctx, runs); {
@@ -159,6 +159,7 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 	case len(w.members) == 0:
 		return nil, &problem{noClusters, errors.New("no cluster has the labels of spec.selector")}
 	}
+	w.explain(ctx, runs) // before the status shows that there is something to read
 	w.write(ctx)
 	return runs, nil
 }
