@@ -57,7 +57,7 @@ func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 		if _, err := at.UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.rancher.Borrow("c-m-" + r.name); err != nil {
+		if err := c.rancher.Borrow(t.Context(), "c-m-"+r.name, r.name); err != nil {
 			t.Fatal(err)
 		}
 		c.refuses(rancher.Namespace+"/"+r.name, r.says)

@@ -4,6 +4,7 @@
 package rancher
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -84,7 +85,12 @@ func (s *Server) Before(matches func(Request) bool, do func()) {
 }
 
 // Borrow lets Rancher's own API server answer for a cluster of which no one needs more.
-func (s *Server) Borrow(id string) error { return s.proxy.lead(id, s.Local) }
+func (s *Server) Borrow(ctx context.Context, id, name string) error {
+	if err := s.manage(ctx, id, name); err != nil {
+		return err
+	}
+	return s.proxy.lead(id, s.Local)
+}
 
 // Requests returns what was passed on so far, in its order.
 func (s *Server) Requests() []Request {

@@ -85,31 +85,35 @@ func quantity(class rke2.Class) int {
 	return number
 }
 
+// manage writes the object that Rancher makes of a cluster that it provisions.
+func (s *Server) manage(ctx context.Context, id, name string) error {
+	status := map[string]any{"driver": "rke2", "provider": "rke2"}
+	for _, name := range ready {
+		condition(status, name, "True", "")
+	}
+	return s.create(ctx, managed, "", map[string]any{
+		"apiVersion": "management.cattle.io/v3", "kind": "Cluster",
+		"metadata": map[string]any{"name": id, "annotations": map[string]any{
+			"objectset.rio.cattle.io/id": "provisioning-cluster-create", "objectset.rio.cattle.io/owner-gvk": "provisioning.cattle.io/v1, Kind=Cluster",
+			"objectset.rio.cattle.io/owner-name": name, "objectset.rio.cattle.io/owner-namespace": Namespace,
+		}},
+		"spec": map[string]any{"displayName": name, "fleetWorkspaceName": Namespace}, "status": status,
+	})
+}
+
 // writeRKE2 writes the objects that Rancher has of a new cluster.
 func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string]any) error {
 	spec, _ := object["spec"].(map[string]any)
 	if err := s.create(ctx, clusters, Namespace, provisioned(d.Name, Namespace, spec)); err != nil {
 		return err
 	}
-	status := map[string]any{"driver": "rke2", "provider": "rke2"}
-	for _, name := range ready {
-		condition(status, name, "True", "")
-	}
-	err := s.create(ctx, managed, "", map[string]any{
-		"apiVersion": "management.cattle.io/v3", "kind": "Cluster",
-		"metadata": map[string]any{"name": d.ID, "annotations": map[string]any{
-			"objectset.rio.cattle.io/id": "provisioning-cluster-create", "objectset.rio.cattle.io/owner-gvk": "provisioning.cattle.io/v1, Kind=Cluster",
-			"objectset.rio.cattle.io/owner-name": d.Name, "objectset.rio.cattle.io/owner-namespace": Namespace,
-		}},
-		"spec": map[string]any{"displayName": d.Name, "fleetWorkspaceName": Namespace}, "status": status,
-	})
-	if err != nil {
+	if err := s.manage(ctx, d.ID, d.Name); err != nil {
 		return err
 	}
 	if err := s.namespace(ctx, d.ID); err != nil {
 		return err
 	}
-	err = s.create(ctx, infrastructure, Namespace, map[string]any{
+	err := s.create(ctx, infrastructure, Namespace, map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": map[string]any{"name": d.Name, "namespace": Namespace},
 		"spec": map[string]any{
 			"controlPlaneRef":   map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "name": d.Name, "namespace": Namespace},
