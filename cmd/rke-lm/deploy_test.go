@@ -88,7 +88,7 @@ func templated(kind, namespace string, rows []rights.Row, more string) string {
 	}
 	meta := "  name: {{ .Release.Name }}" + at + "\n  labels:\n    {{- include \"rke-lm.labels\" . | nindent 4 }}\n"
 	for i := range rows {
-		if rows[i].Name == rights.Own {
+		if rows[i].Name == rights.Own || rows[i].Name == rights.ID {
 			rows[i].Name = "" // of all clusters there
 		}
 	}

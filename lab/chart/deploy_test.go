@@ -144,6 +144,11 @@ func TestTheRolesAreThoseOfTheNamedNamespaces(t *testing.T) {
 			t.Errorf("%s is not bound", key)
 		}
 		for _, r := range read[rbacv1.Role](t, text).Rules {
+			for _, name := range r.ResourceNames {
+				if strings.ContainsAny(name, "<>") {
+					t.Errorf("%s is about %s, which no object is", key, name)
+				}
+			}
 			if slices.Contains(r.Resources, "secrets") {
 				secrets = append(secrets, key+" "+strings.Join(r.Verbs, ","))
 			}
