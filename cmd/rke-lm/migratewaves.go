@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -119,14 +118,7 @@ func (m *wavesOptions) refused(server *rancher.Server, objects []rancher.Object)
 	list := map[string]error{}
 	for _, o := range objects {
 		err := transform.Guard(o.Title(), func() error {
-			r, err := m.runOver(server, o)
-			if err != nil {
-				return err
-			}
-			doc, err := transform.Parse(o.Chunk())
-			if err == nil {
-				_, err = transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
-			}
+			_, err := m.plan(server, o)
 			return err
 		})
 		if err != nil {
@@ -144,7 +136,7 @@ func (m *wavesOptions) open(cmd *cobra.Command, o rancher.Object) (migrate.Optio
 		return migrate.Options{}, err
 	}
 	r, err := m.runOver(server, o)
-	one := []string{"--cluster=" + (&clusters.Live{Object: o}).Name()}
+	one := []string{"--cluster=" + o.FullName()}
 	many := append([]string{"selector"}, wavesFlags...)
 	r.Continue = commandLineWith(cmd, cmd.Name(), one, many...)
 	r.Revert = commandLineWith(cmd, "rollback", one, append(many, forwardFlags...)...)

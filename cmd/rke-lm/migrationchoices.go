@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
-	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -104,15 +103,7 @@ func (c *migrationChoices) Get(ctx context.Context, cluster string) (rancher.Obj
 
 // Plan plans a cluster.
 func (c *migrationChoices) Plan(o rancher.Object) (*transform.Plan, error) {
-	r, err := c.runOver(c.server, o)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := transform.Parse(o.Chunk())
-	if err != nil {
-		return nil, err
-	}
-	return transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
+	return c.plan(c.server, o)
 }
 
 // Open makes the run over a cluster, with connections of its own.
@@ -127,7 +118,7 @@ func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Op
 	}
 	r, err := c.runOver(server, found[0])
 	r.Interval = controller.Interval
-	one := append([]string{"--cluster=" + (&clusters.Live{Object: found[0]}).Name()}, c.flags...)
+	one := append([]string{"--cluster=" + found[0].FullName()}, c.flags...)
 	r.Continue = shell.Words(append([]string{"rke-lm", "migrate"}, one...)...)
 	r.Revert = shell.Words(append([]string{"rke-lm", "rollback"}, one...)...)
 	return r, err

@@ -168,6 +168,19 @@ func (c *runOptions) runOver(server *rancher.Server, o rancher.Object) (r migrat
 	return r, nil
 }
 
+// plan plans a cluster as the run over it does.
+func (c *runOptions) plan(server *rancher.Server, o rancher.Object) (*transform.Plan, error) {
+	r, err := c.runOver(server, o)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := transform.Parse(o.Chunk())
+	if err != nil {
+		return nil, err
+	}
+	return transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
+}
+
 // distroOf finds the distro of an object. Manifests lie on machines, where no server
 // reaches them.
 func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {

@@ -28,12 +28,7 @@ type Live struct {
 }
 
 // Name is how a command line names the cluster.
-func (l *Live) Name() string {
-	if l.Object.Namespace == "" {
-		return l.Object.Name
-	}
-	return l.Object.Namespace + "/" + l.Object.Name
-}
+func (l *Live) Name() string { return l.Object.FullName() }
 
 // Rancher yields what comes of the clusters of a Rancher, one after the other, as Files
 // does for those of files.

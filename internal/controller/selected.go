@@ -36,14 +36,6 @@ func (noHelm) Error() string {
 	return "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use an image with helm, or rke-lm migrate"
 }
 
-// nameOf names a cluster in the status: NAMESPACE/NAME, or the ID where there is no namespace.
-func nameOf(o rancher.Object) string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Namespace + "/" + o.Name
-}
-
 // selected finds the clusters and puts them into waves. Those that are not to be migrated are
 // failed or skipped from the beginning.
 func (w *work) selected(ctx context.Context, runs Runs) error {
@@ -58,7 +50,7 @@ func (w *work) selected(ctx context.Context, runs Runs) error {
 	of, labelled := map[string]rancher.Object{}, map[string]labels.Set{}
 	var names []string
 	for _, o := range objects {
-		name := nameOf(o)
+		name := o.FullName()
 		of[name], names, labelled[name] = o, append(names, name), labelsOf(o)
 	}
 	rules, err := rulesOf(w.lm.Spec, labelled)
@@ -87,7 +79,7 @@ func (w *work) classified(o rancher.Object, runs Runs) (waves.State, error) {
 		return waves.Skipped, found
 	}
 	var p *transform.Plan
-	err := transform.Guard(nameOf(o), func() (err error) {
+	err := transform.Guard(o.FullName(), func() (err error) {
 		p, err = runs.Plan(o)
 		return err
 	})

@@ -33,13 +33,19 @@ type Object struct {
 
 // Title is how people call the cluster.
 func (o Object) Title() string {
-	switch {
-	case o.Namespace != "":
-		return o.Namespace + "/" + o.Name
-	case o.Display != "" && o.Display != o.Name:
+	if o.Namespace == "" && o.Display != "" && o.Display != o.Name {
 		return o.Name + " (" + o.Display + ")"
 	}
-	return o.Name
+	return o.FullName()
+}
+
+// FullName is NAMESPACE/NAME, or the name of one without a namespace, which is the ID of its
+// cluster: what --cluster takes.
+func (o Object) FullName() string {
+	if o.Namespace == "" {
+		return o.Name
+	}
+	return o.Namespace + "/" + o.Name
 }
 
 // Home is the namespace for what belongs to the cluster, on Rancher's own.
