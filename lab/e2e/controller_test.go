@@ -61,7 +61,7 @@ func (c *managed) control(more ...*scenario) *controlled {
 		runs.scenario, runs.title = s, rancher.Namespace+"/"+d.Name
 		k.all = append(k.all, &managed{runner: runs, rancher: c.rancher, downstream: d})
 	}
-	k.install("../../deploy/crds.yaml")
+	k.install(definitions)
 	k.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + controllerSpace + "}\n")
 	for _, one := range k.all {
 		c.mark(one.downstream.Name, `{"labels":{"fleet":"yes"}}`)
@@ -272,6 +272,8 @@ func TestLeaderMigrationsOverThreeClustersOfARancher(t *testing.T) {
 		close(killed)
 	}))
 	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
+	k.explained()
+	k.listed(map[string]string{"NAME": k.name, "WAVE": "canary", "TOTAL": "3", "DONE": "0", "RUNNING": "0", "FAILED": "0", "COMPLETE": "False", "WAITING": "ApprovalRequired"})
 	if err := k.approve("user-without", "canary", ""); !apierrors.IsForbidden(err) {
 		t.Errorf("a user without permission approved: %v", err)
 	}
@@ -347,7 +349,7 @@ func (k *controlled) elsewhere(name string) {
 	k.mark(name, `{"labels":{"fleet":"elsewhere"},"annotations":{"argocd.argoproj.io/tracking-id":"another"}}`)
 	k.name = "elsewhere"
 	k.migration("  pause: false\n")
-	k.becomes(v1alpha1.Complete, "")
+	k.awaited(v1alpha1.Complete)()
 	k.becomes(v1alpha1.ManagedElsewhere, "")
 	client, err := k.rancher.Local.Client(cluster.Admin)
 	if err != nil {
