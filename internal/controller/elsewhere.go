@@ -95,7 +95,7 @@ func (w *work) keep(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster s
 	}
 	_, err = w.Client.Do(ctx, kube.Request{
 		What: "patch configmaps", Method: http.MethodPatch, Path: "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/configmaps/" + url.PathEscape(id),
-		Query: url.Values{"fieldManager": {component}, "force": {"true"}}, Body: body, ContentType: "application/apply-patch+yaml",
+		Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}}, Body: body, ContentType: "application/apply-patch+yaml",
 	})
 	return err
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
-// component is who writes.
-const component = "rke-lm"
-
 // publishTime lies between two writes of a status, and a fraction of it for each cluster: the
 // status of many clusters is large.
 const publishTime = time.Second
@@ -134,19 +131,8 @@ func (w *work) writeEvent(ctx context.Context, lm *v1alpha1.LeaderMigration, h h
 	if h.warning {
 		kind = corev1.EventTypeWarning
 	}
-	const most = 1000 // an Event's message may have 1024 bytes
-	text := redact.Text(h.message)
-	at := metav1.NewTime(h.at)
-	body, err := json.Marshal(corev1.Event{
-		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
-		ObjectMeta:     metav1.ObjectMeta{Namespace: lm.Namespace, Name: component + "." + uuid.NewString()},
+	return w.Client.CreateEvent(ctx, uuid.NewString(), corev1.Event{
 		InvolvedObject: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID},
-		Reason:         h.reason, Message: text[:min(len(text), most)], Type: kind, Source: corev1.EventSource{Component: component},
-		ReportingController: "rke-lm.io/controller", FirstTimestamp: at, LastTimestamp: at, Count: 1,
+		Reason:         h.reason, Message: redact.Text(h.message), Type: kind, ReportingController: "rke-lm.io/controller", FirstTimestamp: metav1.NewTime(h.at),
 	})
-	if err != nil {
-		return err
-	}
-	_, err = w.Client.Do(ctx, kube.Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/events", Body: body})
-	return err
 }

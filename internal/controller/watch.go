@@ -20,6 +20,7 @@ import (
 	tools "k8s.io/client-go/tools/cache"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -98,7 +99,7 @@ func (w *Watch) register(ctx context.Context, factory controller.SharedControlle
 		if err != nil {
 			return err
 		}
-		c.RegisterHandler(ctx, component, controller.SharedControllerHandlerFunc(func(key string, o runtime.Object) (runtime.Object, error) {
+		c.RegisterHandler(ctx, kube.Program, controller.SharedControllerHandlerFunc(func(key string, o runtime.Object) (runtime.Object, error) {
 			namespace, name, err := tools.SplitMetaNamespaceKey(key)
 			if err == nil {
 				k.handle(ctx, types.NamespacedName{Namespace: namespace, Name: name}, o)

@@ -120,10 +120,9 @@ func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
 func TestAnEventSaysWhoDidWhat(t *testing.T) {
 	e := entry("1", Result, "u")
 	e.Stage, e.Digest, e.Result, e.Who, e.Object = "install-ccm", "abc", resultFailed, User{"anna", "desk"}, Ref{Kind: "Node", Name: "n"}
-	e.Error = strings.Repeat("é", 800)
-	text := message(e)
-	if !strings.HasPrefix(text, "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (é") || len(text) > 1024 || !strings.HasSuffix(text, "é") {
-		t.Errorf("%d %q", len(text), text)
+	e.Error = "refused"
+	if text := message(e); text != "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (refused)" {
+		t.Error(text)
 	}
 	for _, act := range []string{actPatch, actSnapshot, actKeep, actCordon, actRelease, actApply, actDelete, actHelm} {
 		if reasons[act] == "" {

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -55,7 +54,7 @@ func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, er
 // Node shows that; one that is gone needs it no more.
 func (c *cluster) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
 	_, err := c.observer.Do(ctx, kube.Request{
-		What: "patch nodes", Method: http.MethodPatch, Path: nodesPath + "/" + url.PathEscape(name), Query: url.Values{"fieldManager": {rancher.FieldManager}},
+		What: "patch nodes", Method: http.MethodPatch, Path: nodesPath + "/" + url.PathEscape(name), Query: url.Values{"fieldManager": {kube.Program}},
 		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
 	})
 	switch {

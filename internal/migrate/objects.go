@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -47,7 +46,7 @@ func (w *writer) apply(ctx context.Context, o Ref, body []byte) error {
 	return w.write(ctx, write{act: actApply, object: o, digest: sum(body), do: func(ctx context.Context) error {
 		_, err := w.cluster.request(ctx, o, kube.Request{
 			Method: http.MethodPatch, Body: body, ContentType: "application/apply-patch+yaml",
-			Query: url.Values{"fieldManager": {rancher.FieldManager}, "force": {"true"}},
+			Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}},
 		})
 		return err
 	}})

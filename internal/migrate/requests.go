@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -128,7 +127,7 @@ func (c *cluster) remove(ctx context.Context, o Ref) error {
 func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.Reference, p jsonpatch.Patch) error {
 	kind := strings.ToLower(o.Kind) + "s"
 	_, err := c.client(local).Do(ctx, kube.Request{
-		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {rancher.FieldManager}},
+		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
 		Path: "/apis/" + o.APIVersion + "/namespaces/" + url.PathEscape(namespace) + "/" + kind + "/" + url.PathEscape(o.Name),
 		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
 	})

@@ -15,9 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 )
 
-// FieldManager is how the server calls who writes.
-const FieldManager = "rke-lm"
-
 // Stale means that an object is not the one any more that was read. Nothing was
 // written.
 type Stale struct {
@@ -91,7 +88,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 	if len(p) == 0 {
 		return o, nil, nil
 	}
-	q := url.Values{"fieldManager": {FieldManager}}
+	q := url.Values{"fieldManager": {kube.Program}}
 	if dryRun {
 		q.Set("dryRun", "All")
 	}

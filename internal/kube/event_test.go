@@ -1,0 +1,50 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+)
+
+func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent corev1.Event
+		at, code := "", http.StatusCreated
+		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+				t.Error(err)
+			}
+			at = r.Method + " " + r.URL.Path
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","code":%d}`, code)
+		}))
+		c, err := Connect(Connection{Rancher: s.URL, Token: "token-abcde:x", Insecure: true, Dial: memnet.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Cluster", Name: "harbour"}, Message: strings.Repeat("x", mostOfEvent-1) + "é"}
+		for _, code = range []int{http.StatusCreated, http.StatusConflict} { // it was created before
+			if err := c.CreateEvent(t.Context(), "1", e); err != nil {
+				t.Error(err)
+			}
+		}
+		if !strings.HasSuffix(at, "POST /k8s/clusters/local/api/v1/namespaces/default/events") || sent.Name != "rke-lm.1" || sent.Source.Component != Program || !utf8.ValidString(sent.Message) || len(sent.Message) != mostOfEvent-1 {
+			t.Errorf("%s: %+v", at, sent)
+		}
+		if code = http.StatusForbidden; c.CreateEvent(t.Context(), "2", e) == nil {
+			t.Error("an Event that was not created is no error")
+		}
+	})
+}
