@@ -20,13 +20,9 @@ import (
 
 // assess sets the conditions.
 func (w *work) assess(n v1alpha1.Counts) {
-	states := map[string]waves.State{}
-	for _, m := range w.members {
-		states[m.Cluster] = m.State
-	}
 	out := waves.Outcome{}
 	if len(w.members) > 0 {
-		out = waves.Result(w.waves, states, limitsOf(w.lm.Spec))
+		out = waves.Result(w.waves, waves.States(migrate.Progress(w.members)), limitsOf(w.lm.Spec))
 	}
 	sum := fmt.Sprintf("%d of %d clusters are done, %d failed, %d are skipped", n.Done, n.Total, n.Failed, n.Skipped)
 	w.condition(v1alpha1.Complete, out.Complete, either(out.Complete, complete, progressing), sum)

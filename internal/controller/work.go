@@ -181,15 +181,10 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 	published.Go(func() { w.publish(publishing, runs) })
 	defer published.Wait()
 	defer stop()
-	wave := map[string]string{}
-	for _, m := range w.members {
-		wave[m.Cluster] = m.Wave
-	}
 	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return runs.Open(ctx, cluster) }, OnChange: w.changed}
 	f.Lasting = &migrate.Lasting{
 		Members: slices.Clone(w.members), Wake: w.wake, OnTurn: w.turned, Slots: w.Slots, Audit: &w.audit,
-		Next:     func(list []migrate.Member) waves.Turn { return w.next(list) },
-		Gate:     func(cluster, stage string) *waves.Wait { return w.gate(wave[cluster], stage) },
+		Next: w.next, Gate: w.gate,
 		Rollback: func() bool { return w.current().Spec.RollbackOnFailure },
 	}
 	f.Run(ctx)

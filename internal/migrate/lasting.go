@@ -21,8 +21,8 @@ type Lasting struct {
 	Members []Member
 	// Next decides what is next, in place of the limits of the fleet.
 	Next func([]Member) waves.Turn
-	// Gate is what keeps a stage of a cluster from beginning now; nil if nothing does.
-	Gate func(cluster, stage string) *waves.Wait
+	// Gate is what keeps a stage of a wave from beginning now; nil if nothing does.
+	Gate func(wave, stage string) *waves.Wait
 	// Wake asks Next again.
 	Wake <-chan struct{}
 	// OnTurn is called with every decision.
@@ -149,8 +149,9 @@ func (r *fleet) lasting(ctx context.Context, o Options, cluster string, from wav
 		return from, context.Cause(ctx)
 	}
 	o.auditLock = r.Lasting.Audit
+	wave := r.member(cluster).Wave
 	o.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if wait := r.Lasting.Gate(cluster, stage); wait != nil {
+		if wait := r.Lasting.Gate(wave, stage); wait != nil {
 			return false, &Hold{stage, *wait}
 		}
 		return true, nil

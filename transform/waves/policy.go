@@ -36,6 +36,15 @@ type Progress struct {
 	Since time.Time // when it came to that state
 }
 
+// States are the states alone.
+func States(seen map[string]Progress) map[string]State {
+	states := make(map[string]State, len(seen))
+	for c, p := range seen {
+		states[c] = p.State
+	}
+	return states
+}
+
 // Reason is why nothing starts, in the form of the reason of a condition.
 type Reason string
 
@@ -56,10 +65,7 @@ type Wait struct {
 
 // Next decides what is next at a time.
 func (p Policy) Next(list []Wave, seen map[string]Progress, at time.Time) Turn {
-	states := map[string]State{}
-	for c, s := range seen {
-		states[c] = s.State
-	}
+	states := States(seen)
 	all := Next(list, states, p.Limits)
 	if len(all.Start) == 0 {
 		return all
