@@ -79,8 +79,7 @@ func choiceKinds() map[string]config.Kind {
 	var o options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.fileFlags(flags)
-	o.targetFlags(flags)
-	defineByHand(flags, new([]string))
+	choiceFlags(&o, flags, new([]string))
 	known := map[string]config.Kind{}
 	flags.VisitAll(func(f *pflag.Flag) {
 		switch f.Value.Type() {

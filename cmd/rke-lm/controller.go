@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 	_ "time/tzdata" // an image need not have the time zones
@@ -35,18 +34,6 @@ type controllerOptions struct {
 	colors  outputs.Palette
 	turn    sync.Mutex                    // of what is shown
 	texts   map[string]*outputs.FleetText // by LeaderMigrations
-}
-
-// oneAtATime is a stream to which several goroutines write.
-type oneAtATime struct {
-	io.Writer
-	turn sync.Mutex
-}
-
-func (o *oneAtATime) Write(p []byte) (int, error) {
-	o.turn.Lock()
-	defer o.turn.Unlock()
-	return o.Writer.Write(p)
 }
 
 // watchRate is how many requests per second the watches and the lease make at most.
@@ -99,7 +86,6 @@ func (k *controllerOptions) start(ctx context.Context) error {
 		return err
 	}
 	k.colors, k.texts = k.palette(k.err), map[string]*outputs.FleetText{}
-	k.err = &oneAtATime{Writer: k.err}
 	server, err := k.connect(k.streams, defaultRetryTime)
 	if err != nil {
 		return err
