@@ -16,6 +16,9 @@ type Live struct {
 	// Machines reads what the machines of a cluster are given, migratable or not, off
 	// the cluster's object; see NoMachines.
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
+	// ByMachines reports whether the object alone does not show the machine classes of its
+	// cluster, so that Open needs Target.Machines; see NotByMachines.
+	ByMachines func(*yamledit.Document) bool
 	// Roles are those of a machine with some labels; see NoRoles.
 	Roles func(labels map[string]string) Roles
 	// Restart returns the command that restarts the kubelet of a machine, on a server or on
@@ -72,6 +75,9 @@ type MachineConfig func(labels map[string]string) map[string]any
 func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
 	return func(map[string]string) map[string]any { return nil }, nil
 }
+
+// NotByMachines is the ByMachines of a distro whose documents show all machine classes.
+func NotByMachines(*yamledit.Document) bool { return false }
 
 // RestartKubelet is the Restart of a distro whose kubelet is a service of its own.
 func RestartKubelet(bool) string { return "systemctl restart kubelet" }

@@ -46,6 +46,9 @@ const (
 // otherwise (k8s.io/controller-manager).
 const DefaultLease = "cloud-provider-extraction-migration"
 
+// Machines are the labels of the machines of a live cluster.
+type Machines []map[string]string
+
 // Target is what the operator chose. The zero Target is a valid choice.
 type Target struct {
 	// EndState is one of the end states; "" means EndStateExternal, but only
@@ -59,6 +62,9 @@ type Target struct {
 	// cluster; "" where it is not known.
 	RancherVersion string `json:"rancherVersion,omitempty"`
 	RKEVersion     string `json:"rkeVersion,omitempty"`
+	// Machines are those of a live cluster whose object does not show its machine classes;
+	// nil for a file, and where the object shows them.
+	Machines *Machines `json:"-"`
 	// Accept lists the rules whose errors are acknowledged.
 	Accept []string `json:"accept,omitempty"`
 

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,39 @@ func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
 		code, out, said = commandOn(t, w, append(line, "install-ccm")...)
 		if code != exitcode.Failed || !strings.Contains(said, "to continue: ") || !strings.Contains(out, `class="state failed">failed<`) || !strings.Contains(out, "<h3>Error</h3>") || strings.Count(out, "To continue:") != 1 {
 			t.Errorf("%d %s\n%s", code, said, out)
+		}
+	})
+}
+
+// A file has to think of all labels that machines may have; a Rancher shows them.
+func TestAClusterWhoseSelectorsMatchManyLabelsIsMigrated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := migratetest.NewRKE2(t)
+		w.Rancher.Edit(w.Path, func(o map[string]any) {
+			config := o["spec"].(map[string]any)["rkeConfig"].(map[string]any)
+			delete(config, "machinePools")
+			var entries []any
+			for i := range 12 {
+				entries = append(entries, map[string]any{
+					"config":               map[string]any{"kubelet-arg": []any{fmt.Sprintf("v=%d", i)}},
+					"machineLabelSelector": map[string]any{"matchLabels": map[string]any{fmt.Sprintf("label-%d", i): "yes"}},
+				})
+			}
+			config["machineSelectorConfig"] = entries
+		})
+		w.Follow()
+		for _, words := range [][]string{
+			{"plan", "--end-state", "external"}, {"explain"}, {"lint"}, {"status"},
+			{"apply", "--end-state", "external", "--next"},
+			{"migrate", "--end-state", "external", "--yes"}, {"rollback", "--yes"},
+		} {
+			if words[0] != "status" {
+				words = append(words, "--cluster", "orchard")
+			}
+			code, out, said := commandOn(t, w, words...)
+			if code > exitcode.Found || strings.Contains(out+said, "so many labels") {
+				t.Errorf("%s: %d %s %s", words[0], code, out, said)
+			}
 		}
 	})
 }

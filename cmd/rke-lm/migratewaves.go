@@ -85,7 +85,7 @@ func (m *wavesOptions) start(ctx context.Context, cmd *cobra.Command) error {
 	}
 	ctx, closed := context.WithCancelCause(ctx)
 	defer closed(nil)
-	f := &migrate.Fleet{Waves: waves.Split(names, canaries, m.size), Limits: m.limits, Refused: m.refused(server, objects)}
+	f := &migrate.Fleet{Waves: waves.Split(names, canaries, m.size), Limits: m.limits, Refused: m.refused(ctx, server, objects)}
 	f.Open = func(cluster string) (migrate.Options, error) { return m.open(cmd, of[cluster]) }
 	f.OnChange = m.shown(f.Waves, closed)
 	if !m.yes {
@@ -114,11 +114,11 @@ func (m *wavesOptions) namedIn(objects []rancher.Object) ([]string, error) {
 }
 
 // refused are the clusters that cannot be planned, before any of them is changed.
-func (m *wavesOptions) refused(server *rancher.Server, objects []rancher.Object) map[string]error {
+func (m *wavesOptions) refused(ctx context.Context, server *rancher.Server, objects []rancher.Object) map[string]error {
 	list := map[string]error{}
 	for _, o := range objects {
 		err := transform.Guard(o.Title(), func() error {
-			_, err := m.plan(server, o)
+			_, err := m.plan(ctx, server, o)
 			return err
 		})
 		if err != nil {
@@ -135,7 +135,7 @@ func (m *wavesOptions) open(cmd *cobra.Command, o rancher.Object) (migrate.Optio
 	if err != nil {
 		return migrate.Options{}, err
 	}
-	r, err := m.runOver(server, o)
+	r, err := m.runOver(cmd.Context(), server, o)
 	one := []string{"--cluster=" + o.FullName()}
 	many := append([]string{"selector"}, wavesFlags...)
 	r.Continue = commandLineWith(cmd, cmd.Name(), one, many...)

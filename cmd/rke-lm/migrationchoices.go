@@ -102,8 +102,8 @@ func (c *migrationChoices) Get(ctx context.Context, cluster string) (rancher.Obj
 }
 
 // Plan plans a cluster.
-func (c *migrationChoices) Plan(o rancher.Object) (*transform.Plan, error) {
-	return c.plan(c.server, o)
+func (c *migrationChoices) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error) {
+	return c.plan(ctx, c.server, o)
 }
 
 // Open makes the run over a cluster, with connections of its own.
@@ -116,7 +116,7 @@ func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Op
 	if err != nil {
 		return migrate.Options{}, err
 	}
-	r, err := c.runOver(server, found[0])
+	r, err := c.runOver(ctx, server, found[0])
 	r.Interval = controller.Interval
 	one := append([]string{"--cluster=" + found[0].FullName()}, c.flags...)
 	r.Continue = shell.Words(append([]string{"rke-lm", "migrate"}, one...)...)

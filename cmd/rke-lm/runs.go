@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -101,7 +102,7 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 	if err != nil {
 		return err
 	}
-	r, err := c.runOver(server, objects[0])
+	r, err := c.runOver(ctx, server, objects[0])
 	if err != nil {
 		return err
 	}
@@ -155,12 +156,14 @@ func (c *runOptions) find(ctx context.Context) (*rancher.Server, []rancher.Objec
 }
 
 // runOver is the run over a cluster.
-func (c *runOptions) runOver(server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
+func (c *runOptions) runOver(ctx context.Context, server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
 	r = c.run
 	r.Server, r.Object = server, o
-	if r.Planner.Distro, err = c.distroOf(o); err != nil {
+	found, err := c.openLive(ctx, server, o)
+	if err != nil {
 		return r, err
 	}
+	r.Planner.Distro, r.Planner.Target = found.Distro, found.For(r.Planner.Target)
 	if o.Kind == transform.Management {
 		r.Given = (&givenArguments{server: server, object: o}).of
 	}
@@ -169,8 +172,8 @@ func (c *runOptions) runOver(server *rancher.Server, o rancher.Object) (r migrat
 }
 
 // plan plans a cluster as the run over it does.
-func (c *runOptions) plan(server *rancher.Server, o rancher.Object) (*transform.Plan, error) {
-	r, err := c.runOver(server, o)
+func (c *runOptions) plan(ctx context.Context, server *rancher.Server, o rancher.Object) (*transform.Plan, error) {
+	r, err := c.runOver(ctx, server, o)
 	if err != nil {
 		return nil, err
 	}
@@ -181,19 +184,19 @@ func (c *runOptions) plan(server *rancher.Server, o rancher.Object) (*transform.
 	return transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
 }
 
-// distroOf finds the distro of an object. Manifests lie on machines, where no server
+// openLive opens a cluster that a run can be over. Manifests lie on machines, where no server
 // reaches them.
-func (c *runOptions) distroOf(o rancher.Object) (transform.Distro, error) {
-	f, err := c.finder().Open(o.Chunk())
+func (c *runOptions) openLive(ctx context.Context, server *rancher.Server, o rancher.Object) (clusters.Cluster, error) {
+	f, err := c.finder().OpenLive(ctx, &clusters.Live{Server: server, Object: o})
 	switch {
 	case err != nil:
-		return f.Distro, err
-	case f.Docs == nil || f.Distro.Live.Kind != o.Kind:
-		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
+		return f, err
+	case f.Distro.Live.Kind != o.Kind:
+		return f, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
 	case o.ID == "":
-		return f.Distro, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
+		return f, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
 	}
-	return f.Distro, nil
+	return f, nil
 }
 
 func currentUser() migrate.User {

@@ -197,7 +197,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 	default:
 		return nil, 0, err
 	}
-	read := func(o rancher.Object) seen { return s.read(t, o) }
+	read := func(o rancher.Object) seen { return s.read(ctx, t, o) }
 	// What was listed is shown, also after the time that a look has.
 	for r := range clusters.InOrder(context.WithoutCancel(ctx), slices.Values(objects), func(o rancher.Object) int { return len(o.Raw) }, read) {
 		list, code = append(list, r.list...), max(code, r.code)
@@ -212,9 +212,9 @@ func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.S
 }
 
 // read returns the line of a cluster of a Rancher.
-func (s *statusOptions) read(t target, o rancher.Object) (r seen) {
+func (s *statusOptions) read(ctx context.Context, t target, o rancher.Object) (r seen) {
 	err := transform.Guard(o.Title(), func() error {
-		r.list = []outputs.Status{s.provisioned(&clusters.Live{Server: t.server, Object: o})}
+		r.list = []outputs.Status{s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o})}
 		return nil
 	})
 	if err != nil {
@@ -240,20 +240,16 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.
-func (s *statusOptions) provisioned(l *clusters.Live) outputs.Status {
+func (s *statusOptions) provisioned(ctx context.Context, l *clusters.Live) outputs.Status {
 	title := l.Object.Title()
-	f, err := s.finder().Open(l.Object.Chunk())
-	if err == nil && f.Docs == nil {
-		err = errors.New("it is not " + s.finder().Expected())
-	}
+	f, err := s.finder().OpenLive(ctx, l)
 	if err != nil {
 		return outputs.Status{Name: title, Problem: err.Error()}
 	}
-	f.Live = l
 	id := f.Distro.Identify(f.Docs[0])
 	out := outputs.Status{Name: title, Distro: id.Distro, Version: id.Version}
 	count(&out, f.Objections(transform.Target{}))
-	plan, err := transform.Build(f.Distro, f.Docs, transform.Target{})
+	plan, err := transform.Build(f.Distro, f.Docs, f.For(transform.Target{}))
 	if err != nil {
 		out.Problem = err.Error()
 		return out

@@ -25,6 +25,8 @@ type Live struct {
 	Server  *rancher.Server
 	Object  rancher.Object
 	Version string // of the Rancher; "" where it cannot be read
+
+	machines *transform.Machines // where the object does not show the machine classes
 }
 
 // Name is how a command line names the cluster.
@@ -45,7 +47,8 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version str
 			return
 		}
 		for _, object := range objects {
-			if !yield(f.workLive(&Live{server, object, version}, work)) || ctx.Err() != nil {
+			l := &Live{Server: server, Object: object, Version: version}
+			if !yield(f.workLive(ctx, l, work)) || ctx.Err() != nil {
 				return
 			}
 		}
@@ -61,29 +64,44 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version str
 }
 
 // workLive opens an object as a document, and calls work for it.
-func (f Finder) workLive(l *Live, work Work) Result {
+func (f Finder) workLive(ctx context.Context, l *Live, work Work) Result {
 	title := l.Object.Title()
 	p := piece{source: source.FromReader(title, nil), chunk: l.Object.Chunk(), marked: true, end: true}
 	r := Result{piece: p, cluster: true, Ended: []File{p.file()}}
 	r.err = transform.Guard(title, func() error {
-		c, err := f.Open(p.chunk)
-		switch {
-		case err != nil:
+		c, err := f.OpenLive(ctx, l)
+		if err != nil {
 			return err
-		case c.Docs == nil:
-			return refused("%s: it is not %s", title, f.Expected())
 		}
-		c.Sources, c.Live = []source.Source{p.source}, l
+		c.Sources = []source.Source{p.source}
 		r.show, err = work(c)
 		return err
 	})
 	return r
 }
 
-// For completes the choices for a cluster: a Rancher says which version it is.
+// OpenLive opens an object, and reads the labels of its machines where the object alone does
+// not show their classes.
+func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
+	c, err := f.Open(l.Object.Chunk())
+	switch {
+	case err != nil:
+		return c, err
+	case c.Docs == nil:
+		return c, refused("%s: it is not %s", l.Object.Title(), f.Expected())
+	}
+	c.Live = l
+	if c.Distro.Live.ByMachines(c.Docs[0]) {
+		l.machines, err = l.Server.MachineLabels(ctx, l.Object)
+	}
+	return c, err
+}
+
+// For completes the choices for a cluster: with the version of its Rancher, and its machines.
 func (c Cluster) For(t transform.Target) transform.Target {
 	if c.Live != nil {
 		t.RancherVersion = cmp.Or(t.RancherVersion, c.Live.Version)
+		t.Machines = c.Live.machines
 	}
 	return t
 }

@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,33 @@ func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 		r.Do(func() { r.Denied = map[string]bool{"list machines": true, "list secrets": true, "get secrets": true} })
 		if err := l.Review(t.Context(), "apply", accepted); err != nil {
 			t.Errorf("what is not looked at needs no right: %v", err)
+		}
+	}, "orchard")
+}
+
+// Only a file has to think of all labels that machines may have.
+func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
+	var entries []string
+	for i := range 12 {
+		entries = append(entries, fmt.Sprintf(`{"config": {"kubelet-arg": ["v=%d"]}, "machineLabelSelector": {"matchLabels": {"label-%d": "yes"}}}`, i, i))
+	}
+	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
+		r.Put(t, strings.Replace(provisioned("wharf"), `"rkeConfig": {`, `"rkeConfig": {"machineSelectorConfig": [`+strings.Join(entries, ", ")+`], `, 1))
+		r.Put(t, `{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "wharf-0", "namespace": "fleet-default",
+  "labels": {"cluster.x-k8s.io/cluster-name": "wharf", "label-3": "yes", "rke.cattle.io/worker-role": "true"}}}`)
+		for name, asked := range map[string]int{"orchard": 0, "wharf": 1} {
+			before := r.Count("/machines")
+			for result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: name}, func(c Cluster) (func() error, error) {
+				_, err := transform.Build(c.Distro, c.Docs, c.For(transform.Target{}))
+				return nil, err
+			}) {
+				if err := result.Use(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if got := r.Count("/machines") - before; got != asked {
+				t.Errorf("%s: the machines are listed %d times, not %d", name, got, asked)
+			}
 		}
 	}, "orchard")
 }

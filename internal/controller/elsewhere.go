@@ -55,7 +55,7 @@ func nextChange(ctx context.Context, runs Runs, m migrate.Member) (map[string]st
 	if err != nil {
 		return nil, err
 	}
-	p, err := runs.Plan(o)
+	p, err := runs.Plan(ctx, o)
 	if err != nil {
 		return nil, err
 	}

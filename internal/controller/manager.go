@@ -26,7 +26,7 @@ type Runs interface {
 	// Find returns the clusters with some labels, of all that the user can see.
 	Find(ctx context.Context, selector string) ([]rancher.Object, error)
 	// Plan plans a cluster; it fails for one that cannot be migrated.
-	Plan(o rancher.Object) (*transform.Plan, error)
+	Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error)
 	// Get returns a cluster by its NAMESPACE/NAME or its ID.
 	Get(ctx context.Context, cluster string) (rancher.Object, error)
 	// Open makes the run over a cluster by its NAMESPACE/NAME or its ID, from how it is now.

@@ -62,7 +62,7 @@ func (w *work) selected(ctx context.Context, runs Runs) error {
 	for _, wave := range list {
 		for _, name := range wave.Clusters {
 			m := migrate.Member{Cluster: name, Wave: wave.Name, State: waves.Waiting}
-			m.State, m.Err = w.classified(of[name], runs)
+			m.State, m.Err = w.classified(ctx, of[name], runs)
 			if m.State.Ended() {
 				m.Since = time.Now().UTC()
 			}
@@ -74,13 +74,13 @@ func (w *work) selected(ctx context.Context, runs Runs) error {
 }
 
 // classified is the state in which a cluster begins, and why it is not migrated.
-func (w *work) classified(o rancher.Object, runs Runs) (waves.State, error) {
+func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (waves.State, error) {
 	if found := managers(o); found != nil {
 		return waves.Skipped, found
 	}
 	var p *transform.Plan
 	err := transform.Guard(o.FullName(), func() (err error) {
-		p, err = runs.Plan(o)
+		p, err = runs.Plan(ctx, o)
 		return err
 	})
 	if err != nil {

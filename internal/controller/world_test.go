@@ -191,7 +191,7 @@ func (r *runs) Get(ctx context.Context, cluster string) (rancher.Object, error) 
 	return found[0], nil
 }
 
-func (r *runs) Plan(o rancher.Object) (*transform.Plan, error) {
+func (r *runs) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error) {
 	doc, err := transform.Parse(o.Chunk())
 	if err != nil {
 		return nil, err

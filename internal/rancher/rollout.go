@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -64,6 +65,16 @@ func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]b
 		return nil, nil
 	}
 	return a.Body, err
+}
+
+// MachineLabels returns the labels of the machines of a cluster.
+func (s *Server) MachineLabels(ctx context.Context, o Object) (*transform.Machines, error) {
+	list, err := s.machines(ctx, o)
+	labels := transform.Machines{}
+	for _, m := range list {
+		labels = append(labels, m.Labels)
+	}
+	return &labels, s.explained(err)
 }
 
 // machines lists the Machines of a cluster.

@@ -42,10 +42,11 @@ func Distro() transform.Distro {
 // live is of clusters that no Rancher describes.
 func live() transform.Live {
 	return transform.Live{
-		Machines: transform.NoMachines,
-		Roles:    transform.NoRoles,
-		Restart:  transform.RestartKubelet,
-		Shows:    func(t transform.Traits) bool { return t.ManagerPods },
+		Machines:   transform.NoMachines,
+		ByMachines: transform.NotByMachines,
+		Roles:      transform.NoRoles,
+		Restart:    transform.RestartKubelet,
+		Shows:      func(t transform.Traits) bool { return t.ManagerPods },
 	}
 }
 

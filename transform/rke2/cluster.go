@@ -49,27 +49,36 @@ func IsCluster(doc *yamledit.Document) bool {
 // be read off the document with certainty. assumeVersion replaces a version
 // that the document does not state.
 func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	r := yamledit.Derive(doc, assumed(assumeVersion), func() reading {
-		c, err := openNew(doc, assumeVersion)
+	return openOptions{version: assumeVersion}.open(doc)
+}
+
+// openOptions is what is known of a cluster besides its document.
+type openOptions struct {
+	version  string // for a document that states none
+	machines *transform.Machines
+}
+
+func optionsOf(t transform.Target) openOptions { return openOptions{t.AssumeVersion, t.Machines} }
+
+func (o openOptions) open(doc *yamledit.Document) (*Cluster, error) {
+	r := yamledit.Derive(doc, o, func() reading {
+		c, err := o.openNew(doc)
 		return reading{c, err}
 	})
 	return r.cluster, r.err
 }
-
-// assumed is the key of what a document is with an assumed version.
-type assumed string
 
 type reading struct {
 	cluster *Cluster
 	err     error
 }
 
-func openNew(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	c, pools, err := describe(doc, assumeVersion)
+func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
+	c, pools, err := describe(doc, o.version)
 	if err != nil {
 		return nil, err
 	}
-	if c.Classes, err = c.classes(pools); err != nil {
+	if c.Classes, err = c.classes(pools, o.machines); err != nil {
 		return nil, err
 	}
 	if err := c.checkReferences(); err != nil {
@@ -148,10 +157,10 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 
 // classes returns the machine classes of a document: its pools, or all that
 // selectors distinguish.
-func (c *Cluster) classes(pools []provv1.RKEMachinePool) ([]Class, error) {
+func (c *Cluster) classes(pools []provv1.RKEMachinePool, machines *transform.Machines) ([]Class, error) {
 	at := c.RKEConfig()
 	if len(pools) == 0 {
-		return c.customClasses(at.Get("machineSelectorConfig"))
+		return c.customClasses(at.Get("machineSelectorConfig"), machines)
 	}
 	return poolClasses(c.Name, pools, at.Get("machinePools"))
 }

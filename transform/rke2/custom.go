@@ -11,17 +11,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // customClasses returns the classes of a cluster whose machines were registered
 // by hand: any combination of roles may be there, with any of the labels that the
 // command of the registration can give them (rancher pkg/controllers/capr/unmanaged).
-// Labels that make no difference to any selector make no class.
-func (c *Cluster) customClasses(at yamledit.Node) ([]Class, error) {
-	own, err := c.ownLabels(at)
-	if err != nil {
-		return nil, err
+// Labels that make no difference to any selector make no class. Where selectors match
+// too many of them, the labels of the machines are those that there are.
+func (c *Cluster) customClasses(at yamledit.Node, machines *transform.Machines) ([]Class, error) {
+	own, possible := c.possibleLabels()
+	switch {
+	case possible:
+	case machines == nil:
+		return nil, at.Errorf("its selectors match so many labels that the machine classes cannot be determined", "let the selectors match roles, or fewer labels; or name the live cluster, with --context and --cluster")
+	default:
+		own = c.labelsOf(*machines)
 	}
 	var classes []Class
 	for _, roles := range []string{
@@ -81,15 +87,15 @@ func (c *Cluster) selectors() iter.Seq[labels.Selector] {
 // mostSets bounds the combinations of labels that are looked at.
 const mostSets = 1024
 
-// ownLabels returns the sets of labels that distinguish machines of the same roles,
+// possibleLabels returns the sets of labels that distinguish machines of the same roles,
 // the empty one first: each label that a selector names is absent, has a value
-// that one names, or has another one.
-func (c *Cluster) ownLabels(at yamledit.Node) ([]map[string]string, error) {
+// that one names, or has another one. It fails where there are too many.
+func (c *Cluster) possibleLabels() (sets []map[string]string, ok bool) {
 	values := c.namedValues()
-	sets := []map[string]string{{}}
+	sets = []map[string]string{{}}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if len(sets)*(len(values[key])+1) > mostSets {
-			return nil, at.Errorf("its selectors match so many labels that the machine classes cannot be determined", "let the selectors match roles, or fewer labels")
+			return nil, false
 		}
 		for _, set := range sets[:len(sets):len(sets)] {
 			for _, value := range values[key] {
@@ -99,7 +105,37 @@ func (c *Cluster) ownLabels(at yamledit.Node) ([]map[string]string, error) {
 			}
 		}
 	}
-	return sets, nil
+	return sets, true
+}
+
+// labelsOf returns the labels that selectors name of each machine, after those of a machine
+// without labels.
+func (c *Cluster) labelsOf(machines transform.Machines) []map[string]string {
+	values := c.namedValues()
+	sets := []map[string]string{{}}
+	for _, labels := range machines {
+		own := map[string]string{}
+		for key := range values {
+			if value, has := labels[key]; has {
+				own[key] = value
+			}
+		}
+		sets = append(sets, own)
+	}
+	return sets
+}
+
+// byMachines reports whether only the machines of a cluster show its classes.
+func byMachines(doc *yamledit.Document) bool {
+	if doc.Root().Get("spec", "rkeConfig", "machinePools").Len() > 0 {
+		return false
+	}
+	c, _, err := describe(doc, "")
+	if err != nil {
+		return false
+	}
+	_, possible := c.possibleLabels()
+	return !possible
 }
 
 // fixedLabels follow from a machine's roles and system, or are for pools alone.

@@ -84,14 +84,42 @@ func TestSelectorsOfFilesMakeClassesToo(t *testing.T) {
 	}
 }
 
-func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
+// tooManyLabels is a configuration that gives machines more combinations of labels than
+// are looked at.
+func tooManyLabels() string {
 	var labels []string
 	for i := range 11 {
 		labels = append(labels, fmt.Sprintf("{matchLabels: {l%d: x}}", i))
 	}
-	_, err := Open(parse(t, document("v1.26.15+rke2r1", selecting(labels...))), "")
+	return document("v1.26.15+rke2r1", selecting(labels...))
+}
+
+func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
+	_, err := Open(parse(t, tooManyLabels()), "")
 	if err == nil || !strings.Contains(err.Error(), "let the selectors match roles, or fewer labels") {
 		t.Error(err)
+	}
+}
+
+func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
+	doc := parse(t, tooManyLabels())
+	if live := Distro().Live; !live.ByMachines(doc) || live.ByMachines(parse(t, document("v1.26.15+rke2r1", selecting("{matchLabels: {size: big}}")))) {
+		t.Error("not exactly the cluster with too many labels needs its machines")
+	}
+	for want, machines := range map[string]transform.Machines{
+		"worker":                           {},
+		"worker, worker l3=x":              {{LabelWorker: "true", "l3": "x", "rack": "b7"}, {LabelEtcd: "true", "l3": "x"}},
+		"worker, worker l2=x l7=x":         {{"l2": "x", "l7": "x"}, {"l4": "other"}},
+		"worker, worker l0=x, worker l1=x": {{"l0": "x"}, {"l1": "x"}},
+	} {
+		c, err := optionsOf(transform.Target{Machines: &machines}).open(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		workers := slices.DeleteFunc(names(c), func(name string) bool { return !strings.HasPrefix(name, "worker") })
+		if got := strings.Join(workers, ", "); got != want {
+			t.Errorf("%v: %s, want %s", machines, got, want)
+		}
 	}
 }
 

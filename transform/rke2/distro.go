@@ -42,12 +42,13 @@ func Distro() transform.Distro {
 // live is how Rancher provisions RKE2.
 func live() transform.Live {
 	return transform.Live{
-		Kind:     transform.Provisioning,
-		Snapshot: transform.SnapshotByCluster(askForSnapshot),
-		Machines: machines,
-		Roles:    roles,
-		Restart:  restart,
-		Shows:    func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
+		Kind:       transform.Provisioning,
+		Snapshot:   transform.SnapshotByCluster(askForSnapshot),
+		Machines:   machines,
+		ByMachines: byMachines,
+		Roles:      roles,
+		Restart:    restart,
+		Shows:      func(t transform.Traits) bool { return strings.Contains(t.Version, "+"+Name) },
 	}
 }
 
@@ -75,7 +76,7 @@ type migration struct {
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(docs[0], target.AssumeVersion)
+	c, err := optionsOf(target).open(docs[0])
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 // lint opens a cluster for its findings, whatever its provider. A manifest that
 // cannot be read leaves what the rest of the file shows.
 func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
-	c, err := Open(docs[0], target.AssumeVersion)
+	c, err := optionsOf(target).open(docs[0])
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func (m *migration) stages() stages.Cluster {
 
 // explain lists the effective configuration of every class.
 func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {
-	c, err := Open(docs[0], target.AssumeVersion)
+	c, err := optionsOf(target).open(docs[0])
 	if err != nil {
 		return nil, err
 	}

@@ -64,26 +64,19 @@ func (w *World) provision() {
 		panic(err)
 	}
 	spec := object["spec"].(map[string]any)
-	config := map[string]any{}
-	for _, s := range must(rke2.Distro().Explain(transform.Only(doc), transform.Target{}))[0].Settings {
-		config[s.Key] = s.Value
-	}
+	given := must(rke2.Distro().Live.Machines(doc, transform.Target{}))
 	w.put(w.controlPlane(spec))
 	if w.stuck {
 		return
 	}
 	for i := range 3 {
-		w.machine(i, config)
+		w.machine(i, given)
 	}
 	if w.past126 && !w.replaced {
-		labels := map[string]string{}
-		for key, v := range w.labelsOf(lastMachine) {
-			labels[key] = v.(string)
-		}
-		w.machine(last, must(rke2.Distro().Live.Machines(doc, transform.Target{}))(labels))
+		w.machine(last, given)
 		w.link()
 	}
-	w.managers(spec, config)
+	w.managers(spec, given(w.labelsOf(w.machineName(0))))
 }
 
 func must[T any](v T, err error) T {
@@ -113,16 +106,18 @@ func (w *World) controlPlane(spec map[string]any) map[string]any {
 	}
 }
 
+func (w *World) machineName(i int) string { return fmt.Sprintf("%s-servers-%d", w.cluster, i) }
+
 // machine gives a machine its plan, which it runs at once.
-func (w *World) machine(i int, config map[string]any) {
-	name := fmt.Sprintf("%s-servers-%d", w.cluster, i)
+func (w *World) machine(i int, given transform.MachineConfig) {
+	name := w.machineName(i)
 	labels := w.labelsOf(name)
 	w.put(map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels},
 		"spec":   map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}},
 		"status": map[string]any{"nodeRef": map[string]any{"name": apitest.NodeName(i)}},
 	})
-	plan := planOf(config)
+	plan := planOf(given(labels))
 	if labels = maps.Clone(labels); i == 1 {
 		labels[rollout.InitLabel] = "true"
 	}
@@ -133,8 +128,8 @@ func (w *World) machine(i int, config map[string]any) {
 }
 
 // labelsOf are the labels of a machine.
-func (w *World) labelsOf(name string) map[string]any {
-	labels := map[string]any{"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/machine-name": name}
+func (w *World) labelsOf(name string) map[string]string {
+	labels := map[string]string{"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/machine-name": name}
 	pool, roles := "servers", []string{"control-plane", "etcd"}
 	if name == lastMachine {
 		pool, roles = "agents", []string{"worker"}
