@@ -209,6 +209,21 @@ func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 	})
 }
 
+func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder", "birch")
+		w.run()
+		time.Sleep(3 * time.Second)
+		w.end()
+		if got := w.states(); got != "alder=running birch=waiting" {
+			t.Fatal(got)
+		}
+		w.lead()
+		w.await(v1alpha1.Complete, "")
+		w.finished("alder", "birch")
+	})
+}
+
 func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, `{"selector":{}}`, "alder", "birch")

@@ -53,8 +53,6 @@ const (
 // run starts a process that leads.
 func (w *world) run() {
 	w.t.Helper()
-	ctx, cancel := context.WithCancel(w.t.Context())
-	w.stop = cancel
 	server, err := w.server()
 	if err != nil {
 		w.t.Fatal(err)
@@ -69,10 +67,18 @@ func (w *world) run() {
 		},
 	}
 	w.t.Cleanup(w.end)
+	w.lead()
+}
+
+// lead lets the process lead, for the first time or again.
+func (w *world) lead() {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	w.stop = cancel
 	w.manager.Changed(ctx, w.key, w.object())
 }
 
-// end ends the process as an interrupt does.
+// end ends the process as an interrupt does, and as the loss of the lease does.
 func (w *world) end() {
 	w.stop()
 	w.manager.Wait()
