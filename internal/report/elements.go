@@ -144,7 +144,7 @@ func (m *elements) content(s section) {
 	case c.Ownership != nil:
 		m.ownership(*c.Ownership)
 	case c.Timeline != nil:
-		m.timeline(*c.Timeline, c.Problem)
+		m.timeline(*c.Timeline)
 	}
 	if c.Plan == nil {
 		m.findings(s.Findings)

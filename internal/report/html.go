@@ -28,7 +28,6 @@ type Content struct {
 	Verification *Verification
 	Ownership    *Ownership
 	Timeline     *Timeline
-	Problem      error // why a run failed, or did not start
 }
 
 // section is a subject with its place in the page.

@@ -19,6 +19,7 @@ type Timeline struct {
 	Cluster string
 	spans   []span
 	end     *migrate.Outcome
+	problem error // why the run failed, or did not start
 }
 
 // span is a time in which a run worked on one stage; "" is before the first one, or after the last.
@@ -90,12 +91,12 @@ func (t *Timeline) Subject(state string, err error) Subject {
 	}
 	out := Subject{Title: t.Cluster, State: state, Findings: once(found)}
 	out.Cells = []string{t.Cluster, otherwise(stage, "-"), fmt.Sprintf("%g", math.Round(seconds*10)/10), gap(atSwitch), counted(out.Findings)}
-	out.Content.Timeline, out.Content.Problem = t, err
+	t.problem, out.Content.Timeline = err, t
 	return out
 }
 
 // timeline writes a run: its stages in proportion to their time, and what happened in each.
-func (m *elements) timeline(t Timeline, problem error) {
+func (m *elements) timeline(t Timeline) {
 	if len(t.spans) > 0 {
 		m.within("div", func() {
 			for _, s := range t.spans {
@@ -113,9 +114,9 @@ func (m *elements) timeline(t Timeline, problem error) {
 			}
 		})
 	}
-	if problem != nil {
+	if t.problem != nil {
 		m.element("h3", "Error")
-		m.element("pre", problem.Error(), "class", "wrap")
+		m.element("pre", t.problem.Error(), "class", "wrap")
 	}
 	for _, s := range t.spans {
 		m.span(s)
