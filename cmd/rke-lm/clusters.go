@@ -34,19 +34,23 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 		if err := o.checkFiles(paths); err != nil {
 			return clusters.Failed(err)
 		}
-		return o.inFiles(ctx, paths, work)
+		return o.watched(ctx, o.inFiles(ctx, paths, work))
 	}
 	server, err := o.connect(o.streams, defaultRetryTime)
 	if err != nil {
 		return clusters.Failed(err)
 	}
-	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work)
+	finder := o.finder()
+	finder.Reached = o.reached("clusters")
+	return o.watched(ctx, finder.Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work))
 }
 
 // inFiles calls work for every cluster in the paths. If files without one are skipped, there may
 // be none, as in the files of a commit.
 func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
-	found := o.finder().Files(ctx, paths, o.in, work)
+	finder := o.finder()
+	finder.Reached = o.reached("files")
+	found := finder.Files(ctx, paths, o.in, work)
 	if !o.skipUnknown {
 		return found
 	}

@@ -30,6 +30,8 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	network  kube.Dial // nil for the network of this machine
+
+	progress *outputs.Progress // nil where none is shown
 }
 
 // forPeople puts escapes into what is written to the streams, until it is flushed.
@@ -56,7 +58,7 @@ func underneath(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case *standardOutput:
 		return underneath(w.Writer)
-	case *outputs.Legible:
+	case interface{ Under() io.Writer }:
 		return underneath(w.Under())
 	}
 	return w
@@ -89,6 +91,7 @@ func endings() []os.Signal {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
+	s = s.withProgress(os.Getenv)
 	out := &standardOutput{Writer: s.out}
 	s.out = out
 	s, flush := s.forPeople()

@@ -145,10 +145,11 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		return 0, err
 	}
 	r.touched = v.Touched
-	before := r.sides(ctx, v.Before, func(err error) {
+	defer r.progress.Start(ctx)()
+	before := r.sides(ctx, "files of the base", v.Before, func(err error) {
 		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)
 	})
-	after := r.sides(ctx, v.After, func(err error) {
+	after := r.sides(ctx, "files of the change", v.After, func(err error) {
 		complain(r.err, err)
 		result.Errors = append(result.Errors, problem(err))
 		r.code = max(r.code, exitcode.Of(err))
@@ -159,7 +160,9 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		}
 		return file
 	}
-	for _, p := range review.Pairs(before, after, was) {
+	pairs := review.Pairs(before, after, was)
+	for i, p := range pairs {
+		r.progress.Reached("clusters", i, len(pairs))
 		if p.Before != nil && p.After != nil && review.Same(p.Before, p.After) {
 			same++
 			continue
@@ -201,8 +204,8 @@ func movedFrom(p review.Pair) string {
 	return p.Before.Docs[0].File()
 }
 
-// sides opens the clusters of one version.
-func (r *reviewOptions) sides(ctx context.Context, sources []source.Source, fail func(error)) []*review.Side {
+// sides opens the clusters of one version, whose sources have a name in the progress.
+func (r *reviewOptions) sides(ctx context.Context, name string, sources []source.Source, fail func(error)) []*review.Side {
 	var list []*review.Side
 	work := func(c clusters.Cluster) (func() error, error) {
 		return func() error {
@@ -210,7 +213,9 @@ func (r *reviewOptions) sides(ctx context.Context, sources []source.Source, fail
 			return nil
 		}, nil
 	}
-	for result := range r.finder().From(ctx, sources, work) {
+	finder := r.finder()
+	finder.Reached = r.reached(name)
+	for result := range finder.From(ctx, sources, work) {
 		if err := result.Use(); err != nil {
 			fail(err)
 		}

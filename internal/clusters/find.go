@@ -21,6 +21,8 @@ type Finder struct {
 	Overlays *source.Overlays   // of the files that are read
 	Excluded source.Excluded
 	Unknown  bool // files without a cluster are passed over, also if they are named
+
+	Reached func(Progress) // called after each step; nil for none
 }
 
 // Files calls work for every cluster in the paths, on all cores, and yields
@@ -52,10 +54,14 @@ func (f Finder) From(ctx context.Context, sources []source.Source, work Work) it
 // and whether more results are wanted.
 func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, yield func(Result) bool) (found, more bool) {
 	g := gathering{Finder: f, folders: NewFolders(sources), groups: map[string]*gathered{}, handle: work, yield: yield}
+	at := Progress{Sources: len(sources)}
+	at.report(f.Reached)
 	for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
 		if !g.take(r) {
 			return g.found, false
 		}
+		at.add(r)
+		at.report(f.Reached)
 	}
 	return g.found, true
 }

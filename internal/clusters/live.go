@@ -46,11 +46,15 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version str
 			yield(failed(exitcode.New(exitcode.Refused, rancher.ErrNone.Error())))
 			return
 		}
+		at := Progress{Sources: len(objects)}
+		at.report(f.Reached)
 		for _, object := range objects {
-			l := &Live{Server: server, Object: object, Version: version}
-			if !yield(f.workLive(ctx, l, work)) || ctx.Err() != nil {
+			r := f.workLive(ctx, &Live{Server: server, Object: object, Version: version}, work)
+			if !yield(r) || ctx.Err() != nil {
 				return
 			}
+			at.add(r)
+			at.report(f.Reached)
 		}
 		if part == nil {
 			return

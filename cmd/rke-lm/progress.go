@@ -1,0 +1,59 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io/fs"
+	"iter"
+	"os"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+)
+
+// withProgress shows how far long work has come, if standard error is a terminal that can
+// remove a line. A program that reads standard output through a pipe, such as a pager, may
+// draw on the same terminal: then nothing is shown.
+func (s streams) withProgress(getenv func(string) string) streams {
+	terminal := s.err
+	if !isTerminal(terminal) || getenv("TERM") == "dumb" || isPipe(s.out) {
+		return s
+	}
+	s.progress = outputs.NewProgress(terminal, func() int { return width(terminal) })
+	s.err = s.progress.Over(s.err)
+	if isTerminal(s.out) {
+		s.out = s.progress.Over(s.out)
+	}
+	return s
+}
+
+func isPipe(of any) bool {
+	f, is := of.(*os.File)
+	if !is {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
+
+// watched shows progress during a search.
+func (o *options) watched(ctx context.Context, found iter.Seq[clusters.Result]) iter.Seq[clusters.Result] {
+	return func(yield func(clusters.Result) bool) {
+		defer o.progress.Start(ctx)()
+		found(yield)
+	}
+}
+
+// reached shows the progress of a search in sources: their number is that of all work, unless
+// there is only one.
+func (o *options) reached(sources string) func(clusters.Progress) {
+	return func(at clusters.Progress) {
+		if at.Sources > 1 {
+			o.progress.Reached(sources, at.Done, at.Sources)
+			return
+		}
+		o.progress.Reached("clusters", at.Clusters, 0)
+	}
+}

@@ -1,0 +1,171 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// pseudoTerminal opens a terminal of 80 columns for a program. read closes it and returns what
+// was written to it; it is called outside of a bubble, whose clock a read would stop.
+func pseudoTerminal(t *testing.T) (program *os.File, read func() string) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals: ", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	fd := int(screen.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: 80, Row: 24})
+	}
+	if err == nil {
+		program, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	text := make(chan string, 1)
+	go func() {
+		all, _ := io.ReadAll(screen) // ends with an error once the program has closed its end
+		text <- strings.ReplaceAll(string(all), "\r\n", "\n")
+	}()
+	return program, func() string {
+		program.Close()
+		return <-text
+	}
+}
+
+// lasting runs a command over documents that come one a second, and returns its code.
+func lasting(t *testing.T, ctx context.Context, line string, s streams, documents ...string) (code int) {
+	t.Helper()
+	in, feed := io.Pipe()
+	s.in = in
+	var fed sync.WaitGroup
+	defer fed.Wait()
+	fed.Go(func() {
+		defer feed.Close()
+		for _, d := range documents {
+			if _, err := io.WriteString(feed, d+"---\n"); err != nil {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	})
+	defer in.Close()
+	return run(ctx, strings.Fields(line), s)
+}
+
+// remaining is what a person sees of a text after its lines of progress were removed.
+func remaining(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		before, after, removed := strings.Cut(text, "\r\x1b[K")
+		if !removed {
+			break
+		}
+		text = before[:strings.LastIndex(before, "\n")+1] + after
+	}
+	if strings.ContainsAny(text, "\r\x1b") {
+		t.Errorf("the terminal is steered: %q", text)
+	}
+	return text
+}
+
+// threeClusters are documents, each as long as what is read of a stream at once.
+func threeClusters() (list []string) {
+	for _, name := range []string{"reed", "fen", "heath"} {
+		list = append(list, fmt.Sprintf(smallCluster, name)+"---\n"+strings.Repeat("#\n", 1<<20))
+	}
+	return list
+}
+
+func TestLongWorkShowsItsProgressOnATerminalAndLeavesNothingOfIt(t *testing.T) {
+	for _, line := range []string{"plan -", "apply --next --dry-run -", "lint -", "explain -"} {
+		t.Run(line, func(t *testing.T) {
+			program, read := pseudoTerminal(t)
+			var plain strings.Builder
+			synctest.Test(t, func(t *testing.T) {
+				code := lasting(t, t.Context(), line, streams{out: &plain, err: &plain}, threeClusters()...)
+				if got := lasting(t, t.Context(), line+" --color=never", streams{out: program, err: program}, threeClusters()...); got != code {
+					t.Errorf("exit code %d, not %d", got, code)
+				}
+			})
+			text := read()
+			for _, n := range []int{1, 2, 3} {
+				if !strings.Contains(text, fmt.Sprintf("clusters: %d", n)) {
+					t.Errorf("%d clusters are not shown: %q", n, text)
+				}
+			}
+			if got := strings.Fields(remaining(t, text)); !slices.Equal(got, strings.Fields(plain.String())) {
+				t.Errorf("got %q, want %q", got, plain.String())
+			}
+		})
+	}
+}
+
+func TestProgressIsOnlyForTerminalsThatCanRemoveIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		term string
+		pipe bool
+	}{"a terminal that cannot": {"dumb", false}, "a pager that draws on it": {"xterm", true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TERM", c.term)
+			program, read := pseudoTerminal(t)
+			s := streams{out: io.Discard, err: program}
+			if c.pipe {
+				r, w, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				defer w.Close()
+				s.out = w
+			}
+			synctest.Test(t, func(t *testing.T) {
+				if code := lasting(t, t.Context(), "plan --summary -", s, threeClusters()...); code != exitcode.Done {
+					t.Error(code)
+				}
+			})
+			if text := read(); text != "" {
+				t.Errorf("%q", text)
+			}
+		})
+	}
+}
+
+func TestAnInterruptLeavesNoProgressOnTheTerminal(t *testing.T) {
+	program, read := pseudoTerminal(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer interrupt()
+		if code := lasting(t, ctx, "apply --next --dry-run -", streams{out: io.Discard, err: program}, threeClusters()...); code == exitcode.Done {
+			t.Error("the run was not ended")
+		}
+	})
+	text := read()
+	if !strings.Contains(text, "clusters: 2") || strings.Contains(text, "clusters: 3") || strings.Contains(remaining(t, text), "clusters:") {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,139 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// screen is a terminal of one progress, and what was written to it since it was last read.
+type screen struct {
+	bytes.Buffer
+	progress *Progress
+}
+
+func newScreen(columns int) *screen {
+	s := &screen{}
+	s.progress = NewProgress(&s.Buffer, func() int { return columns })
+	return s
+}
+
+// wait lets work last, and returns what was drawn.
+func (s *screen) wait(d time.Duration) string {
+	time.Sleep(d)
+	synctest.Wait()
+	var text string
+	s.progress.locked(func() {
+		text = s.String()
+		s.Reset()
+	})
+	return text
+}
+
+func (s *screen) check(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+const erased = "\r\x1b[K"
+
+func TestWorkThatEndsSoonShowsNoProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(80)
+		end := s.progress.Start(t.Context())
+		s.progress.Reached("files", 1, 2)
+		s.check(t, s.wait(shownAfter-1), "")
+		end()
+		s.check(t, s.wait(time.Hour), "")
+	})
+}
+
+func TestWorkThatLastsShowsItsProgressUntilItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(80)
+		end := s.progress.Start(t.Context())
+		s.progress.Reached("files", 1, 2)
+		bar := "[" + strings.Repeat("=", 18) + strings.Repeat(" ", 19) + "]"
+		s.check(t, s.wait(shownAfter), "files: 1/2 "+bar)
+		s.check(t, s.wait(redrawnEach), "") // it is the same
+		s.progress.Reached("files", 2, 2)
+		s.check(t, s.wait(redrawnEach), erased+"files: 2/2 ["+strings.Repeat("=", 37)+"]")
+		end()
+		s.check(t, s.wait(time.Hour), erased)
+	})
+}
+
+func TestAnUnknownTotalIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(80)
+		defer s.progress.Start(t.Context())()
+		s.check(t, s.wait(shownAfter), "") // nothing is known
+		s.progress.Reached("clusters", 7, 0)
+		s.check(t, s.wait(redrawnEach), "clusters: 7")
+	})
+}
+
+func TestALineOfProgressFitsTheTerminal(t *testing.T) {
+	for columns, want := range map[int]string{
+		0:  "files: 1/2 [" + strings.Repeat("=", 18) + strings.Repeat(" ", 19) + "]",
+		1:  "",
+		8:  "files: ",
+		14: "files: 1/2",
+		15: "files: 1/2 [ ]",
+		20: "files: 1/2 [===   ]",
+	} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			p := newScreen(columns).progress
+			p.Reached("files", 1, 2)
+			if got := p.line(); got != want || columns > 0 && len(got) >= columns {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestTheLineIsRemovedBeforeOthersAndDrawnBelowThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(14)
+		over := s.progress.Over(&s.Buffer)
+		end := s.progress.Start(t.Context())
+		s.progress.Reached("clusters", 3, 0)
+		s.wait(shownAfter)
+		io.WriteString(over, "a.yaml:3: a war")
+		s.check(t, s.wait(time.Hour), erased+"a.yaml:3: a war") // the line has no end yet
+		io.WriteString(over, "ning\n")
+		s.check(t, s.wait(redrawnEach), "ning\nclusters: 3")
+		end()
+		s.check(t, s.wait(0), erased)
+		io.WriteString(over, "the summary\n")
+		s.check(t, s.wait(time.Hour), "the summary\n")
+	})
+}
+
+func TestAnInterruptRemovesTheLineBeforeTheWorkEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(80)
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer s.progress.Start(ctx)()
+		s.progress.Reached("clusters", 3, 0)
+		s.wait(shownAfter)
+		interrupt()
+		s.check(t, s.wait(time.Hour), erased)
+	})
+}
+
+func TestProgressThatIsNotShownCostsNothing(t *testing.T) {
+	var none *Progress
+	none.Reached("files", 1, 2)
+	none.Start(t.Context())()
+}
