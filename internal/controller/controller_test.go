@@ -224,6 +224,31 @@ func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
 	})
 }
 
+// An API server that has just started knows no permissions yet.
+func TestMissingPermissionsFailAClusterOnlyIfTheyStayMissing(t *testing.T) {
+	for missing, want := range map[time.Duration]string{40 * time.Second: "alder=done", time.Hour: "alder=failed"} {
+		t.Run(want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, `{"selector":{}}`, "alder")
+				w.deny(true)
+				w.run()
+				time.Sleep(20 * time.Second)
+				if c := w.object().Status.Clusters[0]; c.State != string(waves.Running) || !strings.Contains(c.Message, "missing permissions: patch clusters") {
+					t.Errorf("%+v", c)
+				}
+				time.Sleep(missing - 20*time.Second)
+				w.deny(false)
+				for w.object().Status.Counts.Running > 0 {
+					time.Sleep(time.Second)
+				}
+				if got := w.states(); got != want {
+					t.Errorf("%s: %s", got, w.object().Status.Clusters[0].Message)
+				}
+			})
+		})
+	}
+}
+
 func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, `{"selector":{}}`, "alder", "birch")

@@ -78,6 +78,11 @@ func (w *world) lead() {
 	w.manager.Changed(ctx, w.key, w.object())
 }
 
+// deny takes the permission to change clusters from the user, or gives it.
+func (w *world) deny(is bool) {
+	w.Rancher.Do(func() { w.Rancher.Denied["patch clusters"] = is })
+}
+
 // end ends the process as an interrupt does, and as the loss of the lease does.
 func (w *world) end() {
 	w.stop()

@@ -123,22 +123,28 @@ func (r *fleet) mayStart(ctx context.Context, wave int) bool {
 // run migrates one cluster, or continues to roll it back.
 func (r *fleet) run(ctx context.Context, cluster string, from waves.State) {
 	var end news
-	err := transform.Guard(cluster, func() error {
-		o, err := r.Open(cluster)
+	err := transform.Guard(cluster, func() (err error) {
+		if r.Lasting != nil {
+			end.state, err = r.lasting(ctx, cluster, from)
+			return err
+		}
+		o, err := r.open(cluster)
 		if err != nil {
 			return err
 		}
-		o.auditLock = &r.audit
-		o.CanaryService = o.CanaryService && r.first(cluster)
-		o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
-		if r.Lasting == nil {
-			return Forward(ctx, o)
-		}
-		end.state, err = r.lasting(ctx, o, cluster, from)
-		return err
+		return Forward(ctx, o)
 	})
 	end.cluster, end.over, end.err = cluster, true, err
 	r.news <- end
+}
+
+// open opens the run over a cluster.
+func (r *fleet) open(cluster string) (Options, error) {
+	o, err := r.Open(cluster)
+	o.auditLock = &r.audit
+	o.CanaryService = o.CanaryService && r.first(cluster)
+	o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
+	return o, err
 }
 
 // first reports whether a cluster is in the first wave, which proves itself to the next one.

@@ -51,8 +51,11 @@ func (h *Hold) Error() string {
 	return "paused before the stage " + h.Stage
 }
 
-// heldPause lies between two attempts on a cluster that another run has locked.
+// heldPause lies between two attempts on a cluster that another run has locked, or that permissions are missing on.
 const heldPause = 10 * time.Second
+
+// denialTime is for how long permissions may be missing: an API server that has just started does not know them yet.
+const denialTime = time.Minute
 
 // member is how far a cluster is at the beginning.
 func (f *Fleet) member(cluster, wave string) *Member {
@@ -141,12 +144,22 @@ func (r *fleet) change(m *Member, n news) {
 
 // lasting runs over a cluster. It returns the state that the cluster has come to: held, failed
 // and rolled back, or the one in which an interrupt left it; else "", and why it failed.
-func (r *fleet) lasting(ctx context.Context, o Options, cluster string, from waves.State) (waves.State, error) {
+func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (waves.State, error) {
 	select {
 	case r.Lasting.Slots <- struct{}{}:
 		defer func() { <-r.Lasting.Slots }()
 	case <-ctx.Done():
 		return from, context.Cause(ctx)
+	}
+	var o Options
+	waits := func(why error) {
+		r.news <- news{cluster: cluster, event: Event{Type: Awaited, Time: time.Now().UTC(), Cluster: cluster, Message: why.Error()}}
+	}
+	if err := retried(ctx, waits, func() (err error) { o, err = r.open(cluster); return err }); err != nil {
+		if ctx.Err() != nil {
+			return from, r.was(cluster)
+		}
+		return "", err
 	}
 	o.auditLock = r.Lasting.Audit
 	wave := r.member(cluster).Wave
@@ -158,7 +171,7 @@ func (r *fleet) lasting(ctx context.Context, o Options, cluster string, from wav
 	}
 	failed := r.was(cluster)
 	if from == waves.Running {
-		failed = unlocked(ctx, o, Forward)
+		failed = retried(ctx, waits, func() error { return Forward(ctx, o) })
 		hold := (*Hold)(nil)
 		switch {
 		case ctx.Err() != nil && failed != nil:
@@ -171,7 +184,7 @@ func (r *fleet) lasting(ctx context.Context, o Options, cluster string, from wav
 		r.news <- news{cluster: cluster, state: waves.Reverting, err: failed}
 	}
 	o.Confirm, o.Until, o.CanaryService = nil, "", false
-	switch err := unlocked(ctx, o, Backward); {
+	switch err := retried(ctx, waits, func() error { return Backward(ctx, o) }); {
 	case err != nil && ctx.Err() != nil:
 		return waves.Reverting, failed
 	case err != nil:
@@ -196,15 +209,23 @@ func revertible(err error) bool {
 	return errors.As(err, &end) && end.Outcome.Revert != ""
 }
 
-// unlocked runs until no other run has the lock.
-func unlocked(ctx context.Context, o Options, do func(context.Context, Options) error) error {
+// retried does something again while another run has the lock, and for a while if permissions are missing.
+func retried(ctx context.Context, waits func(why error), do func() error) error {
+	var end time.Time
 	for {
-		err := do(ctx, o)
-		held := (*Held)(nil)
-		if !errors.As(err, &held) {
+		err := do()
+		held, denied := (*Held)(nil), (*kube.Denied)(nil)
+		switch {
+		case errors.As(err, &held):
+			waits(held)
+		case errors.As(err, &denied) && !denied.Expired && (end.IsZero() || time.Now().Before(end)):
+			if end.IsZero() {
+				end = time.Now().Add(denialTime)
+			}
+			waits(denied)
+		default:
 			return err
 		}
-		o.OnEvent(Event{Type: Awaited, Time: time.Now().UTC(), Cluster: o.Object.Title(), Message: held.Error()})
 		if !kube.Pause(ctx, heldPause) {
 			return context.Cause(ctx)
 		}
