@@ -7,8 +7,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,15 +14,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -49,7 +50,8 @@ type controlled struct {
 	*managed
 	all  []*managed // clusters, in the order of their names
 	name string     // of the LeaderMigration, and of its label of clusters
-	mu   sync.Mutex
+
+	restarted atomic.Bool // the API server of Rancher's cluster
 }
 
 // control lets a controller have the clusters of a Rancher. It may do what is documented and nothing else.
@@ -136,13 +138,23 @@ func (k *controlled) migration(spec string) {
 		"  selector: {matchLabels: {fleet: \"" + k.name + "\"}}\n  options: {end-state: external, chart-repo: \"" + k.rancher.Charts() + "\"}\n  timeout: 5m\n" + spec)
 }
 
-// now is the LeaderMigration as it is.
-func (k *controlled) now() *v1alpha1.LeaderMigration {
+// edit changes the LeaderMigration as a user does.
+func (k *controlled) edit(patch string) {
 	k.Helper()
-	o, err := k.objects(v1alpha1.MigrationResource, cluster.Admin).Get(k.Context(), k.name, metav1.GetOptions{})
-	if err != nil {
+	if _, err := k.objects(v1alpha1.MigrationResource, cluster.Admin).Patch(k.Context(), k.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		k.Fatal(err)
 	}
+}
+
+// now is the LeaderMigration as it is, once an API server that restarts answers.
+func (k *controlled) now() *v1alpha1.LeaderMigration {
+	k.Helper()
+	var o *unstructured.Unstructured
+	k.eventually("the LeaderMigration", func(ctx context.Context) (is bool) {
+		found, err := k.objects(v1alpha1.MigrationResource, cluster.Admin).Get(ctx, k.name, metav1.GetOptions{})
+		o = found
+		return err == nil
+	})
 	var lm v1alpha1.LeaderMigration
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &lm); err != nil {
 		k.Fatal(err)
@@ -255,83 +267,55 @@ func (k *controlled) unlocked() {
 	}
 }
 
-// Three waves over three clusters, with approvals that come late. The controller is killed at the switch of the first
-// one, and stopped while another one waits; the second cluster fails, is rolled back, and keeps the third from starting.
-func TestLeaderMigrationsOverThreeClustersOfARancher(t *testing.T) {
+// each lets several things hear the events of a controller.
+func each(list ...func(*process, report.RunEvent)) func(*process, report.RunEvent) {
+	return func(p *process, e report.RunEvent) {
+		for _, heard := range list {
+			heard(p, e)
+		}
+	}
+}
+
+// Three waves over three clusters and ten simulated ones, with approvals that come late. The controller is killed at the
+// switch of the first one, and stopped while another one waits. In the second wave one cluster fails because another user
+// changes it, and is rolled back; the other one is completed, although the API server of Rancher's cluster restarts and another user writes
+// the whole object. The third wave does not start before more failures are allowed.
+func TestALeaderMigrationOverThreeClustersAndTenSimulatedOnesOfARancher(t *testing.T) {
 	t.Parallel()
 	c := rke2Cluster(t)
 	k := c.control(c.also("second"), c.also("third"))
-	second := k.all[1]
+	many := c.simulate(10)
 	for _, one := range k.all {
 		one.serve("first")
 	}
-	k.migration("  approval: wave\n  rollbackOnFailure: true\n  waves: [{name: canary, size: 1}, {name: two, size: 1}, {name: three}]\n")
-	killed := make(chan struct{})
-	k.run(upon("lab", migrate.Written, stages.SwitchToExternal, func(p *process) {
-		p.kill()
-		close(killed)
-	}))
-	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
-	k.explained()
-	k.listed(map[string]string{"NAME": k.name, "WAVE": "canary", "TOTAL": "3", "DONE": "0", "RUNNING": "0", "FAILED": "0", "COMPLETE": "False", "WAITING": "ApprovalRequired"})
-	if err := k.approve("user-without", "canary", ""); !apierrors.IsForbidden(err) {
-		t.Errorf("a user without permission approved: %v", err)
+	for _, one := range k.all[1:] {
+		k.mark(one.downstream.Name, `{"labels":{"wave":"two"}}`)
 	}
-	if err := k.approve(approver, "canary", ""); err != nil {
-		t.Fatal(err)
-	}
-	<-killed
-	dead := k.leader()
+	k.migration("  approval: wave\n  rollbackOnFailure: true\n  maxUnavailable: 2\n" +
+		"  waves: [{name: canary, size: 1}, {name: two, selector: {matchLabels: {wave: two}}}, {name: three}]\n")
+	k.killedAtTheSwitch()
+	k.stoppedAtTheEnd(each(k.failing("second"), k.disturbing(k.all[2])))
+	k.failed("second")
+	many.untouched(c.written())
+	k.unlocked()
 
-	stopped := make(chan struct{})
-	conflict := upon("second", migrate.Written, stages.GrantMigrationLease, func(*process) {
-		edits := func(r rancher.Request) bool {
-			return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/clusters/second")
-		}
-		c.rancher.Before(edits, func() {
-			second.patch(`[{"op":"add","path":"/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/0","value":"v=3"}]`)
-		})
-	})
-	first := k.run(upon("lab", migrate.Staged, stages.DisableLeaderMigration, func(p *process) {
-		p.stop()
-		close(stopped)
-	}))
-	k.eventually("another leader", func(context.Context) bool { return k.leader() != "" && k.leader() != dead })
-	k.run(conflict)
-	<-stopped
-	<-first.ended
+	complete := k.awaited(v1alpha1.Complete)
+	k.edit(`{"spec":{"maxFailures":1,"maxUnavailable":10}}`)
 	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
-	if got := k.over(); got != "lab=done second=waiting third=waiting" {
-		t.Fatal(got)
-	}
-	if err := k.approve(approver, "two", ""); err != nil {
+	if err := k.approve(approver, "three", ""); err != nil {
 		t.Fatal(err)
 	}
-	k.becomes(v1alpha1.Failed, "TooManyFailures")
-	k.becomes(v1alpha1.Waiting, "TooManyFailures")
-	for k.now().Status.Counts.Running > 0 { // it is rolled back
-		time.Sleep(time.Second)
-	}
-	if got := k.over(); got != "lab=done second=failed third=waiting" || !k.now().Status.Clusters[1].RolledBack {
-		text, _ := json.MarshalIndent(k.now().Status, "", "  ")
-		t.Fatalf("%s %s", got, text)
-	}
+	complete()
+	k.listed(map[string]string{"NAME": k.name, "WAVE": "", "TOTAL": "13", "DONE": "12", "RUNNING": "0", "FAILED": "1", "COMPLETE": "True", "WAITING": "Complete"})
+	many.migrated()
 	k.unlocked()
 	for _, one := range k.now().Status.Clusters {
 		if one.TwoOwnersSeconds != 0 {
 			t.Errorf("%+v", one)
 		}
 	}
-	k.elsewhere("third")
-	if n := c.written()["local third"]; n > 0 {
-		t.Errorf("the third cluster was written to %d times", n)
-	}
-	for _, one := range k.all {
-		one.serve("last")
-	}
-	c.writers(cluster.KCM, cluster.CCM)
-	second.writers(cluster.KCM)
-	k.all[2].writers(cluster.KCM)
+	k.elsewhere("second")
+	k.owned()
 	needed := slices.DeleteFunc(rights.Needed("controller", rights.Subject{}), func(r rights.Right) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" // kube-apiserver itself asks for it where what is applied does not exist
 	})
@@ -339,8 +323,125 @@ func TestLeaderMigrationsOverThreeClustersOfARancher(t *testing.T) {
 		t.Errorf("of %d rights no request made use of %v", len(needed), unused)
 	}
 	c.scenario.end("controller-killed")
-	second.scenario.end("controller-rolled-back")
-	k.all[2].scenario.end("controller-last")
+	k.all[1].scenario.end("controller-rolled-back")
+	k.all[2].scenario.end("controller-disturbed")
+	(&scenario{T: t}).end("controller-simulated")
+}
+
+// killedAtTheSwitch kills the controller when the first cluster is at its switch, after the wave was approved.
+func (k *controlled) killedAtTheSwitch() {
+	k.Helper()
+	killed := make(chan struct{})
+	k.run(upon("lab", migrate.Written, stages.SwitchToExternal, func(p *process) {
+		p.kill()
+		close(killed)
+	}))
+	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
+	k.explained()
+	k.listed(map[string]string{"NAME": k.name, "WAVE": "canary", "TOTAL": "13", "DONE": "0", "RUNNING": "0", "FAILED": "0", "COMPLETE": "False", "WAITING": "ApprovalRequired"})
+	if err := k.approve("user-without", "canary", ""); !apierrors.IsForbidden(err) {
+		k.Errorf("a user without permission approved: %v", err)
+	}
+	if err := k.approve(approver, "canary", ""); err != nil {
+		k.Fatal(err)
+	}
+	<-killed
+}
+
+// stoppedAtTheEnd stops a controller when the first cluster is at its last change, while another one waits. That one
+// continues up to the next wave, which then is approved. heard hears of its runs.
+func (k *controlled) stoppedAtTheEnd(heard func(*process, report.RunEvent)) {
+	k.Helper()
+	dead, stopped := k.leader(), make(chan struct{})
+	first := k.run(upon("lab", migrate.Staged, stages.DisableLeaderMigration, func(p *process) {
+		p.stop()
+		close(stopped)
+	}))
+	k.eventually("another leader", func(context.Context) bool { return k.leader() != "" && k.leader() != dead })
+	k.run(heard)
+	<-stopped
+	<-first.ended
+	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
+	if got := k.over(); !strings.HasPrefix(got, "lab=done second=waiting third=waiting simulated-01=waiting ") {
+		k.Fatal(got)
+	}
+	if err := k.approve(approver, "two", ""); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// failing lets another user change what the second stage of a cluster is about to change.
+func (k *controlled) failing(name string) func(*process, report.RunEvent) {
+	return upon(name, migrate.Written, stages.GrantMigrationLease, func(*process) {
+		edits := func(r rancher.Request) bool {
+			return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/clusters/"+name)
+		}
+		k.rancher.Before(edits, func() {
+			k.named(name).patch(`[{"op":"add","path":"/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/0","value":"v=3"}]`)
+		})
+	})
+}
+
+// named is the cluster of a name.
+func (k *controlled) named(name string) *managed {
+	i := slices.IndexFunc(k.all, func(c *managed) bool { return c.downstream.Name == name })
+	return k.all[i]
+}
+
+// disturbing restarts the API server of Rancher's cluster in the middle of a stage of a cluster, and lets another user
+// write the whole object in the middle of another one, as Rancher's UI does.
+func (k *controlled) disturbing(c *managed) func(*process, report.RunEvent) {
+	ctx := context.WithoutCancel(k.Context())
+	return each(
+		upon(c.downstream.Name, migrate.Written, stages.InstallCCM, func(*process) {
+			if err := k.rancher.Local.RestartAPI(ctx); err != nil {
+				k.Error(err)
+			}
+			k.restarted.Store(true)
+		}),
+		upon(c.downstream.Name, migrate.Written, stages.SwitchToExternal, func(*process) {
+			c.rewrite(ctx, func(spec map[string]any) { spec["agentEnvVars"] = edited })
+		}),
+	)
+}
+
+// edited is what another user writes.
+var edited = []any{map[string]any{"name": "HTTP_PROXY", "value": "http://proxy.example.com:3128"}}
+
+// failed requires that one cluster of the second wave fails and is rolled back, that the other one is completed, and
+// that no more start.
+func (k *controlled) failed(name string) {
+	k.Helper()
+	k.becomes(v1alpha1.Failed, "TooManyFailures")
+	k.becomes(v1alpha1.Waiting, "TooManyFailures")
+	for k.now().Status.Counts.Running > 0 {
+		time.Sleep(time.Second)
+	}
+	s := k.now().Status
+	if got := k.over(); !strings.HasPrefix(got, "lab=done second=failed third=done simulated-01=waiting ") || s.Counts.Waiting != 10 || !s.Clusters[1].RolledBack || s.Clusters[1].Name != rancher.Namespace+"/"+name {
+		text, _ := json.MarshalIndent(s, "", "  ")
+		k.Fatalf("%s %s", got, text)
+	}
+	if !k.restarted.Load() {
+		k.Error("the API server of Rancher's cluster did not restart")
+	}
+}
+
+// owned requires of each cluster that only owners wrote to AWS, and the end state of an undisturbed run.
+func (k *controlled) owned() {
+	k.Helper()
+	for _, one := range k.all {
+		one.serve("last")
+	}
+	last, second, third := k.all[0], k.all[1], k.all[2]
+	second.writers(cluster.KCM)
+	last.writers(cluster.KCM, cluster.CCM)
+	third.writers(cluster.KCM, cluster.CCM)
+	last.is(undisturbed(k.T).external)
+	spec := third.object()["spec"].(map[string]any)
+	if diff := cmp.Diff(edited, spec["agentEnvVars"]); diff != "" {
+		k.Errorf("the edit of another user is lost (-want +got):\n%s", diff)
+	}
 }
 
 // elsewhere lets another program manage a cluster, and expects the next change of it to be explained.
@@ -372,62 +473,4 @@ func (k *controlled) leader() string {
 		return ""
 	}
 	return *l.Spec.HolderIdentity
-}
-
-// Controllers are killed and stopped at moments that no one chose, and once in every stage. Another one always waits.
-func TestControllersThatAreKilledAtAnyMomentOfARancher(t *testing.T) {
-	onlyInSoak(t)
-	const number = 20
-	dice := rand.New(rand.NewPCG(seedOf(t), 2))
-	c := rke2Cluster(t)
-	k := c.control(c.also("second"), c.also("third"))
-	for _, one := range k.all {
-		one.serve("first")
-	}
-	k.migration("  maxUnavailable: 2\n  waves: [{name: canary, size: 1}, {name: others}]\n")
-	kills, seen := 0, map[string]bool{}
-	for kills < number || !meta.IsStatusConditionTrue(k.now().Status.Conditions, v1alpha1.Complete) {
-		if meta.IsStatusConditionTrue(k.now().Status.Conditions, v1alpha1.Complete) {
-			break
-		}
-		staged := make(chan struct{}, 1)
-		p := k.run(func(_ *process, e report.RunEvent) {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			if e.Type == migrate.Staged && !seen[e.Stage] {
-				seen[e.Stage] = true
-				select {
-				case staged <- struct{}{}:
-				default:
-				}
-			}
-		})
-		if kills >= number {
-			k.becomes(v1alpha1.Complete, "")
-			p.stop()
-			break
-		}
-		select {
-		case <-staged:
-		case <-time.After(time.Duration(5+dice.IntN(40)) * time.Second):
-		}
-		if dice.IntN(4) == 0 {
-			p.stop()
-		} else {
-			p.kill()
-		}
-		kills++
-	}
-	if got := k.over(); got != "lab=done second=done third=done" || kills < 10 {
-		t.Fatalf("%s after %d kills", got, kills)
-	}
-	k.unlocked()
-	for _, one := range k.all {
-		one.serve("last")
-		one.writers(cluster.KCM, cluster.CCM)
-		one.is(undisturbed(t).external)
-	}
-	for i, one := range k.all {
-		one.scenario.end(fmt.Sprintf("controller-killed-%d-times-%d", kills, i+1))
-	}
 }

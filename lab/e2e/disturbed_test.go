@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -209,6 +210,28 @@ func (c *managed) patch(patch string) {
 	}
 	at := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
 	_, err = client.Resource(at).Namespace(rancher.Namespace).Patch(context.WithoutCancel(c.Context()), c.downstream.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		c.Error(err)
+	}
+}
+
+// rewrite writes the whole of the cluster's object as Rancher's UI does.
+func (c *managed) rewrite(ctx context.Context, change func(spec map[string]any)) {
+	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
+	if err != nil {
+		c.Error(err)
+		return
+	}
+	at := client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		o, err := at.Get(ctx, c.downstream.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(o.Object["spec"].(map[string]any))
+		_, err = at.Update(ctx, o, metav1.UpdateOptions{})
+		return err
+	})
 	if err != nil {
 		c.Error(err)
 	}

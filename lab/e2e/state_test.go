@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,7 +39,20 @@ func (c *managed) state() state {
 	if c.engine() {
 		return c.stateOf(rke1.Distro(), c.object())
 	}
-	return c.stateOf(rke2.Distro(), c.object())
+	return c.stateOf(rke2.Distro(), c.object()).named(c.T, c.downstream.Name, "lab")
+}
+
+// named is the state of a cluster as if it had another name, which is the beginning of those of its machines.
+func (s state) named(t *testing.T, from, to string) (as state) {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(bytes.ReplaceAll(text, []byte(from+"-"), []byte(to+"-")), &as)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return as
 }
 
 // stateOf returns the same of a cluster of any Rancher, given its object.

@@ -17,6 +17,7 @@ import (
 	"log"
 	"math/big"
 	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -90,6 +91,17 @@ func (s *Server) Borrow(ctx context.Context, id, name string) error {
 		return err
 	}
 	return s.proxy.lead(id, s.Local)
+}
+
+// Answer lets a handler answer for a cluster that Rancher provisions. The handler gets the whole path of a request.
+func (s *Server) Answer(ctx context.Context, id, name string, h http.Handler) error {
+	if err := s.manage(ctx, id, name); err != nil {
+		return err
+	}
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	s.proxy.backends[id] = h
+	return nil
 }
 
 // Requests returns what was passed on so far, in its order.

@@ -94,6 +94,7 @@ func (w *World) controlPlane(spec map[string]any) map[string]any {
 	for key, v := range spec["rkeConfig"].(map[string]any) {
 		own[key] = v
 	}
+	delete(own, "machinePools") // they become machines of Cluster API
 	status := map[string]any{"observedGeneration": 1, "appliedSpec": own, "conditions": []any{
 		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"},
 	}}
