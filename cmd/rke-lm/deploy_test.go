@@ -31,7 +31,7 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 func ofController(fits func(rights.Row) bool) []rights.Row {
 	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
-		list := slices.Contains(r.For, "status") && !r.Downstream // clusters by their labels
+		list := slices.Contains(r.For, "status") && !r.Downstream && !r.Optional // clusters by their labels
 		left := slices.Contains([]string{rights.Helm, rights.Registration, rights.Local}, r.When)
 		return !its && !list || left || !fits(r)
 	})

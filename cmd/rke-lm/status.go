@@ -47,7 +47,8 @@ func newStatus(o *options) *cobra.Command {
 		Short: "Print the progress of each cluster of a kubeconfig or a Rancher, one line for each",
 		Long: `Print one line for each context of a kubeconfig, from the state of its cluster, and for
 each cluster that a Rancher provisions, from its object: distro, version, provider,
-situation, the last stage that is done, and the number of findings.`,
+situation, the last stage that is done, and the number of findings. The LeaderMigrations
+of a Rancher are listed below its clusters.`,
 		Example: `  rke-lm status
   rke-lm status --context orchard -o json
   rke-lm status --rancher-url https://rancher.example.com --token-file token`,
@@ -68,50 +69,53 @@ func (s *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	lists, codes := make([][]outputs.Status, len(targets)), make([]int, len(targets))
-	var all sync.WaitGroup
+	all := make([]seen, len(targets))
+	var ended sync.WaitGroup
 	room := make(chan struct{}, statusLooks)
 	for i, t := range targets {
 		room <- struct{}{}
-		all.Go(func() {
+		ended.Go(func() {
 			defer func() { <-room }()
-			lists[i], codes[i] = bounded(ctx, statusTime, t.name, func(ctx context.Context) ([]outputs.Status, int) { return s.look(ctx, t) })
+			all[i] = bounded(ctx, statusTime, t.name, func(ctx context.Context) seen { return s.look(ctx, t) })
 		})
 	}
-	all.Wait()
+	ended.Wait()
 	result, code := outputs.Statuses{APIVersion: outputs.APIVersion, Kind: "Status", Clusters: []outputs.Status{}}, exitcode.Done
-	for i := range targets {
-		result.Clusters = append(result.Clusters, lists[i]...)
-		code = max(code, codes[i])
+	for _, one := range all {
+		result.Clusters = append(result.Clusters, one.list...)
+		result.Migrations = append(result.Migrations, one.migrations...)
+		code = max(code, one.code)
 	}
 	if s.output == "text" {
 		outputs.WriteStatuses(s.out, result.Clusters)
+		outputs.WriteMigrations(s.out, result.Migrations)
 	} else if err := s.dump(result); err != nil {
 		return err
 	}
 	return withCode(code)
 }
 
-// seen are lines, and their code.
+// seen are lines, their code, and the LeaderMigrations there.
 type seen struct {
-	list []outputs.Status
-	code int
+	list       []outputs.Status
+	code       int
+	migrations []outputs.MigrationStatus
 }
 
 // bounded looks for no longer than a time. A program for credentials that waits for
 // someone ends with no context, so it is left over.
-func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) ([]outputs.Status, int)) ([]outputs.Status, int) {
+func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) seen) seen {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan seen, 1)
 	go func() {
 		var s seen
 		err := transform.Guard(name, func() error {
-			s.list, s.code = look(ctx)
+			s = look(ctx)
 			return nil
 		})
 		if err != nil {
-			s = seen{[]outputs.Status{{Name: name, Problem: err.Error()}}, exitcode.Of(err)}
+			s = troubled(name, err)
 		}
 		done <- s
 	}()
@@ -119,9 +123,9 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
 	select {
 	case s := <-done:
-		return s.list, s.code
+		return s
 	case <-over:
-		return []outputs.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, exitcode.Failed
+		return seen{list: []outputs.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: exitcode.Failed}
 	}
 }
 
@@ -161,70 +165,73 @@ func (s *statusOptions) targets() ([]target, error) {
 
 // look returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
-func (s *statusOptions) look(ctx context.Context, t target) ([]outputs.Status, int) {
+func (s *statusOptions) look(ctx context.Context, t target) seen {
 	if t.err != nil {
 		return troubled(t.name, t.err)
 	}
-	list, code, err := s.managed(ctx, t)
+	all, err := s.managed(ctx, t)
 	switch {
 	case err != nil:
 		return troubled(t.name, err)
 	case t.manages:
-		return list, code
+		return all
 	}
-	itself, own := s.itself(ctx, t)
-	return append(itself, list...), max(code, own)
+	itself := s.itself(ctx, t)
+	all.list, all.code = append(itself.list, all.list...), max(all.code, itself.code)
+	return all
 }
 
 // troubled is the line of a cluster, or of several, that cannot be read.
-func troubled(name string, err error) ([]outputs.Status, int) {
-	return []outputs.Status{{Name: name, Problem: err.Error()}}, exitcode.Of(err)
+func troubled(name string, err error) seen {
+	return seen{list: []outputs.Status{{Name: name, Problem: err.Error()}}, code: exitcode.Of(err)}
 }
 
-// managed returns the clusters that an API server provisions as a Rancher, and their
-// code. It fails where nothing is known of the server itself either.
-func (s *statusOptions) managed(ctx context.Context, t target) (list []outputs.Status, code int, err error) {
+// managed returns the clusters that an API server provisions as a Rancher, their code,
+// and the LeaderMigrations. It fails where nothing is known of the server itself either.
+func (s *statusOptions) managed(ctx context.Context, t target) (all seen, err error) {
 	objects, err := t.server.Find(ctx, s.query())
 	var part *rancher.Incomplete
 	var denied *kube.Denied
 	switch {
 	case err == nil || errors.As(err, &part):
 	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
-		return nil, exitcode.Done, nil
+		return seen{}, nil
 	case !t.manages && errors.As(err, &denied) && !denied.Expired:
-		list, code = troubled("clusters of "+t.name, err)
-		return list, code, nil
+		return troubled("clusters of "+t.name, err), nil
 	default:
-		return nil, 0, err
+		return seen{}, err
 	}
-	read := func(o rancher.Object) seen { return s.read(ctx, t, o) }
+	moving := s.migrations(ctx, t)
+	all.migrations = moving.list
+	read := func(o rancher.Object) seen { return s.read(ctx, t, o, moving.of[o.FullName()]) }
 	// What was listed is shown, also after the time that a look has.
 	for r := range clusters.InOrder(context.WithoutCancel(ctx), slices.Values(objects), func(o rancher.Object) int { return len(o.Raw) }, read) {
-		list, code = append(list, r.list...), max(code, r.code)
+		all.list, all.code = append(all.list, r.list...), max(all.code, r.code)
 	}
 	if part != nil {
 		for _, hidden := range part.Unseen {
-			some, its := troubled(hidden.Title, hidden.Err)
-			list, code = append(list, some...), max(code, its)
+			its := troubled(hidden.Title, hidden.Err)
+			all.list, all.code = append(all.list, its.list...), max(all.code, its.code)
 		}
 	}
-	return list, code, nil
+	return all, nil
 }
 
-// read returns the line of a cluster of a Rancher.
-func (s *statusOptions) read(ctx context.Context, t target, o rancher.Object) (r seen) {
+// read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
+func (s *statusOptions) read(ctx context.Context, t target, o rancher.Object, migrations []string) (r seen) {
 	err := transform.Guard(o.Title(), func() error {
 		r.list = []outputs.Status{s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o})}
 		return nil
 	})
 	if err != nil {
-		r.list, r.code = troubled(o.Title(), err)
+		r = troubled(o.Title(), err)
 	}
+	r.list[0].Migrations = migrations
 	return r
 }
 
 // itself looks at a cluster.
-func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status, int) {
+func (s *statusOptions) itself(ctx context.Context, t target) seen {
 	o, err := settled(ctx, &observe.Observer{Client: t.server.Local()}, verify.Choice{})
 	if err != nil {
 		return troubled(t.name, err)
@@ -236,7 +243,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) ([]outputs.Status,
 	if !v.Told() {
 		out.Warnings++ // who runs the cloud controllers
 	}
-	return []outputs.Status{out}, exitcode.Done
+	return seen{list: []outputs.Status{out}}
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.

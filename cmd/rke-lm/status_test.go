@@ -78,19 +78,19 @@ func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
 		defer close(forever)
-		list, code := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) ([]outputs.Status, int) {
+		s := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) seen {
 			<-forever
-			return nil, exitcode.Done
+			return seen{}
 		})
-		if code != exitcode.Failed || len(list) != 1 || list[0].Name != "orchard" || !strings.Contains(list[0].Problem, "; check the API server, or the program for the credentials") {
-			t.Errorf("%d, %+v", code, list)
+		if s.code != exitcode.Failed || len(s.list) != 1 || s.list[0].Name != "orchard" || !strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials") {
+			t.Errorf("%+v", s)
 		}
-		list, code = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) ([]outputs.Status, int) {
+		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) seen {
 			<-ctx.Done()
-			return []outputs.Status{{Name: "orchard", Problem: "its own"}}, exitcode.Refused
+			return seen{list: []outputs.Status{{Name: "orchard", Problem: "its own"}}, code: exitcode.Refused}
 		})
-		if code != exitcode.Refused || list[0].Problem != "its own" {
-			t.Errorf("%d, %+v", code, list)
+		if s.code != exitcode.Refused || s.list[0].Problem != "its own" {
+			t.Errorf("%+v", s)
 		}
 	})
 }

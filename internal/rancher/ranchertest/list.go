@@ -23,7 +23,7 @@ func page(items []any, q url.Values) ([]any, string) {
 // resources answers what there is in a group.
 func (s *Server) resources(group string) answer {
 	for at := range lists {
-		if strings.HasPrefix(at, group+"/") {
+		if strings.HasPrefix(at, group+"/") && s.has(group) {
 			return asJSON(http.StatusOK, map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group})
 		}
 	}

@@ -22,6 +22,23 @@ import (
 var lists = map[string]string{
 	"provisioning.cattle.io/v1/clusters": "Cluster", "management.cattle.io/v3/clusters": "Cluster", "cluster.x-k8s.io/v1beta1/clusters": "Cluster",
 	"rke.cattle.io/v1/rkecontrolplanes": "RKEControlPlane", "cluster.x-k8s.io/v1beta1/machines": "Machine", "v1/secrets": "Secret",
+	installed + "/leadermigrations": "LeaderMigration",
+}
+
+// installed is a group that a server has once it has an object of it, as after its definition was created.
+const installed = "rke-lm.io/v1alpha1"
+
+// has reports whether the server has a group.
+func (s *Server) has(group string) bool {
+	if group != installed {
+		return true
+	}
+	for path := range s.objects {
+		if strings.HasPrefix(path, "/apis/"+group+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // Put gives the server an object in JSON; what a server adds to one it adds.
@@ -100,7 +117,7 @@ func (s *Server) read(r *http.Request, path string) answer {
 	}
 	group, resource := parts(path)
 	kind, known := lists[group+"/"+resource]
-	if !known {
+	if !known || !s.has(group) {
 		return status(http.StatusNotFound, "NotFound", "there is no such object")
 	}
 	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
@@ -112,7 +129,7 @@ func (s *Server) read(r *http.Request, path string) answer {
 		return status(http.StatusBadRequest, "BadRequest", err.Error())
 	}
 	items := []any{}
-	for _, at := range s.paths() {
+	for _, at := range s.pathsWith("/" + resource + "/") {
 		g, res := parts(at[:strings.LastIndex(at, "/")])
 		within := strings.HasPrefix(at, path+"/") || !strings.Contains(path, "/namespaces/")
 		if g != group || res != resource || !within {
@@ -128,10 +145,13 @@ func (s *Server) read(r *http.Request, path string) answer {
 	return asJSON(http.StatusOK, map[string]any{"apiVersion": strings.TrimPrefix(group, "/"), "kind": kind + "List", "metadata": map[string]any{"resourceVersion": fmt.Sprint(s.revision), "continue": next}, "items": items})
 }
 
-func (s *Server) paths() []string {
+// pathsWith are the paths of the objects that have a part in them, in their order.
+func (s *Server) pathsWith(part string) []string {
 	var list []string
 	for path := range s.objects {
-		list = append(list, path)
+		if strings.Contains(path, part) {
+			list = append(list, path)
+		}
 	}
 	slices.Sort(list)
 	return list

@@ -1,0 +1,39 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
+)
+
+// migrationList is a page of LeaderMigrations.
+type migrationList struct {
+	kube.CustomList
+	Items []v1alpha1.LeaderMigration `json:"items"`
+}
+
+// List returns the LeaderMigrations of Rancher's own cluster, in all namespaces; none where
+// their definition is not installed.
+func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, error) {
+	at := "/apis/" + v1alpha1.GroupVersion.String()
+	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", JSONOnly: true, Optional: true}
+	list, err := kube.Collect(ctx, c, r, func(page *migrationList, kept []v1alpha1.LeaderMigration) []v1alpha1.LeaderMigration {
+		return append(kept, page.Items...)
+	})
+	switch {
+	case kube.HasStatus(err, http.StatusNotFound):
+		return nil, nil
+	case kube.HasStatus(err, http.StatusForbidden):
+		// A user without the permission is refused also where there is no definition; this one every user can get.
+		_, known := c.Do(ctx, kube.Request{What: "get the resources of " + v1alpha1.GroupVersion.Group, Method: http.MethodGet, Path: at, Accept: "application/json", Optional: true})
+		if kube.HasStatus(known, http.StatusNotFound) {
+			return nil, nil
+		}
+	}
+	return list, err
+}
