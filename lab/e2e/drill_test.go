@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform/live/canary"
 )
 
@@ -35,6 +38,24 @@ type drill struct {
 	at     map[string]string // the stages of the clusters in progress
 	kills  map[string]int    // by stage
 	moves  int               // of the leadership, by a controller that was stopped
+	left   bool              // a controller was killed that had just made the Service of the canary check
+}
+
+// leaving kills the active controller when it makes the Service of the canary check, which is left then.
+func (d *drill) leaving() {
+	makes := func(r rancher.Request) bool {
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/services/"+canary.Name)
+	}
+	d.rancher.Before(makes, func() {
+		if ended, killed := d.end(true); !ended || !killed {
+			d.leaving() // it was ended in this moment
+			return
+		}
+		d.mu.Lock()
+		d.left = true
+		d.mu.Unlock()
+		d.run(d.hear) // the next one that waits
+	})
 }
 
 // hear follows the runs of a controller.
@@ -81,7 +102,7 @@ func (d *drill) moment(left int) bool {
 }
 
 // end ends the active controller, if there is one, and reports whether it was killed.
-func (d *drill) end() (ended, killed bool) {
+func (d *drill) end(kill bool) (ended, killed bool) {
 	d.mu.Lock()
 	p := d.active
 	d.active = nil
@@ -91,7 +112,7 @@ func (d *drill) end() (ended, killed bool) {
 	if p == nil {
 		return false, false
 	}
-	if slices.ContainsFunc(inside, func(stage string) bool { return d.count(stage) == 0 }) || d.dice.IntN(3) > 0 {
+	if kill || slices.ContainsFunc(inside, func(stage string) bool { return d.count(stage) == 0 }) || d.dice.IntN(3) > 0 {
 		p.kill()
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -120,7 +141,7 @@ func (d *drill) again(left int) (kills int) {
 		if !came {
 			continue
 		}
-		switch ended, killed := d.end(); {
+		switch ended, killed := d.end(false); {
 		case killed:
 			return 1
 		case ended:
@@ -149,6 +170,7 @@ func TestControllersThatAreKilledAtAnyMomentOfARancher(t *testing.T) {
 		stops = append(stops, one.busy())
 	}
 	k.migration("  maxUnavailable: 2\n  canaryService: true\n  waves: [{name: canary, size: 1}, {name: others}]\n")
+	d.leaving()
 	k.run(d.hear)
 	kills := 0
 	for kills < number {
@@ -182,6 +204,9 @@ func (d *drill) harmless() {
 		if one.TwoOwnersSeconds != 0 {
 			d.Errorf("%+v", one)
 		}
+	}
+	if !d.left {
+		d.Error("no controller was killed during the canary check")
 	}
 	d.unlocked()
 	for _, one := range d.all {

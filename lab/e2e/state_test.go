@@ -193,14 +193,14 @@ func (c *managed) audited() {
 	}
 }
 
-// written counts the writes of rke-lm that a server did, by server and object. Its lock, its Events and its
-// questions are none.
+// written counts the writes of rke-lm that a server did, by server and object. Its lock, its Events, its
+// questions and the status of LeaderMigrations are none.
 func (c *managed) written() map[string]int {
 	count := map[string]int{}
 	for _, r := range c.rancher.Requests() {
 		switch {
 		case r.Method == "GET" || r.Status >= 300 || strings.Contains(r.Query, "dryRun") || !strings.HasPrefix(r.Agent, "rke-lm"):
-		case slices.ContainsFunc([]string{"/leases", "/events", "accessreviews"}, func(s string) bool { return strings.Contains(r.Path, s) }):
+		case slices.ContainsFunc([]string{"/leases", "/events", "accessreviews", "/leadermigrations/"}, func(s string) bool { return strings.Contains(r.Path, s) }):
 		default:
 			name := r.Name
 			if name == "" {
