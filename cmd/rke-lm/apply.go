@@ -130,6 +130,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	a.begin(paths)
 	defer a.files.Close()
 	code := a.each(ctx, paths, target)
+	a.made.finish()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -194,6 +195,7 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
 		if len(changes) == 0 {
+			a.made.cluster(note)
 			return nil
 		}
 		a.note(f.Docs[0], note)
@@ -252,11 +254,11 @@ type revision struct {
 	first         int // of the stages, the first that changes it
 }
 
-// changed returns the documents that change, and what to say of them.
-func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, diff io.Writer) ([]revision, string, error) {
+// changed returns the documents that change, and what to say of the cluster.
+func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, diff io.Writer) ([]revision, line, error) {
 	fileSteps, note, err := a.next(f, t, said)
 	if len(fileSteps) == 0 || err != nil {
-		return nil, "", err
+		return nil, note, err
 	}
 	var changes []revision
 	for i, before := range f.Docs {
@@ -270,12 +272,15 @@ func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, dif
 		first := slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != before })
 		changes = append(changes, revision{before, after, first})
 	}
+	if len(changes) == 0 {
+		note = line{}
+	}
 	return changes, note, nil
 }
 
-// next returns the stages that a cluster takes, and what to say of them; none where
-// nothing is to be done.
-func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writer) ([]fileStep, string, error) {
+// next returns the stages that a cluster takes, and what to say of it; none where nothing is
+// to be done.
+func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writer) ([]fileStep, line, error) {
 	fileSteps, manual, err := a.fileSteps(f, t)
 	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
 	if f.Live != nil {
@@ -285,28 +290,26 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	switch {
 	case errors.As(err, &first):
 		outputs.WriteManual(said, a.palette(a.err), first.Manual)
-		return nil, "", err
+		return nil, line{}, err
 	case errors.Is(err, errNotPlanned):
-		fmt.Fprintln(said, name+err.Error())
-		return nil, "", nil
+		return nil, line{name, err.Error()}, nil
 	case err != nil:
-		return nil, "", err
+		return nil, line{}, err
 	case len(fileSteps) == 0:
-		fmt.Fprintln(said, name+"nothing to do")
-		return nil, "", nil
+		return nil, line{name, "nothing to do"}, nil
 	}
 	var stages []string
 	for _, s := range fileSteps {
 		outputs.WriteFindings(said, a.palette(a.err), s.findings, "")
 		if s.blocked {
-			return nil, "", &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
+			return nil, line{}, &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
 		}
 		stages = append(stages, s.stage)
 	}
 	for _, m := range manual {
 		outputs.WriteManual(said, a.palette(a.err), m)
 	}
-	return fileSteps, name + strings.Join(stages, ", ") + a.direction(), nil
+	return fileSteps, line{name, strings.Join(stages, ", ") + a.direction()}, nil
 }
 
 // direction is said of stages that are undone.

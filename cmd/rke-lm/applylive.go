@@ -19,7 +19,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// runLive applies to clusters of a Rancher, each by itself.
+// runLive applies to clusters of a Rancher, each by itself. Each has its line at once: nothing
+// else shows which objects a run has changed until it was ended.
 func (a *applyOptions) runLive(ctx context.Context) error {
 	if err := a.saved.read(); err != nil {
 		return err
@@ -34,6 +35,9 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 		return func() error {
 			a.err.Write(said.Bytes())
 			failed := err
+			if len(fileSteps) == 0 && note != (line{}) {
+				fmt.Fprintln(a.err, note)
+			}
 			if len(fileSteps) > 0 {
 				failed = a.patch(ctx, f, t, fileSteps[len(fileSteps)-1].after[0], note)
 			}
@@ -61,7 +65,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 
 // patch brings the object of a cluster to another version, if nothing speaks
 // against it.
-func (a *applyOptions) patch(ctx context.Context, f clusters.Cluster, t transform.Target, after *yamledit.Document, note string) error {
+func (a *applyOptions) patch(ctx context.Context, f clusters.Cluster, t transform.Target, after *yamledit.Document, note line) error {
 	if err := f.Live.Review(ctx, "apply", t); err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		l.states.know(stays)
 		clear(failed)
 	}
+	l.made.finish()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (l *lintOptions) show(title, file string, line int, findings []transform.Fi
 
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []string) error {
-	l.note(f.Docs[0], fmt.Sprintf("%s: %s: fixed %s,", f.Docs[0].File(), c.Identity().Title(), counted(made)))
+	l.note(f.Docs[0], line{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","})
 	for i, after := range c.Documents() {
 		before := f.Docs[i]
 		if after == before {

@@ -6,7 +6,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 type planFolders struct {
 	dir   string
 	taken map[string]string // place of each plan written: what it is the plan of
+	made  outcomes
 }
 
 // check refuses a folder in which the next search would take the plans' documents
@@ -41,9 +41,9 @@ func (fs *planFolders) check(paths []string) error {
 }
 
 // writeAll writes the plans of one cluster, each into a folder of its own.
-func (fs *planFolders) writeAll(said io.Writer, plans []*transform.Plan, outs []outputs.Plan, of clusters.Cluster) error {
+func (fs *planFolders) writeAll(plans []*transform.Plan, outs []outputs.Plan, of clusters.Cluster) error {
 	for i, p := range plans {
-		if err := fs.write(said, p, outs[i], of); err != nil {
+		if err := fs.write(p, outs[i], of); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (fs *planFolders) writeAll(said io.Writer, plans []*transform.Plan, outs []
 }
 
 // write writes a plan of one cluster.
-func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan, of clusters.Cluster) error {
+func (fs *planFolders) write(p *transform.Plan, out outputs.Plan, of clusters.Cluster) error {
 	if fs.dir == "" {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (fs *planFolders) write(said io.Writer, p *transform.Plan, out outputs.Plan
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(said, "%s: plan written\n", written)
+	fs.made.cluster(line{written + ": plan ", "written"})
 	return nil
 }
 

@@ -41,6 +41,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
   rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error {
+			p.folders.made.out, p.folders.made.of = p.err, "plans"
 			p.summary = &summary{out: p.out, palette: p.palette(p.out), flags: p.repeatedChoices(c.Flags())}
 			return p.run(c.Context(), args)
 		},
@@ -52,6 +53,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits are left, or ccm-not-in-file is not accepted")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
+	p.folders.made.flag(c.Flags(), "with --out ")
 	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
@@ -85,6 +87,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		list: outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}},
 	}
 	code, err := p.eachCluster(ctx, paths, made.cluster, func(err error) { made.list.Errors = append(made.list.Errors, problem(err)) })
+	p.folders.made.finish()
 	if err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error,
 				return err
 			}
 		}
-		return p.folders.writeAll(p.err, plans, outs, f)
+		return p.folders.writeAll(plans, outs, f)
 	}, nil
 }
 

@@ -18,8 +18,9 @@ import (
 type rewrite struct {
 	*options
 	files  clusters.Rewriter
-	server bool                // the server does the dry run
-	notes  map[string][]string // by file; of its clusters, up to what became of the file
+	server bool              // the server does the dry run
+	notes  map[string][]line // by file; of its clusters, up to what became of the file
+	made   outcomes
 }
 
 func (w *rewrite) flags(c *cobra.Command) {
@@ -27,6 +28,7 @@ func (w *rewrite) flags(c *cobra.Command) {
 	c.Flags().Lookup("dry-run").NoOptDefVal = "true"
 	c.Flags().BoolVar(&w.files.Print, "stdout", false, "print the file instead of writing it")
 	c.MarkFlagsMutuallyExclusive("dry-run", "stdout")
+	w.made.flag(c.Flags(), "")
 }
 
 // The values of --dry-run.
@@ -68,15 +70,16 @@ func (f dryRunFlag) Set(value string) error {
 
 // begin keeps what is read from standard input, if a path names it.
 func (w *rewrite) begin(paths []string) {
-	w.files.Out, w.notes = w.data(), map[string][]string{}
+	w.made.out, w.made.of = w.err, "clusters"
+	w.files.Out, w.notes = w.data(), map[string][]line{}
 	if slices.Contains(paths, "-") {
 		w.in = w.files.Keep(w.in)
 	}
 }
 
 // note keeps what to say of a cluster once its files are written.
-func (w *rewrite) note(doc *yamledit.Document, text string) {
-	w.notes[doc.File()] = append(w.notes[doc.File()], text)
+func (w *rewrite) note(doc *yamledit.Document, l line) {
+	w.notes[doc.File()] = append(w.notes[doc.File()], l)
 }
 
 // write writes files that end together, unless one of them failed in a part.
@@ -86,12 +89,16 @@ func (w *rewrite) write(files []clusters.File, failed bool) error {
 		w.notWritten(files)
 		return nil
 	}
+	changed := slices.DeleteFunc(slices.Clone(files), func(f clusters.File) bool { return !w.files.Changes(f) || w.files.Prints(f) })
 	if err := w.files.Write(files); err != nil {
 		return err
 	}
+	for _, f := range changed {
+		w.made.file(w.outcome(f))
+	}
 	for _, f := range files {
-		for _, note := range w.notes[f.Name] {
-			fmt.Fprintln(w.err, note, w.outcome(f))
+		for _, l := range w.notes[f.Name] {
+			w.made.cluster(line{l.name, l.what + " " + w.outcome(f)})
 		}
 	}
 	return nil
