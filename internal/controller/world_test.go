@@ -63,7 +63,7 @@ func (w *world) run() {
 			if _, wrong := spec.Options["wrong"]; wrong {
 				return nil, fmt.Errorf("spec.options: wrong is no option")
 			}
-			return &runs{w, spec}, nil
+			return &runs{w, server, spec}, nil
 		},
 	}
 	w.t.Cleanup(w.end)
@@ -172,10 +172,11 @@ func (w *world) finished(clusters ...string) {
 	}
 }
 
-// runs makes runs as the command line does.
+// runs makes runs as the command line does, each with connections of its own.
 type runs struct {
 	*world
-	spec v1alpha1.LeaderMigrationSpec
+	server *rancher.Server
+	spec   v1alpha1.LeaderMigrationSpec
 }
 
 func (*runs) target() transform.Target {
@@ -183,19 +184,11 @@ func (*runs) target() transform.Target {
 }
 
 func (r *runs) Find(ctx context.Context, selector string) ([]rancher.Object, error) {
-	server, err := r.server()
-	if err != nil {
-		return nil, err
-	}
-	return server.Find(ctx, rancher.Query{Selector: selector})
+	return r.server.Find(ctx, rancher.Query{Selector: selector})
 }
 
 func (r *runs) Get(ctx context.Context, cluster string) (rancher.Object, error) {
-	server, err := r.server()
-	if err != nil {
-		return rancher.Object{}, err
-	}
-	found, err := server.Find(ctx, rancher.Query{Name: cluster})
+	found, err := r.server.Find(ctx, rancher.Query{Name: cluster})
 	if err != nil {
 		return rancher.Object{}, err
 	}
@@ -211,7 +204,7 @@ func (r *runs) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, err
 }
 
 func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error) {
-	server, err := r.server()
+	server, err := r.world.server()
 	if err != nil {
 		return migrate.Options{}, err
 	}

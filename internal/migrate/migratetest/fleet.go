@@ -4,8 +4,10 @@
 package migratetest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/memnet"
@@ -17,12 +19,16 @@ type Fleet struct {
 	Rancher *ranchertest.Server
 	URL     string
 	Worlds  map[string]*World // by the names of the clusters
+
+	at map[string]*World // by the paths of their objects, and of the clusters themselves
 }
+
+const clusterRoute = "/k8s/clusters/"
 
 // NewFleet makes a Rancher with clusters of these names. They have the label fleet=yes.
 func NewFleet(t testing.TB, names ...string) *Fleet {
 	t.Helper()
-	f := &Fleet{Rancher: ranchertest.Start(t), Worlds: map[string]*World{}}
+	f := &Fleet{Rancher: ranchertest.Start(t), Worlds: map[string]*World{}, at: map[string]*World{}}
 	for i, name := range names {
 		id := fmt.Sprintf("c-m-fleet%03d", i)
 		w := ofRancher(t, f.Rancher, id)
@@ -31,7 +37,7 @@ func NewFleet(t testing.TB, names ...string) *Fleet {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"fleet": "yes"}
 			o["metadata"].(map[string]any)["uid"] = "u-" + name
 		})
-		f.Worlds[name] = w
+		f.Worlds[name], f.at[clusterRoute+id], f.at[clusterRoute+"local"+w.Path] = w, w, w
 	}
 	f.URL = memnet.Serve(t, f).URL
 	return f
@@ -39,14 +45,13 @@ func NewFleet(t testing.TB, names ...string) *Fleet {
 
 // ServeHTTP is the Rancher. The machines of a cluster follow its object.
 func (f *Fleet) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	for _, w := range f.Worlds {
+	object := f.at[r.URL.Path]
+	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, clusterRoute), "/")
+	if w := cmp.Or(object, f.at[clusterRoute+id]); w != nil {
 		w.count(r)
 	}
-	path := r.URL.Path
 	f.Rancher.ServeHTTP(rw, r)
-	for _, w := range f.Worlds {
-		if r.Method == http.MethodPatch && path == "/k8s/clusters/local"+w.Path {
-			w.Follow()
-		}
+	if object != nil && r.Method == http.MethodPatch {
+		object.Follow()
 	}
 }

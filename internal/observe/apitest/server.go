@@ -139,6 +139,13 @@ func (s *Server) Count(part string) int {
 	return n
 }
 
+// Forget forgets the requests that came.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Requests = nil
+}
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()

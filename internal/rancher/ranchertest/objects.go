@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -62,6 +63,13 @@ func (s *Server) Put(t testing.TB, text string) {
 
 // Remove takes an object away.
 func (s *Server) Remove(path string) { s.Do(func() { delete(s.objects, path) }) }
+
+// RemoveAll takes away the objects with this in their paths.
+func (s *Server) RemoveAll(part string) {
+	s.Do(func() {
+		maps.DeleteFunc(s.objects, func(path string, _ map[string]any) bool { return strings.Contains(path, part) })
+	})
+}
 
 // Object returns an object as it is now, in JSON, or "".
 func (s *Server) Object(path string) string {
