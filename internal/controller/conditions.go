@@ -87,17 +87,19 @@ func (w *work) skipped(condition string, is func(migrate.Member) bool, text stri
 		w.condition(condition, false, none, "")
 		return
 	}
-	w.condition(condition, true, waves.Reason(condition), shortened(text+strings.Join(names, ", ")))
+	w.condition(condition, true, waves.Reason(condition), text+strings.Join(names, ", "))
 }
 
-// shortened keeps a message to what a condition can hold.
-func shortened(text string) string {
-	const most = 32000 // a condition's message can have 32768 characters
+// mostOfCondition is what is kept of a condition's message, which can have 32768 characters.
+const mostOfCondition = 32000
+
+// shortened keeps a text to a number of bytes.
+func shortened(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 func (w *work) condition(kind string, holds bool, reason waves.Reason, message string) {
-	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: string(cmp.Or(reason, none)), Message: shortened(message), ObservedGeneration: w.lm.Generation}
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: string(cmp.Or(reason, none)), Message: shortened(message, mostOfCondition), ObservedGeneration: w.lm.Generation}
 	if holds {
 		c.Status = metav1.ConditionTrue
 	}

@@ -269,7 +269,13 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		w.Rancher.Edit(alder, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "kind: Broken: [\n"
 		})
-		w.manager.ClusterChanged() // it cannot be planned now, and what was written stays
+		before := w.Rancher.Count("/configmaps/")
+		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "birch"}) // which no other program manages
+		time.Sleep(time.Minute)
+		if after := w.Rancher.Count("/configmaps/"); after != before {
+			t.Errorf("%d requests for the change of another cluster", after-before)
+		}
+		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "alder"}) // it cannot be planned now, and what was written stays
 		time.Sleep(time.Minute)
 		if now := w.change(); now["stage"] != first["stage"] || len(w.logs) == 0 {
 			t.Errorf("%v %v", now, w.logs)
@@ -324,7 +330,7 @@ func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
 		w.Rancher.Edit(w.Worlds["birch"].Path, func(o map[string]any) {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"env": "staging"}
 		})
-		w.manager.ClusterChanged()
+		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "birch"})
 		w.await(v1alpha1.Complete, "")
 		if got := w.states(); got != "birch=done" {
 			t.Errorf("%s", got)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -25,15 +24,26 @@ import (
 // migrationLabel names the LeaderMigration of a ConfigMap.
 const migrationLabel = "rke-lm.io/leadermigration"
 
-// explain writes, for each cluster that another program manages, a ConfigMap with the next
-// change and the command that makes it where the source is. The cluster is not changed.
-func (w *work) explain(ctx context.Context, runs Runs) {
+// takeStale returns the clusters whose next change has to be written, once.
+func (w *work) takeStale() (lm *v1alpha1.LeaderMigration, list []migrate.Member) {
 	w.mu.Lock()
-	lm, members := w.lm, slices.Clone(w.members)
-	w.mu.Unlock()
-	for _, m := range members {
-		if !isElsewhere(m) || ctx.Err() != nil {
-			continue
+	defer w.mu.Unlock()
+	for _, m := range w.members {
+		if w.stale[m.Cluster] && isElsewhere(m) {
+			list = append(list, m)
+		}
+	}
+	clear(w.stale)
+	return w.lm, list
+}
+
+// explain writes, for each cluster that another program manages and that has changed, a ConfigMap with the
+// next change and the command that makes it where the source is. The cluster is not changed.
+func (w *work) explain(ctx context.Context, runs Runs) {
+	lm, list := w.takeStale()
+	for _, m := range list {
+		if ctx.Err() != nil {
+			return
 		}
 		err := transform.Guard(m.Cluster, func() error {
 			data, err := nextChange(ctx, runs, m)

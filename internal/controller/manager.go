@@ -110,13 +110,13 @@ func (m *Manager) Approved(key types.NamespacedName) {
 	}
 }
 
-// ClusterChanged is called with the object of a cluster that is new, or whose specification,
-// labels or annotations have changed.
-func (m *Manager) ClusterChanged() {
+// ClusterChanged is called with a cluster that is new, or whose specification, labels or
+// annotations have changed.
+func (m *Manager) ClusterChanged(cluster types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range m.active {
-		w.clustersChanged()
+		w.clusterChanged(cluster)
 	}
 }
 

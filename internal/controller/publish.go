@@ -33,22 +33,12 @@ func (w *work) publish(ctx context.Context, runs Runs) {
 		case <-ctx.Done():
 			return
 		}
-		if w.takeStale() {
-			w.explain(ctx, runs)
-		}
+		w.explain(ctx, runs)
 		w.write(ctx)
 		if !kube.Pause(ctx, publishTime+publishTime*time.Duration(len(w.ids))/100) {
 			return
 		}
 	}
-}
-
-func (w *work) takeStale() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	was := w.stale
-	w.stale = false
-	return was
 }
 
 // write writes the status, and the Events of what has happened since it was written last. A

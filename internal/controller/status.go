@@ -58,8 +58,16 @@ func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
 	return m
 }
 
-// clusterOf is how far a cluster is. No secret is in it.
-func clusterOf(m migrate.Member, id string) v1alpha1.ClusterStatus {
+// etcd accepts an object of 1.5 MiB. The messages and findings of all clusters share a part of it: the
+// rest of a cluster is small.
+const (
+	mostOfMessages = 600_000 // bytes, of all clusters
+	mostOfMessage  = 1000    // of one
+	mostFindings   = 5       // of one
+)
+
+// clusterOf is how far a cluster is. No secret is in it. Its message has as many bytes at most.
+func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
 	c := v1alpha1.ClusterStatus{
 		Name: m.Cluster, ID: id, Wave: m.Wave, State: string(m.State), Stage: m.Stage, Message: redact.Text(m.Waiting),
 		TwoOwnersSeconds: m.Watched.Two, RolledBack: m.RolledBack,
@@ -81,8 +89,9 @@ func clusterOf(m migrate.Member, id string) v1alpha1.ClusterStatus {
 	case m.State == waves.Skipped && errors.As(m.Err, &helm):
 		c.Reason = v1alpha1.NeedsHelm
 	}
+	c.Message = shortened(c.Message, most)
 	for _, f := range m.Findings {
-		if f.Rule != "" && !slices.Contains(c.Findings, f.Rule) {
+		if f.Rule != "" && !slices.Contains(c.Findings, f.Rule) && len(c.Findings) < mostFindings {
 			c.Findings = append(c.Findings, f.Rule)
 		}
 	}
@@ -125,8 +134,9 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 		}
 		s.Waves = append(s.Waves, one)
 	}
+	most := min(mostOfMessage, mostOfMessages/max(len(w.members), 1))
 	for _, m := range w.members {
-		s.Clusters = append(s.Clusters, clusterOf(m, w.ids[m.Cluster]))
+		s.Clusters = append(s.Clusters, clusterOf(m, w.ids[m.Cluster], most))
 	}
 	w.assess(s.Counts)
 	s.Conditions = slices.Clone(w.conditions)

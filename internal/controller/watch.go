@@ -145,7 +145,7 @@ func (w *Watch) cluster(_ context.Context, key types.NamespacedName, o runtime.O
 	w.clusters[key.String()] = counts
 	w.mu.Unlock()
 	if !same {
-		w.Manager.ClusterChanged()
+		w.Manager.ClusterChanged(key)
 	}
 }
 

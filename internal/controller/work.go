@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -35,7 +36,7 @@ type work struct {
 	problem    *problem // that keeps it from being migrated
 	conditions []metav1.Condition
 	happened   []happening
-	stale      bool // the clusters of other programs may have changed
+	stale      map[string]bool // clusters of other programs, whose next change has to be written
 }
 
 // problem is why nothing can be decided.
@@ -59,8 +60,9 @@ const (
 const again = 30 * time.Second
 
 func newWork(m *Manager, lm *v1alpha1.LeaderMigration, cancel context.CancelFunc) *work {
-	w := &work{Manager: m, lm: lm, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), conditions: lm.Status.DeepCopy().Conditions}
+	w := &work{Manager: m, lm: lm, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, conditions: lm.Status.DeepCopy().Conditions}
 	w.waves, w.members, w.ids = resumed(lm.Status)
+	w.expire()
 	return w
 }
 
@@ -89,19 +91,30 @@ func (w *work) current() *v1alpha1.LeaderMigration {
 	return w.lm
 }
 
-// clustersChanged is called when clusters have changed, which can mean something if none was
-// found, or if one is shown that another program manages.
-func (w *work) clustersChanged() {
+// clusterChanged is called when a cluster has changed, which means something if none was
+// found, or if another program manages it.
+func (w *work) clusterChanged(cluster types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case slices.ContainsFunc(w.members, isElsewhere):
-		w.stale = true
-		w.mark()
-		w.poke()
 	case len(w.members) == 0:
 		w.poke()
+	case w.expire(cluster.String(), cluster.Name): // an RKE1 cluster has its ID alone
+		w.mark()
+		w.poke()
 	}
+}
+
+// expire lets the next change of clusters that another program manages be written again, of all that
+// there are if none is named. It reports whether there is one.
+func (w *work) expire(clusters ...string) bool {
+	found := false
+	for _, m := range w.members {
+		if isElsewhere(m) && (len(clusters) == 0 || slices.Contains(clusters, m.Cluster)) {
+			w.stale[m.Cluster], found = true, true
+		}
+	}
+	return found
 }
 
 func isElsewhere(m migrate.Member) bool {
@@ -172,6 +185,7 @@ func (w *work) set(list []waves.Wave, members []migrate.Member, of map[string]ra
 	for name, o := range of {
 		w.ids[name] = o.ID
 	}
+	w.expire()
 }
 
 // drive migrates clusters until nothing more can start, and nothing will.

@@ -81,7 +81,9 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 		if !r.running() && !r.mayWait(ctx, turn) {
 			return r.summary(turn)
 		}
-		r.wait(ctx, turn)
+		for !r.wait(ctx, turn) {
+			continue // it changes nothing of what is next
+		}
 	}
 }
 
@@ -150,19 +152,20 @@ func (r *fleet) open(cluster string) (Options, error) {
 // first reports whether a cluster is in the first wave, which proves itself to the next one.
 func (r *fleet) first(cluster string) bool { return slices.Contains(r.Waves[0].Clusters, cluster) }
 
-// take takes what a run sent.
-func (r *fleet) take(n news) {
+// take takes what a run sent, and reports whether the cluster has come to another state.
+func (r *fleet) take(n news) bool {
 	m := r.member(n.cluster)
 	switch {
 	case n.state != "":
 		r.change(m, n)
-		return
+		return true
 	case n.over:
 		r.end(m, n.err)
-		return
+		return true
 	}
 	m.take(n.event)
 	r.tell(m, n.event)
+	return false
 }
 
 func (r *fleet) end(m *Member, err error) {

@@ -97,8 +97,8 @@ func (r *fleet) mayWait(ctx context.Context, t waves.Turn) bool {
 	return r.Lasting != nil && ctx.Err() == nil && t.Wait != nil
 }
 
-// wait waits for news of the runs, or until what is next has to be decided again.
-func (r *fleet) wait(ctx context.Context, t waves.Turn) {
+// wait waits for news of the runs, and reports whether what is next has to be decided again.
+func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 	var wake <-chan struct{}
 	var interrupt <-chan struct{}
 	var due <-chan time.Time
@@ -115,11 +115,12 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) {
 	}
 	select {
 	case n := <-r.news:
-		r.take(n)
+		return r.take(n)
 	case <-wake:
 	case <-due:
 	case <-interrupt:
 	}
+	return true
 }
 
 // change is a run that has come to another state.
