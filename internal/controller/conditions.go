@@ -45,7 +45,7 @@ func (w *work) assessWaiting(out waves.Outcome) {
 	case out.Complete:
 		w.condition(v1alpha1.Waiting, false, complete, "")
 	case w.turn.Stopped:
-		w.condition(v1alpha1.Waiting, true, tooManyFailed, "more clusters failed than spec.maxFailures; correct them, and increase it or create another LeaderMigration")
+		w.condition(v1alpha1.Waiting, true, tooManyFailed, "more clusters failed than spec.maxFailures; correct them, and set the annotation "+v1alpha1.RetryAnnotation+" to a new value, or increase spec.maxFailures")
 	case out.Failed:
 		w.condition(v1alpha1.Waiting, false, tooManyFailed, "")
 	case wait != nil:

@@ -33,6 +33,7 @@ func (w *work) publish(ctx context.Context, runs Runs) {
 		case <-ctx.Done():
 			return
 		}
+		w.reconsider(ctx, runs)
 		w.explain(ctx, runs)
 		w.write(ctx)
 		if !kube.Pause(ctx, publishTime+publishTime*time.Duration(len(w.ids))/100) {
@@ -93,8 +94,13 @@ type happening struct {
 func happeningOf(m migrate.Member) happening {
 	h := happening{at: time.Now(), message: "cluster " + m.Cluster + " of the wave " + m.Wave}
 	switch m.State {
+	case waves.Waiting:
+		h.reason = "ClusterRetried"
 	case waves.Running:
 		h.reason = "ClusterStarted"
+	case waves.Skipped:
+		h.reason = "ClusterSkipped"
+		h.message += ": " + m.Err.Error()
 	case waves.Held:
 		h.reason = "ClusterHeld"
 		h.message += ": " + m.Waiting

@@ -117,7 +117,7 @@ func count(n *v1alpha1.Counts, s waves.State) {
 
 // status is that of the LeaderMigration now.
 func (w *work) status() v1alpha1.LeaderMigrationStatus {
-	s := v1alpha1.LeaderMigrationStatus{ObservedGeneration: w.lm.Generation}
+	s := v1alpha1.LeaderMigrationStatus{ObservedGeneration: w.lm.Generation, ObservedRetry: w.retried}
 	seen := migrate.Progress(w.members)
 	for _, wave := range w.waves {
 		one := v1alpha1.WaveStatus{Name: wave.Name}

@@ -37,6 +37,8 @@ type work struct {
 	conditions []metav1.Condition
 	happened   []happening
 	stale      map[string]bool // clusters of other programs, whose next change has to be written
+	retried    string          // the wish that was fulfilled last
+	retry      *retry          // that is to be fulfilled; nil for none
 }
 
 // problem is why nothing can be decided.
@@ -62,6 +64,7 @@ const again = 30 * time.Second
 func newWork(m *Manager, lm *v1alpha1.LeaderMigration, cancel context.CancelFunc) *work {
 	w := &work{Manager: m, lm: lm, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, conditions: lm.Status.DeepCopy().Conditions}
 	w.waves, w.members, w.ids = resumed(lm.Status)
+	w.retried = lm.Status.ObservedRetry
 	w.expire()
 	return w
 }
@@ -77,10 +80,13 @@ func (w *work) poke() {
 // update takes another version of the LeaderMigration.
 func (w *work) update(lm *v1alpha1.LeaderMigration) {
 	w.mu.Lock()
-	changed := lm.Generation != w.lm.Generation
+	changed, wished := lm.Generation != w.lm.Generation, wishOf(lm) != wishOf(w.lm)
 	w.lm = lm.DeepCopy()
 	w.mu.Unlock()
-	if changed {
+	if wished {
+		w.mark()
+	}
+	if changed || wished {
 		w.poke()
 	}
 }
@@ -163,6 +169,7 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 		return nil, &problem{invalidSpec, err}
 	}
 	if len(w.members) > 0 {
+		w.reconsider(ctx, runs)
 		w.explain(ctx, runs)
 		return runs, nil
 	}
@@ -185,6 +192,7 @@ func (w *work) set(list []waves.Wave, members []migrate.Member, of map[string]ra
 	for name, o := range of {
 		w.ids[name] = o.ID
 	}
+	w.retried = wishOf(w.lm) // there was nothing to retry
 	w.expire()
 }
 
@@ -198,7 +206,7 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return runs.Open(ctx, cluster) }, OnChange: w.changed}
 	f.Lasting = &migrate.Lasting{
 		Members: slices.Clone(w.members), Wake: w.wake, OnTurn: w.turned, Slots: w.Slots, Audit: &w.audit,
-		Next: w.next, Gate: w.gate,
+		Again: w.again, Next: w.next, Gate: w.gate,
 		Rollback: func() bool { return w.current().Spec.RollbackOnFailure },
 	}
 	f.Run(ctx)

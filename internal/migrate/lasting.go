@@ -19,6 +19,8 @@ import (
 type Lasting struct {
 	// Members are how far the clusters were; those that are not in it have not started.
 	Members []Member
+	// Again returns clusters that had ended and begin again, or end for another reason.
+	Again func() []Member
 	// Next decides what is next, in place of the limits of the fleet.
 	Next func([]Member) waves.Turn
 	// Gate is what keeps a stage of a wave from beginning now; nil if nothing does.
@@ -82,6 +84,9 @@ func (r *fleet) resume(ctx context.Context) {
 func (r *fleet) next() waves.Turn {
 	if r.Lasting == nil {
 		return waves.Next(r.Waves, r.states(), r.Limits)
+	}
+	for _, m := range r.Lasting.Again() {
+		*r.member(m.Cluster) = m
 	}
 	var list []Member
 	for _, m := range r.members {

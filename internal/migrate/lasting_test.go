@@ -32,6 +32,7 @@ func newLasting(t *testing.T, names ...string) *lasting {
 	l := &lasting{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: waves.Policy{Limits: waves.Limits{Unavailable: 2}}}
 	l.fleet = l.many.fleet(nil, 1, waves.Limits{})
 	l.fleet.Lasting = &migrate.Lasting{
+		Again: func() []migrate.Member { return nil },
 		Next: func(list []migrate.Member) waves.Turn {
 			return l.policy.Next(l.fleet.Waves, migrate.Progress(list), time.Now())
 		},

@@ -9,6 +9,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type LeaderMigrationStatus struct {
 	// The generation of the spec that the status is of.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// The value of the annotation rke-lm.io/retry for which the clusters that had failed, or were
+	// skipped, were evaluated again.
+	ObservedRetry string `json:"observedRetry,omitempty"`
 	// Complete: all clusters have ended, and no more failed than maxFailures. Failed: more did,
 	// or the spec is not valid. Waiting: nothing starts now, and why. ManagedElsewhere and
 	// NeedsHelm: clusters that the controller does not migrate, and why.
@@ -22,6 +25,10 @@ type LeaderMigrationStatus struct {
 	// The clusters, in the order of the waves.
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 }
+
+// RetryAnnotation on a LeaderMigration evaluates the clusters that failed, or are skipped, again whenever it gets
+// another value, such as the time.
+const RetryAnnotation = "rke-lm.io/retry"
 
 // The types of conditions.
 const (
@@ -77,7 +84,9 @@ type ClusterStatus struct {
 	Reason string `json:"reason,omitempty"`
 	// What its run waits for, or why it failed or is skipped.
 	Message string `json:"message,omitempty"`
-	// Seconds in which no manager ran the cloud controllers during switch-to-external.
+	// Seconds in which no manager ran the cloud controllers during switch-to-external. Absent if the
+	// controller was killed between the edit of that stage and its end: nothing read the leases, and a
+	// lease does not show when its last holder stopped.
 	NoOwnerSeconds *float64 `json:"noOwnerSeconds,omitempty"`
 	// Seconds in which two managers ran the cloud controllers, in all stages. It must be 0.
 	TwoOwnersSeconds float64 `json:"twoOwnersSeconds"`

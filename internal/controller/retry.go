@@ -1,0 +1,93 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// retry is a wish to migrate again the clusters that failed or are skipped, and how they are now.
+type retry struct {
+	wish    string // the value of the annotation
+	members []migrate.Member
+}
+
+// mostOfWish is what is kept of an annotation.
+const mostOfWish = 100
+
+func wishOf(lm *v1alpha1.LeaderMigration) string {
+	return shortened(lm.Annotations[v1alpha1.RetryAnnotation], mostOfWish)
+}
+
+// reconsider evaluates the clusters that failed or are skipped again, if a user wishes so and it was not done
+// before.
+func (w *work) reconsider(ctx context.Context, runs Runs) {
+	w.mu.Lock()
+	r := &retry{wish: wishOf(w.lm)}
+	wished := r.wish != "" && r.wish != w.retried && (w.retry == nil || w.retry.wish != r.wish)
+	for _, m := range w.members {
+		if mayRetry(m) {
+			r.members = append(r.members, m)
+		}
+	}
+	w.mu.Unlock()
+	if !wished {
+		return
+	}
+	for i, m := range r.members {
+		r.members[i] = w.reconsidered(ctx, runs, m)
+	}
+	if ctx.Err() != nil {
+		return // another process does it
+	}
+	w.mu.Lock()
+	w.retry = r
+	w.mu.Unlock()
+	w.poke()
+}
+
+func mayRetry(m migrate.Member) bool { return m.State == waves.Failed || m.State == waves.Skipped }
+
+// reconsidered is a cluster that begins again, if it can be migrated now. What was measured of it stays.
+func (w *work) reconsidered(ctx context.Context, runs Runs, was migrate.Member) migrate.Member {
+	m := migrate.Member{Cluster: was.Cluster, Wave: was.Wave, Switch: was.Switch, Watched: was.Watched, State: waves.Failed}
+	o, err := runs.Get(ctx, was.Cluster)
+	if m.Err = err; err == nil {
+		m.State, m.Err = w.classified(ctx, o, runs)
+	}
+	if m.State.Ended() {
+		m.Since = time.Now().UTC()
+	}
+	return m
+}
+
+// again returns the clusters that begin again, once. The status shows them together with the wish, so that
+// another process neither forgets one nor begins again with one that failed since.
+func (w *work) again() []migrate.Member {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.retry == nil {
+		return nil
+	}
+	now := map[string]migrate.Member{}
+	for _, m := range w.retry.members {
+		now[m.Cluster] = m
+	}
+	for i, m := range w.members {
+		if next, is := now[m.Cluster]; is {
+			w.members[i] = next
+			w.happened = append(w.happened, happeningOf(next))
+		}
+	}
+	list := w.retry.members
+	w.retried, w.retry = w.retry.wish, nil
+	w.expire()
+	w.mark()
+	return list
+}

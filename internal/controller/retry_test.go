@@ -1,0 +1,136 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// wish sets the annotation that asks for another attempt, as kubectl annotate does.
+func (w *world) wish(value string) {
+	w.Rancher.Edit(path, func(o map[string]any) {
+		o["metadata"].(map[string]any)["annotations"] = map[string]any{v1alpha1.RetryAnnotation: value}
+	})
+}
+
+// managed sets whether Argo CD manages a cluster.
+func (w *world) managed(cluster string, is bool) {
+	w.Rancher.Edit(w.Worlds[cluster].Path, func(o map[string]any) {
+		delete(o["metadata"].(map[string]any), "annotations")
+		if is {
+			o["metadata"].(map[string]any)["annotations"] = map[string]any{"argocd.argoproj.io/tracking-id": "clusters"}
+		}
+	})
+}
+
+// halfFailed is a world in which one cluster failed, one is skipped, and one was never started.
+func halfFailed(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, `{"selector":{},"maxUnavailable":2,"waves":[{"name":"first","size":2}]}`, "alder", "birch", "cedar")
+	w.managed("birch", true)
+	w.onShow = func(m migrate.Member, e migrate.Event) {
+		if m.Cluster == "fleet-default/alder" && e.Type == migrate.Written && e.Stage == stages.InstallCCM {
+			w.Worlds["alder"].Stick(true)
+		}
+	}
+	w.run()
+	w.await(v1alpha1.Failed, "TooManyFailures")
+	if got := w.states(); got != "alder=failed birch=skipped cedar=waiting" {
+		t.Fatal(got)
+	}
+	w.onShow = nil
+	return w
+}
+
+// retries counts the Events on clusters that began again.
+func (w *world) retries() (n int) {
+	for at, text := range w.Rancher.Objects() {
+		if strings.Contains(at, "/namespaces/rke-lm/events/") && strings.Contains(text, `"ClusterRetried"`) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := halfFailed(t)
+		w.Worlds["alder"].Stick(false)
+		w.Worlds["alder"].Follow()
+		w.managed("birch", false)
+		w.wish("1")
+		w.manager.Changed(t.Context(), w.key, w.object())
+		w.await(v1alpha1.Complete, "")
+		if got := w.states(); got != "alder=done birch=done cedar=done" || w.object().Status.ObservedRetry != "1" {
+			t.Errorf("%s, %q", got, w.object().Status.ObservedRetry)
+		}
+		w.finished("alder", "birch", "cedar")
+		if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.ManagedElsewhere) || w.retries() != 2 {
+			t.Errorf("%d began again: %+v", w.retries(), w.object().Status.Conditions)
+		}
+	})
+}
+
+func TestOneWishIsOneAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := halfFailed(t)
+		w.wish("1")
+		w.manager.Changed(t.Context(), w.key, w.object())
+		time.Sleep(24 * time.Hour)
+		w.end()
+		w.run() // another process, which reads the annotation too
+		time.Sleep(24 * time.Hour)
+		if got := w.states(); got != "alder=failed birch=skipped cedar=waiting" || w.retries() != 1 {
+			t.Errorf("%s, %d began again", got, w.retries())
+		}
+		w.Worlds["alder"].Stick(false)
+		w.Worlds["alder"].Follow()
+		w.wish("2")
+		w.manager.Changed(t.Context(), w.key, w.object())
+		w.await(v1alpha1.Complete, "")
+		if got := w.states(); got != "alder=done birch=skipped cedar=done" || w.Worlds["birch"].Patches() > 0 {
+			t.Errorf("%s, %v", got, w.Worlds["birch"].Writes())
+		}
+	})
+}
+
+func TestAnotherProcessFulfillsAWish(t *testing.T) {
+	const seed = 29
+	random := rand.New(rand.NewPCG(seed, seed))
+	synctest.Test(t, func(t *testing.T) {
+		w := halfFailed(t)
+		w.end()
+		w.Worlds["alder"].Stick(false)
+		w.Worlds["alder"].Follow()
+		w.managed("birch", false)
+		w.wish("1")
+		starts := 0
+		for !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Complete) {
+			w.run()
+			starts++
+			time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
+			w.end()
+		}
+		if got := w.states(); starts < 5 || got != "alder=done birch=done cedar=done" || w.object().Status.ObservedRetry != "1" {
+			t.Errorf("%d starts with the seed %d: %s", starts, seed, got)
+		}
+		w.finished("alder", "birch", "cedar")
+		for _, c := range w.object().Status.Clusters {
+			if c.State != string(waves.Done) || c.TwoOwnersSeconds != 0 || c.RolledBack || c.Message != "" {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}
