@@ -5,6 +5,7 @@ package controller_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -33,7 +34,7 @@ type load struct {
 
 func (l load) String() string {
 	per := func(n int) float64 { return float64(n) / float64(l.clusters) }
-	return fmt.Sprintf("| %d | %.2f s | %d | %.0f | %.0f | %.1f | %.0f MB | %.0f kB |", l.clusters, l.planned.Seconds(), l.idle, per(l.local), per(l.inside), float64(l.local+l.inside)/l.took.Seconds(), float64(l.heap)/1e6, float64(l.status)/1e3)
+	return fmt.Sprintf("| %d | %.2f s | %d | %.0f | %.0f | %.1f | %.0f MB | %.0f kB |", l.clusters, l.planned.Seconds(), l.idle, per(l.local), per(l.inside), l.perSecond(), float64(l.heap)/1e6, float64(l.status)/1e3)
 }
 
 // rollout is how long the machines of a cluster take to follow an edit.
@@ -123,6 +124,29 @@ func used() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// perSecond is the number of requests in a second.
+func (l load) perSecond() float64 { return float64(l.local+l.inside) / l.took.Seconds() }
+
+// chart shows the clusters against the requests per second and the memory.
+func chart(all []load) string {
+	var b strings.Builder
+	for _, c := range []struct {
+		title, unit string
+		of          func(load) float64
+	}{{"requests per second", "", load.perSecond}, {"memory", " MB", func(l load) float64 { return float64(l.heap) / 1e6 }}} {
+		most := 0.0
+		for _, l := range all {
+			most = max(most, c.of(l))
+		}
+		fmt.Fprintln(&b, c.title)
+		for _, l := range all {
+			const width = 40
+			fmt.Fprintf(&b, "%5d %-*s %.0f%s\n", l.clusters, width, strings.Repeat("#", int(math.Round(c.of(l)/most*width))), c.of(l), c.unit)
+		}
+	}
+	return b.String()
+}
+
 // A LeaderMigration that waits makes no requests, and a cluster costs the same among many.
 func TestManyClustersMakeNoStormOfRequests(t *testing.T) {
 	if testing.Short() {
@@ -132,14 +156,13 @@ func TestManyClustersMakeNoStormOfRequests(t *testing.T) {
 	if os.Getenv("RKE_LM_SCALE") != "" {
 		sizes = []int{10, 100, 500}
 	}
+	t.Log("| clusters | CPU to plan all | requests in an hour of waiting | to Rancher per cluster | to the cluster | per second, ten at a time | memory | object |")
 	var all []load
 	for _, n := range sizes {
 		all = append(all, measured(t, n))
+		t.Log(all[len(all)-1])
 	}
-	t.Log("| clusters | CPU to plan all | requests in an hour of waiting | to Rancher per cluster | to the cluster | per second, ten at a time | memory | object |")
-	for _, l := range all {
-		t.Log(l)
-	}
+	t.Log("\n" + chart(all))
 	first, last := all[0], all[len(all)-1]
 	if slices.ContainsFunc(all, func(l load) bool { return l.idle > 0 }) {
 		t.Errorf("requests while nothing happens: %+v", all)

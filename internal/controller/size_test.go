@@ -31,7 +31,7 @@ func TestAStatusFitsIntoEtcdHoweverItsClustersFail(t *testing.T) {
 		for i := range n {
 			gap := 123456.7
 			m := migrate.Member{
-				Cluster: fmt.Sprintf("%s/%s%04d", long, long[4:], i), Wave: long, State: waves.Failed, Stage: stages.EnableLeaderMigration, Since: time.Now(), RolledBack: true,
+				Cluster: fmt.Sprintf("%s/%s%04d", long, long[4:], i), Wave: long, State: waves.Failed, Stage: stages.EnableLeaderMigration, Since: time.Unix(1, 0), RolledBack: true,
 				Err: errors.New(strings.Repeat("é", mostOfMessage)), Switch: &migrate.Owned{None: gap}, Watched: migrate.Owned{Two: gap},
 			}
 			for rule := range 40 {
