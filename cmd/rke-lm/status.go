@@ -25,7 +25,10 @@ import (
 )
 
 // statusOptions are the flags of status.
-type statusOptions struct{ *options }
+type statusOptions struct {
+	*options
+	rows rows
+}
 
 const (
 	// statusRetryTime is short: one cluster that is down must not hold up the others.
@@ -36,6 +39,9 @@ const (
 	// statusLooks is how many API servers are read at once, so that a large kubeconfig
 	// needs neither all memory nor all connections.
 	statusLooks = 64
+	// statusReads is how many clusters of one Rancher are read at once: of some the labels of
+	// their machines are requested.
+	statusReads = 16
 	// finalReport is for how long an observation whose time ended may report what it waited for.
 	finalReport = time.Second
 )
@@ -69,6 +75,10 @@ func (s *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.output == "text" && len(targets) == 1 && targets[0].manages {
+		s.rows.begin = func(known []outputs.Status) *outputs.StatusTable { return outputs.NewStatusTable(s.out, known) }
+	}
+	end := s.progress.Start(ctx)
 	all := make([]seen, len(targets))
 	var ended sync.WaitGroup
 	room := make(chan struct{}, statusLooks)
@@ -80,6 +90,7 @@ func (s *statusOptions) run(ctx context.Context) error {
 		})
 	}
 	ended.Wait()
+	end()
 	result, code := outputs.Statuses{APIVersion: outputs.APIVersion, Kind: "Status", Clusters: []outputs.Status{}}, exitcode.Done
 	for _, one := range all {
 		result.Clusters = append(result.Clusters, one.list...)
@@ -87,7 +98,9 @@ func (s *statusOptions) run(ctx context.Context) error {
 		code = max(code, one.code)
 	}
 	if s.output == "text" {
-		outputs.WriteStatuses(s.out, result.Clusters)
+		if !s.rows.end(result.Clusters) {
+			outputs.WriteStatuses(s.out, result.Clusters)
+		}
 		outputs.WriteMigrations(s.out, result.Migrations)
 	} else if err := s.dump(result); err != nil {
 		return err
@@ -203,18 +216,40 @@ func (s *statusOptions) managed(ctx context.Context, t target) (all seen, err er
 	}
 	moving := s.migrations(ctx, t)
 	all.migrations = moving.list
+	take := func(some seen) {
+		if all.code = max(all.code, some.code); !s.rows.add(some.list...) {
+			all.list = append(all.list, some.list...)
+		}
+	}
+	s.rows.known(known(objects, part, moving.of))
 	read := func(o rancher.Object) seen { return s.read(ctx, t, o, moving.of[o.FullName()]) }
+	done := 0
 	// What was listed is shown, also after the time that a look has.
-	for r := range clusters.InOrder(context.WithoutCancel(ctx), slices.Values(objects), func(o rancher.Object) int { return len(o.Raw) }, read) {
-		all.list, all.code = append(all.list, r.list...), max(all.code, r.code)
+	for r := range clusters.InOrderBy(statusReads, context.WithoutCancel(ctx), slices.Values(objects), func(o rancher.Object) int { return len(o.Raw) }, read) {
+		take(r)
+		if done++; t.manages {
+			s.progress.Reached("clusters", done, len(objects))
+		}
 	}
 	if part != nil {
 		for _, hidden := range part.Unseen {
-			its := troubled(hidden.Title, hidden.Err)
-			all.list, all.code = append(all.list, its.list...), max(all.code, its.code)
+			take(troubled(hidden.Title, hidden.Err))
 		}
 	}
 	return all, nil
+}
+
+// known is what is known of the clusters of a Rancher before they are read.
+func known(objects []rancher.Object, part *rancher.Incomplete, migrations map[string][]string) (list []outputs.Status) {
+	for _, o := range objects {
+		list = append(list, outputs.Status{Name: o.Title(), Migrations: migrations[o.FullName()]})
+	}
+	if part != nil {
+		for _, hidden := range part.Unseen {
+			list = append(list, outputs.Status{Name: hidden.Title})
+		}
+	}
+	return list
 }
 
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.

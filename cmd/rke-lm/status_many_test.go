@@ -4,9 +4,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/fleet"
+	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -73,17 +77,93 @@ func TestStatusReadsABoundedNumberOfServersAtOnce(t *testing.T) {
 	})
 }
 
-// BenchmarkStatus is for how long someone waits for the table of 500 clusters of one Rancher
-// which answers after 50 ms: its lines come together.
+// labelled is a cluster whose machines are read, because its selectors match many labels.
+func labelled(name string) string {
+	var entries []string
+	for i := range 12 {
+		entries = append(entries, fmt.Sprintf(`{"config": {"kubelet-arg": ["v=%d"]}, "machineLabelSelector": {"matchLabels": {"label-%d": "yes"}}}`, i, i))
+	}
+	return `{"apiVersion": "provisioning.cattle.io/v1", "kind": "Cluster", "metadata": {"name": "` + name + `", "namespace": "fleet-default"},
+ "spec": {"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": {"machineGlobalConfig": {"cloud-provider-name": "aws"}, "machineSelectorConfig": [` + strings.Join(entries, ", ") + `]}}}`
+}
+
+func TestStatusWritesAClusterOfARancherAsSoonAsItIsKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, flags := manyOfARancher(t, 20)
+		s.Put(t, labelled("zz-slow"))
+		s.Slow = func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/machines") {
+				time.Sleep(time.Second)
+			}
+		}
+		start := time.Now()
+		var out atRow
+		if code := run(t.Context(), append([]string{"status"}, flags...), streams{in: strings.NewReader(""), out: &out, err: io.Discard, network: memnet.Dial}); code != exitcode.Done {
+			t.Error(code)
+		}
+		if out.lines != 22 || time.Since(start) < time.Second || out.first.Sub(start) >= time.Second {
+			t.Errorf("%d lines, the first after %s, all after %s", out.lines, out.first.Sub(start), time.Since(start))
+		}
+	})
+}
+
+func TestStatusReadsABoundedNumberOfClustersOfARancherAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, flags := manyOfARancher(t, 0)
+		for i := range 3 * statusReads {
+			s.Put(t, labelled(fmt.Sprintf("c%d", i)))
+		}
+		var mu sync.Mutex
+		now, most := 0, 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			now += n
+			most = max(most, now)
+		}
+		s.Slow = func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/machines") {
+				count(1)
+				time.Sleep(time.Second)
+				count(-1)
+			}
+		}
+		if r := runAt(t, flags, "status"); strings.Count(r.stdout, "\n") != 3*statusReads+1 || most != statusReads {
+			t.Errorf("%d at once\n%s%s", most, r.stdout, r.stderr)
+		}
+	})
+}
+
+// atRow is an output, and when its first row came after the header.
+type atRow struct {
+	lines int
+	first time.Time
+}
+
+func (a *atRow) Write(text []byte) (int, error) {
+	a.lines += bytes.Count(text, []byte("\n"))
+	if a.lines > 1 && a.first.IsZero() {
+		a.first = time.Now()
+	}
+	return len(text), nil
+}
+
+// BenchmarkStatus is for how long someone waits for the first line and for all lines of 500
+// clusters of one Rancher which answers after 50 ms.
 func BenchmarkStatus(b *testing.B) {
 	s, flags := manyOfARancher(b, 500)
-	s.Fault = func(*http.Request) ranchertest.Fault {
-		time.Sleep(50 * time.Millisecond)
-		return ranchertest.Fault{}
-	}
+	s.Slow = func(*http.Request) { time.Sleep(50 * time.Millisecond) }
+	var first time.Duration
 	for b.Loop() {
-		if r := runHere(b, "", append([]string{"status"}, flags...)...); r.code != exitcode.Done {
-			b.Fatal(r.code, r.stderr)
+		var out atRow
+		var errs bytes.Buffer
+		start := time.Now()
+		if code := run(b.Context(), append([]string{"status"}, flags...), streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial}); code != exitcode.Done {
+			b.Fatal(code, errs.String())
 		}
+		first += out.first.Sub(start)
 	}
+	b.ReportMetric(float64(first.Nanoseconds())/float64(b.N), "ns/first-row")
 }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// queuedPerCore is how many jobs may be queued for each core: enough that
+	// queuedPerWorker is how many jobs may be queued for each worker: enough that
 	// none is idle while the oldest one takes longer than the others.
-	queuedPerCore = 8
+	queuedPerWorker = 8
 	// place is how many bytes of a job count as one more job.
 	place = 64 << 10
 )
@@ -32,11 +32,16 @@ type task[J, R any] struct {
 // It ends early when ctx does or when the loop over the results is left; jobs
 // that were begun are then not waited for.
 func InOrder[J, R any](ctx context.Context, jobs iter.Seq[J], size func(J) int, work func(J) R) iter.Seq[R] {
+	return InOrderBy(runtime.GOMAXPROCS(0), ctx, jobs, size, work)
+}
+
+// InOrderBy does the same with a number of jobs at once, for work that waits for a server.
+func InOrderBy[J, R any](workers int, ctx context.Context, jobs iter.Seq[J], size func(J) int, work func(J) R) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		h := newPool[J, R](queuedPerCore * runtime.GOMAXPROCS(0))
-		for range runtime.GOMAXPROCS(0) {
+		h := newPool[J, R](queuedPerWorker * workers)
+		for range workers {
 			go h.work(work)
 		}
 		go h.take(ctx, jobs, size)

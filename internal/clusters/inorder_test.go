@@ -89,7 +89,7 @@ func drawnBefore(t *testing.T, size int) (drawn int) {
 }
 
 func TestJobsAreDrawnOnlyAFewInAdvance(t *testing.T) {
-	most := queuedPerCore * runtime.GOMAXPROCS(0)
+	most := queuedPerWorker * runtime.GOMAXPROCS(0)
 	if n := drawnBefore(t, 0); n != most {
 		t.Errorf("%d small jobs were drawn, not %d", n, most)
 	}

@@ -40,20 +40,45 @@ type Status struct {
 
 // WriteStatuses writes clusters for people.
 func WriteStatuses(w io.Writer, list []Status) {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	column, in := "", func(Status) string { return "" }
-	if slices.ContainsFunc(list, func(s Status) bool { return len(s.Migrations) > 0 }) {
-		column, in = "LEADERMIGRATION\t", func(s Status) string { return otherwise(words(strings.Join(s.Migrations, ", ")), "-") + "\t" }
-	}
-	fmt.Fprintln(t, "CLUSTER\tDISTRO\tVERSION\tPROVIDER\tSITUATION\tREACHED\t"+column+"FINDINGS")
+	migrations := slices.ContainsFunc(list, func(s Status) bool { return len(s.Migrations) > 0 })
+	t := tabwriter.NewWriter(w, 0, 0, between, ' ', 0)
+	fmt.Fprintln(t, strings.Join(statusHeader(migrations), "\t"))
 	for _, s := range list {
-		if s.Problem != "" {
-			fmt.Fprintf(t, "%s\t%s\t%s\t-\t-\t-\t%s%s\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), in(s), words(s.Problem))
-			continue
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%serrors: %d, warnings: %d\n", words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-"), otherwise(s.Provider, "unknown"), otherwise(string(s.Situation), "-"), otherwise(s.Reached, "-"), in(s), s.Errors, s.Warnings)
+		fmt.Fprintln(t, strings.Join(s.cells(migrations), "\t"))
 	}
 	t.Flush()
+}
+
+// between is how far the columns of a table are apart.
+const between = 3
+
+// migrationColumn is before the findings, which may be a long text.
+const migrationColumn = 6
+
+func statusHeader(migrations bool) []string {
+	header := []string{"CLUSTER", "DISTRO", "VERSION", "PROVIDER", "SITUATION", "REACHED", "FINDINGS"}
+	if migrations {
+		return slices.Insert(header, migrationColumn, "LEADERMIGRATION")
+	}
+	return header
+}
+
+// cells is the row of a cluster.
+func (s Status) cells(migrations bool) []string {
+	row := []string{words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-")}
+	if s.Problem != "" {
+		row = append(row, "-", "-", "-", words(s.Problem))
+	} else {
+		row = append(row, otherwise(s.Provider, "unknown"), otherwise(string(s.Situation), "-"), otherwise(s.Reached, "-"), fmt.Sprintf("errors: %d, warnings: %d", s.Errors, s.Warnings))
+	}
+	if migrations {
+		return slices.Insert(row, migrationColumn, s.inMigrations())
+	}
+	return row
+}
+
+func (s Status) inMigrations() string {
+	return otherwise(words(strings.Join(s.Migrations, ", ")), "-")
 }
 
 // words returns a text on one line.

@@ -45,6 +45,8 @@ type Server struct {
 	Meanwhile func(object map[string]any)
 	// Fault returns what goes wrong with a request; nil means nothing.
 	Fault func(*http.Request) Fault
+	// Slow waits before a request is answered; others are answered in the meantime. nil waits for nothing.
+	Slow func(*http.Request)
 	// Prefix is the path of the Rancher's URL.
 	Prefix string
 	// Requests are those that came.
@@ -130,6 +132,9 @@ type answer struct {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.Slow != nil {
+		s.Slow(r)
+	}
 	s.mu.Lock()
 	s.Requests = append(s.Requests, r.Method+" "+r.URL.String())
 	path, below := strings.CutPrefix(r.URL.Path, s.Prefix)
