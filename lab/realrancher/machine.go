@@ -4,6 +4,7 @@
 package realrancher
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,22 +54,7 @@ func (c *Cluster) AddMachine(ctx context.Context, id string, roles Roles, labels
 	if m.instance, err = c.launch(); err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.url+"/v3/connect/agent", nil)
-	if err != nil {
-		return nil, err
-	}
-	list := []string{"cattle.io/os=linux"}
-	for key, value := range labels {
-		list = append(list, key+"="+value)
-	}
-	for name, value := range map[string]string{
-		"Authorization": "Bearer " + c.token, "X-Cattle-Id": id, "X-Cattle-Address": m.instance.IP, "X-Cattle-Internal-Address": m.instance.IP,
-		"X-Cattle-Labels": strings.Join(list, ","), "X-Cattle-Role-Control-Plane": fmt.Sprint(roles.ControlPlane),
-		"X-Cattle-Role-Etcd": fmt.Sprint(roles.Etcd), "X-Cattle-Role-Worker": fmt.Sprint(roles.Worker),
-	} {
-		request.Header.Set(name, value)
-	}
-	if err := m.join(request); err != nil {
+	if err := m.join(ctx, labels); err != nil {
 		return nil, fmt.Errorf("realrancher: machine %s: %w", id, err)
 	}
 	c.Machines = append(c.Machines, m)
@@ -78,8 +64,46 @@ func (c *Cluster) AddMachine(ctx context.Context, id string, roles Roles, labels
 	return m, nil
 }
 
-// join takes what Rancher answers a machine.
-func (m *Machine) join(request *http.Request) error {
+// request has the roles and the labels of the machine.
+func (m *Machine) request(ctx context.Context, labels map[string]string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.cluster.server.url+"/v3/connect/agent", nil)
+	if err != nil {
+		return nil, err
+	}
+	list := []string{"cattle.io/os=linux"}
+	for key, value := range labels {
+		list = append(list, key+"="+value)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + m.cluster.token, "X-Cattle-Id": m.ID, "X-Cattle-Address": m.instance.IP, "X-Cattle-Internal-Address": m.instance.IP,
+		"X-Cattle-Labels": strings.Join(list, ","), "X-Cattle-Role-Control-Plane": fmt.Sprint(m.ControlPlane),
+		"X-Cattle-Role-Etcd": fmt.Sprint(m.Etcd), "X-Cattle-Role-Worker": fmt.Sprint(m.Worker),
+	} {
+		request.Header.Set(name, value)
+	}
+	return request, nil
+}
+
+// joinTimeout is for how long a machine asks again; Rancher's script gives up much later.
+const joinTimeout = time.Minute
+
+// join asks until Rancher answers, as its script does whatever else the answer is (rancher/system-agent install.sh,
+// retrieve_connection_info).
+func (m *Machine) join(ctx context.Context, labels map[string]string) (err error) {
+	for deadline := time.Now().Add(joinTimeout); time.Now().Before(deadline) && ctx.Err() == nil; kube.Pause(ctx, time.Second) {
+		if err = m.connect(ctx, labels); err == nil {
+			return nil
+		}
+	}
+	return cmp.Or(err, ctx.Err())
+}
+
+// connect asks once, and takes what Rancher answers.
+func (m *Machine) connect(ctx context.Context, labels map[string]string) error {
+	request, err := m.request(ctx, labels)
+	if err != nil {
+		return err
+	}
 	answer, err := trusting.Do(request)
 	if err != nil {
 		return err
