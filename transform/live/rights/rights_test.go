@@ -60,6 +60,17 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 	}
 }
 
+func TestNoRowIsThereTwice(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Table() {
+		if row := fmt.Sprintf("%+v", r); seen[row] {
+			t.Error(row)
+		} else {
+			seen[row] = true
+		}
+	}
+}
+
 // A run begins without what it continues without.
 func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
 	for _, verb := range []string{"verify", "migrate", "rollback"} {

@@ -87,7 +87,6 @@ func local() []Row {
 		{For: []string{"status"}, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
 		{For: []string{"status"}, Group: ownGroup, Resource: "leadermigrations", Do: []string{"list"}, Optional: true, Why: "the LeaderMigrations, if the controller is used; without it they are not shown"},
 		{For: one, Kind: transform.Management, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
-		{For: []string{"status"}, Group: ownGroup, Resource: "leadermigrations", Do: []string{"list"}, Optional: true, Why: "the LeaderMigrations, if the controller is used; without it they are not shown"},
 		{For: one, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
 		{For: one, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
 		{For: leading, Kind: transform.Provisioning, Group: management, Resource: "clusters", Name: ID, Do: []string{"get"}, Why: "Rancher requires it for every request to the cluster itself"},
