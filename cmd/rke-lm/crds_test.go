@@ -51,7 +51,7 @@ func definitions() []defined {
 	m = m.WithSchemaFromStruct(v1alpha1.LeaderMigration{}).WithStatus().WithShortNames("lm").WithCategories("rke-lm").WithCustomColumn(
 		column("Wave", "string", ".status.wave", 0), column("Total", "integer", ".status.counts.total", 0), column("Done", "integer", ".status.counts.done", 0),
 		column("Running", "integer", ".status.counts.running", 0), column("Failed", "integer", ".status.counts.failed", 0), column("Skipped", "integer", ".status.counts.skipped", 1),
-		column("Complete", "string", `.status.conditions[?(@.type=="Complete")].status`, 0), column("Waiting", "string", `.status.conditions[?(@.type=="Waiting")].reason`, 0),
+		column("Complete", "string", `.status.conditions[?(@.type=="Complete")].status`, 0), column("Reason", "string", `.status.conditions[?(@.type=="Waiting")].reason`, 0),
 		column("Paused", "boolean", ".spec.pause", 1), column("Age", "date", ".metadata.creationTimestamp", 0))
 	a = a.WithSchemaFromStruct(v1alpha1.LeaderMigrationApproval{}).WithShortNames("lma").WithCategories("rke-lm").WithCustomColumn(
 		column("Migration", "string", ".spec.migration", 0), column("Wave", "string", ".spec.wave", 0), column("Stage", "string", ".spec.stage", 0), column("Age", "date", ".metadata.creationTimestamp", 0))

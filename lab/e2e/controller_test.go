@@ -306,7 +306,7 @@ func TestALeaderMigrationOverThreeClustersAndTenSimulatedOnesOfARancher(t *testi
 		t.Fatal(err)
 	}
 	complete()
-	k.listed(map[string]string{"NAME": k.name, "WAVE": "", "TOTAL": "13", "DONE": "12", "RUNNING": "0", "FAILED": "1", "COMPLETE": "True", "WAITING": "Complete"})
+	k.listed(map[string]string{"NAME": k.name, "WAVE": "", "TOTAL": "13", "DONE": "12", "RUNNING": "0", "FAILED": "1", "COMPLETE": "True", "REASON": "Complete"})
 	many.migrated()
 	k.unlocked()
 	for _, one := range k.now().Status.Clusters {
@@ -338,7 +338,7 @@ func (k *controlled) killedAtTheSwitch() {
 	}))
 	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
 	k.explained()
-	k.listed(map[string]string{"NAME": k.name, "WAVE": "canary", "TOTAL": "13", "DONE": "0", "RUNNING": "0", "FAILED": "0", "COMPLETE": "False", "WAITING": "ApprovalRequired"})
+	k.listed(map[string]string{"NAME": k.name, "WAVE": "canary", "TOTAL": "13", "DONE": "0", "RUNNING": "0", "FAILED": "0", "COMPLETE": "False", "REASON": "ApprovalRequired"})
 	if err := k.approve("user-without", "canary", ""); !apierrors.IsForbidden(err) {
 		k.Errorf("a user without permission approved: %v", err)
 	}
