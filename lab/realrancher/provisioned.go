@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -115,16 +116,19 @@ func (c *Cluster) Update(ctx context.Context, spec map[string]any) error {
 	})
 }
 
-// Edit changes the cluster as Rancher's UI does: it reads the object from Rancher's own API and writes the whole of it.
+// Edit changes the cluster as Rancher's UI does: it reads the object from Rancher's own API and writes the whole of it,
+// again where Rancher has written its status in between.
 func (c *Cluster) Edit(ctx context.Context, change func(object map[string]any)) error {
 	path := "/v1/" + clusters.Group + "." + clusters.Resource + "/" + Namespace + "/" + c.Name
-	o, err := c.server.ask(ctx, http.MethodGet, path, c.server.token, nil)
-	if err != nil {
+	return retry.RetryOnConflict(wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1, Steps: 20}, func() error {
+		o, err := c.server.ask(ctx, http.MethodGet, path, c.server.token, nil)
+		if err != nil {
+			return err
+		}
+		change(o)
+		_, err = c.server.ask(ctx, http.MethodPut, path, c.server.token, o)
 		return err
-	}
-	change(o)
-	_, err = c.server.ask(ctx, http.MethodPut, path, c.server.token, o)
-	return err
+	})
 }
 
 // Snapshots returns the names of the snapshots of etcd that Rancher lists for the cluster.

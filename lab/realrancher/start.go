@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -105,7 +106,9 @@ func (s *Server) ask(ctx context.Context, method, path, token string, body any) 
 		return nil, err
 	}
 	if answer.StatusCode >= http.StatusBadRequest {
-		return nil, fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, said)
+		return nil, fmt.Errorf("%s %s: %w", method, path, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: int32(answer.StatusCode), Message: answer.Status + ": " + string(said),
+		}})
 	}
 	var o map[string]any
 	return o, json.Unmarshal(said, &o)
