@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -101,6 +104,9 @@ func managers(ctx context.Context, client kubernetes.Interface) error {
 	if _, err := client.AppsV1().DaemonSets(metav1.NamespaceSystem).UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
+	if err := leader(ctx, client); err != nil {
+		return err
+	}
 	for i := range controlPlanes {
 		for name, p := range map[string]struct {
 			labels map[string]string
@@ -117,6 +123,44 @@ func managers(ctx context.Context, client kubernetes.Interface) error {
 		}
 	}
 	return nil
+}
+
+// leader gives the cloud-controller-manager its lease, and the permission that the chart gives it.
+func leader(ctx context.Context, client kubernetes.Interface) error {
+	const name = "cloud-controller-manager"
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "system:" + name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, Verbs: []string{"create", "get", "list", "watch", "update"}},
+	}}
+	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("bench: ClusterRole %s: %w", role.Name, err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: metav1.NamespaceSystem}},
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("bench: ClusterRoleBinding %s: %w", binding.Name, err)
+	}
+	holder, seconds, now := nodeName(0)+"_5d0f1f0e-0000-4000-8000-000000000000", int32(15), metav1.NowMicro()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now}}
+	lease, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).Create(ctx, lease, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("bench: lease %s: %w", name, err)
+	}
+	go renew(ctx, client, lease)
+	return nil
+}
+
+// renew renews a lease as a leader does. Where that fails, verify reports it.
+func renew(ctx context.Context, client kubernetes.Interface, lease *coordinationv1.Lease) {
+	for ctx.Err() == nil {
+		kube.Pause(ctx, 2*time.Second)
+		now := metav1.NowMicro()
+		lease.Spec.RenewTime = &now
+		if renewed, err := client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{}); err == nil {
+			lease = renewed
+		}
+	}
 }
 
 // run makes a pod that runs.

@@ -93,7 +93,7 @@ func (r *row) run(ctx context.Context, config string) error {
 	}
 	start := time.Now()
 	if err := pipe(list); err != nil {
-		return fmt.Errorf("bench: %s: %w\n%s", r.name, err, first(complaints.String()))
+		return fmt.Errorf("bench: %s: %w\n%s%s", r.name, err, first(complaints.String()), first(out.String()))
 	}
 	k := cost{wall: time.Since(start)}
 	for _, c := range list {
