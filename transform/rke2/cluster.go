@@ -90,9 +90,32 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	return c, nil
 }
 
-// describe reads what decides on the configuration of a machine, whatever machines the
-// cluster has. It fails as Open does.
+// description is what decides on the configuration of a machine, whatever machines the
+// cluster has.
+type description struct {
+	cluster *Cluster
+	pools   []provv1.RKEMachinePool
+	err     error
+}
+
+// described is the key of a description, with the version of a document that states none.
+type described string
+
+// describe reads a description, once for each document. It fails as Open does. The cluster is a copy for
+// the caller to complete.
 func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, []provv1.RKEMachinePool, error) {
+	d := yamledit.Derive(doc, described(assumeVersion), func() (d description) {
+		d.cluster, d.pools, d.err = describeNew(doc, assumeVersion)
+		return d
+	})
+	if d.err != nil {
+		return nil, nil, d.err
+	}
+	c := *d.cluster
+	return &c, d.pools, nil
+}
+
+func describeNew(doc *yamledit.Document, assumeVersion string) (*Cluster, []provv1.RKEMachinePool, error) {
 	root := doc.Root()
 	if !IsCluster(doc) {
 		return nil, nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
