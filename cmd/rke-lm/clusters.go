@@ -40,17 +40,13 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 	if err != nil {
 		return clusters.Failed(err)
 	}
-	finder := o.finder()
-	finder.Reached = o.reached("clusters")
-	return o.watched(ctx, finder.Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work))
+	return o.watched(ctx, o.finderOf("clusters").Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work))
 }
 
 // inFiles calls work for every cluster in the paths. If files without one are skipped, there may
 // be none, as in the files of a commit.
 func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
-	finder := o.finder()
-	finder.Reached = o.reached("files")
-	found := finder.Files(ctx, paths, o.in, work)
+	found := o.finderOf("files").Files(ctx, paths, o.in, work)
 	if !o.skipUnknown {
 		return found
 	}

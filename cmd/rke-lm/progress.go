@@ -46,14 +46,16 @@ func (o *options) watched(ctx context.Context, found iter.Seq[clusters.Result]) 
 	}
 }
 
-// reached shows the progress of a search in sources: their number is that of all work, unless
-// there is only one.
-func (o *options) reached(sources string) func(clusters.Progress) {
-	return func(at clusters.Progress) {
+// finderOf is the finder, which shows its progress in sources: their number is that of all work,
+// unless there is only one.
+func (o *options) finderOf(sources string) clusters.Finder {
+	f := o.finder()
+	f.Reached = func(at clusters.Progress) {
 		if at.Sources > 1 {
 			o.progress.Reached(sources, at.Done, at.Sources)
 			return
 		}
 		o.progress.Reached("clusters", at.Clusters, 0)
 	}
+	return f
 }

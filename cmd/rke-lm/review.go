@@ -213,9 +213,7 @@ func (r *reviewOptions) sides(ctx context.Context, name string, sources []source
 			return nil
 		}, nil
 	}
-	finder := r.finder()
-	finder.Reached = r.reached(name)
-	for result := range finder.From(ctx, sources, work) {
+	for result := range r.finderOf(name).From(ctx, sources, work) {
 		if err := result.Use(); err != nil {
 			fail(err)
 		}

@@ -173,15 +173,11 @@ func (c *runOptions) runOver(ctx context.Context, server *rancher.Server, o ranc
 
 // plan plans a cluster as the run over it does.
 func (c *runOptions) plan(ctx context.Context, server *rancher.Server, o rancher.Object) (*transform.Plan, error) {
-	r, err := c.runOver(ctx, server, o)
+	found, err := c.openLive(ctx, server, o)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := transform.Parse(o.Chunk())
-	if err != nil {
-		return nil, err
-	}
-	return transform.Build(r.Planner.Distro, transform.Only(doc), r.Planner.Target)
+	return transform.Build(found.Distro, found.Docs, found.For(c.run.Planner.Target))
 }
 
 // openLive opens a cluster that a run can be over. Manifests lie on machines, where no server

@@ -185,18 +185,24 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 	})
 }
 
+// restarted ends the process and starts another one, at moments that follow from a seed, until the
+// LeaderMigration is complete. It returns how often one started.
+func (w *world) restarted(seed uint64) (starts int) {
+	random := rand.New(rand.NewPCG(seed, seed))
+	for !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Complete) {
+		w.run()
+		starts++
+		time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
+		w.end()
+	}
+	return starts
+}
+
 func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 	const seed = 11
-	random := rand.New(rand.NewPCG(seed, seed))
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
-		starts := 0
-		for !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Complete) {
-			w.run()
-			starts++
-			time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
-			w.end()
-		}
+		starts := w.restarted(seed)
 		if starts < 5 || w.states() != "alder=done birch=done cedar=done elm=done" {
 			t.Errorf("%d starts with the seed %d: %s", starts, seed, w.states())
 		}

@@ -4,7 +4,6 @@
 package controller_test
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,7 +107,6 @@ func TestOneWishIsOneAttempt(t *testing.T) {
 
 func TestAnotherProcessFulfillsAWish(t *testing.T) {
 	const seed = 29
-	random := rand.New(rand.NewPCG(seed, seed))
 	synctest.Test(t, func(t *testing.T) {
 		w := halfFailed(t)
 		w.end()
@@ -116,13 +114,7 @@ func TestAnotherProcessFulfillsAWish(t *testing.T) {
 		w.Worlds["alder"].Follow()
 		w.managed("birch", false)
 		w.wish("1")
-		starts := 0
-		for !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Complete) {
-			w.run()
-			starts++
-			time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
-			w.end()
-		}
+		starts := w.restarted(seed)
 		if got := w.states(); starts < 5 || got != "alder=done birch=done cedar=done" || w.object().Status.ObservedRetry != "1" {
 			t.Errorf("%d starts with the seed %d: %s", starts, seed, got)
 		}

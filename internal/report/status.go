@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -40,13 +39,14 @@ type Status struct {
 
 // WriteStatuses writes clusters for people.
 func WriteStatuses(w io.Writer, list []Status) {
-	migrations := slices.ContainsFunc(list, func(s Status) bool { return len(s.Migrations) > 0 })
-	t := tabwriter.NewWriter(w, 0, 0, between, ' ', 0)
-	fmt.Fprintln(t, strings.Join(statusHeader(migrations), "\t"))
+	t := newStatusTable(w, list)
 	for _, s := range list {
-		fmt.Fprintln(t, strings.Join(s.cells(migrations), "\t"))
+		t.widen(s.cells(t.migrations))
 	}
-	t.Flush()
+	t.begin()
+	for _, s := range list {
+		t.Add(s)
+	}
 }
 
 // between is how far the columns of a table are apart.

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,13 +26,7 @@ type StatusTable struct {
 // NewStatusTable begins the table of clusters of which the names and the LeaderMigrations are
 // known.
 func NewStatusTable(w io.Writer, known []Status) *StatusTable {
-	t := &StatusTable{w: w}
-	for _, s := range known {
-		t.migrations = t.migrations || len(s.Migrations) > 0
-	}
-	header := statusHeader(t.migrations)
-	t.widths = make([]int, len(header))
-	t.widen(header)
+	t := newStatusTable(w, known)
 	for _, s := range known {
 		t.widen(s.cells(t.migrations)[:1])
 		if t.migrations {
@@ -42,9 +37,21 @@ func NewStatusTable(w io.Writer, known []Status) *StatusTable {
 		usual := Status{Version: "v1.26.15-rancher1-1", Provider: "external", Situation: transform.ProgressBroken("v1.27.0"), Reached: stage}
 		t.widen(usual.cells(t.migrations)[:migrationColumn])
 	}
-	t.row(header)
+	t.begin()
 	return t
 }
+
+// newStatusTable has columns that are as wide as their titles.
+func newStatusTable(w io.Writer, known []Status) *StatusTable {
+	t := &StatusTable{w: w, migrations: slices.ContainsFunc(known, func(s Status) bool { return len(s.Migrations) > 0 })}
+	header := statusHeader(t.migrations)
+	t.widths = make([]int, len(header))
+	t.widen(header)
+	return t
+}
+
+// begin writes the titles.
+func (t *StatusTable) begin() { t.row(statusHeader(t.migrations)) }
 
 func (t *StatusTable) widen(row []string) {
 	for i, cell := range row {
