@@ -85,8 +85,9 @@ e2e: lab ## Run the command line scripts, then the stages on real control planes
 e2e-rancher: lab ## Run rke-lm on Rancher itself: its server, its webhook and Cluster API, built once
 	scripts/e2e-rancher.sh
 
-soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm
+soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm; Rancher itself
 	cd lab && LAB_SOAK=1 go test ./e2e -count=1 -parallel $(SOAK_PARALLEL) -timeout 90m -v
+	scripts/e2e-rancher.sh
 
 # The module of its own keeps Helm out of this one's requirements.
 chart: ## Render the published charts with all values, and print how many come out right; check deploy/chart
