@@ -93,7 +93,7 @@ func markdownActions(w io.Writer, actions []Action) {
 // inline keeps text from being taken for markup, and from making lines, mentions of
 // people, references and links.
 func inline(text string) string {
-	text = links.ReplaceAllString(markup.Replace(text), "`$1$3`$2")
+	text = links.ReplaceAllString(markup.Replace(text), "`$0`")
 	if strings.IndexAny(text, "#+-=") == 0 {
 		return "\\" + text
 	}
@@ -105,7 +105,7 @@ var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_
 
 // links are the signs that GitHub and GitLab make links of, even where a backslash
 // is before them; in a code span they do not.
-var links = regexp.MustCompile(`(://)([^/\s])|(@|#\b|www\.)`)
+var links = regexp.MustCompile(`://|@|#\b|www\.`)
 
 // code shows a name as it is.
 func code(text string) string {
