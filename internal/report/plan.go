@@ -112,10 +112,9 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 			out.Sources = append(out.Sources, DocumentSource{SourceOf(doc), checksum(doc)})
 		}
 	}
-	texts := shown{}
 	for _, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
-			shown := newStage(s, texts)
+			shown := newStage(s)
 			shown.past = shown.Kind == Manual && stages.Around(s.Stage.Name) && !p.Left()
 			out.Stages = append(out.Stages, shown)
 		}
@@ -128,7 +127,7 @@ func checksum(d *yamledit.Document) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func newStage(s transform.PlannedStage, texts shown) Stage {
+func newStage(s transform.PlannedStage) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
@@ -136,7 +135,7 @@ func newStage(s transform.PlannedStage, texts shown) Stage {
 	}
 	for _, r := range s.Documents {
 		if r.Changes() {
-			out.Diff += texts.diff(r.Before, r.After)
+			out.Diff += Diff(r.Before, r.After)
 		}
 	}
 	if s.Left() {

@@ -7,22 +7,25 @@ import (
 	"bytes"
 )
 
-// comments returns the secrets in the comments of a document. Lines of comments one
-// after the other are read as one text: a manifest that was commented out, a key of
-// several lines.
-func comments(text []byte) []span {
-	if bytes.IndexByte(text, '#') < 0 {
+// comments returns the secrets in the comments of a document, on the lines of a range and
+// those comments that are joined with them. Lines of comments one after the other are read
+// as one text: a manifest that was commented out, a key of several lines.
+func comments(text []byte, in span) []span {
+	if bytes.IndexByte(text[in.start:in.end], '#') < 0 {
 		return nil
 	}
+	for in.start > 0 && wholeComment(lineAt(text, in.start-1)) {
+		in.start = lineStart(text, in.start-1)
+	}
+	for in.end < len(text) && wholeComment(lineAt(text, in.end)) {
+		in.end = lineEnd(text, in.end)
+	}
 	c := commentReader{text: text, data: holdsSecret(text)}
-	for start := 0; start < len(text); {
-		end := len(text)
-		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
-			end = start + i
-		}
+	for start := in.start; start < in.end; {
+		end := start + len(lineAt(text, start))
 		at := commentStart(text[start:end])
-		switch whole := at >= 0 && len(bytes.TrimLeft(text[start:start+at], " \t")) == 0; {
-		case whole:
+		switch {
+		case wholeComment(text[start:end]):
 			c.add(start+at, end)
 		case at >= 0:
 			c.flush()
@@ -34,8 +37,13 @@ func comments(text []byte) []span {
 		start = end + 1
 	}
 	c.flush()
-	count(len(text))
+	count(in.end - in.start)
 	return c.found
+}
+
+// wholeComment reports whether a line is a comment from its start.
+func wholeComment(line []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#"))
 }
 
 // commentReader joins lines of comments to one text, without their marks.

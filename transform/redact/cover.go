@@ -21,7 +21,7 @@ func covers(text []byte, spans []span) []yamledit.Splice {
 
 // applied hides what the splices cover.
 func applied(text []byte, splices []yamledit.Splice) []byte {
-	out, err := yamledit.Apply(text, disjoint(splices))
+	out, err := yamledit.Apply(text, disjoint(text, splices))
 	if err != nil { // not reached: disjoint puts them in order
 		return bytes.Repeat([]byte(Mark+"\n"), yamledit.CountLines(text))
 	}
@@ -45,7 +45,7 @@ func cover(text []byte, start, end int) yamledit.Splice {
 }
 
 // disjoint sorts splices and drops those that lie in or reach into another.
-func disjoint(splices []yamledit.Splice) []yamledit.Splice {
+func disjoint(text []byte, splices []yamledit.Splice) []yamledit.Splice {
 	slices.SortFunc(splices, func(a, b yamledit.Splice) int {
 		if a.Start != b.Start {
 			return a.Start - b.Start
@@ -56,7 +56,7 @@ func disjoint(splices []yamledit.Splice) []yamledit.Splice {
 	for _, s := range splices {
 		if n := len(out); n > 0 && s.Start < out[n-1].End {
 			if s.End > out[n-1].End { // what sticks out is secret as well
-				out = append(out, yamledit.Splice{Start: out[n-1].End, End: s.End, New: breaks(s.New)})
+				out = append(out, yamledit.Splice{Start: out[n-1].End, End: s.End, New: breaks(text[out[n-1].End:s.End])})
 			}
 			continue
 		}
@@ -65,7 +65,5 @@ func disjoint(splices []yamledit.Splice) []yamledit.Splice {
 	return out
 }
 
-// breaks keeps only the line breaks of a replacement.
-func breaks(s string) string {
-	return strings.Repeat("\n", strings.Count(s, "\n"))
-}
+// breaks returns the line breaks of a text.
+func breaks(text []byte) string { return strings.Repeat("\n", bytes.Count(text, newline)) }

@@ -24,9 +24,7 @@ const Mark = "<redacted>"
 
 // Document returns the text of a document without its secrets.
 func Document(d *yamledit.Document) []byte {
-	text := d.Bytes()
-	splices := append(secrets(d), covers(text, append(shapes(text), comments(text)...))...)
-	return applied(text, splices)
+	return Lines(d, 0, len(d.Bytes()))
 }
 
 // Value returns a configuration value without secrets: a string, or what

@@ -11,10 +11,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// secrets walks over a document and returns splices that hide its secrets, but for
-// those that shapes finds in the document's text.
-func secrets(d *yamledit.Document) []yamledit.Splice {
-	w := walker{doc: d}
+// secrets walks over what a document has in a range of its text, and returns splices that
+// hide its secrets there, but for those that shapes finds in the text.
+func secrets(d *yamledit.Document, in span) []yamledit.Splice {
+	w := walker{doc: d, in: in}
 	if d.Root().Exists() {
 		w.node(d.Root(), "")
 	}
@@ -23,7 +23,20 @@ func secrets(d *yamledit.Document) []yamledit.Splice {
 
 type walker struct {
 	doc     *yamledit.Document
+	in      span
 	splices []yamledit.Splice
+}
+
+// reaches reports whether child i, with the comments after it, may be in the range.
+func (w *walker) reaches(children []yamledit.Node, i int) bool {
+	if start, written := children[i].Start(); written && start >= w.in.end {
+		return false
+	}
+	if i+1 == len(children) {
+		return true
+	}
+	next, written := children[i+1].Start()
+	return !written || next > w.in.start
 }
 
 // node hides the secrets in n. key is that of the closest mapping around it.
@@ -39,14 +52,15 @@ func (w *walker) node(n yamledit.Node, key string) {
 }
 
 func (w *walker) list(n yamledit.Node, key string) {
-	announced := false
-	for _, c := range n.Children() {
-		if announced {
+	children := n.Children()
+	for i, c := range children {
+		switch {
+		case !w.reaches(children, i):
+		case i > 0 && announces(children[i-1]):
 			w.hide(c)
-		} else {
+		default:
 			w.node(c, key)
 		}
-		announced = announces(c)
 	}
 }
 
@@ -54,8 +68,9 @@ func (w *walker) mapping(n yamledit.Node) {
 	children := n.Children()
 	kind, secretValue := heading(children)
 	isSecret := kind == "Secret" || kind == "SecretList"
-	for _, c := range children {
+	for i, c := range children {
 		switch key := c.Key(); {
+		case !w.reaches(children, i):
 		case isSecret && (key == "data" || key == "stringData"):
 			w.hideData(c)
 		case kind == "SecretList" && key == "items":
@@ -177,8 +192,11 @@ func (w *walker) hideData(n yamledit.Node) {
 	}
 	text := w.doc.Bytes()
 	start, end := n.Span()
-	start = bytes.LastIndexByte(text[:start], '\n') + 1
+	start = lineStart(text, start)
 	column := bytes.IndexFunc(text[start:], func(r rune) bool { return r != ' ' })
+	if key, written := n.Start(); written { // comments may be before the first entry
+		start = min(start, lineEnd(text, key))
+	}
 	for start < len(text) {
 		stop := len(text)
 		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
@@ -273,7 +291,8 @@ func (w *walker) inside(n yamledit.Node, inner []yamledit.Splice) {
 	if len(inner) == 0 {
 		return
 	}
-	inner = disjoint(inner)
+	text, _ := n.String()
+	inner = disjoint([]byte(text), inner)
 	if outer, err := n.Outer(inner); err == nil {
 		w.splices = append(w.splices, outer...)
 		return
@@ -333,7 +352,7 @@ func inString(d *yamledit.Document) []yamledit.Splice {
 	type hidden []yamledit.Splice
 	return yamledit.Recall(d, d.Bytes(), func() hidden {
 		if d.Root().IsMap() || d.Root().IsList() {
-			return append(secrets(d), covers(d.Bytes(), append(shapes(d.Bytes()), comments(d.Bytes())...))...)
+			return secretsAndShapes(d, span{0, len(d.Bytes())})
 		}
 		return covers(d.Bytes(), freeText(d.Bytes()))
 	})

@@ -1,0 +1,230 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// secretive has a secret of each kind that is known by what is on other lines.
+const secretive = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata:
+  name: orchard
+# registries:
+#   configs:
+#     registry.example.org:
+#       auth:
+#         password: |
+#           hidden-01
+#           hidden-02
+#       user: orchard
+# password hidden-34
+# machine example.org
+spec:
+  agentEnvVars:
+    - name: HTTP_PROXY
+      value: http://orchard:hidden-03@proxy.example.org:3128
+    - value: hidden-04
+      # before the name
+      name: REGISTRY_PASSWORD
+    - name: REGION
+      value: eu-west-1
+  rkeConfig:
+    additionalManifest: |
+      apiVersion: v1
+      kind: Secret
+      metadata:
+        name: orchard
+      stringData:
+        # old: hidden-05
+        first: hidden-06
+        second: |
+          hidden-07
+          hidden-08
+
+          hidden-09
+        # newer: hidden-10
+      ---
+      apiVersion: v1
+      kind: ConfigMap
+      data:
+        pod.sh: |
+          curl -u orchard:hidden-11 https://example.org
+          docker login -p hidden-12
+    chartValues:
+      proxy:
+        args:
+          - --password
+          - hidden-13
+          - --verbose
+          - shown-01
+          # before the value
+          - --client-secret
+
+          # comment
+          - hidden-14
+        token:
+          - hidden-15
+          -
+            - hidden-16
+          - name: shown-02
+            deep: {more: [hidden-17, hidden-18]}
+        emptyToken:
+        after: shown-03
+        foldedPassword: >-
+          hidden-19
+          hidden-20
+        quotedPassword: "hidden-21
+          hidden-22
+          hidden-23"
+        plainPassword: hidden-24
+          hidden-25
+        json: '{"password": "hidden-26", "user":
+          "hidden-33"}'
+    machineGlobalConfig:
+      cloud-provider-config: |
+        [Global]
+        Zone = eu-west-1a
+        Other = hidden-27
+      "etcd-arg": ["--password", "hidden-28",
+        "--token", "hidden-29"]
+    etcd: {s3: {accessKey: hidden-30,
+      secretKey:
+        hidden-31}, token: hidden-32}
+`
+
+// multiline has secrets that begin on one line and end on another.
+const multiline = `a: |
+  -----BEGIN RSA PRIVATE KEY-----
+  hidden01hidden02
+  hidden03hidden04
+  -----END RSA PRIVATE KEY-----
+c: shown
+# -----BEGIN PRIVATE KEY-----
+# hidden05hidden06
+# hidden07hidden08
+# -----END PRIVATE KEY-----
+d: shown
+`
+
+// elements are of XML, over several lines.
+const elements = `a: shown
+# <token>
+# hidden-01
+# </token>
+b: |
+  <password>
+    hidden-02
+  </password>
+c: shown
+`
+
+// unended is a private key without an end, in a string and after it.
+const unended = "a: |\n -----BEGIN PRIVATE KEY\n hidden\nb:"
+
+// aliased has a secret that is known by the key at an alias.
+const aliased = `list:
+  - &one hidden-01
+  - shown
+  - deep: &two
+      a: hidden-02
+      b: hidden-03
+password: *one
+more:
+  token: *two
+`
+
+// seeds are documents with all that YAML and secrets look like.
+func seeds(tb testing.TB) (texts [][]byte) {
+	tb.Helper()
+	for _, pattern := range []string{"../yamledit/testdata/seeds/*", "../../examples/*.yaml", "../../examples/*/*.yaml"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		tb.Fatal("no seeds")
+	}
+	for _, text := range append([]string{secretive, multiline, elements, unended, aliased}, ownStrings...) {
+		texts = append(texts, []byte(text), []byte(strings.ReplaceAll(text, "\n", "\r\n")))
+	}
+	for _, c := range repeated {
+		texts = append(texts, []byte(c.text(9)))
+	}
+	return texts
+}
+
+// sameLines compares the lines of each document of a stream, read alone, with those of the
+// document.
+func sameLines(t *testing.T, stream []byte, first, count int) {
+	t.Helper()
+	for _, chunk := range yamledit.Split("in.yaml", stream) {
+		d, err := yamledit.Parse(chunk)
+		if err != nil {
+			continue
+		}
+		text := d.Bytes()
+		var starts []int
+		for at := 0; at < len(text); at = lineEnd(text, at) {
+			starts = append(starts, at)
+		}
+		starts = append(starts, len(text))
+		from := first % len(starts)
+		to := min(from+count, len(starts)-1)
+		all := bytes.SplitAfter(Document(d), newline)
+		want := bytes.Join(all[from:min(to, len(all))], nil)
+		if got := Lines(d, starts[from], starts[to]); !bytes.Equal(got, want) {
+			t.Fatalf("lines %d to %d of\n%s\nare\n%q\nin the document, and alone\n%q", from+1, to, text, want, got)
+		}
+	}
+}
+
+func TestTheSeedsHaveSecretsOnManyLines(t *testing.T) {
+	for text, want := range map[string]int{secretive: 34, multiline: 6, elements: 2, aliased: 3} {
+		d, err := yamledit.ParseString("in.yaml", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := string(Document(d))
+		if n := strings.Count(out, Mark); n < want || strings.Contains(out, "hidden") || strings.Count(out, "shown") != strings.Count(text, "shown") {
+			t.Errorf("%d secrets:\n%s", n, out)
+		}
+	}
+}
+
+func TestLinesAreThoseOfTheDocument(t *testing.T) {
+	for _, text := range seeds(t) {
+		n := bytes.Count(text, newline) + 1
+		for first := 0; first < n; first += max(1, n/40) {
+			for _, count := range []int{0, 1, 2, 7, 30} {
+				sameLines(t, text, first, count)
+			}
+		}
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	for _, text := range seeds(f) {
+		const most = 4096 // so that a change of one byte is seen
+		if len(text) < most {
+			f.Add(text, uint16(3), uint8(5))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, first uint16, count uint8) { sameLines(t, text, int(first), int(count)) })
+}
