@@ -60,14 +60,15 @@ func TestRanchersAreDocumented(t *testing.T) {
 
 // rancherRows are the table of Ranchers.
 func rancherRows() string {
-	rows := "| Rancher | Webhook | Cluster API | external-aws of RKE from | webhook keeps the order of kube-apiserver-arg from | keeps every argument from | UI needs an entry without a selector |\n|---|---|---|---|---|---|---|\n"
+	rows := "| Rancher | Webhook | Cluster API | external-aws of RKE from | webhook keeps the order of kube-apiserver-arg from | keeps every argument from | UI needs an entry without a selector | 403 instead of 401 for an expired token from |\n|---|---|---|---|---|---|---|---|\n"
 	from := func(first string) string { return cmp.Or(strings.TrimPrefix(first, "v"), "never") }
 	for _, r := range ranchers.Table() {
 		plain := "no"
 		if r.PlainEntry {
 			plain = "yes"
 		}
-		rows += fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(r.Minor, "v"), strings.TrimPrefix(r.Webhook, "v"), r.ClusterAPI, from(r.ExternalAWS), from(r.OrderKept), from(r.ArgsKept), plain)
+		rows += fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(r.Minor, "v"), strings.TrimPrefix(r.Webhook, "v"), r.ClusterAPI,
+			from(r.ExternalAWS), from(r.OrderKept), from(r.ArgsKept), plain, from(r.TokenForbidden))
 	}
 	return rows
 }

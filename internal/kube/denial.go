@@ -32,8 +32,8 @@ const (
 )
 
 // Rancher hands a request on to a cluster of its own for users who have permission to get that one, and refuses all
-// others in a form of its own (rancher pkg/k8slookup). From 2.9 on those whose token it does not accept are
-// unauthenticated (rancher pkg/multiclustermanager/routes.go).
+// others in a form of its own (rancher pkg/k8slookup). Those whose token it does not accept are unauthenticated to
+// some (ranchers.Release.TokenForbidden).
 const (
 	entry           = `clusters.management.cattle.io "`
 	unauthenticated = `User "system:unauthenticated" `

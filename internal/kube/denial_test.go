@@ -148,8 +148,11 @@ func TestWhomRancherDoesNotLetToAClusterLacksARightOrALogin(t *testing.T) {
 			client.retry.tokens.renewed = c.renewed
 			_, err := client.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet})
 			var d *Denied
-			if !errors.As(Refusal(err), &d) || d.Expired != c.expired || asked > 1 != c.again || !c.expired && !slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"}) {
+			if !errors.As(Refusal(err), &d) || d.Expired != c.expired || d.Forbidden != c.expired || asked > 1 != c.again || !c.expired && !slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"}) {
 				t.Errorf("%s, renewed %t: asked %d times: %v", c.user, c.renewed, asked, Refusal(err))
+			}
+			if told := strings.Contains(Refusal(err).Error(), "Rancher 2.9.0 and later does if a token has expired"); told != c.expired {
+				t.Errorf("%s: %v", c.user, Refusal(err))
 			}
 		})
 	}

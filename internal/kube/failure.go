@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -179,9 +180,15 @@ func Gated(err error) bool {
 type Denied struct {
 	Missing []string // "list nodes"
 	Expired bool     // the credentials were not accepted at all
+	// Forbidden: a Rancher has answered that with 403 (ranchers.Release.TokenForbidden).
+	Forbidden bool
 }
 
 func (d *Denied) Error() string {
+	if d.Forbidden {
+		return "Rancher does not accept the token for this cluster: it answers 403 for the user system:unauthenticated, as Rancher " +
+			ranchers.First(func(r ranchers.Release) string { return r.TokenForbidden }) + " does if a token has expired or was deleted; no permission is missing: create an API key without a scope, and run the command again"
+	}
 	if d.Expired {
 		return "the API server does not accept the credentials; log in again, they may have expired"
 	}
@@ -272,7 +279,7 @@ func Joined(errs []error) error {
 		case errors.As(err, &d):
 			denied.Missing = append(denied.Missing, d.Missing...)
 		case HasStatus(err, http.StatusUnauthorized) || errors.As(err, &f) && f.by == byLogin:
-			return &Denied{Expired: true}
+			return &Denied{Expired: true, Forbidden: f != nil && f.by == byLogin}
 		case errors.As(err, &f) && f.by == byRouter:
 			denied.Missing = append(denied.Missing, "get clusters.management.cattle.io "+f.entry)
 		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f) && f.by != byUnready:

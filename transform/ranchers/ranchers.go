@@ -42,6 +42,13 @@ type Release struct {
 	// where machineSelectorConfig has no entry without a selector (rancher/dashboard
 	// #9529, #9888, #11987).
 	PlainEntry bool
+	// TokenForbidden is its first release that answers 403, for the user
+	// system:unauthenticated, to a request for a managed cluster whose token it does not
+	// accept; "" where it answers 401. From then on these requests can also have the token of
+	// a service account of that cluster, so that its permissions are checked in any case
+	// (rancher pkg/multiclustermanager/routes.go, saauthed: in v2.9.0 and every release up to
+	// v2.14.4, in none up to v2.8.15; pkg/auth/requests/service_account.go).
+	TokenForbidden string
 }
 
 // Table lists the minors, in their order.
@@ -49,12 +56,12 @@ func Table() []Release {
 	return []Release{
 		{Minor: "v2.7", Webhook: "v0.3", ClusterAPI: "v1beta1", ExternalAWS: "v2.7.11", PlainEntry: true},
 		{Minor: "v2.8", Webhook: "v0.4", ClusterAPI: "v1beta1", ExternalAWS: "v2.8.0", PlainEntry: true},
-		{Minor: "v2.9", Webhook: "v0.5", ClusterAPI: "v1beta1", ExternalAWS: "v2.9.0", PlainEntry: true},
-		{Minor: "v2.10", Webhook: "v0.6", ClusterAPI: "v1beta1", ExternalAWS: "v2.10.0", OrderKept: "v2.10.7"},
-		{Minor: "v2.11", Webhook: "v0.7", ClusterAPI: "v1beta1", ExternalAWS: "v2.11.0", OrderKept: "v2.11.3", ArgsKept: "v2.11.7"},
-		{Minor: "v2.12", Webhook: "v0.8", ClusterAPI: "v1beta1", OrderKept: "v2.12.0", ArgsKept: "v2.12.3"},
-		{Minor: "v2.13", Webhook: "v0.9", ClusterAPI: "v1beta1", OrderKept: "v2.13.0", ArgsKept: "v2.13.0"},
-		{Minor: "v2.14", Webhook: "v0.10", ClusterAPI: "v1beta2", OrderKept: "v2.14.0", ArgsKept: "v2.14.0"},
+		{Minor: "v2.9", Webhook: "v0.5", ClusterAPI: "v1beta1", ExternalAWS: "v2.9.0", PlainEntry: true, TokenForbidden: "v2.9.0"},
+		{Minor: "v2.10", Webhook: "v0.6", ClusterAPI: "v1beta1", ExternalAWS: "v2.10.0", OrderKept: "v2.10.7", TokenForbidden: "v2.10.0"},
+		{Minor: "v2.11", Webhook: "v0.7", ClusterAPI: "v1beta1", ExternalAWS: "v2.11.0", OrderKept: "v2.11.3", ArgsKept: "v2.11.7", TokenForbidden: "v2.11.0"},
+		{Minor: "v2.12", Webhook: "v0.8", ClusterAPI: "v1beta1", OrderKept: "v2.12.0", ArgsKept: "v2.12.3", TokenForbidden: "v2.12.0"},
+		{Minor: "v2.13", Webhook: "v0.9", ClusterAPI: "v1beta1", OrderKept: "v2.13.0", ArgsKept: "v2.13.0", TokenForbidden: "v2.13.0"},
+		{Minor: "v2.14", Webhook: "v0.10", ClusterAPI: "v1beta2", OrderKept: "v2.14.0", ArgsKept: "v2.14.0", TokenForbidden: "v2.14.0"},
 	}
 }
 

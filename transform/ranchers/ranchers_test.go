@@ -15,7 +15,7 @@ func TestTheTableIsInOrderAndItsReleasesAreOfTheirMinor(t *testing.T) {
 		t.Error("it is not in order")
 	}
 	for _, r := range Table() {
-		for _, first := range []string{r.ExternalAWS, r.OrderKept, r.ArgsKept} {
+		for _, first := range []string{r.ExternalAWS, r.OrderKept, r.ArgsKept, r.TokenForbidden} {
 			if first != "" && semver.MajorMinor(first) != r.Minor {
 				t.Errorf("%s has %s", r.Minor, first)
 			}
@@ -35,6 +35,11 @@ func TestAReleaseIsLookedUpWithOrWithoutAV(t *testing.T) {
 	if v := Of("2.7.10"); v.Since(v.ExternalAWS) {
 		t.Error("2.7.10 knows external-aws")
 	}
+	for version, forbidden := range map[string]bool{"2.7.18": false, "2.8.15": false, "2.9.0": true, "2.14.4": true} {
+		if v := Of(version); v.Since(v.TokenForbidden) != forbidden {
+			t.Errorf("%s answers 403 to a token that it does not accept: %t", version, !forbidden)
+		}
+	}
 	if v := Of("2.12.0"); v.Since(v.ExternalAWS) || v.Since(v.ArgsKept) || !v.Since(v.OrderKept) {
 		t.Errorf("%+v", v)
 	}
@@ -43,7 +48,7 @@ func TestAReleaseIsLookedUpWithOrWithoutAV(t *testing.T) {
 func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
 	for _, version := range []string{"v2.6.9", "v2.15.0", "v3.0.0", "dev", ""} {
 		v := Of(version)
-		if v.Known || !v.PlainEntry || v.Since(v.ExternalAWS) || v.Since(v.OrderKept) || v.Since(v.ArgsKept) {
+		if v.Known || !v.PlainEntry || v.Since(v.ExternalAWS) || v.Since(v.OrderKept) || v.Since(v.ArgsKept) || v.Since(v.TokenForbidden) {
 			t.Errorf("%s: %+v", version, v)
 		}
 	}
@@ -51,6 +56,9 @@ func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
 
 func TestFirstNamesWhatFollowsOnce(t *testing.T) {
 	if got := First(func(r Release) string { return r.ArgsKept }); got != "2.11.7, 2.12.3, 2.13.0 and later" {
+		t.Error(got)
+	}
+	if got := First(func(r Release) string { return r.TokenForbidden }); got != "2.9.0 and later" {
 		t.Error(got)
 	}
 	if got := First(func(r Release) string { return r.ExternalAWS }); got != "2.7.11, 2.8.0 and later" {
