@@ -75,7 +75,7 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 facts: ## Make the tables of RKE2's releases and arguments from Rancher's metadata: FROM=data.json [DATE=2026-07-31]
 	go run ./scripts/facts -from "$(FROM)" $(if $(DATE),-date "$(DATE)")
 
-lab: ## Build the control planes that the end-to-end tests run, once
+lab: ## Build the control planes and Rancher's webhook that the end-to-end tests run, once
 	cd lab && nice -n 10 go run ./cmd/lab
 
 e2e: lab ## Run the command line scripts, then the stages on real control planes

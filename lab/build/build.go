@@ -94,7 +94,7 @@ func CloudControllerManager(minor string) (Program, error) {
 // Programs returns all programs, the largest first.
 func Programs() []Program {
 	return []Program{
-		controlPlanes["v1.26"], controlPlanes["v1.34"], managers["v1.26"], managers["v1.28"], managers["v1.34"], Helm, Kubectl,
+		controlPlanes["v1.26"], controlPlanes["v1.34"], managers["v1.26"], managers["v1.28"], managers["v1.34"], RancherWebhook, Helm, Kubectl,
 	}
 }
 

@@ -203,14 +203,8 @@ func (c *managed) conflict() {
 
 // patch changes the cluster's object as another client does.
 func (c *managed) patch(patch string) {
-	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
-	if err != nil {
-		c.Error(err)
-		return
-	}
-	at := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
-	_, err = client.Resource(at).Namespace(rancher.Namespace).Patch(context.WithoutCancel(c.Context()), c.downstream.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
+	at, name := c.resource()
+	if _, err := at.Patch(context.WithoutCancel(c.Context()), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		c.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,6 +75,12 @@ var relaxed = cluster.Timing{Lease: 6 * time.Second, Renew: 4 * time.Second, Ret
 // manage starts a Rancher with one cluster, which is in-tree and settled.
 func manage(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *managed {
 	t.Helper()
+	return manageOn(t, rancher.Start, add)
+}
+
+// manageOn does the same on a Rancher that starts in another way.
+func manageOn(t *testing.T, start func(context.Context, string, cluster.Timing) (*rancher.Server, error), add func(*rancher.Server) (*rancher.Downstream, error)) *managed {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
@@ -82,7 +89,7 @@ func manage(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)
 		timing = cluster.Defaults
 	}
 	dir := folder(t)
-	server, err := rancher.Start(t.Context(), dir, timing)
+	server, err := start(t.Context(), dir, timing)
 	if err != nil {
 		t.Fatal(err)
 	}

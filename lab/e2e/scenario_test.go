@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,11 +124,17 @@ func folder(t *testing.T) string {
 // document reads a cluster from testdata.
 func document(t *testing.T, name string) *yamledit.Document {
 	t.Helper()
+	return inPlace(t, name, "", "")
+}
+
+// inPlace is the same with another line in place of one.
+func inPlace(t *testing.T, name, line, by string) *yamledit.Document {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := yamledit.ParseString(name, string(text))
+	doc, err := yamledit.ParseString(name, strings.Replace(string(text), line, by, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

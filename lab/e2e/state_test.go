@@ -19,6 +19,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -84,20 +85,25 @@ func (c *runner) stateOf(distro transform.Distro, object map[string]any) state {
 // object returns the cluster's object.
 func (c *managed) object() map[string]any {
 	c.Helper()
-	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
-	if err != nil {
-		c.Fatal(err)
-	}
-	at, namespace := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}, "fleet-default"
-	name := c.downstream.Name
-	if c.engine() {
-		at, namespace, name = schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}, "", c.downstream.ID
-	}
-	o, err := client.Resource(at).Namespace(namespace).Get(c.Context(), name, metav1.GetOptions{})
+	at, name := c.resource()
+	o, err := at.Get(c.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		c.Fatal(err)
 	}
 	return o.Object
+}
+
+// resource is where the administrator of Rancher's own cluster finds that object, and its name.
+func (c *managed) resource() (dynamic.ResourceInterface, string) {
+	c.Helper()
+	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if c.engine() {
+		return client.Resource(schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}), c.downstream.ID
+	}
+	return client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace), c.downstream.Name
 }
 
 func (s *scenario) workload() []string {

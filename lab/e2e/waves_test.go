@@ -5,8 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,15 +24,7 @@ import (
 // named is the cluster of testdata under another name.
 func named(t *testing.T, name string) *yamledit.Document {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "rancher/rke2.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := yamledit.ParseString(name, strings.Replace(string(text), "  name: lab\n", "  name: "+name+"\n", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc
+	return inPlace(t, "rancher/rke2.yaml", "  name: lab\n", "  name: "+name+"\n")
 }
 
 // also adds another cluster to the Rancher, which is recorded by itself.

@@ -22,6 +22,9 @@ func (s *Server) LogTail() string {
 		}
 	}
 	tell(localName, s.Local)
+	if s.published != nil && s.published.webhook != nil {
+		fmt.Fprintf(&b, "=== rancher-webhook\n%s\n", s.published.webhook.LogTail())
+	}
 	if err := s.helm.Fault(); err != nil {
 		fmt.Fprintf(&b, "=== %v\n", err)
 	}

@@ -45,11 +45,13 @@ type Server struct {
 	dynamic dynamic.Interface
 	proxy   *proxy
 	webhook *webhook
-	helm    *deploy.Helm
-	charts  *deploy.Repository
-	ctx     context.Context // ends with the server
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	// published is Rancher's own webhook, where that is to admit objects in place of the other one.
+	published *published
+	helm      *deploy.Helm
+	charts    *deploy.Repository
+	ctx       context.Context // ends with the server
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
 
 	mu          sync.Mutex
 	downstreams []*Downstream
@@ -58,11 +60,16 @@ type Server struct {
 
 // Start starts a Rancher without clusters but its own. Its files are below dir.
 func Start(ctx context.Context, dir string, timing cluster.Timing) (*Server, error) {
-	local, err := cluster.Start(ctx, filepath.Join(dir, localName), cluster.LastInTree, timing)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{Local: local, dir: dir, timing: timing, faults: map[string]error{}}
+	return start(ctx, &Server{dir: dir, timing: timing})
+}
+
+// StartBare starts one without a webhook: AddWebhook adds Rancher's own.
+func StartBare(ctx context.Context, dir string, timing cluster.Timing) (*Server, error) {
+	return start(ctx, &Server{dir: dir, timing: timing, published: &published{}})
+}
+
+func start(ctx context.Context, s *Server) (*Server, error) {
+	s.faults = map[string]error{}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
 		s.Stop()
@@ -72,6 +79,15 @@ func Start(ctx context.Context, dir string, timing cluster.Timing) (*Server, err
 }
 
 func (s *Server) start(ctx context.Context) (err error) {
+	var flags []string
+	if s.published != nil {
+		if flags, err = s.published.flags(s.dir); err != nil {
+			return err
+		}
+	}
+	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, localName), cluster.LastInTree, s.timing, flags...); err != nil {
+		return err
+	}
 	config := s.Local.Config(cluster.Admin)
 	if s.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
@@ -93,8 +109,10 @@ func (s *Server) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if s.webhook, err = s.startWebhook(ctx); err != nil {
-		return err
+	if s.published == nil {
+		if s.webhook, err = s.startWebhook(ctx); err != nil {
+			return err
+		}
 	}
 	if err := s.addLocal(ctx); err != nil {
 		return err
@@ -121,7 +139,12 @@ func (s *Server) Stop() {
 	if s.webhook != nil {
 		s.webhook.stop()
 	}
-	s.Local.Stop()
+	if s.published != nil {
+		s.published.stop()
+	}
+	if s.Local != nil {
+		s.Local.Stop()
+	}
 }
 
 // Downstreams returns the clusters that were added.

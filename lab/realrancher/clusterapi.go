@@ -10,12 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/lab/admission"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -35,7 +33,7 @@ func (s *Server) startClusterAPI(ctx context.Context) error {
 	if err := a.write(certificates, capiService+"."+capiNamespace+".svc"); err != nil {
 		return err
 	}
-	if err := s.service(ctx, capiNamespace, capiService, 443); err != nil {
+	if err := admission.Service(ctx, s.client, capiNamespace, capiService, 443); err != nil {
 		return err
 	}
 	if err := s.define(ctx, a.pem); err != nil {
@@ -50,7 +48,7 @@ func (s *Server) startClusterAPI(ctx context.Context) error {
 		return err
 	}
 	s.ports = append(s.ports, append(marks, more...)...)
-	s.egress.lead(capiNamespace+"/"+capiService, "127.0.0.1:"+strconv.Itoa(serving))
+	s.egress.Lead(capiNamespace+"/"+capiService, "127.0.0.1:"+strconv.Itoa(serving))
 	kubeconfig, err := s.Local.Kubeconfig(cluster.Admin)
 	if err != nil {
 		return err
@@ -128,19 +126,4 @@ func apply(ctx context.Context, applier *deploy.Applier, o map[string]any) error
 		return err
 	}
 	return applier.Apply(ctx, text)
-}
-
-// service makes a namespace with a Service that has a port.
-func (s *Server) service(ctx context.Context, namespace, name string, port int32) error {
-	_, err := s.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	_, err = s.client.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}},
-	}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	return nil
 }

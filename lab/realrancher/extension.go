@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/lab/admission"
 )
 
 // Rancher's extension API server listens on a port that is fixed in Rancher, so one Rancher runs at a time.
@@ -20,9 +22,9 @@ const (
 // startExtension lets kube-apiserver find that server. In a cluster Rancher is a pod, and the endpoint of the
 // Service; here it is a program, and the address replaces it.
 func (s *Server) startExtension(ctx context.Context) error {
-	s.egress.lead(system+"/"+extensionService, extension)
+	s.egress.Lead(system+"/"+extensionService, extension)
 	port, protocol, name, ready := int32(6666), corev1.ProtocolTCP, "", true
-	if err := s.service(ctx, system, extensionService, port); err != nil {
+	if err := admission.Service(ctx, s.client, system, extensionService, port); err != nil {
 		return err
 	}
 	_, err := s.client.DiscoveryV1().EndpointSlices(system).Create(ctx, &discoveryv1.EndpointSlice{

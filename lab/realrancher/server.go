@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/lab/admission"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -35,11 +36,11 @@ type Server struct {
 	dir        string
 	client     kubernetes.Interface
 	objects    dynamic.Interface
-	egress     *egress
+	egress     *admission.Egress
 	metadata   *httptest.Server
 	ports      []io.Closer
 	rancher    *process.Process
-	webhook    *process.Process
+	webhook    *admission.Webhook
 	clusterAPI *process.Process
 	helm       *deploy.Helm
 	charts     *deploy.Repository
@@ -62,18 +63,18 @@ func Start(ctx context.Context, dir string, releases ...string) (*Server, error)
 }
 
 func (s *Server) start(ctx context.Context, releases []string) (err error) {
-	if s.egress, err = startEgress(); err != nil {
+	if s.egress, err = admission.StartEgress(); err != nil {
 		return err
 	}
 	flags, err := frontProxy(s.dir)
 	if err != nil {
 		return err
 	}
-	config := filepath.Join(s.dir, "egress.yaml")
-	if err := os.WriteFile(config, []byte(s.egress.config()), 0o600); err != nil {
+	egress, err := s.egress.Flag(s.dir)
+	if err != nil {
 		return err
 	}
-	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, "local"), own, cluster.Defaults, append(flags, "--egress-selector-config-file="+config)...); err != nil {
+	if s.Local, err = cluster.Start(ctx, filepath.Join(s.dir, "local"), own, cluster.Defaults, append(flags, egress)...); err != nil {
 		return err
 	}
 	if s.helm, err = deploy.NewHelm(ctx, filepath.Join(s.dir, "helm")); err != nil {
@@ -89,7 +90,7 @@ func (s *Server) start(ctx context.Context, releases []string) (err error) {
 	if s.objects, err = dynamic.NewForConfig(access); err != nil {
 		return err
 	}
-	s.egress.use(s.client)
+	s.egress.Use(s.client)
 	// It makes the tokens of the service accounts that Rancher makes. One that loses its lease ends, so the
 	// lease is as long as Kubernetes has it.
 	if _, err := s.Local.StartManager(ctx, cluster.Spec{Component: cluster.KCM, Machine: "local", Args: []string{"--cloud-provider=external"}}); err != nil {
@@ -102,7 +103,8 @@ func (s *Server) start(ctx context.Context, releases []string) (err error) {
 	if err := s.startRancher(ctx); err != nil {
 		return err
 	}
-	return s.startWebhook(ctx)
+	s.webhook, err = admission.StartWebhook(ctx, s.Local, s.egress, s.dir)
+	return err
 }
 
 // number returns the number of one more machine.
@@ -118,7 +120,10 @@ func (s *Server) Stop() {
 	for _, c := range s.clusters {
 		c.stop()
 	}
-	for _, p := range []*process.Process{s.clusterAPI, s.webhook, s.rancher} {
+	if s.webhook != nil {
+		s.webhook.Stop()
+	}
+	for _, p := range []*process.Process{s.clusterAPI, s.rancher} {
 		if p != nil {
 			p.Kill()
 		}
@@ -133,7 +138,7 @@ func (s *Server) Stop() {
 		s.Local.Stop()
 	}
 	if s.egress != nil {
-		s.egress.stop()
+		s.egress.Stop()
 	}
 	for _, p := range s.ports {
 		p.Close()

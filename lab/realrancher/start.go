@@ -114,35 +114,6 @@ func (s *Server) ask(ctx context.Context, method, path, token string, body any) 
 	return o, json.Unmarshal(said, &o)
 }
 
-// startWebhook starts the webhook, and returns when it has registered itself with the API server.
-func (s *Server) startWebhook(ctx context.Context) error {
-	port, marks, err := cluster.TakePair()
-	if err != nil {
-		return err
-	}
-	s.ports = append(s.ports, marks...)
-	s.egress.lead(system+"/rancher-webhook", "127.0.0.1:"+strconv.Itoa(port))
-	if err := s.service(ctx, system, "rancher-webhook", 443); err != nil {
-		return err
-	}
-	kubeconfig, err := s.Local.Kubeconfig(cluster.Admin)
-	if err != nil {
-		return err
-	}
-	s.webhook, err = s.run(ctx, build.RancherWebhook, []string{"KUBECONFIG=" + kubeconfig, "CATTLE_PORT=" + strconv.Itoa(port), "ENABLE_MCM=true"})
-	if err != nil {
-		return err
-	}
-	return s.await(ctx, "rancher-webhook", s.webhook, func(ctx context.Context) error {
-		admission := s.client.AdmissionregistrationV1()
-		if _, err := admission.ValidatingWebhookConfigurations().Get(ctx, "rancher.cattle.io", metav1.GetOptions{}); err != nil {
-			return err
-		}
-		_, err := admission.MutatingWebhookConfigurations().Get(ctx, "rancher.cattle.io", metav1.GetOptions{})
-		return err
-	})
-}
-
 // await waits until one of Rancher's programs is ready.
 func (s *Server) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*cluster.ReadyTimeout)
@@ -176,10 +147,13 @@ func (s *Server) Token() string { return s.token }
 // LogTail describes for people what the programs said last.
 func (s *Server) LogTail() string {
 	var b bytes.Buffer
-	for name, p := range map[string]*process.Process{"rancher": s.rancher, "rancher-webhook": s.webhook, "cluster-api": s.clusterAPI} {
+	for name, p := range map[string]*process.Process{"rancher": s.rancher, "cluster-api": s.clusterAPI} {
 		if p != nil {
 			fmt.Fprintf(&b, "=== %s\n%s\n", name, p.LogTail())
 		}
+	}
+	if s.webhook != nil {
+		fmt.Fprintf(&b, "=== rancher-webhook\n%s\n", s.webhook.LogTail())
 	}
 	return b.String() + s.Local.LogTail()
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package realrancher
+package admission
 
 import (
 	"bufio"
@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// egress connects kube-apiserver with the Services of its cluster, as the network of a cluster does: webhooks
+// Egress connects kube-apiserver with the Services of its cluster, as the network of a cluster does: webhooks
 // and API services are Services, and no packet goes to their addresses here.
-type egress struct {
+type Egress struct {
 	listener net.Listener
 	socket   string
 
@@ -30,13 +30,13 @@ type egress struct {
 	programs map[string]string // address by namespace/name of the Service
 }
 
-// startEgress listens on a socket: the API server connects to it before it has a client.
-func startEgress() (*egress, error) {
+// StartEgress listens on a socket: the API server connects to it before it has a client.
+func StartEgress() (*Egress, error) {
 	dir, err := os.MkdirTemp("", "egress") // the path of a socket has to be short
 	if err != nil {
 		return nil, err
 	}
-	e := &egress{socket: filepath.Join(dir, "s"), programs: map[string]string{}}
+	e := &Egress{socket: filepath.Join(dir, "s"), programs: map[string]string{}}
 	if e.listener, err = net.Listen("unix", e.socket); err != nil {
 		return nil, err
 	}
@@ -44,9 +44,13 @@ func startEgress() (*egress, error) {
 	return e, nil
 }
 
-// config is the flag's file that makes kube-apiserver connect through the socket.
-func (e *egress) config() string {
-	return fmt.Sprintf(`apiVersion: apiserver.k8s.io/v1beta1
+// Flag writes a file to a folder that makes kube-apiserver connect through the socket, and returns the flag that names it.
+func (e *Egress) Flag(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "egress.yaml")
+	return "--egress-selector-config-file=" + file, os.WriteFile(file, fmt.Appendf(nil, `apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
 - name: cluster
@@ -55,29 +59,30 @@ egressSelections:
     transport:
       uds:
         udsName: %s
-`, e.socket)
+`, e.socket), 0o600)
 }
 
-// lead lets a Service lead to a program.
-func (e *egress) lead(service, address string) {
+// Lead lets a Service lead to a program.
+func (e *Egress) Lead(service, address string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.programs[service] = address
 }
 
-// use lets the Services be known.
-func (e *egress) use(client kubernetes.Interface) {
+// Use lets the Services be known.
+func (e *Egress) Use(client kubernetes.Interface) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.client = client
 }
 
-func (e *egress) stop() {
+// Stop ends it.
+func (e *Egress) Stop() {
 	e.listener.Close()
 	os.RemoveAll(filepath.Dir(e.socket))
 }
 
-func (e *egress) serve() {
+func (e *Egress) serve() {
 	for {
 		conn, err := e.listener.Accept()
 		if err != nil {
@@ -88,7 +93,7 @@ func (e *egress) serve() {
 }
 
 // connect answers CONNECT and passes bytes on until either side ends.
-func (e *egress) connect(conn net.Conn) {
+func (e *Egress) connect(conn net.Conn) {
 	defer conn.Close()
 	from := bufio.NewReader(conn)
 	request, err := http.ReadRequest(from)
@@ -109,7 +114,7 @@ func (e *egress) connect(conn net.Conn) {
 	io.Copy(conn, to)
 }
 
-func (e *egress) dial(request *http.Request) (net.Conn, error) {
+func (e *Egress) dial(request *http.Request) (net.Conn, error) {
 	service, err := e.service(request.Context(), request.Host)
 	if err != nil {
 		return nil, err
@@ -124,7 +129,7 @@ func (e *egress) dial(request *http.Request) (net.Conn, error) {
 }
 
 // service returns the Service that has an address.
-func (e *egress) service(ctx context.Context, address string) (string, error) {
+func (e *Egress) service(ctx context.Context, address string) (string, error) {
 	ip, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", err

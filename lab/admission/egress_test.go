@@ -1,16 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package realrancher
+package admission
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -20,7 +18,7 @@ import (
 )
 
 // connect asks for a connection as kube-apiserver does, and returns what the other side says of it and then.
-func connect(t *testing.T, e *egress, address, say string) (status, heard string) {
+func connect(t *testing.T, e *Egress, address, say string) (status, heard string) {
 	t.Helper()
 	conn, err := net.Dial("unix", e.socket)
 	if err != nil {
@@ -58,19 +56,19 @@ func TestAConnectionToAServiceReachesItsProgram(t *testing.T) {
 		defer conn.Close()
 		io.Copy(conn, conn)
 	}()
-	e, err := startEgress()
+	e, err := StartEgress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.stop()
+	defer e.Stop()
 	if status, _ := connect(t, e, "10.43.0.7:443", ""); !strings.Contains(status, "no Service is known yet") {
 		t.Error(status)
 	}
 	service := func(name, ip string) *corev1.Service {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name}, Spec: corev1.ServiceSpec{ClusterIP: ip}}
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{ClusterIP: ip}}
 	}
-	e.use(fake.NewClientset(service("rancher-webhook", "10.43.0.7"), service("other", "10.43.0.8")))
-	e.lead(system+"/rancher-webhook", program.Addr().String())
+	e.Use(fake.NewClientset(service("rancher-webhook", "10.43.0.7"), service("other", "10.43.0.8")))
+	e.Lead(namespace+"/rancher-webhook", program.Addr().String())
 	if status, heard := connect(t, e, "10.43.0.7:443", "hello"); heard != "hello" {
 		t.Error(status, heard)
 	}
@@ -78,29 +76,5 @@ func TestAConnectionToAServiceReachesItsProgram(t *testing.T) {
 		if status, _ := connect(t, e, address, ""); !strings.Contains(status, says) {
 			t.Errorf("%s: %s", address, status)
 		}
-	}
-}
-
-func TestTheMetadataHasWhatReleasesTake(t *testing.T) {
-	w := httptest.NewRecorder()
-	metadata([]string{"v1.26.15+rke2r1"}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/data.json", nil))
-	type arguments map[string]struct{ Type string }
-	var data struct {
-		RKE2 struct {
-			Releases []struct {
-				Version               string
-				ServerArgs, AgentArgs arguments
-			}
-		}
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &data); err != nil || len(data.RKE2.Releases) != 1 {
-		t.Fatal(err, w.Body)
-	}
-	r := data.RKE2.Releases[0]
-	if r.Version != "v1.26.15+rke2r1" || r.ServerArgs["kube-apiserver-arg"].Type != "array" || r.AgentArgs["kubelet-arg"].Type != "array" {
-		t.Errorf("%+v", r)
-	}
-	if _, agent := r.AgentArgs["kube-apiserver-arg"]; agent {
-		t.Error("agents take an argument of servers")
 	}
 }

@@ -1,0 +1,174 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/lab/admission"
+	"github.com/rke-lm/rke-lm/lab/cluster"
+	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// admitted is a cluster whose object Rancher's own webhook admits, as published.
+type admitted struct {
+	*managed
+	webhook *admission.Webhook
+}
+
+// underTheWebhook adds the webhook to a Rancher that has a cluster: an object that was written before it is to be
+// admitted when it changes.
+func underTheWebhook(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *admitted {
+	t.Helper()
+	c := manageOn(t, rancher.StartBare, add)
+	w, err := c.rancher.AddWebhook(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &admitted{c, w}
+}
+
+// Rancher's own webhook admits every edit of every stage of an RKE2 cluster, forward and backward. What it refuses, and that it
+// does not respond, is shown, and nothing is written.
+func TestTheWebhookItselfAdmitsAMigrationOfAnRKE2ClusterOfARancher(t *testing.T) {
+	t.Parallel()
+	c := underTheWebhook(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+		return s.AddRKE2(t.Context(), document(t, "rancher/rke2.yaml"))
+	})
+	// Of v0.12.0 the part that reads dry runs finds this and admits them: it sets a result, and leaves them allowed.
+	c.refused(0, `denied the request: podsecurityadmissionconfigurationtemplates.management.cattle.io "rancher-restricted" not found`)
+	if err := c.rancher.AddTemplate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.unanswered()
+	c.admits()
+	c.guarded()
+	c.end("webhook-rke2")
+}
+
+// The same for an RKE cluster, whose object is another kind.
+func TestTheWebhookItselfAdmitsAMigrationOfAnRKE1ClusterOfARancher(t *testing.T) {
+	t.Parallel()
+	c := underTheWebhook(t, func(s *rancher.Server) (*rancher.Downstream, error) {
+		const name = "  displayName: legacy\n"
+		return s.AddRKE1(t.Context(), inPlace(t, "rancher/rke1.yaml", name, name+"  webhookDeploymentCustomization: {replicaCount: 0}\n"), 1, 1)
+	})
+	c.refused(4, "spec.webhookDeploymentCustomization.replicaCount: Invalid value: 0: must be at least 1")
+	c.patch(`[{"op":"replace","path":"/spec/webhookDeploymentCustomization/replicaCount","value":1}]`)
+	c.unanswered()
+	c.admits("--canonical")
+	c.end("webhook-rke1")
+}
+
+// refused requires that the next edit is refused with what the webhook says, and that a dry run of it ends with an exit code.
+func (c *admitted) refused(dry int, why string) {
+	c.Helper()
+	before := c.object()
+	code, said := c.dry()
+	if code != dry || dry != 0 && !strings.Contains(said, why) {
+		c.Errorf("a dry run: exit code %d, want %d and %q\n%s", code, dry, why, said)
+	}
+	if code, said = c.apply(); code != 4 || !strings.Contains(said, "the server rejected the change, nothing was written") || !strings.Contains(said, why) {
+		c.Errorf("apply: exit code %d, want 4 and %q\n%s", code, why, said)
+	}
+	if _, said := c.result(c.start(nil, "migrate"), 4); !strings.Contains(said, why) {
+		c.Errorf("a run that is refused does not say %q:\n%s", why, said)
+	}
+	if diff := cmp.Diff(before, c.object()); diff != "" {
+		c.Errorf("what was refused changed the cluster (-before +after):\n%s", diff)
+	}
+}
+
+// unanswered requires that nothing is written while the webhook does not respond.
+func (c *admitted) unanswered() {
+	c.Helper()
+	before := c.object()
+	c.webhook.Kill()
+	if code, said := c.dry(); code == 0 || !strings.Contains(said, "failed calling webhook") {
+		c.Errorf("a dry run without a webhook: exit code %d\n%s", code, said)
+	}
+	if diff := cmp.Diff(before, c.object()); diff != "" {
+		c.Errorf("the cluster changed without the webhook (-before +after):\n%s", diff)
+	}
+	if err := c.webhook.Restart(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// admits takes the cluster forward, with a dry run of every edit before it is written, and backward.
+func (c *admitted) admits(undo ...string) {
+	c.Helper()
+	stop := c.busy()
+	c.least("migrate", "rollback")
+	for _, stage := range stages.UndoNames() {
+		if code, said := c.dry(); code != 0 {
+			c.Errorf("a dry run before %s: exit code %d\n%s", stage, code, said)
+		}
+		c.rke("migrate", "--until", stage)
+	}
+	c.served()
+	c.writers(cluster.KCM, cluster.CCM)
+	before := c.written()
+	c.toldOf(c.rke("migrate"), "nothing to do")
+	if diff := cmp.Diff(before, c.written()); diff != "" {
+		c.Errorf("a second run wrote (-before +after):\n%s", diff)
+	}
+	c.rke("rollback", undo...)
+	stop()
+	c.served()
+	c.writers(cluster.KCM, cluster.CCM, cluster.KCM)
+}
+
+// guarded requires that the webhook has done its own work on the object all the while: the template's file is that of the
+// template, and kube-apiserver gets it.
+func (c *admitted) guarded() {
+	c.Helper()
+	secret, err := c.rancher.Local.Client(cluster.Admin)
+	if err != nil {
+		c.Fatal(err)
+	}
+	file, err := secret.CoreV1().Secrets(rancher.Namespace).Get(c.Context(), c.downstream.Name+"-admission-configuration-psact", metav1.GetOptions{})
+	if err != nil || !strings.Contains(string(file.Data["admission-config-psact"]), "restricted") {
+		c.Errorf("the webhook has not written the file of the template: %v", err)
+	}
+	text, err := json.Marshal(c.object()["spec"])
+	if err != nil || !strings.Contains(string(text), "admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml") {
+		c.Errorf("kube-apiserver does not get that file: %s, %v", text, err)
+	}
+}
+
+// dry lets Rancher check the next edit without storing it.
+func (c *admitted) dry() (int, string) {
+	c.Helper()
+	return c.apply("--dry-run=server")
+}
+
+// apply makes the next edit, and returns the exit code and what is said.
+func (c *admitted) apply(more ...string) (int, string) {
+	c.Helper()
+	program, err := tool()
+	if err != nil {
+		c.Fatal(err)
+	}
+	cmd := exec.Command(program, slices.Concat([]string{
+		"apply", "--next", "--by-hand", stages.InstallCCM, "--cluster", c.title,
+		"--rancher-url", c.front.URL(), "--cacert", c.front.CA(), "--chart-repo", c.front.Charts(),
+	}, c.choice, more)...)
+	cmd.Env = append(c.front.Helm().Environment(), "RANCHER_TOKEN="+c.token, "PATH="+os.Getenv("PATH"))
+	said, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		c.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(said)
+}
