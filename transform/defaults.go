@@ -24,9 +24,21 @@ func OneDocument() Span {
 	return Span{
 		Joins: func(*yamledit.Document) bool { return false },
 		Gather: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
-			return [][]*yamledit.Document{docs}, nil
+			var each [][]*yamledit.Document
+			for _, doc := range docs {
+				each = append(each, Only(doc))
+			}
+			return each, nil
 		},
 		Beside: func([]byte) bool { return false },
+	}
+}
+
+// NoValues is the WithValues of a distro whose clusters have no values file of their own; its
+// documents hold the chart otherwise.
+func NoValues(otherwise string) func([]*yamledit.Document, *yamledit.Document) ([]*yamledit.Document, error) {
+	return func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error) {
+		return nil, docs[0].Root().Errorf("only a cluster of RKE takes the values file "+values.File(), "remove --ccm-values; "+otherwise)
 	}
 }
 

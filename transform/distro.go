@@ -73,6 +73,9 @@ type Span struct {
 	Gather func(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error)
 	// Beside recognizes, by its text, a document that rules read and that no stage edits.
 	Beside func(text []byte) bool
+	// WithValues adds the values file of the chart, which the operator names, to the documents
+	// of a cluster. It fails for a file that is none. See NoValues.
+	WithValues func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error)
 }
 
 // Only returns the documents of a cluster that has one.

@@ -136,7 +136,7 @@ func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
 	}
 	if i := slices.Index(taken, false); i >= 0 {
 		return m, &Conflict{docs[0].Root().Errorf(
-			fmt.Sprintf("the plan of %s has one more document: document %d of %s", s.Cluster.Title(), s.sources()[i].Document+1, s.sources()[i].File), "name that file as well")}
+			fmt.Sprintf("the plan of %s has one more document: document %d of %s", s.Cluster.Title(), s.sources()[i].Document+1, s.sources()[i].File), "name that file as well, a values file with --ccm-values")}
 	}
 	return m, nil
 }

@@ -21,7 +21,7 @@ import (
 // finder finds the clusters that the flags mean.
 func (o *options) finder() clusters.Finder {
 	known := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return o.distro != "" && d.Name != o.distro })
-	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Unknown: o.skipUnknown}
+	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Unknown: o.skipUnknown}
 }
 
 // clusters calls work for every cluster in the paths, or in the Rancher that the flags
@@ -35,6 +35,9 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 			return clusters.Failed(err)
 		}
 		return o.watched(ctx, o.inFiles(ctx, paths, work))
+	}
+	if o.values != "" {
+		return clusters.Failed(errValuesOfLive)
 	}
 	server, err := o.connect(o.streams, defaultRetryTime)
 	if err != nil {
@@ -62,6 +65,9 @@ func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Wor
 		}
 	}
 }
+
+// errValuesOfLive refuses a values file next to clusters of a Rancher.
+var errValuesOfLive = errors.New("--" + ccmValues + " is used with files; name the file of the cluster, such as the output of kubectl get -o yaml, in place of --cluster or -l")
 
 // rancherVersion reads the version of a Rancher, and says if it is not a known one.
 func (o *options) rancherVersion(ctx context.Context, server *rancher.Server) string {

@@ -66,6 +66,9 @@ func (o *options) apply(flags *pflag.FlagSet, file string, settings []config.Set
 			o.excludeFrom = filepath.Dir(file)
 		}
 		for _, v := range s.Values {
+			if s.Key == ccmValues && o.config == "" && !filepath.IsAbs(v) {
+				v = filepath.Join(filepath.Dir(file), v)
+			}
 			if err := flags.Set(s.Key, v); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}

@@ -42,8 +42,8 @@ type connection struct {
 	warned                          bool // of --insecure-skip-tls-verify
 }
 
-// naming are the flags that name a server or a cluster.
-var naming = []string{"cluster", "selector", "rancher-url", "rancher-cli"}
+// naming are the flags that name a server, a cluster or a file of one.
+var naming = []string{"cluster", "selector", "rancher-url", "rancher-cli", ccmValues}
 
 // checkGiven refuses an empty one, as a shell makes of a variable that is not set: it
 // would mean another cluster than the one that was meant.

@@ -74,7 +74,7 @@ func (fs *planFolders) write(p *transform.Plan, out outputs.Plan, of clusters.Cl
 	if err != nil {
 		return err
 	}
-	files, err := planFiles(p, out, folder, paths, of.Live)
+	files, err := planFiles(p, out, folder, paths, of)
 	if err != nil {
 		return err
 	}
@@ -115,19 +115,23 @@ func (fs *planFolders) take(s transform.Saved) error {
 }
 
 // planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, live *clusters.Live) ([]planfolder.File, error) {
+func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, of clusters.Cluster) ([]planfolder.File, error) {
 	from, err := newStart(folder, paths)
 	if err != nil {
 		return nil, err
 	}
 	book := outputs.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder)}
-	if live != nil {
-		book.Live = live.Name()
+	if of.Live != nil {
+		book.Live = of.Live.Name()
 	}
-	for _, path := range paths {
+	for i, path := range paths {
 		file := from.path(path)
-		if path == "" {
+		switch {
+		case path == "":
 			file = "-"
+		case of.Sources[i].Values:
+			book.Values = file
+			continue
 		}
 		if !slices.Contains(book.Files, file) {
 			book.Files = append(book.Files, file)
@@ -145,7 +149,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 		if err != nil {
 			return nil, err
 		}
-		if live == nil { // apply --cluster makes its own
+		if of.Live == nil { // apply --cluster makes its own
 			held = append(held, patchFiles(p, step, &stage)...)
 		}
 		book.Stages = append(book.Stages, stage)

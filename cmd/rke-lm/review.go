@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,6 +49,7 @@ errors. Nothing is checked out or written.`,
 		RunE:        func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	}
 	o.inputFlags(c.Flags())
+	o.valuesFlag(c.Flags())
 	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, reviewFormats...)
@@ -131,7 +131,7 @@ func (r *reviewOptions) commits(ctx context.Context) error {
 // compare reviews every cluster of the files that differ. It returns how many are the same
 // in both versions.
 func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform.Target, result *outputs.Review) (same int, err error) {
-	wanted, err := r.wanted(paths)
+	requested, err := r.requested(paths)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 			return 0, err
 		}
 	}
-	v, err := r.finder().Compare(ctx, r.repo, r.from, r.to, wanted)
+	v, err := r.finder().Compare(ctx, r.repo, r.from, r.to, requested)
 	if err != nil {
 		return 0, err
 	}
@@ -154,6 +154,9 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Errors = append(result.Errors, problem(err))
 		r.code = max(r.code, exitcode.Of(err))
 	})
+	if err := r.checkValues(after); err != nil {
+		return 0, err
+	}
 	was := func(file string) string {
 		if old, renamed := v.Was[file]; renamed {
 			return old
@@ -181,6 +184,16 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Clusters = append(result.Clusters, outputs.NewReviewed(c, movedFrom(p)))
 	}
 	return same, ctx.Err()
+}
+
+// checkValues requires a cluster for a values file that the change touches: it alone shows
+// nothing.
+func (r *reviewOptions) checkValues(after []*review.Side) error {
+	at, inside := r.repo.Path(r.values)
+	if r.values == "" || !inside || len(after) > 0 || r.code != exitcode.Done || !slices.Contains(r.touched, at) {
+		return nil
+	}
+	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", ccmValues, r.values)
 }
 
 // evaluate keeps one cluster from ending the review of others.
@@ -221,9 +234,9 @@ func (r *reviewOptions) sides(ctx context.Context, name string, sources []source
 	return list
 }
 
-// wanted returns which paths of the repository are requested.
-func (r *reviewOptions) wanted(paths []string) (func(string) bool, error) {
-	var roots []string
+// requested returns the paths in the repository.
+func (r *reviewOptions) requested(paths []string) (clusters.Requested, error) {
+	var roots clusters.Requested
 	for _, p := range paths {
 		root, inside := r.repo.Path(p)
 		if !inside {
@@ -231,14 +244,7 @@ func (r *reviewOptions) wanted(paths []string) (func(string) bool, error) {
 		}
 		roots = append(roots, root)
 	}
-	return func(name string) bool {
-		for _, root := range roots {
-			if root == "." || name == root || strings.HasPrefix(name, root+"/") {
-				return true
-			}
-		}
-		return len(roots) == 0
-	}, nil
+	return roots, nil
 }
 
 func (r *reviewOptions) show(result outputs.Review, same int) error {

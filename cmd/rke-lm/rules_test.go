@@ -63,7 +63,8 @@ func allRules(t *testing.T) []shownRule {
 func linted(t *testing.T, name, rule string) []transform.Finding {
 	t.Helper()
 	c := golden.Input(t, name)
-	return lintedFile(t, filepath.Join(c.LayOut(t), c.Input()), rule, c.Flags()...)
+	t.Chdir(c.LayOut(t)) // flags name files of the case
+	return lintedFile(t, c.Input(), rule, c.Flags()...)
 }
 
 func lintedFile(t *testing.T, file, rule string, flags ...string) []transform.Finding {
@@ -101,7 +102,7 @@ func TestCasesOfRulesSayWhatTheyShow(t *testing.T) {
 		t.Errorf("%d cases for %d rules", len(cases), len(rules))
 	}
 	for _, c := range cases {
-		if lines := strings.Count(c.Text(), "\n"); !strings.HasPrefix(c.Text(), "# ") || lines < 25 || lines > 60 {
+		if lines := strings.Count(c.Text()+c.Files["values.yaml"], "\n"); !strings.HasPrefix(c.Text(), "# ") || lines < 25 || lines > 60 {
 			t.Errorf("%s has %d lines, or does not say what it shows", c.Name, lines)
 		}
 	}

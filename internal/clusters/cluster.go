@@ -89,6 +89,7 @@ type Result struct {
 	cluster bool
 	joins   *Cluster           // a document that may be one of several of its cluster
 	seen    *yamledit.Document // one that rules read
+	values  *yamledit.Document // one of a values file
 	show    func() error       // what is left to do, in the order of the documents
 }
 

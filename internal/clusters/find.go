@@ -20,7 +20,8 @@ type Finder struct {
 	Apart    bool               // every document is a cluster of its own
 	Overlays *source.Overlays   // of the files that are read
 	Excluded source.Excluded
-	Unknown  bool // files without a cluster are passed over, also if they are named
+	Values   string // the values file of the only cluster; "" for none
+	Unknown  bool   // files without a cluster are passed over, also if they are named
 
 	Reached func(Progress) // called after each step; nil for none
 }
@@ -36,6 +37,11 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work
 			sources[i].Named = sources[i].Named && !f.Unknown
 		}
 		if err != nil && !yield(failed(err)) {
+			return
+		}
+		sources, valuesErr := f.withValues(sources)
+		if valuesErr != nil {
+			yield(failed(valuesErr))
 			return
 		}
 		found, more := f.gather(ctx, sources, work, yield)
@@ -76,7 +82,11 @@ func (f Finder) work(p piece, work Work) Result {
 	if p.end {
 		return r
 	}
-	r.err = transform.Guard(p.place(), func() error {
+	r.err = transform.Guard(p.place(), func() (err error) {
+		if p.source.Values {
+			r.values, err = transform.Parse(p.chunk)
+			return err
+		}
 		c, err := f.Open(p.chunk)
 		if err != nil {
 			return err
@@ -88,7 +98,7 @@ func (f Finder) work(p piece, work Work) Result {
 			return err
 		}
 		r.cluster, c.Sources = true, []source.Source{p.source}
-		if !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
+		if f.Values != "" || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
 			r.joins = &c
 			return nil
 		}

@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -16,13 +17,18 @@ type Folders struct {
 	last map[string]int
 }
 
-// NewFolders takes the sources in the order in which they are read.
+// NewFolders takes the sources in the order in which they are read. With a values file they are
+// of one cluster, wherever they are.
 func NewFolders(sources []source.Source) Folders {
 	f := Folders{last: map[string]int{}}
+	together := slices.ContainsFunc(sources, func(s source.Source) bool { return s.Values })
 	for i, s := range sources {
 		folder := "stream " + strconv.Itoa(i)
 		if path, err := s.Absolute(); err == nil && path != "" {
 			folder = filepath.Dir(path)
+		}
+		if together {
+			folder = ""
 		}
 		f.of = append(f.of, folder)
 		f.last[folder] = i

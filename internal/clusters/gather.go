@@ -35,6 +35,10 @@ type gathered struct {
 	shared [][]source.Source // the sources of each cluster, which end together
 	unused []Result          // ends of sources that hold nothing but documents that rules read
 	unread string            // place of a document that could not be read; "" for none
+
+	linked bool     // the operator names a values file
+	values []Result // its documents
+	failed bool     // it cannot be read
 }
 
 // add takes a document that may have others in its cluster.
@@ -64,6 +68,9 @@ func (g *gathering) of(source int) *gathered {
 // take takes the results in the order of the documents, and reports whether more are
 // wanted.
 func (g *gathering) take(r Result) bool {
+	if r.source.Values {
+		return g.takeValues(r)
+	}
 	switch {
 	case r.end:
 		if r.err = g.ending(r.piece, g.met, g.first); r.err != nil && g.saw && !g.met {
@@ -99,8 +106,7 @@ func (g *gathering) take(r Result) bool {
 }
 
 // ended passes the end of a source on. It waits where a cluster may have more documents
-// in other sources; with the last one of the folder come the clusters, and then the ends
-// of those that waited: as one where a cluster has documents in several.
+// in other sources.
 func (g *gathering) ended(r Result) bool {
 	held := g.of(r.number)
 	if g.met {
@@ -111,12 +117,19 @@ func (g *gathering) ended(r Result) bool {
 			return false
 		}
 	}
-	if !g.folders.Ends(r.number) {
-		return true
-	}
-	delete(g.groups, g.folders.Of(r.number))
-	if len(held.groups) == 0 {
+	return !g.folders.Ends(r.number) || g.complete(r.number)
+}
+
+// complete passes on the clusters of a folder, after its last source, and then the ends of the
+// sources that waited: as one where a cluster has documents in several.
+func (g *gathering) complete(number int) bool {
+	held := g.of(number)
+	delete(g.groups, g.folders.Of(number))
+	if len(held.groups) == 0 && !held.linked {
 		return g.notUsed(held.unused)
+	}
+	if held.linked {
+		return g.link(held) && g.ends(held)
 	}
 	for _, group := range held.groups {
 		for _, seen := range held.seen {
@@ -126,6 +139,11 @@ func (g *gathering) ended(r Result) bool {
 			return false
 		}
 	}
+	return g.ends(held)
+}
+
+// ends passes on the ends of sources that waited.
+func (g *gathering) ends(held *gathered) bool {
 	for len(held.ends) > 0 {
 		if !g.yield(held.end()) {
 			return false

@@ -23,7 +23,7 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 			count, marked, beside, more := 0, false, false, true
 			wanted := func(text []byte) bool {
 				count++
-				marked = f.wanted(text)
+				marked = s.Values || f.wanted(text)
 				beside = !marked && f.besides(text)
 				return marked || beside || s.Named && count == 1
 			}

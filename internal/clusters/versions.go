@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,16 +23,28 @@ type Versions struct {
 	Touched       []string          // paths in the repository that differ
 }
 
+// Requested are the files and folders of a repository that a run is about; none for all.
+type Requested []string
+
+// Has reports whether a path of the repository is requested.
+func (r Requested) Has(name string) bool {
+	in := func(root string) bool { return root == "." || name == root || strings.HasPrefix(name, root+"/") }
+	return len(r) == 0 || slices.ContainsFunc(r, in)
+}
+
 // Compare reads the files that differ between a commit and another one, or with "" the
-// working tree. wanted reports whether a path of the repository is requested.
-func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, wanted func(string) bool) (Versions, error) {
+// working tree.
+func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (Versions, error) {
 	changes, err := repo.Changes(ctx, from, to)
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, from: from, to: to, Versions: Versions{Was: map[string]string{}}, folders: map[string]bool{}}
+	v := comparing{Finder: f, repo: repo, from: from, to: to, requested: requested, Versions: Versions{Was: map[string]string{}}, folders: map[string]bool{}}
+	if err := v.findValues(); err != nil {
+		return Versions{}, err
+	}
 	for _, c := range changes {
-		v.take(c, wanted)
+		v.take(c)
 	}
 	if err := v.neighbors(ctx); err != nil {
 		return Versions{}, err
@@ -47,13 +60,31 @@ type comparing struct {
 	Versions
 	repo          *git.Repository
 	from, to      string
+	requested     Requested
+	values        string // the values file; "" for none
 	before, after []git.File
 	folders       map[string]bool // that hold a changed file
 	touched       map[string]bool
 }
 
-func (v *comparing) take(c git.Change, wanted func(string) bool) {
-	is := func(f *git.File) bool { return f != nil && wanted(f.Path) }
+// findValues makes the values file, and the clusters near it, part of both versions.
+func (v *comparing) findValues() error {
+	if v.Values == "" {
+		return nil
+	}
+	at, inside := v.repo.Path(v.Values)
+	if !inside {
+		return fmt.Errorf("--ccm-values: %s: not in this repository; name a file of it", v.Values)
+	}
+	v.values, v.folders[path.Dir(at)] = at, true
+	for _, r := range v.requested {
+		v.folders[r], v.folders[path.Dir(r)] = true, true
+	}
+	return nil
+}
+
+func (v *comparing) take(c git.Change) {
+	is := func(f *git.File) bool { return f != nil && (f.Path == v.values || v.requested.Has(f.Path)) }
 	if !is(c.Before) && !is(c.After) {
 		return
 	}
@@ -89,7 +120,7 @@ func (v *comparing) keep(list *[]git.File, f git.File) {
 
 // searched reports whether a search of the repository would read a file.
 func (v *comparing) searched(f git.File) bool {
-	return source.Searched(f.Path) && !v.Excluded.Has(v.repo.Name(f.Path))
+	return f.Path == v.values || source.Searched(f.Path) && !v.Excluded.Has(v.repo.Name(f.Path))
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
@@ -105,12 +136,19 @@ func (v *comparing) neighbors(ctx context.Context) error {
 			return err
 		}
 		for _, f := range files {
-			if v.Shared(texts[f.Hash]) {
+			if v.joins(f, texts[f.Hash]) {
 				v.before, v.after = append(v.before, f), append(v.after, f)
 			}
 		}
 	}
 	return nil
+}
+
+// joins reports whether a file that did not change may describe a cluster together with one that
+// did.
+func (v *comparing) joins(f git.File, text []byte) bool {
+	linked := v.values != "" && v.requested.Has(f.Path) && v.wanted(text)
+	return f.Path == v.values || linked || v.Shared(text)
 }
 
 // sources reads files, those of the working tree when they are reached.
@@ -122,16 +160,18 @@ func (v *comparing) sources(ctx context.Context, files []git.File) ([]source.Sou
 	}
 	var list []source.Source
 	for _, f := range files {
-		name := v.repo.Name(f.Path)
+		name, values := v.repo.Name(f.Path), f.Path == v.values
 		if f.Hash == "" {
-			list = append(list, source.Source{Name: name, Path: name})
+			list = append(list, source.Source{Name: name, Path: name, Values: values})
 			continue
 		}
 		at, err := filepath.Abs(name)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, source.FromText(name, at, texts[f.Hash]))
+		s := source.FromText(name, at, texts[f.Hash])
+		s.Values = values
+		list = append(list, s)
 	}
 	return list, nil
 }

@@ -39,7 +39,7 @@ type Case struct {
 
 // isInput reports whether a file of a case is given to the command, and not printed by it.
 func isInput(name string) bool {
-	return slices.Contains([]string{"flags", "kustomization.yaml", "dump.yaml"}, name) || strings.HasPrefix(name, "input.")
+	return slices.Contains([]string{"flags", "kustomization.yaml", "values.yaml", "dump.yaml"}, name) || strings.HasPrefix(name, "input.")
 }
 
 // Input returns the name of the file that the case is about.

@@ -34,10 +34,14 @@ func Place(s transform.Saved) string {
 	return filepath.Join(sanitise(namespace), sanitise(name))
 }
 
-// Document names a document of a cluster that has several, by its kind and its name.
+// Document names a document of a cluster that has several, by its kind and its name, or by its
+// file where it is no object.
 func Document(doc *yamledit.Document) string {
 	kind, _ := doc.Root().Get("kind").String()
 	name, _ := doc.Root().Get("metadata", "name").String()
+	if kind == "" && name == "" {
+		return sanitise(strings.TrimSuffix(filepath.Base(doc.File()), filepath.Ext(doc.File())))
+	}
 	return sanitise(strings.TrimSuffix(strings.ToLower(kind)+"-"+name, "-"))
 }
 

@@ -20,6 +20,7 @@ type Runbook struct {
 	Top    string         // where the commands run, if their paths start there; "" for any folder
 	Folder string         // that holds it, as a command names it
 	Files  []string       // that hold the cluster, as a command names them; "-" for a stream
+	Values string         // the values file of the chart, as a command names it; "" for none
 	Live   string         // the cluster's name on its Rancher, in place of a file
 	Start  []string       // files in the folder with the documents as they are
 	Stages []RunbookStage // one for each step of the plan
@@ -257,10 +258,14 @@ func (r Runbook) command(flag, stage string) string {
 	switch {
 	case r.Live != "":
 		return shell.Line("rke-lm apply --plan %s %s %s --cluster %s", r.Folder, flag, stage, r.Live)
-	case slices.Contains(r.Files, "-"):
-		return shell.Line("rke-lm apply --plan %s %s %s - < cluster.yaml > changed.yaml", r.Folder, flag, stage)
 	}
 	line := shell.Line("rke-lm apply --plan %s %s %s", r.Folder, flag, stage)
+	if r.Values != "" {
+		line += shell.Line(" --ccm-values %s", shell.Path(r.Values))
+	}
+	if slices.Contains(r.Files, "-") {
+		return line + " - < cluster.yaml > changed.yaml"
+	}
 	for _, f := range r.Files {
 		line += shell.Line(" %s", shell.Path(f))
 	}

@@ -20,6 +20,10 @@ type Source struct {
 	Path  string // to open the file; empty for a stream
 	Named bool   // given by the user, not found in a folder
 
+	// Values is for the values file of a chart, which describes the only cluster of a run
+	// together with the documents of the others.
+	Values bool
+
 	stream io.Reader
 	at     string // absolute path where the bytes of a stream would be a file
 }

@@ -76,7 +76,7 @@ func (c Chart) completeValues(ed Edits, o Options, nodes []NodeClass) error {
 	if err := addMounts(at, c.missingMounts(o)...); err != nil {
 		return err
 	}
-	return c.completeScheduling(at, nodes)
+	return c.completeScheduling(at, o, nodes)
 }
 
 // lacksTag reports whether the image has no tag, or the one that an archive has for

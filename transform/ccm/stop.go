@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -34,6 +35,22 @@ func (c Chart) StopMigrating(ed Edits, tag string, keep bool) error {
 	return err
 }
 
+// FinalTag returns the image tag that the chart has to have at the end on a minor, or "" to
+// keep the one it has: a tag of that minor, whatever its patch, or one that the operator chose
+// and that names no minor.
+func (c Chart) FinalTag(t transform.Target, distro, minor string) string {
+	own := semver.MajorMinor(t.ImageTag)
+	switch {
+	case t.KeepLeaderMigration && c.ConfigFile() != "" && !leadermigration.SameNames(c.ImageTag(), minor):
+		return "" // its configuration stays, and names the controllers of this image
+	case c.ImageTag() == "", c.ImageMinor() == minor, own == "" && c.ImageTag() == t.ImageTag:
+		return ""
+	case own == minor:
+		return t.ImageTag
+	}
+	return DefaultTag(distro, minor)
+}
+
 // Raise queues the version of the chart that grants what the image of a minor asks for, where the
 // file pins an earlier one of the published charts.
 func (c Chart) Raise(ed Edits, o Options) {
@@ -54,7 +71,7 @@ func (c Chart) removeMigration(ed Edits, at placer) error {
 	if !c.OwnConfig() {
 		return nil
 	}
-	if i := FindMigrationConfig(ed.In.Documents()); i >= 0 {
+	if i := FindMigrationConfig(ed.Documents()); i >= 0 {
 		ed.In.Remove(i)
 	}
 	return removeMount(at, MigrationConfigMap)

@@ -31,21 +31,22 @@ var usualTaints = []corev1.Taint{
 }
 
 // completeScheduling makes the pods land on all classes of nodes, if they do not:
-// the selector's value is RKE2's, and Exists tolerates a taint whatever its value.
-func (c Chart) completeScheduling(at placer, classes []NodeClass) error {
+// the selector is that of the values for the distro, and Exists tolerates a taint whatever
+// its value.
+func (c Chart) completeScheduling(at placer, o Options, classes []NodeClass) error {
 	lands := func(class NodeClass) bool { return c.Refuses(class) == "" }
 	if !c.SchedulingShown() || !slices.ContainsFunc(classes, func(class NodeClass) bool { return !lands(class) }) {
 		return nil
 	}
-	if err := c.completeSelector(at, classes); err != nil {
+	if err := c.completeSelector(at, o, classes); err != nil {
 		return err
 	}
-	return c.completeTolerations(at, classes)
+	return c.completeTolerations(at, o, classes)
 }
 
 // completeTolerations adds those that are missing. A list in the values replaces
 // the chart's own.
-func (c Chart) completeTolerations(at placer, classes []NodeClass) error {
+func (c Chart) completeTolerations(at placer, o Options, classes []NodeClass) error {
 	own := c.Decider(tolerationsKey).Root.Get(tolerationsKey)
 	tolerations, err := c.tolerations()
 	switch {
@@ -55,7 +56,7 @@ func (c Chart) completeTolerations(at placer, classes []NodeClass) error {
 		tolerations = nil
 	}
 	var missing []any
-	for _, taint := range taintsOf(classes) {
+	for _, taint := range o.taints(classes) {
 		if !tolerates(tolerations, taint) {
 			missing = append(missing, toleration(taint))
 			tolerations = append(tolerations, corev1.Toleration{Key: taint.Key, Operator: corev1.TolerationOpExists, Effect: taint.Effect})
@@ -69,13 +70,14 @@ func (n NodeClass) unusual() bool {
 	return slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return !slices.Contains(usualTaints, t) })
 }
 
-// completeSelector gives the selector RKE2's value. Another label that control
-// planes do not have is the author's to take away.
-func (c Chart) completeSelector(at placer, classes []NodeClass) error {
+// completeSelector gives the selector the labels of the distro's control planes. Another label
+// that they do not have is the author's to take away.
+func (c Chart) completeSelector(at placer, o Options, classes []NodeClass) error {
+	usual := o.selector()
 	completes := false
 	for _, class := range classes {
 		for _, key := range c.missedLabels(class) {
-			if key != controlPlaneRole {
+			if !slices.ContainsFunc(usual, func(p yamledit.Pair) bool { return p.Key == key }) {
 				return c.Decider(selectorKey, key).Node(selectorKey, key).Errorf("nodeSelector asks for "+key+", which nodes of class "+class.Name+" do not have with this value",
 					"remove it, or label all control planes")
 			}
@@ -89,14 +91,42 @@ func (c Chart) completeSelector(at placer, classes []NodeClass) error {
 	if err != nil {
 		return err
 	}
-	p.put("true", selectorKey, controlPlaneRole)
+	if !p.root.Get(selectorKey).IsMap() && len(usual) > 1 {
+		p.put(usual, selectorKey)
+		return nil
+	}
+	own, _ := c.Given()[selectorKey].(map[string]any)
+	for _, label := range usual {
+		if v, stated := own[label.Key]; !stated || v != label.Value {
+			p.put(label.Value, selectorKey, label.Key)
+		}
+	}
 	return nil
 }
 
-// taintsOf returns the taints that keep pods off control planes, the usual ones
-// first.
-func taintsOf(classes []NodeClass) []corev1.Taint {
-	all := slices.Clone(usualTaints)
+// selector is what the values for the distro and the minor select control planes with. A null
+// takes a label of the chart's own away, which Helm would keep.
+func (o Options) selector() yamledit.Map {
+	var labels yamledit.Map
+	for _, e := range o.usual(selectorKey).Entries() {
+		labels = append(labels, yamledit.Pair{Key: e.Key, Value: e.Value.Value()})
+	}
+	if labels == nil {
+		labels = yamledit.Map{{Key: controlPlaneRole, Value: "true"}}
+	}
+	return labels
+}
+
+// taints returns the taints that keep pods off control planes: the usual ones that the values for
+// the distro tolerate first, unless nodes have them with another value, then those of the nodes.
+func (o Options) taints(classes []NodeClass) []corev1.Taint {
+	var all []corev1.Taint
+	for _, usual := range usualTaints {
+		other := func(t corev1.Taint) bool { return t.MatchTaint(&usual) && t.Value != usual.Value }
+		if o.tolerates(usual.Key) && !slices.ContainsFunc(classes, func(class NodeClass) bool { return slices.ContainsFunc(class.Taints, other) }) {
+			all = append(all, usual)
+		}
+	}
 	for _, class := range classes {
 		for _, taint := range class.Taints {
 			if taint.Effect != corev1.TaintEffectPreferNoSchedule {
@@ -105,6 +135,21 @@ func taintsOf(classes []NodeClass) []corev1.Taint {
 		}
 	}
 	return all
+}
+
+// tolerates reports whether the values for the distro and the minor name a taint.
+func (o Options) tolerates(key string) bool {
+	return slices.ContainsFunc(o.usual(tolerationsKey).Items(), func(n yamledit.Node) bool { return text(n, "key") == key })
+}
+
+// usual returns what the values for the distro and the minor have at a key.
+func (o Options) usual(key string) yamledit.Node {
+	base, _ := o.base()
+	d, err := yamledit.ParseString("values.yaml", base)
+	if err != nil {
+		return yamledit.Node{} // the embedded files are tested
+	}
+	return d.Root().Get(key)
 }
 
 func toleration(t corev1.Taint) yamledit.Map {

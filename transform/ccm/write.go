@@ -132,7 +132,7 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 	}
 	place := in(e, d.Root())
 	c, err := FromValues(d.Root())
-	if err != nil || addMounts(place, mounts...) != nil || c.completeScheduling(place, nodes) != nil {
+	if err != nil || addMounts(place, mounts...) != nil || c.completeScheduling(place, o, nodes) != nil {
 		return base
 	}
 	after, _, err := e.Apply()

@@ -67,7 +67,7 @@ func Alone(own map[string]any, values yamledit.Node) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	return Release{}.with([]Layer{{Form: Own, values: own}, base})
+	return Release{Chart: Chart{Index: InFile, Root: values}}.with([]Layer{{Form: Own, values: own}, base})
 }
 
 func (r Release) with(layers []Layer) (Release, error) {

@@ -33,7 +33,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
-		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: beside},
+		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: beside, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}

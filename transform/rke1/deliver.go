@@ -15,6 +15,9 @@ import (
 // certificates included, in a file next to the cluster.yml and named like it: a
 // copy elsewhere would be taken for a new cluster. So no command names a copy.
 func deliver(doc *yamledit.Document, _ string) transform.Delivery {
+	if isValues(doc) {
+		return transform.Delivery{How: "the release of Helm, as in the\nnext step."}
+	}
 	if _, _, wrapped := configOf(doc.Root()); wrapped {
 		return transform.Delivery{
 			How:      "Rancher as\nusual: with the tool that manages the cluster, or with Edit as YAML of the cluster.",

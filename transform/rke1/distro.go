@@ -25,10 +25,18 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
-		Span:      transform.OneDocument(),
+		Span:      span(),
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}
+}
+
+// span reports which documents describe a cluster together: its own, and the values file that the
+// operator names.
+func span() transform.Span {
+	s := transform.OneDocument()
+	s.WithValues = withValues
+	return s
 }
 
 // live is how Rancher runs RKE, which alone runs its managers outside of pods and writes
@@ -50,6 +58,7 @@ func live() transform.Live {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
+	file   *valuesOf // nil where the operator names none
 	target transform.Target
 	stage  string // the one that rules check the document after; "" for the document as it is
 }
@@ -71,7 +80,14 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if target.EndState == transform.EndStateOverride {
 		return nil, c.Config.Errorf("RKE does not support the end state "+target.EndState+": it takes the name of nodes from "+metadataKey, "remove --end-state, or use external")
 	}
-	m := &migration{Cluster: c, target: target.In(c.situation())}
+	file, err := readValues(docs)
+	if err != nil {
+		return nil, err
+	}
+	m := &migration{Cluster: c, file: file, target: target.In(c.situation())}
+	if err := m.checkOneManager(); err != nil {
+		return nil, err
+	}
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
@@ -85,7 +101,11 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, target: target.In(c.situation())}
+	file, err := readValues(docs)
+	if err != nil {
+		return nil, err
+	}
+	m := &migration{Cluster: c, file: file, target: target.In(c.situation())}
 	_, err = m.bundle().Documents()
 	return m, err
 }
@@ -99,7 +119,12 @@ func (m *migration) Identity() transform.Identity {
 }
 
 // Documents implements transform.Cluster.
-func (m *migration) Documents() []*yamledit.Document { return transform.Only(m.Doc) }
+func (m *migration) Documents() []*yamledit.Document {
+	if m.file == nil {
+		return transform.Only(m.Doc)
+	}
+	return []*yamledit.Document{m.Doc, m.file.doc}
+}
 
 // Stages implements transform.Cluster.
 func (m *migration) Stages() []transform.Stage {

@@ -20,16 +20,16 @@ const (
 )
 
 // installCCM installs the chart of the aws-cloud-controller-manager. RKE has no
-// charts in its file, so the stage is made of actions alone.
+// charts in its file, so without a values file the stage is made of actions alone.
 func (m *migration) installCCM() transform.Stage {
+	if m.file != nil {
+		return m.installByValues()
+	}
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
-		Why:   "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two.",
-		After: append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), stages.FirstRollout("")),
-		UndoAfter: []transform.Action{
-			transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "uninstall the chart, once kube-controller-manager is in-tree again"},
-			transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
-		},
+		Why:       "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two.",
+		After:     append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), stages.FirstRollout("")),
+		UndoAfter: m.uninstalled(),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
@@ -41,11 +41,19 @@ func (m *migration) installCCM() transform.Stage {
 	return m.stages().Install(s, "do the two immediately after each other")
 }
 
+// uninstalled takes the release out of the cluster.
+func (m *migration) uninstalled() []transform.Action {
+	return []transform.Action{
+		transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "uninstall the chart, once kube-controller-manager is in-tree again"},
+		transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
+	}
+}
+
 // lacksManager reports whether the cluster is external and no
-// cloud-controller-manager is in its file: the chart never is. In a broken cluster it comes
-// after the switch.
+// cloud-controller-manager is in its documents: the chart never is in that of RKE. In a broken
+// cluster it comes after the switch.
 func (m *migration) lacksManager() bool {
-	return m.isExternal() && !m.runsManager() && m.target.Situation != transform.Broken
+	return m.isExternal() && !m.showsManager() && m.target.Situation != transform.Broken
 }
 
 // runsManager reports whether addons run a cloud-controller-manager, or cannot be
@@ -72,11 +80,17 @@ func (m *migration) chartOptions(version string) ccm.Options {
 	return o
 }
 
-// installFiles returns the chart's values, and the provider's configuration where
-// the cluster has one.
+// installFiles returns the chart's values, and what it mounts.
 func (m *migration) installFiles() ([]transform.File, error) {
 	text, _ := ccm.Values(m.chartOptions(m.Version), m.controlPlaneNodes())
-	files := []transform.File{{Name: valuesFile, Content: text}}
+	more, err := m.mountedFiles()
+	return append([]transform.File{{Name: valuesFile, Content: text}}, more...), err
+}
+
+// mountedFiles returns the configurations of the provider and of the manager, where the cluster
+// has them.
+func (m *migration) mountedFiles() ([]transform.File, error) {
+	var files []transform.File
 	if config := m.cloudConfig(); config != "" {
 		files = append(files, transform.File{Name: cloudConfigFile, Content: config})
 	}
@@ -87,6 +101,9 @@ func (m *migration) installFiles() ([]transform.File, error) {
 // disableLeaderMigration brings the chart to values without the flag and to the
 // image of the cluster's minor. The right to the lease stays.
 func (m *migration) disableLeaderMigration() transform.Stage {
+	if m.file != nil {
+		return m.disableByValues()
+	}
 	s := transform.Stage{Why: stages.DisableWhy}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
 		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."

@@ -22,6 +22,10 @@ var (
 	everyEdit = []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
 	flagEdits = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
 	theSwitch = []string{stages.SwitchToExternal}
+
+	// Those of the values file.
+	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
+	imageMoves   = []string{stages.InstallCCM, stages.DisableLeaderMigration}
 )
 
 // ruleMetadataUnset is also a choice: accepting it leaves the names to the operator.
@@ -41,10 +45,17 @@ func providerRules() []rule {
 			ID: "aws-block-resets", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
 			Doc: "The block awsCloudProvider is set with external-aws: RKE selects the provider by the block and changes it back to aws.",
 		}, Check: (*migration).awsBlockResets},
-		{Rule: rules.CCMArgsUnsafe.WithGuards(theSwitch...).WithDoc(
-			"Addons run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
+		{Rule: rules.CCMArgsUnsafe.WithDoc(
+			"Addons or the values file run a cloud-controller-manager that exits because of its arguments: routes are on without --cluster-cidr, or --cloud-provider is not aws.",
 		), Check: (*migration).ccmArgsUnsafe},
-		{Rule: rules.CCMFlagMissing.WithGuards(flagEdits...), Check: (*migration).ccmFlagMissing},
+		{Rule: rules.CCMFlagMissing.WithGuards(bothManagers...), Check: (*migration).ccmFlagMissing},
+		{Rule: rules.CCMMinorSkew.WithGuards(imageMoves...).WithDoc(
+			"The minor of the image in the values file is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
+		), Check: (*migration).ccmMinorSkew},
+		{Rule: rules.CCMUnschedulable.Rule, Check: (*migration).ccmUnschedulable},
+		{Rule: rules.ChartUnpinned.WithDoc(
+			"The values file names no image tag, so that a new version of the chart changes the cluster.",
+		), Check: (*migration).chartUnpinned},
 		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
 		{Rule: rules.CloudConfigLost.WithDoc(
 			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager; an error for a file in the arguments of kube-controller-manager, which they do not copy.",

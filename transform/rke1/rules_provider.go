@@ -4,6 +4,10 @@
 package rke1
 
 import (
+	"strings"
+
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -11,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -45,17 +50,52 @@ func (m *migration) awsBlockResets() []transform.Finding {
 	return m.one(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
-// ccmFlagMissing checks what addons run; the chart is not in the file.
+// ccmFlagMissing checks the values file, and what addons run. The stage install-ccm puts the
+// values right, and so an earlier one does not wait for it.
 func (m *migration) ccmFlagMissing() []transform.Finding {
-	if m.component(manager) != inTree {
+	switch {
+	case m.component(manager) != inTree:
+		return nil
+	case m.file == nil:
+		return rules.CCMFlagMissing.Workload(m.bundle(), m.target)
+	case m.stage == stages.EnableLeaderMigration:
 		return nil
 	}
-	return rules.CCMFlagMissing.Workload(m.bundle(), m.target)
+	return rules.CCMFlagMissing.Chart(m.file.chart, m.target, m.argsFinding)
 }
 
-// ccmArgsUnsafe checks what addons run; the chart is not in the file.
+// ccmArgsUnsafe checks the values file, and what addons run.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	return rules.CCMArgsUnsafe.Workload(m.bundle())
+	found := rules.CCMArgsUnsafe.Workload(m.bundle())
+	if m.file == nil {
+		return found
+	}
+	return append(found, rules.CCMArgsUnsafe.Chart(m.file.chart, m.argsFinding)...)
+}
+
+// ccmMinorSkew checks the image of the values file.
+func (m *migration) ccmMinorSkew() []transform.Finding {
+	if m.file == nil {
+		return nil
+	}
+	return rules.CCMMinorSkew.Chart(m.file.chart, Name, m.Version, m.isExternal(), m.valuesFinding)
+}
+
+// ccmUnschedulable checks the node selector and the tolerations of the values file.
+func (m *migration) ccmUnschedulable() []transform.Finding {
+	if m.file == nil {
+		return nil
+	}
+	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
+	return rules.CCMUnschedulable.Chart(m.file.chart, m.chartNodes(), label, m.valuesFinding)
+}
+
+// chartUnpinned checks the image of the values file; the version of the chart is in the command.
+func (m *migration) chartUnpinned() []transform.Finding {
+	if m.file == nil {
+		return nil
+	}
+	return rules.ChartUnpinned.Image(m.file.chart, ccm.DefaultTag(Name, semver.MajorMinor(m.Version)), m.valuesFinding)
 }
 
 // ccmNotInFile looks at what addons run: a release of Helm never shows.

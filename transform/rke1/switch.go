@@ -64,7 +64,7 @@ const brokenWhy = "RKE refuses the provider aws from Kubernetes 1.27 on, before 
 // hidesManager reports whether the cloud-controller-manager comes first and its chart, as
 // usual, shows in no file of RKE. A cluster that is external already needs no more order.
 func (m *migration) hidesManager() bool {
-	return !m.isExternal() && !m.runsManager() && m.target.Situation != transform.Broken
+	return !m.isExternal() && !m.showsManager() && m.target.Situation != transform.Broken
 }
 
 func (m *migration) metadataWhy() string {

@@ -24,20 +24,20 @@ func (m *migration) move() k8s.Upgrade {
 	}
 }
 
-// decide decides how the plan moves the release. The file shows no image of the
-// cloud-controller-manager.
+// decide decides how the plan moves the release. Without a values file no document shows the
+// image of the cloud-controller-manager.
 func (m *migration) decide() (err error) {
 	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{
-		Migrated: m.migrated, OldImage: func() bool { return false }, Newest: newestOf, Check: m.checkTarget,
+		Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkTarget,
 	})
 	return err
 }
 
 // migrated reports whether no edit of a stage is left to do on the release of now.
 func (m *migration) migrated() bool {
-	now := &migration{Cluster: m.Cluster, target: m.target}
+	now := *m
 	now.target.Version = ""
-	return m.isExternal() && transform.Complete(now)
+	return m.isExternal() && transform.Complete(&now)
 }
 
 // checkTarget refuses a minor that RKE has no release of.
@@ -88,6 +88,9 @@ func (m *migration) checkUpgrade(after *migration) error {
 
 // upgradeCCM moves the chart, which no file of RKE holds, to values of the cluster's minor.
 func (m *migration) upgradeCCM() transform.Stage {
+	if m.file != nil {
+		return m.upgradeByValues()
+	}
 	if m.runsManager() {
 		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
 	}

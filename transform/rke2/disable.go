@@ -6,8 +6,6 @@ package rke2
 import (
 	"fmt"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -59,20 +57,9 @@ func (m *migration) disableEdit() (*yamledit.Edit, error) {
 	return e, chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
 }
 
-// finalTag returns the image tag that the chart has to have at the end, or "" to
-// keep the one it has: a tag of the cluster's minor, whatever its patch, or one
-// that the operator chose and that names no minor.
+// finalTag returns the image tag that the chart has to have at the end, or "".
 func (m *migration) finalTag(chart ccm.Chart) string {
-	own := semver.MajorMinor(m.target.ImageTag)
-	switch {
-	case m.target.KeepLeaderMigration && chart.ConfigFile() != "" && !leadermigration.SameNames(chart.ImageTag(), m.minor()):
-		return "" // its configuration stays, and names the controllers of this image
-	case chart.ImageTag() == "", chart.ImageMinor() == m.minor(), own == "" && chart.ImageTag() == m.target.ImageTag:
-		return ""
-	case own == m.minor():
-		return m.target.ImageTag
-	}
-	return ccm.DefaultTag(Name, m.minor())
+	return chart.FinalTag(m.target, Name, m.minor())
 }
 
 func (m *migration) checkDisable(after *migration) error {

@@ -36,6 +36,7 @@ func span() transform.Span {
 	s.Joins = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
 	s.Gather = gather
 	s.Beside = beside
+	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
 }
 

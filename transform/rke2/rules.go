@@ -110,10 +110,7 @@ func chartRules() []rule {
 			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
 		), Check: (*migration).ccmMinorSkew},
 		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
-		{Rule: transform.Rule{
-			ID: "ccm-unschedulable", Severity: transform.Error, Guards: chartRuns, Acceptable: true,
-			Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
-		}, Check: (*migration).ccmUnschedulable},
+		{Rule: rules.CCMUnschedulable.Rule, Check: (*migration).ccmUnschedulable},
 		{Rule: transform.Rule{
 			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
@@ -122,10 +119,9 @@ func chartRules() []rule {
 			ID: "chart-not-checked", Severity: transform.Note, Guards: theChart, Acceptable: true,
 			Doc: "Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked.",
 		}, Check: (*migration).chartNotChecked},
-		{Rule: transform.Rule{
-			ID: "chart-unpinned", Severity: transform.Error, Guards: theChart, Acceptable: true,
-			Doc: "The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.",
-		}, Check: (*migration).chartUnpinned},
+		{Rule: rules.ChartUnpinned.WithDoc(
+			"The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.",
+		), Check: (*migration).chartUnpinned},
 		{Rule: transform.Rule{
 			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
 			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",

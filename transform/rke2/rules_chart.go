@@ -6,15 +6,11 @@ package rke2
 import (
 	"slices"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -91,18 +87,12 @@ func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Findin
 }
 
 func (m *migration) chartUnpinned() []transform.Finding {
-	return m.eachChecked("chart-unpinned", func(c installed) []transform.Finding {
+	return m.eachChecked(rules.ChartUnpinned.ID, func(c installed) []transform.Finding {
 		var found []transform.Finding
 		if !c.chart.Pinned() {
 			found = append(found, c.unpinned())
 		}
-		if tag := c.chart.ImageTag(); !semver.IsValid(tag) {
-			fix := "set image.tag to a release of the cluster's minor"
-			if known := ccm.DefaultTag(Name, m.minor()); known != "" {
-				fix = "set image.tag: " + known
-			}
-			found = append(found, c.at("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
-		}
+		found = append(found, rules.ChartUnpinned.Image(c.chart, ccm.DefaultTag(Name, m.minor()), c.at)...)
 		return found
 	})
 }
@@ -116,38 +106,9 @@ func (c installed) unpinned() transform.Finding {
 	return c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion)
 }
 
-// ccmMinorSkew lets an image stay one minor older for as long as it migrates:
-// the switch may move the cluster, and the last stage moves the image.
 func (m *migration) ccmMinorSkew() []transform.Finding {
 	return m.eachChecked(rules.CCMMinorSkew.ID, func(c installed) []transform.Finding {
-		minor := c.chart.ImageMinor()
-		last := func(name string) (args.Arg, bool) { return args.Last(c.chart.Args(), name) }
-		_, configured := last(configFlag)
-		minorsOlder := k8s.Minor(m.Version) - k8s.Minor(c.chart.ImageTag())
-		var message string
-		switch {
-		case minor == "" || configured || minorsOlder == 1 && c.chart.Migrates() && m.isExternal():
-			return nil
-		case rules.CCMMinorSkew.Renamed(last, minor):
-			message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
-		case minorsOlder != 0:
-			message = "image " + minor + " does not belong to Kubernetes " + m.minor()
-		default:
-			return nil
-		}
-		fix := "use an image of the cluster's minor"
-		if known := ccm.DefaultTag(Name, m.minor()); known != "" {
-			fix = "set image.tag: " + known
-		}
-		if k8s.From(minor, "v1.28") {
-			fix += ", or add --leader-migration-config generate"
-		}
-		found := c.at(message, fix, "image", "tag")
-		if minorsOlder == 1 && m.isExternal() { // which kube-apiserver supports
-			found.Severity = transform.Warning
-			found.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + m.Version
-		}
-		return []transform.Finding{found}
+		return rules.CCMMinorSkew.Chart(c.chart, Name, m.Version, m.isExternal(), c.at)
 	})
 }
 
@@ -160,14 +121,8 @@ func (m *migration) ccmArgsUnsafe() []transform.Finding {
 }
 
 func (m *migration) ccmUnschedulable() []transform.Finding {
-	return m.eachChecked("ccm-unschedulable", func(c installed) []transform.Finding {
-		for _, class := range m.controlPlaneNodes() {
-			if why := c.chart.Refuses(class); why != "" {
-				return []transform.Finding{c.at("no pod of the manager runs on machines of class "+class.Name+": "+why,
-					`select node-role.kubernetes.io/control-plane: "true", and tolerate every taint of control planes with operator: Exists`, c.chart.Blamed(class)...)}
-			}
-		}
-		return nil
+	return m.eachChecked(rules.CCMUnschedulable.ID, func(c installed) []transform.Finding {
+		return rules.CCMUnschedulable.Chart(c.chart, m.controlPlaneNodes(), "node-role.kubernetes.io/control-plane", c.at)
 	})
 }
 

@@ -4,8 +4,11 @@
 package rules
 
 import (
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -26,4 +29,38 @@ func (ccmMinorSkew) Renamed(last func(name string) (args.Arg, bool), version str
 	_, configured := last(configFlag)
 	flag, _ := last(leaderFlag)
 	return !configured && flag.True() && k8s.From(version, "v1.28")
+}
+
+// Chart checks the image of a chart in a cluster of a release; at reports about its tag. It lets
+// an image stay one minor older for as long as it migrates: the switch may move the cluster, and
+// the last stage moves the image.
+func (r ccmMinorSkew) Chart(c ccm.Chart, distro, release string, external bool, at func(message, fix string, path ...string) transform.Finding) []transform.Finding {
+	minor := c.ImageMinor()
+	last := func(name string) (args.Arg, bool) { return args.Last(c.Args(), name) }
+	_, configured := last(configFlag)
+	minorsOlder := k8s.Minor(release) - k8s.Minor(c.ImageTag())
+	var message string
+	switch {
+	case minor == "" || configured || minorsOlder == 1 && c.Migrates() && external:
+		return nil
+	case r.Renamed(last, minor):
+		message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
+	case minorsOlder != 0:
+		message = "image " + minor + " does not belong to Kubernetes " + semver.MajorMinor(release)
+	default:
+		return nil
+	}
+	fix := "use an image of the cluster's minor"
+	if known := ccm.DefaultTag(distro, semver.MajorMinor(release)); known != "" {
+		fix = "set image.tag: " + known
+	}
+	if k8s.From(minor, "v1.28") {
+		fix += ", or add --leader-migration-config generate"
+	}
+	found := at(message, fix, "image", "tag")
+	if minorsOlder == 1 && external { // which kube-apiserver supports
+		found.Severity = transform.Warning
+		found.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + release
+	}
+	return []transform.Finding{found}
 }

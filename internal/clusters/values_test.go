@@ -1,0 +1,112 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+)
+
+const engine = "cluster_name: NAME\nkubernetes_version: v1.26.15-rancher1-1\ncloud_provider: {name: aws}\n"
+
+// foundWith is what a run with a values file makes of files in a folder: the documents of each
+// cluster by their files, the files that end together, and the errors.
+func foundWith(t *testing.T, files map[string]string, values string, paths ...string) (docs, ends, errs []string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: &source.Overlays{}, Values: values}
+	for r := range f.Files(t.Context(), paths, strings.NewReader(files["-"]), func(c Cluster) (func() error, error) {
+		return func() error {
+			var names []string
+			for _, d := range c.Docs {
+				names = append(names, d.File())
+			}
+			docs = append(docs, strings.Join(names, " "))
+			return nil
+		}, nil
+	}) {
+		if err := r.Use(); err != nil {
+			errs = append(errs, err.Error())
+		}
+		var names []string
+		for _, e := range r.Ended {
+			names = append(names, e.Name)
+		}
+		if names != nil {
+			ends = append(ends, strings.Join(names, " "))
+		}
+	}
+	return docs, ends, errs
+}
+
+func named(name string) string { return strings.ReplaceAll(engine, "NAME", name) }
+
+func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
+	files := map[string]string{
+		"a/cluster.yml": named("heron"), "a/other.yaml": "x: 1\n", "helm/values.yaml": "args: []\n", "-": named("stream"),
+		"b/cluster.yml": named("plover"), "pods/a.yaml": podOfManager, "two.yaml": "args: []\n---\nimage: {}\n", "marks.yaml": "---\nargs: []\n---\n",
+		"object.yaml": "apiVersion: v1\nkind: Role\nmetadata: {name: a}\n", "broken.yaml": "args: [\n", "binary.yaml": "args: \x00\x01\n", "rke2.json": provisioned("fen"),
+	}
+	for _, c := range []struct {
+		name, values string
+		paths        []string
+		docs, ends   string
+		err          string
+	}{
+		{"in another folder", "helm/values.yaml", []string{"a"}, "a/cluster.yml helm/values.yaml", "a/cluster.yml helm/values.yaml", ""},
+		{"in a folder that is searched", "./helm/values.yaml", []string{"a", "helm"}, "a/cluster.yml ./helm/values.yaml", "a/cluster.yml ./helm/values.yaml", ""},
+		{"named as well", "helm/values.yaml", []string{"helm/values.yaml", "a/cluster.yml"}, "a/cluster.yml helm/values.yaml", "a/cluster.yml helm/values.yaml", ""},
+		{"with a stream", "helm/values.yaml", []string{"-"}, "<stdin> helm/values.yaml", "<stdin> helm/values.yaml", ""},
+		{"between empty documents", "marks.yaml", []string{"a"}, "a/cluster.yml marks.yaml", "a/cluster.yml marks.yaml", ""},
+		{"two clusters", "helm/values.yaml", []string{"a", "b"}, "", "a/cluster.yml b/cluster.yml helm/values.yaml", "b/cluster.yml:1: a second cluster, next to that of a/cluster.yml:1"},
+		{"two distros", "helm/values.yaml", []string{"a", "pods"}, "", "a/cluster.yml pods/a.yaml helm/values.yaml", "pods/a.yaml:1: a second cluster"},
+		{"two documents", "two.yaml", []string{"a"}, "", "a/cluster.yml two.yaml", "two.yaml:3: a second document"},
+		{"an object", "object.yaml", []string{"a"}, "", "a/cluster.yml object.yaml", "object.yaml:1: this is an object of kind Role"},
+		{"no YAML", "broken.yaml", []string{"a"}, "", "a/cluster.yml broken.yaml", "broken.yaml:2: "},
+		{"no text", "binary.yaml", []string{"a"}, "", "a/cluster.yml binary.yaml", "binary.yaml: "},
+		{"a cluster of RKE2", "helm/values.yaml", []string{"rke2.json"}, "", "rke2.json helm/values.yaml", "rke2.json:1: only a cluster of RKE takes the values file"},
+		{"manifests", "helm/values.yaml", []string{"pods"}, "", "pods/a.yaml helm/values.yaml", "pods/a.yaml:1: only a cluster of RKE "},
+		{"a cluster of its own", "b/cluster.yml", []string{"a"}, "", "a/cluster.yml b/cluster.yml", "b/cluster.yml:1: this is the configuration of a cluster"},
+		{"a folder", "helm", []string{"a"}, "", "", "--ccm-values: helm: is a folder"},
+		{"a missing one", "nothing.yaml", []string{"a"}, "", "", "--ccm-values: nothing.yaml: cannot read it"},
+		{"a stream", "-", []string{"a"}, "", "", "--ccm-values: standard input"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			docs, ends, errs := foundWith(t, files, c.values, c.paths...)
+			if got := strings.Join(docs, ", "); got != c.docs {
+				t.Errorf("the clusters are %q", got)
+			}
+			if got := strings.Trim(strings.Join(ends, ", "), ", "); got != c.ends {
+				t.Errorf("these end together: %q", got)
+			}
+			if got := strings.Join(errs, "; "); c.err == "" && got != "" || !strings.Contains(got, c.err) || len(errs) > 1 {
+				t.Errorf("the errors are %q", got)
+			}
+		})
+	}
+}
+
+// Without a cluster the values file is nothing to work on.
+func TestAValuesFileAloneIsNoCluster(t *testing.T) {
+	docs, _, errs := foundWith(t, map[string]string{"values.yaml": "args: []\n", "x.yaml": "a: 1\n"}, "values.yaml", "x.yaml")
+	if len(docs) > 0 || len(errs) != 1 || !strings.Contains(errs[0], "x.yaml: no cluster in it") {
+		t.Errorf("%v, %v", docs, errs)
+	}
+}

@@ -1,0 +1,189 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"fmt"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// installByValues completes the values file, with which the operator installs the chart.
+func (m *migration) installByValues() transform.Stage {
+	return m.stages().Install(transform.Stage{
+		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
+			"The chart is pinned, and the image has the minor version of the cluster.",
+		Prepare:    account.Manager(m.cloudConfig()),
+		Edit:       m.completeValues,
+		Check:      transform.CheckBy(m.checkCompleted),
+		Undo:       m.uncompleteValues,
+		Before:     append(m.cloudConfigActions(), m.configActions()...),
+		After:      []transform.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
+		UndoBefore: m.uninstalled(),
+		Withdrawn:  true,
+		Files:      m.mountedFiles,
+	}, "do the two immediately after each other")
+}
+
+// helmWithValues installs or upgrades the release with the file as it is.
+func (m *migration) helmWithValues(why string) transform.Action {
+	return m.helm(m.file.doc.File(), why)
+}
+
+func (m *migration) valuesEdit() (*yamledit.Edit, ccm.Edits) {
+	e := m.file.doc.Edit()
+	return e, ccm.Edits{File: e}
+}
+
+func (m *migration) completeValues() (*yamledit.Edit, error) {
+	e, ed := m.valuesEdit()
+	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
+		return e, nil // it has left the migration, or never took part
+	}
+	if !m.target.Situation.HandsOver() {
+		if err := m.file.chart.StopMigrating(ed, m.finalTag(), false); err != nil {
+			return nil, err
+		}
+	}
+	return e, m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
+}
+
+// checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
+// and has a pod on every control plane.
+func (m *migration) checkCompleted(after *migration) error {
+	if err := m.check(after, nothing); err != nil {
+		return err
+	}
+	chart, o := after.file.chart, m.chartOptions(m.Version)
+	switch {
+	case chart.Migrates() != o.LeaderMigration:
+		return fmt.Errorf("the chart would not have the expected --%s", ccm.LeaderFlag)
+	case o.MigrationConfig && !chart.ConfigMounted():
+		return fmt.Errorf("the chart would not mount the manager's configuration")
+	}
+	for _, class := range after.chartNodes() {
+		if why := chart.Refuses(class); why != "" {
+			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
+		}
+	}
+	return nil
+}
+
+// nothing is the promise of a stage that changes nothing that RKE reads.
+func nothing(string, any, any) bool { return false }
+
+// uncompleteValues takes the chart out of a migration that has not begun. What else the stage
+// added does not show.
+func (m *migration) uncompleteValues() (*yamledit.Edit, error) {
+	e, ed := m.valuesEdit()
+	if !m.file.chart.Migrates() {
+		return e, nil
+	}
+	at := m.file.doc.Root().Get("args")
+	if err := inlinemanifest.UsualOf(m.target)(at, "the other values of the chart existed before or were added by the stage"); err != nil {
+		return nil, err
+	}
+	return e, m.file.chart.StopMigrating(ed, "", false)
+}
+
+// disableByValues takes the chart out of the migration.
+func (m *migration) disableByValues() transform.Stage {
+	s := transform.Stage{
+		Why:   stages.DisableWhy,
+		Edit:  m.leaveMigration,
+		Early: func() bool { return !m.isExternal() },
+		Check: transform.CheckBy(m.checkLeft),
+		Undo:  m.rejoinMigration,
+		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+		Files: m.mountedFiles,
+	}
+	s.After = append(s.After, m.dropConfig()...)
+	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
+	return m.stages().Disable(s, false)
+}
+
+func (m *migration) leaveMigration() (*yamledit.Edit, error) {
+	e, ed := m.valuesEdit()
+	return e, m.file.chart.StopMigrating(ed, m.finalTag(), m.target.KeepLeaderMigration)
+}
+
+func (m *migration) checkLeft(after *migration) error {
+	if err := m.check(after, nothing); err != nil || m.target.KeepLeaderMigration {
+		return err
+	}
+	switch chart := after.file.chart; {
+	case chart.Migrates():
+		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
+	case chart.OwnConfig():
+		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
+	}
+	return nil
+}
+
+// rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's
+// minor.
+func (m *migration) rejoinMigration() (*yamledit.Edit, error) {
+	e, ed := m.valuesEdit()
+	chart := m.file.chart
+	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+		return e, nil
+	}
+	root := m.file.doc.Root()
+	if k8s.From(m.Version, "v1.28") {
+		return nil, transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
+	}
+	o := m.chartOptions(m.Version)
+	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config")
+	if m.target.Version == m.Version || !m.writtenByUs(o) {
+		if err := inlinemanifest.UsualOf(m.target)(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments"); err != nil {
+			return nil, err
+		}
+	}
+	if chart.Migrates() {
+		return e, nil // it was to keep the flag
+	}
+	return e, chart.StartMigrating(ed, o)
+}
+
+// writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
+func (m *migration) writtenByUs(o ccm.Options) bool {
+	o.LeaderMigration, o.MigrationConfig = m.file.chart.Migrates(), m.file.chart.OwnConfig()
+	text, known := ccm.Values(o, m.controlPlaneNodes())
+	ours, err := yamledit.ParseString(valuesFile, text)
+	return known && err == nil && transform.Same(ours.Root().Value(), m.file.doc.Root().Value())
+}
+
+// upgradeByValues moves the image of the chart to the cluster's minor.
+func (m *migration) upgradeByValues() transform.Stage {
+	return m.stages().UpgradedCCM(transform.Stage{
+		Edit:  m.raiseImage,
+		Check: transform.CheckBy(m.checkImage),
+		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+	})
+}
+
+func (m *migration) raiseImage() (*yamledit.Edit, error) {
+	e, ed := m.valuesEdit()
+	return e, m.file.chart.StopMigrating(ed, m.finalTag(), true)
+}
+
+func (m *migration) checkImage(after *migration) error {
+	if err := m.check(after, nothing); err != nil {
+		return err
+	}
+	if after.finalTag() != "" {
+		return fmt.Errorf("the image would be %s on Kubernetes %s", after.file.chart.ImageTag(), semver.MajorMinor(m.Version)[1:])
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rke1
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// short is the least that CheckValues takes.
+const short = "hostNetworking: true\n"
+
+func valuesDoc(t *testing.T, text string) *yamledit.Document {
+	t.Helper()
+	doc, err := transform.Parse(yamledit.Chunk{File: "values.yaml", Bytes: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// pair is a cluster.yml with its values file.
+func pair(t *testing.T, config, values string) []*yamledit.Document {
+	t.Helper()
+	docs, err := withValues(transform.Only(parse(t, config)), valuesDoc(t, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// planOf plans both.
+func planOf(t *testing.T, config, values string, target transform.Target) *transform.Plan {
+	t.Helper()
+	p, err := transform.Build(Distro(), pair(t, config, values), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// valuesAfter returns the values file after a stage of a plan.
+func valuesAfter(t *testing.T, p *transform.Plan, stage string) string {
+	t.Helper()
+	s, found := p.Step(stage)
+	if !found {
+		t.Fatalf("no stage %s", stage)
+	}
+	return string(s.After()[1].Bytes())
+}
+
+func commandsOf(actions []transform.Action) string {
+	var all []string
+	for _, a := range actions {
+		all = append(all, a.Command())
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
+	const own = "# mine\nargs: # few\n- --v=4\nresources: {requests: {cpu: 200m}}\n"
+	p := planOf(t, at(release, onAWS+nodes), own, transform.Target{})
+	installed := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
+	if !installed.Migrates() || installed.ImageTag() != "v1.26.6" || installed.RoutesUnsafe() || installed.LacksProvider() || installed.Value("resources", "requests", "cpu") != "200m" {
+		t.Error(valuesAfter(t, p, stages.InstallCCM))
+	}
+	if text := valuesAfter(t, p, stages.InstallCCM); !strings.HasPrefix(text, "# mine\nargs: # few\n- --v=4\n- ") {
+		t.Error(text)
+	}
+	final := chartOf(t, valuesAfter(t, p, stages.DisableLeaderMigration))
+	if final.Migrates() || final.ImageTag() != "v1.26.6" {
+		t.Error(valuesAfter(t, p, stages.DisableLeaderMigration))
+	}
+	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
+		s, _ := p.Step(name)
+		if s.Documents[0].Changes() || !s.Documents[1].Changes() {
+			t.Errorf("%s changes other documents than the values file", name)
+		}
+		if commands := commandsOf(s.Stage.After); !strings.Contains(commands, "--values values.yaml") {
+			t.Errorf("%s does not use the file:\n%s", name, commands)
+		}
+		files, err := s.Files()
+		if err != nil || len(files) > 0 {
+			t.Errorf("%s makes files of its own: %v, %v", name, files, err)
+		}
+	}
+}
+
+// The stages of a single cluster.yml do not know whether the chart was installed.
+func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
+	docs := pair(t, at(release, onAWS+nodes+granted+"services:\n  kube-controller:\n    extra_args: {enable-leader-migration: 'true'}\n"), short)
+	p, err := transform.BuildFor(Distro(), docs, transform.Target{}, transform.Choice{Stage: stages.SwitchToExternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Choose(transform.Choice{Stage: stages.SwitchToExternal}); err == nil || !strings.Contains(err.Error(), stages.InstallCCM) {
+		t.Errorf("the switch does not wait: %v", err)
+	}
+	if s, _ := p.Step(stages.SwitchToExternal); len(s.Stage.AfterByHand) > 0 {
+		t.Error("the file shows the stage, and it is still one that is done manually")
+	}
+	alone := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), stages.SwitchToExternal)
+	if !slices.Contains(alone.AfterByHand, stages.InstallCCM) {
+		t.Error("without the file no one knows whether the stage was done")
+	}
+}
+
+func TestAStageIsDoneWhereTheValuesFileHasItsResult(t *testing.T) {
+	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	without := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
+	for _, c := range []struct {
+		name, config, values, stage string
+		want                        transform.State
+	}{
+		{"complete", onAWS, text, stages.InstallCCM, transform.Done},
+		{"without the flag", onAWS, without, stages.InstallCCM, transform.Todo},
+		{"after the switch", isOut, text, stages.InstallCCM, transform.Done},
+		{"it has left", isOut, without, stages.InstallCCM, transform.Done},
+		{"it has not left", isOut, text, stages.DisableLeaderMigration, transform.Todo},
+		{"it has left the migration", isOut, without, stages.DisableLeaderMigration, transform.Done},
+	} {
+		if s, _ := planOf(t, at(release, c.config+nodes), c.values, transform.Target{}).Step(c.stage); s.State != c.want {
+			t.Errorf("%s: %s is %s", c.name, c.stage, s.State)
+		}
+	}
+}
+
+func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
+	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	own := strings.Replace(text, "--v=2", "--v=4", 1)
+	for _, c := range []struct {
+		name, config, values, stage string
+		canonical                   bool
+		lost                        bool
+	}{
+		{"the chart, from the file alone", onAWS, own, stages.InstallCCM, false, true},
+		{"the chart", onAWS, own, stages.InstallCCM, true, false},
+		{"the end", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, true},
+		{"the end, in the usual form", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, true, false},
+		{"the end, of our own values", isOut, strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, false},
+	} {
+		steps, err := transform.Undo(Distro(), pair(t, at(release, c.config+nodes), c.values), transform.Target{Canonical: c.canonical}, c.stage, false)
+		var conflict *transform.Conflict
+		if lost := errors.As(err, &conflict); lost != c.lost || !lost && (err != nil || len(steps) != 1 || !steps[0].Documents[1].Changes()) {
+			t.Errorf("%s: %v, %v", c.name, steps, err)
+		}
+	}
+}
+
+func TestAnUpgradeMovesTheImageOfTheValuesFile(t *testing.T) {
+	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	done := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
+	p := planOf(t, at(release, isOut+nodes), done, transform.Target{Version: "v1.27.16-rancher1-1"})
+	if got := valuesAfter(t, p, stages.UpgradeCCM); got != strings.Replace(done, "v1.26.6", "v1.27.2", 1) {
+		t.Error(got)
+	}
+	if s, _ := p.Step(stages.UpgradeCCM); s.State != transform.Todo {
+		t.Error(s.State)
+	}
+}
+
+// Rancher makes the nodes of pools with the labels and taints that RKE always gives.
+func TestTheValuesSelectControlPlanesThatTheFileDoesNotList(t *testing.T) {
+	p := planOf(t, at(release, onAWS), "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"\"\n", transform.Target{})
+	chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
+	if why := chart.Refuses(nodeClass(node{Role: []string{controlPlaneRole, "etcd"}})); why != "" {
+		t.Error(why)
+	}
+	if chart.Refuses(nodeClass(node{Role: []string{"worker"}})) == "" {
+		t.Error("it also runs on workers")
+	}
+}
+
+func TestASelectorOfTheOperatorIsRefusedWhereNoControlPlaneHasIt(t *testing.T) {
+	_, err := transform.Build(Distro(), pair(t, at(release, onAWS+nodes), "nodeSelector: {disk: fast}\n"), transform.Target{})
+	if err == nil || !strings.Contains(err.Error(), "values.yaml:1") || !strings.Contains(err.Error(), "disk") {
+		t.Error(err)
+	}
+}
+
+func TestAManagerAmongTheAddonsLeavesNoPlaceForTheChart(t *testing.T) {
+	const addons = "addons: |-\n  apiVersion: apps/v1\n  kind: DaemonSet\n  metadata: {name: ccm, namespace: kube-system}\n  spec:\n    template:\n      spec:\n        containers:\n        - name: ccm\n          image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n          args: [--cloud-provider=aws]\n"
+	if _, err := open(pair(t, at(release, onAWS+addons), short), transform.Target{}); err == nil || !strings.Contains(err.Error(), "c.yml:4: addons: ") {
+		t.Error(err)
+	}
+}
+
+func TestOnlyAValuesFileJoinsACluster(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "no values",
+		"# nothing\n":                       "no values",
+		"- a\n":                             "must be a mapping",
+		"text\n":                            "must be a mapping",
+		"controller: {}\n":                  "no value of the chart",
+		"kind: HelmChart\napiVersion: v1\n": "an object of kind HelmChart",
+		at(release, onAWS):                  "the configuration of a cluster",
+		"args: []\n":                        "",
+		"image:\n":                          "",
+		"kind: x\nimage:\n":                 "",
+	} {
+		docs, err := withValues(transform.Only(parse(t, at(release, onAWS))), valuesDoc(t, text))
+		if want == "" && (err != nil || len(docs) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestRulesFindWhatIsWrongInTheValuesFile(t *testing.T) {
+	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
+	for _, c := range []struct {
+		rule, config, values string
+		line                 int // 0 for no finding
+	}{
+		{"ccm-flag-missing", onAWS, strings.Replace(text, "enable-leader-migration=true", "enable-leader-migration=false", 1), 3},
+		{"ccm-flag-missing", onAWS, text, 0},
+		{"ccm-flag-missing", isOut, short, 0},
+		{"ccm-args-unsafe", onAWS, strings.Replace(text, "  - --configure-cloud-routes=false\n", "", 1), 3},
+		{"ccm-args-unsafe", onAWS, text, 0},
+		{"ccm-minor-skew", onAWS, strings.Replace(text, "v1.26.6", "v1.25.14", 1), 2},
+		{"ccm-minor-skew", onAWS, text, 0},
+		{"ccm-unschedulable", onAWS, short, 1},
+		{"ccm-unschedulable", onAWS, text, 0},
+		{"chart-unpinned", onAWS, short, 1},
+		{"chart-unpinned", onAWS, text, 0},
+		{"ccm-not-in-file", isOut, text, 0},
+	} {
+		cluster, err := lint(pair(t, at(release, c.config+nodes), c.values), transform.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, file := 0, "values.yaml"
+		for _, f := range cluster.Findings("") {
+			if f.Rule == c.rule {
+				line, file = f.Line, f.File
+			}
+		}
+		if line != c.line || file != "values.yaml" {
+			t.Errorf("%s is at %s:%d, not at line %d, of\n%s", c.rule, file, line, c.line, c.values)
+		}
+	}
+}
+
+// The stage that adds the flag comes after the one that enables leader migration.
+func TestAnEarlierStageDoesNotWaitForTheFlagOfTheValuesFile(t *testing.T) {
+	p := planOf(t, at(release, onAWS+nodes), short, transform.Target{})
+	for _, s := range p.Steps {
+		if s.State == transform.Blocked {
+			t.Errorf("%s is blocked: %v", s.Stage.Name, s.Findings)
+		}
+	}
+}
+
+func TestTheMountedConfigurationsComeWithTheValuesFile(t *testing.T) {
+	p := planOf(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), short, transform.Target{LeaderMigrationConfig: transform.ConfigGenerate})
+	s, _ := p.Step(stages.InstallCCM)
+	files, err := s.Files()
+	if err != nil || len(files) != 2 || files[0].Name != cloudConfigFile || files[1].Name != configMapFile {
+		t.Errorf("%v, %v", files, err)
+	}
+	if commands := commandsOf(s.Stage.Before); !strings.Contains(commands, cloudConfigFile) || !strings.Contains(commands, configMapFile) {
+		t.Error(commands)
+	}
+	chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
+	if !chart.ConfigMounted() || !chart.OwnConfig() {
+		t.Error(valuesAfter(t, p, stages.InstallCCM))
+	}
+	final := chartOf(t, valuesAfter(t, p, stages.DisableLeaderMigration))
+	if final.OwnConfig() || strings.Contains(valuesAfter(t, p, stages.DisableLeaderMigration), ccm.MigrationConfigMap) {
+		t.Error(valuesAfter(t, p, stages.DisableLeaderMigration))
+	}
+}
+
+func TestTheValuesFileReachesItsReleaseByHelm(t *testing.T) {
+	if by := deliver(valuesDoc(t, short), "x"); by.Command != "" || !strings.Contains(by.How, "Helm") {
+		t.Errorf("%+v", by)
+	}
+}
