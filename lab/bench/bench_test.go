@@ -82,14 +82,15 @@ func TestAPipeFailsWithItsFirstProgram(t *testing.T) {
 // A command that found less is not faster.
 func TestWhatIsNotFoundIsAnError(t *testing.T) {
 	const one = "ProviderID: aws:///eu-west-1a/i-1\n"
-	if foundLines(2)(one+one) != nil || foundLines(2)(one) == nil || foundByVerify(2)("1 of 2 nodes") == nil || foundByVerify(2)("2 of 2 nodes") != nil {
+	if foundLines(2)(one+one) != nil || foundLines(2)(one) == nil || foundByVerify(2)("1 of 2 nodes") == nil || foundByVerify(2)("2 of 2 nodes") != nil ||
+		foundClusters(2)("fleet-default/a v1\nfleet-default/b v1\nfleet-local/local\n") != nil || foundClusters(2)("NAME\nfleet-default/a v1\n") == nil {
 		t.Error("a wrong output is taken for a right one")
 	}
 }
 
 func TestTheTableSaysWhichAimsAreMet(t *testing.T) {
 	took := func(name string, seconds float64) *row {
-		return &row{name: name, costs: []cost{{time.Duration(seconds * float64(time.Second)), time.Second, 50e6}}, requests: 10, bytes: 1e6}
+		return &row{name: name, costs: []cost{{wall: time.Duration(seconds * float64(time.Second)), cpu: time.Second, memory: 50e6}}, requests: 10, bytes: 1e6}
 	}
 	b := bench{nodes: 5000, rounds: 1, rows: []*row{took(verifyName, 1), took(getName, 3.5), took(describeName, 39), {name: "left out"}}}
 	var out strings.Builder

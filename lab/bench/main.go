@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench compares rke-lm verify with what people look at provider IDs with: kubectl describe and
-// kubectl get, on one real API server.
+// kubectl get, on one real API server; and rke-lm status of a Rancher with a list of its clusters.
 //
 // Invariant: every ratio is of measurements of one run on one machine, of commands that all found every
 // node, and nothing fails because it was slow.
@@ -28,6 +28,7 @@ func main() {
 	defer stop()
 	b := bench{}
 	flag.IntVar(&b.nodes, "nodes", 5000, "number of nodes")
+	flag.IntVar(&b.clusters, "clusters", 500, "number of clusters of a Rancher")
 	flag.IntVar(&b.rounds, "rounds", 3, "number of rounds; an odd one has a median")
 	flag.IntVar(&b.described, "describe", 1, "number of rounds of kubectl describe, which takes minutes; 0 leaves it out")
 	flag.Parse()
@@ -38,13 +39,14 @@ func main() {
 }
 
 type bench struct {
-	nodes, rounds, described int
+	nodes, clusters, rounds, described int
 
-	folder   string
-	nodeSize int // of one node, as JSON
-	jq       program
-	server   string // the version of kube-apiserver
-	rows     []*row
+	folder        string
+	ours, kubectl string
+	nodeSize      int // of one node, as JSON
+	jq            program
+	server        string // the version of kube-apiserver
+	rows          []*row
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -52,6 +54,17 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.folder)
+	if err := b.programs(ctx); err != nil {
+		return err
+	}
+	if err := b.verify(ctx); err != nil {
+		return err
+	}
+	return b.status(ctx)
+}
+
+// verify compares rke-lm verify with kubectl.
+func (b *bench) verify(ctx context.Context) error {
 	c, err := cluster.Start(ctx, filepath.Join(b.folder, "cluster"), cluster.LastInTree, cluster.Short)
 	if err != nil {
 		return err
@@ -61,7 +74,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.fill(ctx, c); err != nil {
 		return err
 	}
-	if err := b.list(ctx, c); err != nil {
+	if err := b.list(c); err != nil {
 		return err
 	}
 	if err := b.measure(ctx); err != nil {
@@ -74,19 +87,21 @@ func (b *bench) run(ctx context.Context) (err error) {
 // program is a program that is compared with, and how to tell which one it was.
 type program struct{ path, name string }
 
+// programs builds the programs that are measured.
+func (b *bench) programs(ctx context.Context) (err error) {
+	b.ours = filepath.Join(b.folder, "rke-lm")
+	if err := buildOurs(ctx, b.ours); err != nil {
+		return err
+	}
+	if b.kubectl, err = build.Kubectl.Path(ctx); err != nil {
+		return err
+	}
+	b.jq, err = findJQ(ctx)
+	return err
+}
+
 // list lists the commands that are measured.
-func (b *bench) list(ctx context.Context, c *cluster.Cluster) error {
-	ours := filepath.Join(b.folder, "rke-lm")
-	if err := buildOurs(ctx, ours); err != nil {
-		return err
-	}
-	kubectl, err := build.Kubectl.Path(ctx)
-	if err != nil {
-		return err
-	}
-	if b.jq, err = findJQ(ctx); err != nil {
-		return err
-	}
+func (b *bench) list(c *cluster.Cluster) error {
 	direct, err := c.Kubeconfig(cluster.Admin)
 	if err != nil {
 		return err
@@ -103,9 +118,9 @@ func (b *bench) list(ctx context.Context, c *cluster.Cluster) error {
 		r.direct, r.counted, r.proxy, r.folder = direct, counted, p, b.folder
 		b.rows = append(b.rows, &r)
 	}
-	add(row{name: verifyName, commands: [][]string{{ours, "verify", "--stage", "verify-provider-ids"}}, rounds: b.rounds, found: foundByVerify(b.nodes)})
-	add(row{name: getName, commands: [][]string{{kubectl, "get", "nodes", "-o", "json"}, {b.jq.path, "-r", `.items[] | .metadata.name + " " + .spec.providerID`}}, rounds: b.rounds, found: foundLines(b.nodes)})
-	add(row{name: describeName, commands: [][]string{{kubectl, "describe", "nodes"}, {"grep", "ProviderID"}}, rounds: b.described, slow: true, found: foundLines(b.nodes)})
+	add(row{name: verifyName, commands: [][]string{{b.ours, "verify", "--stage", "verify-provider-ids"}}, rounds: b.rounds, found: foundByVerify(b.nodes)})
+	add(row{name: getName, commands: [][]string{{b.kubectl, "get", "nodes", "-o", "json"}, {b.jq.path, "-r", `.items[] | .metadata.name + " " + .spec.providerID`}}, rounds: b.rounds, found: foundLines(b.nodes)})
+	add(row{name: describeName, commands: [][]string{{b.kubectl, "describe", "nodes"}, {"grep", "ProviderID"}}, rounds: b.described, slow: true, found: foundLines(b.nodes)})
 	return nil
 }
 

@@ -35,6 +35,7 @@ type row struct {
 
 // cost is what one run took.
 type cost struct {
+	first     time.Duration // until the second line, which is the first one below a heading
 	wall, cpu time.Duration
 	memory    int64 // the most that was resident, in bytes, of all programs together
 }
@@ -84,18 +85,18 @@ func (r *row) command(ctx context.Context, args []string, config string) *exec.C
 
 // run runs the pipe and keeps its cost.
 func (r *row) run(ctx context.Context, config string) error {
-	var out, complaints bytes.Buffer
+	var complaints bytes.Buffer
+	out := &output{start: time.Now()}
 	var list []*exec.Cmd
 	for _, args := range r.commands {
 		c := r.command(ctx, args, config)
-		c.Stdout, c.Stderr = &out, &complaints
+		c.Stdout, c.Stderr = out, &complaints
 		list = append(list, c)
 	}
-	start := time.Now()
 	if err := pipe(list); err != nil {
 		return fmt.Errorf("bench: %s: %w\n%s%s", r.name, err, first(complaints.String()), first(out.String()))
 	}
-	k := cost{wall: time.Since(start)}
+	k := cost{first: out.second, wall: time.Since(out.start)}
 	for _, c := range list {
 		k.cpu += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		k.memory += int64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
@@ -105,6 +106,24 @@ func (r *row) run(ctx context.Context, config string) error {
 		return fmt.Errorf("bench: %s: %w\n%s%s", r.name, err, first(out.String()), first(complaints.String()))
 	}
 	return nil
+}
+
+// output is what a command prints, and when its second line began.
+type output struct {
+	text   bytes.Buffer
+	start  time.Time
+	second time.Duration
+}
+
+func (o *output) String() string { return o.text.String() }
+
+// Write implements io.Writer.
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.text.Write(text)
+	if o.second == 0 && bytes.Count(o.text.Bytes(), []byte("\n")) > 1 {
+		o.second = time.Since(o.start)
+	}
+	return n, err
 }
 
 // pipe runs commands whose output is the input of the next, as a shell does. The last one's is collected.
@@ -186,7 +205,10 @@ func (r *row) each(number func(cost) float64) float64 {
 }
 
 func (r *row) seconds() float64 { return r.each(func(c cost) float64 { return c.wall.Seconds() }) }
-func (r *row) work() float64    { return r.each(func(c cost) float64 { return c.cpu.Seconds() }) }
+func (r *row) firstRow() float64 {
+	return r.each(func(c cost) float64 { return c.first.Seconds() })
+}
+func (r *row) work() float64 { return r.each(func(c cost) float64 { return c.cpu.Seconds() }) }
 func (r *row) megabytes() float64 {
 	return r.each(func(c cost) float64 { return float64(c.memory) / 1e6 })
 }
