@@ -95,8 +95,8 @@ chart: ## Render the published charts with all values, and print how many come o
 
 # The module of its own keeps what releases need out of this one's requirements. A version that make
 # made up is not one of a release.
-release: ## Make the files of a release in dist/: [VERSION=v0.1.0] [BASE_URL=URL] [PLATFORMS=native]
-	cd release && go run . -out ../dist -platforms "$(PLATFORMS)" -base-url "$(BASE_URL)" \
+release: ## Make the files of a release in dist/: [VERSION=v0.1.0] [BASE_URL=URL] [PLATFORMS=native] [HELM=FILE]
+	cd release && go run . -out ../dist -platforms "$(PLATFORMS)" -base-url "$(BASE_URL)" $(foreach file,$(HELM),-helm "$(abspath $(file))") \
 		$(if $(filter command line environment,$(origin VERSION)),-version "$(VERSION)")
 
 release-test: ## Release the commit in two clones, compare, install and run; RELEASE_PLATFORMS=all takes minutes

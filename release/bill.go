@@ -20,9 +20,11 @@ const (
 	home       = "https://" + modulePath
 )
 
-// bill lists what is in a binary, as CycloneDX. Its serial number follows from the binary.
-func (r *release) bill(b *binary, parts []part, graph moduleGraph) ([]byte, error) {
+// bill lists what is in a binary, as CycloneDX, and the helm that is in an image with it. Its serial number follows from
+// both.
+func (r *release) bill(b *binary, h *helm, parts []part, graph moduleGraph) ([]byte, error) {
 	sum := sha256.Sum256(b.content)
+	identity := append([]byte(home+"/"), sum[:]...)
 	program := cyclonedx.Component{
 		BOMRef: packageURL(modulePath, r.version), Type: cyclonedx.ComponentTypeApplication, Name: "rke-lm", Version: r.version,
 		PackageURL:         packageURL(modulePath, r.version) + "?goos=" + b.os + "&goarch=" + b.arch,
@@ -31,10 +33,14 @@ func (r *release) bill(b *binary, parts []part, graph moduleGraph) ([]byte, erro
 		Properties:         &[]cyclonedx.Property{{Name: "rke-lm:revision", Value: r.revision}},
 		ExternalReferences: &[]cyclonedx.ExternalReference{{Type: cyclonedx.ERTypeVCS, URL: home}},
 	}
+	inside := components(parts)
+	if h != nil {
+		identity, inside = append(identity, h.digest()...), append(inside, h.component())
+	}
 	bom := cyclonedx.NewBOM()
-	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, append([]byte(home+"/"), sum[:]...)).URN()
+	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, identity).URN()
 	bom.Metadata = &cyclonedx.Metadata{Timestamp: r.committed.Format(time.RFC3339), Component: &program}
-	bom.Components = components(parts)
+	bom.Components = &inside
 	bom.Dependencies = graph.dependencies(program.BOMRef, parts)
 	var text bytes.Buffer
 	err := cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
@@ -42,7 +48,7 @@ func (r *release) bill(b *binary, parts []part, graph moduleGraph) ([]byte, erro
 }
 
 // components describes the parts. The sum is that of go.sum, which is no digest of one file.
-func components(parts []part) *[]cyclonedx.Component {
+func components(parts []part) []cyclonedx.Component {
 	var list []cyclonedx.Component
 	for _, p := range parts {
 		c := cyclonedx.Component{
@@ -54,7 +60,7 @@ func components(parts []part) *[]cyclonedx.Component {
 		}
 		list = append(list, c)
 	}
-	return &list
+	return list
 }
 
 func licenses(ids []string) *cyclonedx.Licenses {

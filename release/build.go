@@ -53,16 +53,21 @@ func (r *release) pack(b *binary, graph moduleGraph, texts []entry) ([]product, 
 	if err != nil {
 		return nil, err
 	}
-	bill, err := r.bill(b, parts, graph)
+	bill, err := r.bill(b, nil, parts, graph)
 	if err != nil {
 		return nil, err
 	}
 	entries := append([]entry{{name: b.file(), mode: 0o755, content: b.content}, notices(parts)}, texts...)
 	archive, suffix, err := r.archive(b.platform, entries)
-	return []product{
+	list := []product{
 		{name: r.name(b.platform, suffix), content: archive, of: b},
 		{name: r.name(b.platform, ".cdx.json"), content: bill},
-	}, err
+	}
+	if h := r.helmFor(b); err == nil && h != nil {
+		bill, err = r.bill(b, h, parts, graph)
+		list = append(list, product{name: r.name(b.platform, "_helm.cdx.json"), content: bill})
+	}
+	return list, err
 }
 
 // checksums lists the digests of files as sha256sum does.

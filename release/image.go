@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -23,16 +24,32 @@ import (
 // user runs the program in a container: a user that no machine has.
 const user = "65532"
 
-// image returns the container image of the Linux binaries, as a layout of OCI in one file.
-// Without one there is none.
-func (r *release) image(work string, made []product) ([]product, error) {
+// images returns the container images of the Linux binaries, each as a layout of OCI in one file: the one of the
+// release, and one with helm where that is given. Without a binary for Linux there is none.
+func (r *release) images(work string, made []product) ([]product, error) {
+	list, err := r.image(work, made, "")
+	if err != nil || len(r.helms) == 0 {
+		return list, err
+	}
+	with, err := r.image(work, made, helmVariant)
+	return append(list, with...), err
+}
+
+// image returns one of them.
+func (r *release) image(work string, made []product, variant string) ([]product, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	found := false
 	for _, p := range made {
 		if p.of == nil || p.of.os != "linux" {
 			continue
 		}
-		image, err := r.imageOf(p.of)
+		var h *helm
+		if variant == helmVariant {
+			if h = r.helmFor(p.of); h == nil {
+				continue
+			}
+		}
+		image, err := r.imageOf(p.of, h)
 		if err != nil {
 			return nil, err
 		}
@@ -45,13 +62,14 @@ func (r *release) image(work string, made []product) ([]product, error) {
 	if !found {
 		return nil, nil
 	}
-	content, err := r.layout(filepath.Join(work, "image"), index)
-	return []product{{name: "rke-lm_" + r.version + "_oci.tar", content: content}}, err
+	content, err := r.layout(filepath.Join(work, "image"+variant), r.version+variant, index)
+	return []product{{name: "rke-lm_" + r.version + "_oci" + variant + ".tar", content: content}}, err
 }
 
-// imageOf returns the image of one binary: one layer, and nothing below it.
-func (r *release) imageOf(b *binary) (containers.Image, error) {
-	content, err := tarred([]entry{
+// imageOf returns the image of one binary: one layer, and nothing below it. A layer above it has helm.
+func (r *release) imageOf(b *binary, h *helm) (containers.Image, error) {
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err := r.withLayer(image, "release", []entry{
 		{"rke-lm", 0o755, b.content},
 		{"etc/", 0o755, nil},
 		{"etc/passwd", 0o644, []byte("rke-lm:x:" + user + ":" + user + "::/home/rke-lm:/sbin/nologin\n")},
@@ -61,7 +79,33 @@ func (r *release) imageOf(b *binary) (containers.Image, error) {
 		{"home/", 0o755, nil},
 		{"home/rke-lm/", 0o777, nil},
 		{"tmp/", 0o1777, nil},
-	}, r.committed)
+	})
+	if err == nil && h != nil {
+		image, err = r.withLayer(image, "release -helm: helm "+h.version+", sha256 "+h.digest(), h.entries())
+	}
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Created = b.os, b.arch, containers.Time{Time: r.committed}
+	config.Config = containers.Config{
+		Entrypoint: []string{"/rke-lm"}, WorkingDir: "/home/rke-lm", User: user + ":" + user, Env: []string{"HOME=/home/rke-lm"},
+		Labels: r.labels(),
+	}
+	if h != nil {
+		config.Config.Env = append(config.Config.Env, h.environment()...)
+		maps.Copy(config.Config.Labels, h.labels())
+	}
+	return mutate.ConfigFile(image, config)
+}
+
+// withLayer adds a layer of files to an image.
+func (r *release) withLayer(image containers.Image, by string, files []entry) (containers.Image, error) {
+	content, err := tarred(files, r.committed)
 	if err != nil {
 		return nil, err
 	}
@@ -70,22 +114,7 @@ func (r *release) imageOf(b *binary) (containers.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	created := containers.Time{Time: r.committed}
-	if image, err = mutate.Append(image, mutate.Addendum{Layer: layer, History: containers.History{Created: created, CreatedBy: "release"}}); err != nil {
-		return nil, err
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Created = b.os, b.arch, created
-	config.Config = containers.Config{
-		Entrypoint: []string{"/rke-lm"}, WorkingDir: "/home/rke-lm", User: user + ":" + user, Env: []string{"HOME=/home/rke-lm"},
-		Labels: r.labels(),
-	}
-	return mutate.ConfigFile(image, config)
+	return mutate.Append(image, mutate.Addendum{Layer: layer, History: containers.History{Created: containers.Time{Time: r.committed}, CreatedBy: by}})
 }
 
 // labels are the annotations that OCI defines.
@@ -113,12 +142,12 @@ func authorities() []byte {
 }
 
 // layout writes an index as a folder and returns the folder as one file.
-func (r *release) layout(folder string, index containers.ImageIndex) ([]byte, error) {
+func (r *release) layout(folder, tag string, index containers.ImageIndex) ([]byte, error) {
 	top, err := layout.Write(folder, empty.Index)
 	if err != nil {
 		return nil, err
 	}
-	if err := top.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.version})); err != nil {
+	if err := top.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag})); err != nil {
 		return nil, err
 	}
 	var entries []entry

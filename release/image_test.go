@@ -22,17 +22,17 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// images returns the images of the release by their architectures.
-func images(t *testing.T) map[string]containers.Image {
+// images returns the images of the release by their architectures: those of a variant, or with "" the others.
+func images(t *testing.T, variant string) map[string]containers.Image {
 	t.Helper()
 	folder := t.TempDir()
-	extract(t, bytes.NewReader(content(t, "rke-lm_"+version+"_oci.tar")), folder)
+	extract(t, bytes.NewReader(content(t, "rke-lm_"+version+"_oci"+variant+".tar")), folder)
 	top, err := layout.ImageIndexFromPath(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	list, err := top.IndexManifest()
-	if err != nil || len(list.Manifests) != 1 || list.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != version {
+	if err != nil || len(list.Manifests) != 1 || list.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != version+variant {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	index, err := top.ImageIndex(list.Manifests[0].Digest)
@@ -85,7 +85,7 @@ func TestTheImageRuns(t *testing.T) {
 	if native.os != "linux" {
 		t.Skip("images are for Linux")
 	}
-	image := images(t)[native.arch]
+	image := images(t, "")[native.arch]
 	if image == nil {
 		t.Fatalf("there is no image for %s", native.arch)
 	}
@@ -93,6 +93,19 @@ func TestTheImageRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	root := rootOf(t, image)
+	if said := output(t, within(root, config.Config, config.Config.Entrypoint[0], "version")); !strings.HasPrefix(said, "rke-lm "+version+" (") {
+		t.Errorf("it prints %q", said)
+	}
+	if config.Config.User != "65532:65532" || config.Architecture != native.arch || config.OS != "linux" {
+		t.Errorf("%+v", config)
+	}
+	checkAuthorities(t, filepath.Join(root, "etc/ssl/certs/ca-certificates.crt"))
+}
+
+// rootOf returns a folder with the files of an image.
+func rootOf(t *testing.T, image containers.Image) string {
+	t.Helper()
 	root := t.TempDir()
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
@@ -100,21 +113,20 @@ func TestTheImageRuns(t *testing.T) {
 	files := mutate.Extract(image)
 	defer files.Close()
 	extract(t, files, root)
-	c := exec.Command(config.Config.Entrypoint[0], "version")
+	return root
+}
+
+// within is a program of an unpacked image, as its configuration runs it; for root with nothing around it but the image.
+func within(root string, config containers.Config, program string, args ...string) *exec.Cmd {
+	c := exec.Command(program, args...)
 	if os.Geteuid() == 0 {
 		c.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
-		c.Dir = config.Config.WorkingDir
+		c.Dir = config.WorkingDir
 	} else {
-		c.Path = filepath.Join(root, c.Path)
+		c.Path = filepath.Join(root, program)
 	}
-	c.Env = config.Config.Env
-	if said := output(t, c); !strings.HasPrefix(said, "rke-lm "+version+" (") {
-		t.Errorf("it prints %q", said)
-	}
-	if config.Config.User != "65532:65532" || config.Architecture != native.arch || config.OS != "linux" {
-		t.Errorf("%+v", config)
-	}
-	checkAuthorities(t, filepath.Join(root, "etc/ssl/certs/ca-certificates.crt"))
+	c.Env = config.Env
+	return c
 }
 
 func checkAuthorities(t *testing.T, file string) {
@@ -130,7 +142,7 @@ func checkAuthorities(t *testing.T, file string) {
 }
 
 func TestTheImageIsThereForEveryLinux(t *testing.T) {
-	found := images(t)
+	found := images(t, "")
 	for _, p := range platforms(t) {
 		if p.os != "linux" {
 			continue

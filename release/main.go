@@ -6,7 +6,7 @@
 //
 // Invariant: the same commit, built by the same release of Go, gives the same bytes in
 // whatever folder and at whatever time. Nothing is read from the machine but the
-// repository and the modules that go.sum names.
+// repository, the modules that go.sum names, and the helm that is given for an image.
 package main
 
 import (
@@ -24,10 +24,18 @@ func main() {
 	flag.StringVar(&r.out, "out", "", "folder for the files; it is emptied first")
 	flag.StringVar(&r.version, "version", "", "version such as v0.1.0 (default: what git describes)")
 	flag.StringVar(&r.baseURL, "base-url", "", "URL below which the files will be; without it there is no manifest for krew")
+	var helms []string
+	flag.Func("helm", "program of helm 3 for Linux, for a second image that has it; repeatable, one for each architecture", func(file string) error {
+		helms = append(helms, file)
+		return nil
+	})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := r.read(ctx, *platforms)
+	if err == nil {
+		err = r.readHelms(helms)
+	}
 	if err == nil {
 		err = r.make(ctx)
 	}

@@ -19,8 +19,8 @@ import (
 const version = "v0.1.0"
 
 // made is the folder that make release wrote in a clone, and served the address at which
-// its files are.
-var made, served string
+// its files are. The helm that was given is the lab's.
+var made, served, given string
 
 // TestMain releases the commit once, for all tests.
 func TestMain(m *testing.M) {
@@ -39,6 +39,12 @@ func withRelease(m *testing.M) int {
 	server := httptest.NewServer(http.FileServer(http.Dir(made)))
 	defer server.Close()
 	served = server.URL
+	if native.os == "linux" {
+		if given, err = buildHelm(folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	if err := makeRelease(clone); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -54,7 +60,7 @@ func makeRelease(clone string, env ...string) error {
 	}
 	for _, words := range [][]string{
 		{"git", "clone", "-q", repository, clone},
-		{"make", "-C", clone, "release", "VERSION=" + version, "BASE_URL=" + served, "PLATFORMS=" + tested()},
+		{"make", "-C", clone, "release", "VERSION=" + version, "BASE_URL=" + served, "PLATFORMS=" + tested(), "HELM=" + given},
 	} {
 		c := exec.Command(words[0], words[1:]...)
 		c.Env = append(os.Environ(), env...)
@@ -63,6 +69,18 @@ func makeRelease(clone string, env ...string) error {
 		}
 	}
 	return nil
+}
+
+// buildHelm builds helm for this machine into a folder, as published. No C library is linked, as in helm's own archives.
+func buildHelm(folder string) (string, error) {
+	file := filepath.Join(folder, "helm")
+	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, helmProgram)
+	c.Dir = filepath.Join("..", "lab", "helm")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("helm: %w\n%s", err, out)
+	}
+	return file, nil
 }
 
 // tested are the platforms of the release: RELEASE_PLATFORMS=all means all, and takes minutes.

@@ -28,6 +28,7 @@ type release struct {
 	committed         time.Time // the only time that gets into a file
 	baseURL           string
 	platforms         []platform
+	helms             map[string]*helm // that are given, by architecture
 }
 
 // platform is what a binary runs on.
@@ -177,7 +178,7 @@ func (r *release) make(ctx context.Context) error {
 		}
 		made = append(made, list...)
 	}
-	image, err := r.image(work, made)
+	image, err := r.images(work, made)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func TestAReleaseHasAnArchiveAndAListForEveryPlatform(t *testing.T) {
 			suffix = ".zip"
 		case "linux":
 			want["rke-lm_v0.1.0_oci.tar"] = true
+			if p == native {
+				want["rke-lm_v0.1.0_oci-helm.tar"], want["rke-lm_v0.1.0_"+p.os+"_"+p.arch+"_helm.cdx.json"] = true, true
+			}
 		}
 		want["rke-lm_v0.1.0_"+p.os+"_"+p.arch+suffix] = true
 		want["rke-lm_v0.1.0_"+p.os+"_"+p.arch+".cdx.json"] = true
