@@ -21,18 +21,19 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 		"deploy/chart/templates/roles.yaml": chartRoles(),
 		"deploy/downstream-rke2.yaml":       downstreamRoles(transform.Provisioning),
 		"deploy/downstream-rke1.yaml":       downstreamRoles(transform.Management),
+		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(transform.Management, rights.Helm),
 	} {
 		checkDoc(t, file, readDoc(t, file), should)
 	}
 }
 
-// ofController are the rows of the controller and of the runs that it makes. It has no helm, and
-// restarts no machines.
-func ofController(fits func(rights.Row) bool) []rights.Row {
+// ofController are the rows of the controller and of the runs that it makes. It restarts no machines, and has helm only
+// in an image of its own, where more is needed.
+func ofController(fits func(rights.Row) bool, more ...string) []rights.Row {
 	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
 		list := slices.Contains(r.For, "status") && !r.Downstream && !r.Optional // clusters by their labels
-		left := slices.Contains([]string{rights.Helm, rights.Registration, rights.Local}, r.When)
+		left := slices.Contains([]string{rights.Helm, rights.Registration, rights.Local}, r.When) && !slices.Contains(more, r.When)
 		return !its && !list || left || !fits(r)
 	})
 }
@@ -98,10 +99,10 @@ func bound(kind, meta, name, user string, rows []rights.Row, more string) string
 		"\nsubjects:\n  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: " + user + "\n"
 }
 
-// downstreamRoles are the roles in a cluster that is migrated.
-func downstreamRoles(kind transform.ObjectKind) string {
+// downstreamRoles are the roles in a cluster that is migrated, with more than all images need.
+func downstreamRoles(kind transform.ObjectKind, more ...string) string {
 	in := func(namespace string) []rights.Row {
-		return ofController(func(r rights.Row) bool { return r.Downstream && r.Namespace == namespace && r.Of(kind) })
+		return ofController(func(r rights.Row) bool { return r.Downstream && r.Namespace == namespace && r.Of(kind) }, more...)
 	}
 	return "# " + generated + "\n# Replace u-abcde with the Rancher user of the controller's token.\n" +
 		bound("ClusterRole", "  name: rke-lm\n", "rke-lm", "u-abcde", in(""), "") +

@@ -33,7 +33,7 @@ func (e *elsewhere) Error() string { return e.message }
 type noHelm struct{}
 
 func (noHelm) Error() string {
-	return "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use an image with helm, or rke-lm migrate"
+	return "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use the image with helm (image.helm of the chart, docs/fleet.md), or rke-lm migrate"
 }
 
 // selected finds the clusters and puts them into waves. Those that are not to be migrated are

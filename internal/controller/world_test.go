@@ -23,7 +23,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // world is a Rancher with clusters, a LeaderMigration over all of them, and the processes that run.
@@ -200,7 +199,12 @@ func (r *runs) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, err
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(rke2.Distro(), transform.Only(doc), r.target())
+	return transform.Build(r.distro(o.FullName()), transform.Only(doc), r.target())
+}
+
+// distro is that of a cluster.
+func (r *runs) distro(cluster string) transform.Distro {
+	return r.Worlds[strings.TrimPrefix(cluster, "fleet-default/")].Distro
 }
 
 func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error) {
@@ -213,7 +217,7 @@ func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error
 		return migrate.Options{}, err
 	}
 	return migrate.Options{
-		Server: server, Object: found[0], Planner: route.Planner{Distro: rke2.Distro(), Target: r.target()}, Until: r.spec.Until,
+		Server: server, Object: found[0], Planner: route.Planner{Distro: r.distro(cluster), Target: r.target()}, Until: r.spec.Until,
 		Timeout: 10 * time.Minute, Interval: max(r.interval, 2*time.Second), User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
 	}, nil
 }

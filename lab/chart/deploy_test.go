@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -123,6 +124,38 @@ func TestTheControllerRunsWithTheLeastPrivileges(t *testing.T) {
 	for _, m := range c.VolumeMounts {
 		if m.Name != "tmp" && !m.ReadOnly {
 			t.Errorf("%s can be written", m.Name)
+		}
+	}
+}
+
+// The image with helm has the same tag and -helm, and writes to the folder that can be written in any case.
+func TestTheImageWithHelmIsChosenByAValue(t *testing.T) {
+	for _, c := range []struct {
+		image map[string]any
+		want  string
+	}{
+		{map[string]any{"helm": true}, "rke-lm:v0.1.0-helm"},
+		{map[string]any{"helm": false}, "rke-lm:v0.1.0"},
+		{map[string]any{"helm": true, "tag": "own"}, "rke-lm:own"},
+		{map[string]any{"helm": "yes"}, ""},
+	} {
+		rendered, err := ownChart(t, example(map[string]any{"image": c.image}))
+		if c.want == "" {
+			if err == nil {
+				t.Errorf("%v is accepted", c.image)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := read[appsv1.Deployment](t, objects(t, rendered)["Deployment/rke-lm/rke-lm"]).Spec.Template.Spec
+		if got := pod.Containers[0].Image; got != c.want {
+			t.Errorf("%v: %s, want %s", c.image, got, c.want)
+		}
+		tmp := slices.IndexFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/tmp" && !m.ReadOnly })
+		if tmp < 0 || !*pod.Containers[0].SecurityContext.ReadOnlyRootFilesystem {
+			t.Errorf("helm cannot write to /tmp: %+v", pod.Containers[0])
 		}
 	}
 }

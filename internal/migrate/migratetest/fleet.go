@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
-// Fleet is a Rancher with several clusters of RKE2, each a world of its own.
+// Fleet is a Rancher with several clusters, each a world of its own.
 type Fleet struct {
 	Rancher *ranchertest.Server
 	URL     string
@@ -25,7 +25,7 @@ type Fleet struct {
 
 const clusterRoute = "/k8s/clusters/"
 
-// NewFleet makes a Rancher with clusters of these names. They have the label fleet=yes.
+// NewFleet makes a Rancher with clusters of RKE2 of these names. They have the label fleet=yes.
 func NewFleet(t testing.TB, names ...string) *Fleet {
 	t.Helper()
 	f := &Fleet{Rancher: ranchertest.Start(t), Worlds: map[string]*World{}, at: map[string]*World{}}
@@ -37,10 +37,23 @@ func NewFleet(t testing.TB, names ...string) *Fleet {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"fleet": "yes"}
 			o["metadata"].(map[string]any)["uid"] = "u-" + name
 		})
-		f.Worlds[name], f.at[clusterRoute+id], f.at[clusterRoute+"local"+w.Path] = w, w, w
+		f.add(name, id, w)
 	}
 	f.URL = memnet.Serve(t, f).URL
 	return f
+}
+
+// AddRKE1 adds the cluster of RKE1, before anyone asks the Rancher.
+func (f *Fleet) AddRKE1(t testing.TB) *World {
+	t.Helper()
+	w := ofRancher(t, f.Rancher, RKE1ID)
+	w.rke1(t)
+	f.add(RKE1ID, RKE1ID, w)
+	return w
+}
+
+func (f *Fleet) add(name, id string, w *World) {
+	f.Worlds[name], f.at[clusterRoute+id], f.at[clusterRoute+"local"+w.Path] = w, w, w
 }
 
 // ServeHTTP is the Rancher. The machines of a cluster follow its object.
@@ -49,6 +62,7 @@ func (f *Fleet) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, clusterRoute), "/")
 	if w := cmp.Or(object, f.at[clusterRoute+id]); w != nil {
 		w.count(r)
+		w.released()
 	}
 	f.Rancher.ServeHTTP(rw, r)
 	if object != nil && r.Method == http.MethodPatch {

@@ -85,6 +85,16 @@ func (w *World) HasRecord(revision string) bool {
 	return there
 }
 
+// released runs the managers that helm asks for, where one is recorded.
+func (w *World) released() {
+	if w.Helm == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runRKE1Locked()
+}
+
 // Released returns the image tag of the chart that helm installed last.
 func (w *World) Released() string {
 	w.mu.Lock()

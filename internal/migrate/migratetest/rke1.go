@@ -26,6 +26,13 @@ const (
 func NewRKE1(t testing.TB) *World {
 	t.Helper()
 	w := start(t, RKE1ID)
+	w.rke1(t)
+	return w
+}
+
+// rke1 gives the world that cluster.
+func (w *World) rke1(t testing.TB) {
+	t.Helper()
 	w.Name, w.Path, w.Distro, w.Follow = RKE1ID, RKE1Path, rke1.Distro(), w.up
 	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/c-x7k2p/leases/rke-lm-c-x7k2p"
 	for i := range w.API.Nodes {
@@ -35,7 +42,6 @@ func NewRKE1(t testing.TB) *World {
 	w.recordHelm(t)
 	w.Rancher.Put(t, RKE1Object)
 	w.Follow()
-	return w
 }
 
 // up is what RKE does: it applies the configuration, and uncordons all Nodes.

@@ -140,11 +140,7 @@ func (w *World) Spec(t testing.TB) string {
 // ServeHTTP is Rancher, for every process that was not killed.
 func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	dies, dead := w.count(r)
-	if w.Helm != "" {
-		w.mu.Lock()
-		w.runRKE1Locked()
-		w.mu.Unlock()
-	}
+	w.released()
 	if !dead {
 		answer := httptest.NewRecorder()
 		w.Rancher.ServeHTTP(answer, r)

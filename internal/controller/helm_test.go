@@ -1,0 +1,61 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+)
+
+// The image with helm has it on the PATH.
+func TestAnRKE1ClusterIsMigratedWithTheHelmOfTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		one := w.AddRKE1(t)
+		w.run()
+		w.await(v1alpha1.Complete, "")
+		if spec := one.Spec(t); !one.HelmRan() || !strings.Contains(spec, `"external-aws"`) || strings.Contains(spec, "enable-leader-migration") || len(one.Cordoned()) > 0 {
+			t.Errorf("helm ran: %t, %v, %s", one.HelmRan(), one.Cordoned(), spec)
+		}
+		if s := w.object().Status; s.Counts.Done != 2 || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The other image has none. When it is replaced, a wish lets the cluster begin.
+func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		one := w.AddRKE1(t)
+		with := os.Getenv("PATH")
+		t.Setenv("PATH", t.TempDir())
+		w.run()
+		w.await(v1alpha1.NeedsHelm, "")
+		w.await(v1alpha1.Complete, "")
+		if s := w.object().Status; s.Counts.Skipped != 1 || s.Counts.Done != 1 || one.HelmRan() || one.Patches() > 0 {
+			t.Errorf("%+v, %v", s, one.Writes())
+		}
+		c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.NeedsHelm)
+		if !strings.Contains(c.Message, "c-x7k2p") {
+			t.Error(c.Message)
+		}
+		w.end()
+		t.Setenv("PATH", with)
+		w.wish("image with helm")
+		w.run()
+		time.Sleep(time.Hour)
+		w.await(v1alpha1.Complete, "")
+		if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.NeedsHelm) || !one.HelmRan() || w.object().Status.Counts.Done != 2 {
+			t.Errorf("%+v", w.object().Status)
+		}
+	})
+}
