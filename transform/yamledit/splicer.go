@@ -128,7 +128,7 @@ func isScalar(v any) bool {
 // the key's line, body below it, and a comment on that line stays.
 func (s *splicer) setAfterKey(n Node, header, body string) error {
 	colon, ix := s.doc.afterColon(n.key), s.doc.lines()
-	if s.doc.Bytes()[colon-1] != ':' {
+	if colon == 0 || s.doc.Bytes()[colon-1] != ':' {
 		return n.Errorf("the key and its value are written in an unusual way (? key)", "write it as key: value")
 	}
 	from, end := colon, colon
