@@ -344,6 +344,29 @@ func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
 	})
 }
 
+// However often clusters change of which none is selected, all of them are listed twice a minute at most.
+func TestChangesOfClustersThatAreNotSelectedAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{"matchLabels":{"env":"staging"}}}`, "alder", "birch")
+		w.run()
+		w.await(v1alpha1.Waiting, "NoClusters")
+		const list = "/provisioning.cattle.io/v1/clusters"
+		before := w.Rancher.Count(list)
+		for range 6000 { // ten minutes
+			w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "alder"})
+			time.Sleep(100 * time.Millisecond)
+		}
+		if lists := w.Rancher.Count(list) - before; lists < 19 || lists > 21 {
+			t.Errorf("%d lists in ten minutes", lists)
+		}
+		quiet := w.Rancher.Count(list)
+		time.Sleep(time.Hour)
+		if lists := w.Rancher.Count(list) - quiet; lists > 1 {
+			t.Errorf("%d lists in an hour without changes", lists)
+		}
+	})
+}
+
 func TestARunEndsWithItsLeaderMigration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, `{"selector":{}}`, "alder")

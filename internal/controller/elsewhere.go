@@ -6,8 +6,10 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -23,6 +25,31 @@ import (
 
 // migrationLabel names the LeaderMigration of a ConfigMap.
 const migrationLabel = "rke-lm.io/leadermigration"
+
+// takeFormer returns the clusters whose ConfigMap is not true any more, once.
+func (w *work) takeFormer() (lm *v1alpha1.LeaderMigration, list []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list = slices.Sorted(maps.Keys(w.former))
+	clear(w.former)
+	return w.lm, list
+}
+
+// drop deletes the ConfigMaps of clusters that no other program manages any more. What cannot be deleted now is, the next
+// time.
+func (w *work) drop(ctx context.Context) {
+	lm, list := w.takeFormer()
+	for _, cluster := range list {
+		_, err := w.Client.Do(ctx, kube.Request{What: "delete configmaps", Method: http.MethodDelete, Path: changePath(lm, cluster)})
+		if err == nil || kube.HasStatus(err, http.StatusNotFound) {
+			continue
+		}
+		w.mu.Lock()
+		w.former[cluster] = true
+		w.mu.Unlock()
+		w.log(w.name() + ": " + cluster + ": the ConfigMap with the next change is not deleted: " + err.Error())
+	}
+}
 
 // takeStale returns the clusters whose next change has to be written, once.
 func (w *work) takeStale() (lm *v1alpha1.LeaderMigration, list []migrate.Member) {
@@ -40,6 +67,7 @@ func (w *work) takeStale() (lm *v1alpha1.LeaderMigration, list []migrate.Member)
 // explain writes, for each cluster that another program manages and that has changed, a ConfigMap with the
 // next change and the command that makes it where the source is. The cluster is not changed.
 func (w *work) explain(ctx context.Context, runs Runs) {
+	w.drop(ctx)
 	lm, list := w.takeStale()
 	for _, m := range list {
 		if ctx.Err() != nil {
@@ -89,13 +117,21 @@ func firstFinding(s report.Stage) string {
 	return s.Findings[0].Rule + ": " + s.Findings[0].Message
 }
 
+// changeName is the name of the ConfigMap of a cluster.
+func changeName(lm *v1alpha1.LeaderMigration, cluster string) string {
+	return name.SafeConcatName(lm.Name + "." + strings.ReplaceAll(cluster, "/", "."))
+}
+
+func changePath(lm *v1alpha1.LeaderMigration, cluster string) string {
+	return "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/configmaps/" + url.PathEscape(changeName(lm, cluster))
+}
+
 // keep applies a ConfigMap that belongs to the LeaderMigration.
 func (w *work) keep(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster string, data map[string]string) error {
-	id := name.SafeConcatName(lm.Name + "." + strings.ReplaceAll(cluster, "/", "."))
 	body, err := json.Marshal(corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: lm.Namespace, Name: id, Labels: map[string]string{migrationLabel: name.SafeConcatName(lm.Name)},
+			Namespace: lm.Namespace, Name: changeName(lm, cluster), Labels: map[string]string{migrationLabel: name.SafeConcatName(lm.Name)},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Name: lm.Name, UID: lm.UID}},
 		},
 		Data: data,
@@ -104,7 +140,7 @@ func (w *work) keep(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster s
 		return err
 	}
 	_, err = w.Client.Do(ctx, kube.Request{
-		What: "patch configmaps", Method: http.MethodPatch, Path: "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/configmaps/" + url.PathEscape(id),
+		What: "patch configmaps", Method: http.MethodPatch, Path: changePath(lm, cluster),
 		Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}}, Body: body, ContentType: "application/apply-patch+yaml",
 	})
 	return err

@@ -82,6 +82,9 @@ func (w *work) again() []migrate.Member {
 	for i, m := range w.members {
 		if next, is := now[m.Cluster]; is {
 			w.members[i] = next
+			if isElsewhere(m) && !isElsewhere(next) {
+				w.former[m.Cluster] = true
+			}
 			w.happened = append(w.happened, happeningOf(next))
 		}
 	}

@@ -4,6 +4,7 @@
 package controller_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -80,6 +82,37 @@ func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T
 			t.Errorf("%d began again: %+v", w.retries(), w.object().Status.Conditions)
 		}
 	})
+}
+
+// A cluster that was another program's has no ConfigMap with its next change once it is migrated, and neither if the API server
+// does not delete it at first.
+func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const at = "/api/v1/namespaces/rke-lm/configmaps/summer.fleet-default.birch"
+			w := halfFailed(t)
+			if !strings.Contains(w.Rancher.Object(at), "Argo CD") {
+				t.Fatalf("there is no ConfigMap: %q", w.Rancher.Object(at))
+			}
+			w.managed("birch", false)
+			refused := 0
+			w.Rancher.Do(func() {
+				w.Rancher.Fault = func(r *http.Request) ranchertest.Fault {
+					if fails && refused == 0 && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, at) {
+						refused++
+						return ranchertest.Fault{Status: http.StatusForbidden}
+					}
+					return ranchertest.Fault{}
+				}
+			})
+			w.wish("1")
+			w.manager.Changed(t.Context(), w.key, w.object())
+			time.Sleep(24 * time.Hour)
+			if got := w.states(); !strings.Contains(got, "birch=done") || w.Rancher.Object(at) != "" || fails != (refused == 1) || fails != (len(w.logs) > 0) {
+				t.Errorf("%s, refused %d times, %q, %v", got, refused, w.Rancher.Object(at), w.logs)
+			}
+		})
+	}
 }
 
 func TestOneWishIsOneAttempt(t *testing.T) {

@@ -37,6 +37,9 @@ type work struct {
 	conditions []metav1.Condition
 	happened   []happening
 	stale      map[string]bool // clusters of other programs, whose next change has to be written
+	former     map[string]bool // clusters that were of other programs, whose ConfigMap has to be deleted
+	listed     time.Time       // when all clusters were listed last
+	listing    bool            // they will be, as soon as it is time
 	retried    string          // the wish that was fulfilled last
 	retry      *retry          // that is to be fulfilled; nil for none
 }
@@ -58,11 +61,12 @@ const (
 	none          waves.Reason = "None"
 )
 
-// again is when what failed outside of a run is tried again.
+// again is when what failed outside of a run is tried again, and how often clusters are listed because one of them has
+// changed.
 const again = 30 * time.Second
 
 func newWork(m *Manager, lm *v1alpha1.LeaderMigration, cancel context.CancelFunc) *work {
-	w := &work{Manager: m, lm: lm, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, conditions: lm.Status.DeepCopy().Conditions}
+	w := &work{Manager: m, lm: lm, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, former: map[string]bool{}, conditions: lm.Status.DeepCopy().Conditions}
 	w.waves, w.members, w.ids = resumed(lm.Status)
 	w.retried = lm.Status.ObservedRetry
 	w.expire()
@@ -104,11 +108,26 @@ func (w *work) clusterChanged(cluster types.NamespacedName) {
 	defer w.mu.Unlock()
 	switch {
 	case len(w.members) == 0:
-		w.poke()
+		w.lookAgain()
 	case w.expire(cluster.String(), cluster.Name): // an RKE1 cluster has its ID alone
 		w.mark()
 		w.poke()
 	}
+}
+
+// lookAgain lets the clusters be listed again, but not more often than in a while: changes of clusters come as they like,
+// and each list is of all of them.
+func (w *work) lookAgain() {
+	if w.listing {
+		return
+	}
+	w.listing = true
+	time.AfterFunc(again-time.Since(w.listed), func() {
+		w.mu.Lock()
+		w.listing = false
+		w.mu.Unlock()
+		w.poke()
+	})
 }
 
 // expire lets the next change of clusters that another program manages be written again, of all that
@@ -173,6 +192,9 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 		w.explain(ctx, runs)
 		return runs, nil
 	}
+	w.mu.Lock()
+	w.listed = time.Now()
+	w.mu.Unlock()
 	switch err := w.selected(ctx, runs); {
 	case err != nil:
 		return nil, &problem{notReady, err}

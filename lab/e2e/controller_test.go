@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -444,7 +445,8 @@ func (k *controlled) owned() {
 	}
 }
 
-// elsewhere lets another program manage a cluster, and expects the next change of it to be explained.
+// elsewhere lets another program manage a cluster, and expects the next change of it to be explained until none does and a
+// retry finds that.
 func (k *controlled) elsewhere(name string) {
 	k.Helper()
 	k.mark(name, `{"labels":{"fleet":"elsewhere"},"annotations":{"argocd.argoproj.io/tracking-id":"another"}}`)
@@ -456,10 +458,20 @@ func (k *controlled) elsewhere(name string) {
 	if err != nil {
 		k.Fatal(err)
 	}
-	list, err := client.CoreV1().ConfigMaps(controllerSpace).List(k.Context(), metav1.ListOptions{LabelSelector: "rke-lm.io/leadermigration=elsewhere"})
+	changes := func(ctx context.Context) (*corev1.ConfigMapList, error) {
+		return client.CoreV1().ConfigMaps(controllerSpace).List(ctx, metav1.ListOptions{LabelSelector: "rke-lm.io/leadermigration=elsewhere"})
+	}
+	list, err := changes(k.Context())
 	if err != nil || len(list.Items) != 1 || list.Items[0].Data["stage"] != stages.GrantMigrationLease || !strings.Contains(list.Items[0].Data["diff"], "\n+") {
 		k.Errorf("%v %+v", err, list)
 	}
+	k.edit(`{"spec":{"pause":true}}`) // the cluster stays as it is
+	k.mark(name, `{"annotations":{"argocd.argoproj.io/tracking-id":null}}`)
+	k.edit(`{"metadata":{"annotations":{"rke-lm.io/retry":"1"}}}`)
+	k.scenario.eventually("no ConfigMap of a cluster that no other program manages", func(ctx context.Context) bool {
+		list, err := changes(ctx)
+		return err == nil && len(list.Items) == 0
+	})
 }
 
 // leader is who holds the lease of the controllers.

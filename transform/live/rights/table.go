@@ -67,7 +67,7 @@ func controlling() []Row {
 		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations", Do: []string{"list", "watch"}, Why: "what is to be migrated"},
 		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations/status", Do: []string{"patch"}, Why: "how far it is"},
 		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrationapprovals", Do: []string{"list", "watch"}, Why: "what is approved; the controller cannot approve"},
-		{Namespace: controllerSpace, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "the next change of a cluster that another program manages"},
+		{Namespace: controllerSpace, Resource: "configmaps", Do: []string{"create", "patch", "delete"}, Why: "the next change of a cluster that another program manages"},
 		{Namespace: controllerSpace, Resource: "events", Do: []string{"create"}, Why: "what happened to a cluster, on the LeaderMigration"},
 		{Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"create"}, Why: "which controller is active"},
 		{Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Name: "rke-lm-controller", Do: []string{"get", "update"}, Why: "which controller is active"},
