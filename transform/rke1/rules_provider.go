@@ -50,24 +50,28 @@ func (m *migration) awsBlockResets() []transform.Finding {
 	return m.one(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
-// ccmFlagMissing checks the values file, and what addons run. The stage install-ccm puts the
-// values right, and so an earlier one does not wait for it.
+// checksValues reports whether there is a values file to check. No stage before install-ccm,
+// which puts it right, waits for it.
+func (m *migration) checksValues() bool {
+	return m.file != nil && !stages.IsBefore(m.stage, stages.InstallCCM, m.target)
+}
+
+// ccmFlagMissing checks the values file, and what addons run.
 func (m *migration) ccmFlagMissing() []transform.Finding {
-	switch {
-	case m.component(manager) != inTree:
-		return nil
-	case m.file == nil:
-		return rules.CCMFlagMissing.Workload(m.bundle(), m.target)
-	case m.stage == stages.EnableLeaderMigration:
+	if m.component(manager) != inTree {
 		return nil
 	}
-	return rules.CCMFlagMissing.Chart(m.file.chart, m.target, m.argsFinding)
+	found := rules.CCMFlagMissing.Workload(m.bundle(), m.target)
+	if m.checksValues() {
+		found = append(found, rules.CCMFlagMissing.Chart(m.file.chart, m.target, m.argsFinding)...)
+	}
+	return found
 }
 
 // ccmArgsUnsafe checks the values file, and what addons run.
 func (m *migration) ccmArgsUnsafe() []transform.Finding {
 	found := rules.CCMArgsUnsafe.Workload(m.bundle())
-	if m.file == nil {
+	if !m.checksValues() {
 		return found
 	}
 	return append(found, rules.CCMArgsUnsafe.Chart(m.file.chart, m.argsFinding)...)
@@ -75,7 +79,7 @@ func (m *migration) ccmArgsUnsafe() []transform.Finding {
 
 // ccmMinorSkew checks the image of the values file.
 func (m *migration) ccmMinorSkew() []transform.Finding {
-	if m.file == nil {
+	if !m.checksValues() {
 		return nil
 	}
 	return rules.CCMMinorSkew.Chart(m.file.chart, Name, m.Version, m.isExternal(), m.valuesFinding)
@@ -83,7 +87,7 @@ func (m *migration) ccmMinorSkew() []transform.Finding {
 
 // ccmUnschedulable checks the node selector and the tolerations of the values file.
 func (m *migration) ccmUnschedulable() []transform.Finding {
-	if m.file == nil {
+	if !m.checksValues() {
 		return nil
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
@@ -92,7 +96,7 @@ func (m *migration) ccmUnschedulable() []transform.Finding {
 
 // chartUnpinned checks the image of the values file; the version of the chart is in the command.
 func (m *migration) chartUnpinned() []transform.Finding {
-	if m.file == nil {
+	if !m.checksValues() {
 		return nil
 	}
 	return rules.ChartUnpinned.Image(m.file.chart, ccm.DefaultTag(Name, semver.MajorMinor(m.Version)), m.valuesFinding)

@@ -283,3 +283,18 @@ func TestTheValuesFileReachesItsReleaseByHelm(t *testing.T) {
 		t.Errorf("%+v", by)
 	}
 }
+
+// In a broken cluster the switch comes before the chart, and the chart is put right after it.
+func TestTheSwitchOfABrokenClusterDoesNotWaitForTheValuesFile(t *testing.T) {
+	for _, version := range []string{"v1.27.16-rancher1-1", "v1.28.15-rancher1-1"} {
+		p := planOf(t, at(version, onAWS+nodes), "args: [--v=2, --cloud-provider=aws, --enable-leader-migration=true]\n", transform.Target{})
+		for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
+			if s, _ := p.Step(name); s.State != transform.Todo {
+				t.Errorf("%s: %s is %s: %v", version, name, s.State, s.Findings)
+			}
+		}
+		if chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM)); chart.Migrates() || chart.RoutesUnsafe() {
+			t.Error(valuesAfter(t, p, stages.InstallCCM))
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // chartAs returns a chart that runs next to an in-tree manager without the flag,
@@ -180,5 +181,25 @@ func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	steps, err := transform.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
 	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n") {
 		t.Error(steps, err)
+	}
+}
+
+// In a broken cluster the switch comes before the chart, and install-ccm puts the chart right.
+func TestTheSwitchOfABrokenClusterDoesNotWaitForTheChart(t *testing.T) {
+	const text = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.27.16+rke2r1\n  rkeConfig:\n" +
+		"    machineGlobalConfig: {cloud-provider-name: aws}\n    additionalManifest: |-\n      apiVersion: helm.cattle.io/v1\n      kind: HelmChart\n      metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n" +
+		"      spec:\n        chart: aws-cloud-controller-manager\n        version: 0.0.8\n        valuesContent: |-\n          args: [--cloud-provider=aws]\n"
+	doc, err := yamledit.ParseString("c.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
+		if s, _ := p.Step(name); s.State != transform.Todo {
+			t.Errorf("%s is %s: %v", name, s.State, s.Findings)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // valueRule is a rule, and the values of the chart that it depends on.
@@ -38,8 +39,12 @@ var (
 )
 
 // eachChecked calls check for the charts whose values the rule can use: the
-// file shows what decides them. chartNotChecked reports the others.
+// file shows what decides them. chartNotChecked reports the others. No stage before
+// install-ccm, which puts the values right, waits for them.
 func (m *migration) eachChecked(rule string, check func(installed) []transform.Finding) []transform.Finding {
+	if stages.IsBefore(m.stage, stages.InstallCCM, m.target) {
+		return nil
+	}
 	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
 	return m.eachChart(func(c installed) []transform.Finding {
 		if _, unseen := c.unseen(rulesOfValues[i]); unseen {

@@ -74,6 +74,12 @@ func all(t transform.Target) []Stage {
 	return list
 }
 
+// IsBefore reports whether a stage comes before another one in the situation of a cluster. A rule
+// that checks the documents after the one does not ask for what the other one puts right.
+func IsBefore(stage, other string, t transform.Target) bool {
+	return stage != "" && Number(stage, t) < Number(other, t)
+}
+
 func indexOf(list []Stage, name string) int {
 	return slices.IndexFunc(list, func(s Stage) bool { return s.Name == name })
 }
