@@ -3,7 +3,11 @@
 
 package transform
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
 
 // The end states of a migration.
 const (
@@ -65,6 +69,10 @@ type Target struct {
 	// Machines are those of a live cluster whose object does not show its machine classes;
 	// nil for a file, and where the object shows them.
 	Machines *Machines `json:"-"`
+	// Values is the operator's values file for the chart of a live cluster of RKE: helm gets a
+	// copy of it with what the migration requires. It is nil where the file is a document of
+	// the cluster, and where there is none.
+	Values *yamledit.Document `json:"-"`
 	// Accept lists the rules whose errors are acknowledged.
 	Accept []string `json:"accept,omitempty"`
 

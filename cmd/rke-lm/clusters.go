@@ -36,8 +36,8 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 		}
 		return o.watched(ctx, o.inFiles(ctx, paths, work))
 	}
-	if o.values != "" {
-		return clusters.Failed(errValuesOfLive)
+	if err := o.checkLiveValues(); err != nil {
+		return clusters.Failed(err)
 	}
 	server, err := o.connect(o.streams, defaultRetryTime)
 	if err != nil {
@@ -65,9 +65,6 @@ func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Wor
 		}
 	}
 }
-
-// errValuesOfLive refuses a values file next to clusters of a Rancher.
-var errValuesOfLive = errors.New("--" + ccmValues + " is used with files; name the file of the cluster, such as the output of kubectl get -o yaml, in place of --cluster or -l")
 
 // rancherVersion reads the version of a Rancher, and says if it is not a known one.
 func (o *options) rancherVersion(ctx context.Context, server *rancher.Server) string {

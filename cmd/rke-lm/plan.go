@@ -41,6 +41,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
   rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error {
+			p.copiesValues = true
 			p.folders.made.out, p.folders.made.of = p.err, "plans"
 			p.summary = &summary{out: p.out, palette: p.palette(p.out), flags: p.repeatedChoices(c.Flags())}
 			return p.run(c.Context(), args)
@@ -112,6 +113,10 @@ type planRun struct {
 // cluster plans a cluster, and returns what adds it to the output.
 func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
 	if err := f.Refusal(t); err != nil {
+		return nil, err
+	}
+	t, err := p.withValues(f, t)
+	if err != nil {
 		return nil, err
 	}
 	plans, err := p.plans(f, t)

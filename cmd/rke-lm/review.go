@@ -49,7 +49,7 @@ errors. Nothing is checked out or written.`,
 		RunE:        func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	}
 	o.inputFlags(c.Flags())
-	o.valuesFlag(c.Flags())
+	o.valuesFlag(c.Flags(), valuesInFiles)
 	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, reviewFormats...)

@@ -24,14 +24,15 @@ import (
 // options are the choices that several verbs share.
 type options struct {
 	streams
-	color    string
-	noColor  bool
-	distro   string
-	values   string // the values file of an RKE cluster
-	apart    bool   // every document is a cluster of its own
-	choices  transform.Target
-	output   string
-	maxBytes int // of Markdown
+	color        string
+	noColor      bool
+	distro       string
+	values       string // the values file of an RKE cluster
+	copiesValues bool   // the verb uses a copy of it for a live cluster
+	apart        bool   // every document is a cluster of its own
+	choices      transform.Target
+	output       string
+	maxBytes     int // of Markdown
 	connection
 	acceptable []transform.Rule // in addition to the static ones
 
@@ -114,15 +115,6 @@ func (o *options) inputFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
-// valuesFlag names a file that no document names.
-func (o *options) valuesFlag(f *pflag.FlagSet) {
-	defer group(f, inputGroup)()
-	f.StringVar(&o.values, ccmValues, "", "values file with which helm installs the cloud-controller-manager of the one RKE cluster in PATH: the stages edit it as well, and their helm commands use it")
-}
-
-// ccmValues is the flag.
-const ccmValues = "ccm-values"
-
 // excludeFlag is that of verbs that search folders or commits.
 func (o *options) excludeFlag(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
@@ -141,7 +133,7 @@ func (o *options) leaveOut() (err error) {
 func (o *options) fileFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
 	o.inputFlags(f)
-	o.valuesFlag(f)
+	o.valuesFlag(f, valuesInFiles)
 	o.excludeFlag(f)
 	f.BoolVar(&o.skipUnknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
 }

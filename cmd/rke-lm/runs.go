@@ -46,6 +46,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.connection.flags(cmd)
 	c.inputFlags(f)
+	c.valuesFlag(f, valuesOfLive)
 	c.targetFlags(f)
 	c.outputFlag(cmd, runFormats...)
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
@@ -68,8 +69,8 @@ func (c *runOptions) check() error {
 	if !c.yes && !isTerminal(c.in) {
 		return errors.New("there is no terminal for the confirmation; add --yes")
 	}
-	c.acceptable = verify.Rules()
-	return nil
+	c.acceptable, c.copiesValues = verify.Rules(), true
+	return c.checkLiveValues()
 }
 
 func isTerminal(of any) bool {
@@ -163,7 +164,10 @@ func (c *runOptions) runOver(ctx context.Context, server *rancher.Server, o ranc
 	if err != nil {
 		return r, err
 	}
-	r.Planner.Distro, r.Planner.Target = found.Distro, found.For(r.Planner.Target)
+	r.Planner.Distro = found.Distro
+	if r.Planner.Target, err = c.withValues(found, found.For(r.Planner.Target)); err != nil {
+		return r, err
+	}
 	if o.Kind == transform.Management {
 		r.Given = (&givenArguments{server: server, object: o}).of
 	}

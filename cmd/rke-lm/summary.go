@@ -105,7 +105,7 @@ func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
 	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
 	all.targetFlags(choice)
 	all.inputFlags(choice)
-	all.valuesFlag(choice)
+	all.valuesFlag(choice, "")
 	var words []string
 	choice.VisitAll(func(f *pflag.Flag) {
 		given := flags.Lookup(f.Name)

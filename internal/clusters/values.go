@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // withValues adds the values file that the operator names to the sources of a run.
@@ -43,7 +44,7 @@ func (g *gathering) link(held *gathered) bool {
 	if held.failed || len(held.groups) == 0 {
 		return true // the end of a file says why
 	}
-	c, err := held.only()
+	c, err := held.only(g.Values)
 	r := resultOf(held.groups[0].First())
 	if err == nil {
 		r = resultOf(c.Docs[0], c.Sources[0])
@@ -58,7 +59,7 @@ func (g *gathering) link(held *gathered) bool {
 
 // only returns the cluster of a run with its values file. Which of several clusters the file is
 // of does not show.
-func (held *gathered) only() (Cluster, error) {
+func (held *gathered) only(file string) (Cluster, error) {
 	var all []Cluster
 	for _, group := range held.groups {
 		found, err := group.Clusters()
@@ -72,26 +73,67 @@ func (held *gathered) only() (Cluster, error) {
 		second := all[1].Docs[0].Root()
 		return c, second.Errorf(fmt.Sprintf("a second cluster, next to that of %s:%d, and a values file is of one", c.Docs[0].File(), c.Docs[0].Root().Line()), "name one cluster with its own --ccm-values")
 	}
-	return c, held.addValues(&c)
+	err := held.addValues(&c, file)
+	return c, err
 }
 
 // addValues adds the one document of the values file.
-func (held *gathered) addValues(c *Cluster) error {
-	values := held.values[0]
-	for _, more := range held.values[1:] {
-		if values.err == nil && more.err == nil && values.values.Root().Exists() && more.values.Root().Exists() {
-			return more.values.Root().Errorf("a second document, which helm does not read", "keep the values in one document")
+func (held *gathered) addValues(c *Cluster, file string) error {
+	var found []*yamledit.Document
+	for _, r := range held.values {
+		if r.err != nil {
+			return r.err
 		}
-		if values.err == nil && !values.values.Root().Exists() {
-			values = more
-		}
+		found = append(found, r.values)
 	}
-	if values.err != nil {
-		return values.err
+	values, err := onlyValues(file, found)
+	if err != nil {
+		return err
 	}
-	docs, err := c.Distro.Span.WithValues(c.Docs, values.values)
+	docs, err := c.Distro.Span.WithValues(c.Docs, values)
 	if err == nil {
-		c.Docs, c.Sources = docs, append(c.Sources, values.source)
+		c.Docs, c.Sources = docs, append(c.Sources, held.values[0].source)
 	}
 	return err
+}
+
+// onlyValues returns the document with the values; others have to be empty.
+func onlyValues(file string, docs []*yamledit.Document) (*yamledit.Document, error) {
+	if len(docs) == 0 {
+		return nil, fmt.Errorf("--ccm-values: %s: no document of at most %d MiB is in it; name the values file", file, source.MaxDocument>>20)
+	}
+	values := docs[0]
+	for _, doc := range docs[1:] {
+		switch {
+		case !doc.Root().Exists():
+		case values.Root().Exists():
+			return nil, doc.Root().Errorf("a second document, which helm does not read", "keep the values in one document")
+		default:
+			values = doc
+		}
+	}
+	return values, nil
+}
+
+// ValuesOf returns the values file that the operator names for a cluster whose own document is in
+// no file.
+func (f Finder) ValuesOf(c Cluster) (*yamledit.Document, error) {
+	sources, err := f.withValues(nil)
+	if err != nil {
+		return nil, err
+	}
+	var docs []*yamledit.Document
+	all := func([]byte) bool { return len(docs) < MaxDocuments }
+	if _, err := sources[0].Scan(all, func(chunk yamledit.Chunk) error {
+		doc, err := transform.Parse(chunk)
+		docs = append(docs, doc)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	values, err := onlyValues(f.Values, docs)
+	if err == nil {
+		_, err = c.Distro.Span.WithValues(c.Docs, values)
+	}
+	return values, err
 }

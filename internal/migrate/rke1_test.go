@@ -149,3 +149,54 @@ func TestAMigrationWithoutLeaderMigrationOfRKETakesTheSwitchBackBeforeTheChart(t
 		}
 	})
 }
+
+func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
+	const own = "# Mine.\nargs:\n  - --v=4\n  - --cloud-provider=aws\npodAnnotations: {team: platform}\n"
+	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
+	synctest.Test(t, func(t *testing.T) {
+		values, err := yamledit.ParseString("values.yaml", own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := rke1World(t)
+		with := func(agent, until string) migrate.Options {
+			r := w.run(t, agent, logged(t))
+			r.Until, r.Planner.Target.Values, r.Planner.Target.Canonical = until, values, true
+			return r
+		}
+		helm := func() string {
+			text, err := os.ReadFile(w.Helm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		if err := migrate.Forward(t.Context(), with("one", stages.InstallCCM)); err != nil {
+			t.Fatal(err)
+		}
+		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || !strings.Contains(text, "team: platform") || !strings.Contains(text, "--enable-leader-migration=true") {
+			t.Error(text)
+		}
+		if err := migrate.Forward(t.Context(), with("two", "")); err != nil {
+			t.Fatal(err)
+		}
+		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || strings.Contains(text, "enable-leader-migration") {
+			t.Error(text)
+		}
+		w.Forget()
+		if err := migrate.Forward(t.Context(), with("three", "")); err != nil || len(w.Writes()) > 0 {
+			t.Errorf("a second one: %v %v", err, w.Writes())
+		}
+		r := with("four", "")
+		r.Planner.To = stages.SwitchToExternal
+		if err := migrate.Backward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || !strings.Contains(text, "--enable-leader-migration=true") {
+			t.Error(text)
+		}
+		if string(values.Bytes()) != own {
+			t.Error("the operator's own file is changed")
+		}
+	})
+}

@@ -88,6 +88,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.checkOneManager(); err != nil {
 		return nil, err
 	}
+	if err := m.checkOwnValues(); err != nil {
+		return nil, err
+	}
 	if err := m.decide(); err != nil {
 		return nil, err
 	}

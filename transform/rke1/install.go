@@ -27,7 +27,7 @@ func (m *migration) installCCM() transform.Stage {
 	}
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
-		Why:       "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two.",
+		Why:       "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two." + m.copyWhy(),
 		After:     append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), stages.FirstRollout("")),
 		UndoAfter: m.uninstalled(),
 		Files:     m.installFiles,
@@ -82,7 +82,10 @@ func (m *migration) chartOptions(version string) ccm.Options {
 
 // installFiles returns the chart's values, and what it mounts.
 func (m *migration) installFiles() ([]transform.File, error) {
-	text, _ := ccm.Values(m.chartOptions(m.Version), m.controlPlaneNodes())
+	text, err := m.valuesFor(m.chartOptions(m.Version))
+	if err != nil {
+		return nil, err
+	}
 	more, err := m.mountedFiles()
 	return append([]transform.File{{Name: valuesFile, Content: text}}, more...), err
 }
@@ -104,7 +107,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.file != nil {
 		return m.disableByValues()
 	}
-	s := transform.Stage{Why: stages.DisableWhy}
+	s := transform.Stage{Why: stages.DisableWhy + m.copyWhy()}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
 		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."
 		return s
@@ -121,12 +124,12 @@ func (m *migration) finalFiles() ([]transform.File, error) {
 	o.LeaderMigration = m.target.KeepLeaderMigration
 	o.MigrationConfig = o.MigrationConfig && m.target.KeepLeaderMigration
 	if o.MigrationConfig && !leadermigration.SameNames(o.Tag(), o.Minor) {
-		text, _ := ccm.Values(o, m.controlPlaneNodes()) // the configuration stays, and names the controllers of this image
-		return []transform.File{{Name: finalValuesFile, Content: text}}, nil
+		text, err := m.valuesFor(o) // the configuration stays, and names the controllers of this image
+		return []transform.File{{Name: finalValuesFile, Content: text}}, err
 	}
 	if semver.MajorMinor(o.ImageTag) != o.Minor && semver.IsValid(o.ImageTag) {
 		o.ImageTag = "" // the operator's tag is that of another minor
 	}
-	text, _ := ccm.Values(o, m.controlPlaneNodes())
-	return []transform.File{{Name: finalValuesFile, Content: text}}, nil
+	text, err := m.finalValuesFor(o)
+	return []transform.File{{Name: finalValuesFile, Content: text}}, err
 }

@@ -95,7 +95,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, semver.MajorMinor(m.move().Reached())), transform.Stage{})
 	}
 	return m.stages().UpgradedCCM(transform.Stage{
-		Why:   "RKE has no charts in its file.",
+		Why:   "RKE has no charts in its file." + m.copyWhy(),
 		After: []transform.Action{m.helm(m.upgradeValues(), "upgrade the chart to the values of the minor; plan --out writes them"), stages.Rollout("wait for the new pods")},
 		Files: m.upgradeFiles,
 	})

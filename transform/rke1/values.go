@@ -42,10 +42,14 @@ func readValues(docs []*yamledit.Document) (*valuesOf, error) {
 
 // checkOneManager refuses a chart next to a manager that addons run.
 func (m *migration) checkOneManager() error {
-	if m.file == nil || !m.runsManager() {
+	values := m.target.Values
+	if m.file != nil {
+		values = m.file.doc
+	}
+	if values == nil || !m.runsManager() {
 		return nil
 	}
-	return m.get(addonsKey).Errorf("a cloud-controller-manager is among the addons, and "+m.file.doc.File()+" has the values for another one", "remove --ccm-values, or the manager from the addons")
+	return m.get(addonsKey).Errorf("a cloud-controller-manager is among the addons, and "+values.File()+" has the values for another one", "remove --ccm-values, or the manager from the addons")
 }
 
 // showsManager reports whether the documents show what runs the cloud-controller-manager.

@@ -298,3 +298,51 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheValuesFile(t *testing.T) {
 		}
 	}
 }
+
+// A live cluster has no place for the file: helm gets copies of it, and it stays as it is.
+func TestALiveClusterGetsCopiesOfTheValuesFile(t *testing.T) {
+	const own = "# mine\nargs: [--v=4, --cloud-provider=aws]\nimage: {repository: registry.example.com/ccm}\n"
+	for _, c := range []struct {
+		name, stage, file string
+		config            string
+		target            transform.Target
+		tag               string
+		flag              bool
+	}{
+		{"the migration", stages.InstallCCM, valuesFile, onAWS, transform.Target{}, "v1.26.6", true},
+		{"its end", stages.DisableLeaderMigration, finalValuesFile, onAWS, transform.Target{}, "v1.26.6", false},
+		{"its end, with an upgrade", stages.DisableLeaderMigration, finalValuesFile, onAWS, transform.Target{Version: "v1.27.16-rancher1-1"}, "v1.27.2", false},
+		{"its end, where leader migration stays", stages.DisableLeaderMigration, finalValuesFile, onAWS, transform.Target{Version: "v1.27.16-rancher1-1", KeepLeaderMigration: true}, "v1.27.2", true},
+		{"an upgrade", stages.UpgradeCCM, "aws-ccm-values-v1.27.yaml", isOut, transform.Target{Version: "v1.27.16-rancher1-1"}, "v1.27.2", false},
+		{"no leader migration", stages.InstallCCM, valuesFile, onAWS, transform.Target{NoLeaderMigration: true}, "v1.26.6", false},
+	} {
+		c.target.Values = valuesDoc(t, own)
+		if c.stage == stages.UpgradeCCM {
+			c.target.Accept = []string{"ccm-not-in-file"}
+		}
+		text := files(t, at(release, c.config+nodes), c.stage, c.target)[c.file]
+		chart := chartOf(t, text)
+		if !strings.HasPrefix(text, "# mine\nargs: [--v=4, ") || chart.ImageTag() != c.tag || chart.Migrates() != c.flag || chart.Value("image", "repository") != "registry.example.com/ccm" {
+			t.Errorf("%s:\n%s", c.name, text)
+		}
+		if why := chart.Refuses(opened(t, at(release, c.config+nodes), transform.Target{}).chartNodes()[0]); why != "" {
+			t.Errorf("%s: %s", c.name, why)
+		}
+		if string(c.target.Values.Bytes()) != own {
+			t.Errorf("%s changes the file itself", c.name)
+		}
+	}
+}
+
+func TestTheStagesOfALiveClusterSayThatTheFileIsCopied(t *testing.T) {
+	target := transform.Target{Values: valuesDoc(t, short)}
+	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
+		s := stageOf(t, opened(t, at(release, onAWS+nodes), target), name)
+		if !strings.Contains(s.Why, "helm gets a copy of values.yaml") || s.Edit != nil {
+			t.Errorf("%s: %s", name, s.Why)
+		}
+		if s := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), name); strings.Contains(s.Why, "copy") {
+			t.Errorf("%s: %s", name, s.Why)
+		}
+	}
+}
