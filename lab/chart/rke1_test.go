@@ -31,6 +31,24 @@ var choicesOnRKE1 = []choice{
 	{name: "a configuration", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate}},
 	{name: "a configuration, another lease and settings", global: settings, target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "demo-migration"}},
 	{name: "a configuration for a newer image", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, ImageTag: newerTag}},
+	{name: "values of one's own, without any of the chart", target: ownValues("resources: {requests: {cpu: 250m}}\n")},
+	{name: "values of one's own, with the selector of the chart", target: ownValues("# A copy of the chart's own.\nargs:\n- --v=2\n- --cloud-provider=aws\nnodeSelector:\n  node-role.kubernetes.io/control-plane: \"\"\n")},
+	{name: "values of one's own, with the selector of RKE", target: ownValues("nodeSelector: {node-role.kubernetes.io/controlplane: \"true\"}\ntolerations: [{key: node-role.kubernetes.io/controlplane, operator: Exists}]\n")},
+	{name: "values of one's own, settings and a configuration", global: settings, target: configured(ownValues("{\"args\": [\"--v=2\", \"--cloud-provider=aws\"], \"hostNetworking\": true}\n"))},
+}
+
+// ownValues is the choice of a values file.
+func ownValues(text string) transform.Target {
+	doc, err := yamledit.ParseString("values.yaml", text)
+	if err != nil {
+		panic(err)
+	}
+	return transform.Target{Values: doc}
+}
+
+func configured(t transform.Target) transform.Target {
+	t.LeaderMigrationConfig = transform.ConfigGenerate
+	return t
 }
 
 // onRKE1Clusters returns what rke-lm writes for RKE1 clusters of a minor and a
