@@ -115,10 +115,13 @@ func (c *admitted) admits(undo ...string) {
 		if code, said := c.dry(); code != 0 {
 			c.Errorf("a dry run before %s: exit code %d\n%s", stage, code, said)
 		}
-		c.rke("migrate", "--until", stage)
+		c.rke("migrate", "--until", stage, "--etcd-snapshot")
 	}
 	c.served()
 	c.writers(cluster.KCM, cluster.CCM)
+	if c.downstream.Snapshots() == 0 {
+		c.Error("no snapshot of etcd was taken")
+	}
 	before := c.written()
 	c.toldOf(c.rke("migrate"), "nothing to do")
 	if diff := cmp.Diff(before, c.written()); diff != "" {
