@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // world is what a cluster shows: three control planes, on which both managers run alike.
@@ -105,6 +106,26 @@ func planIn(t *testing.T, d transform.Distro, target transform.Target) *transfor
 		t.Fatal(err)
 	}
 	return p
+}
+
+// plansIn are those of a cluster of a distro by its documents alone, and with the values file that
+// the operator names.
+func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*transform.Plan {
+	t.Helper()
+	plans := []*transform.Plan{planIn(t, d, target)}
+	values, err := yamledit.ParseString("values.yaml", golden.Input(t, "rke1-values").Files["values.yaml"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := d.Span.WithValues(plans[0].Start, values)
+	if err != nil {
+		return plans // it takes none
+	}
+	p, err := transform.Build(d, docs, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(plans, p)
 }
 
 // waitsFor is what migrate waits for after a stage.
@@ -293,34 +314,40 @@ func promisesOf(s transform.Stage, t transform.Target) []promise {
 // every other manager, and to none that the runbook names.
 func TestARunbookNamesThoseWhoMayHoldTheLease(t *testing.T) {
 	for _, d := range distros() {
-		p := planIn(t, d, transform.Target{EndState: transform.EndStateExternal})
-		read := map[string]bool{}
-		for _, step := range p.Steps {
-			for _, promised := range promisesOf(step.Stage, p.Target) {
-				read[promised.stage] = true
-				for _, w := range worlds() {
-					external := strings.HasPrefix(w.kube, "external")
-					if w.holder != "kube" && w.holder != "cloud" || w.cloud != "aws+flag" || w.kube == "" || strings.HasSuffix(w.kube, "+flag") == external || external != promised.check.External {
-						continue // no such lease, or another point of the migration
-					}
-					v := verify.Evaluate(w.observed(), verify.Choice{Check: promised.check})
-					wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-owner")
-					if named := slices.Contains(said(promised.sentence), w.holder); named == wrong {
-						t.Errorf("%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
-					}
+		for _, p := range plansIn(t, d, transform.Target{EndState: transform.EndStateExternal}) {
+			runbookNamesHolders(t, d, p)
+		}
+	}
+}
+
+func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
+	t.Helper()
+	read := map[string]bool{}
+	for _, step := range p.Steps {
+		for _, promised := range promisesOf(step.Stage, p.Target) {
+			read[promised.stage] = true
+			for _, w := range worlds() {
+				external := strings.HasPrefix(w.kube, "external")
+				if w.holder != "kube" && w.holder != "cloud" || w.cloud != "aws+flag" || w.kube == "" || strings.HasSuffix(w.kube, "+flag") == external || external != promised.check.External {
+					continue // no such lease, or another point of the migration
+				}
+				v := verify.Evaluate(w.observed(), verify.Choice{Check: promised.check})
+				wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-owner")
+				if named := slices.Contains(said(promised.sentence), w.holder); named == wrong {
+					t.Errorf("%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
 				}
 			}
 		}
-		want := map[string][]string{
-			"rke2": {"before switch-to-external", "enable-leader-migration", "install-ccm", "switch-to-external", "undo of install-ccm", "undo of switch-to-external", "verify-provider-ids"},
-			"rke1": {"before switch-to-external", "enable-leader-migration", "install-ccm", "switch-to-external", "undo of install-ccm", "undo of switch-to-external", "verify-provider-ids"},
-			// the cloud-controller-manager is in a manifest of its own
-			"manifest": {"before switch-to-external", "enable-leader-migration", "switch-to-external", "undo of switch-to-external", "verify-provider-ids"},
-		}[d.Name]
-		for _, stage := range want {
-			if !read[stage] {
-				t.Errorf("%s: the runbook says nothing of the lease: %s", d.Name, stage)
-			}
+	}
+	want := map[string][]string{
+		"rke2": {"before switch-to-external", "enable-leader-migration", "install-ccm", "switch-to-external", "undo of install-ccm", "undo of switch-to-external", "verify-provider-ids"},
+		"rke1": {"before switch-to-external", "enable-leader-migration", "install-ccm", "switch-to-external", "undo of install-ccm", "undo of switch-to-external", "verify-provider-ids"},
+		// the cloud-controller-manager is in a manifest of its own
+		"manifest": {"before switch-to-external", "enable-leader-migration", "switch-to-external", "undo of switch-to-external", "verify-provider-ids"},
+	}[d.Name]
+	for _, stage := range want {
+		if !read[stage] {
+			t.Errorf("%s: the runbook says nothing of the lease: %s", d.Name, stage)
 		}
 	}
 }
@@ -335,9 +362,11 @@ func TestEveryStageHasChecks(t *testing.T) {
 		}
 	}
 	for _, d := range distros() {
-		for _, step := range planIn(t, d, transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}).Steps {
-			if s := step.Stage; len(s.Verify)+len(s.After) == 0 && s.Edit == nil && !strings.Contains(s.Why, "manifest") {
-				t.Errorf("%s: a person cannot see whether %s is done", d.Name, s.Name)
+		for _, p := range plansIn(t, d, transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}) {
+			for _, step := range p.Steps {
+				if s := step.Stage; len(s.Verify)+len(s.After) == 0 && s.Edit == nil && !strings.Contains(s.Why, "manifest") {
+					t.Errorf("%s: a person cannot see whether %s is done", d.Name, s.Name)
+				}
 			}
 		}
 	}

@@ -82,3 +82,60 @@ func TestSecretsOfRKEStayInTheFile(t *testing.T) {
 		}
 	}
 }
+
+// valuesWithSecrets holds one next to every place that a stage edits.
+const valuesWithSecrets = `env:
+  - name: AWS_SECRET_ACCESS_KEY
+    value: pl4nted-env
+  - {name: AWS_SESSION_TOKEN, value: pl4nted-flow}
+args: # --token=pl4nted-comment
+  - --token=pl4nted-argument
+  - --cloud-provider=aws
+image:
+  repository: https://user:pl4nted-url@registry.example.com/ccm
+podAnnotations:
+  password: pl4nted-annotation
+nodeSelector:
+  node-role.kubernetes.io/controlplane: "true"
+tolerations: []
+secretKey: pl4nted-key
+`
+
+// The values file keeps its secrets as well; what is shown has none.
+func TestSecretsOfAValuesFileStayInTheFile(t *testing.T) {
+	folder := t.TempDir()
+	file, values := filepath.Join(folder, "cluster.yml"), filepath.Join(folder, "values.yaml")
+	putFile(t, file, clusterWithSecrets)
+	putFile(t, values, valuesWithSecrets)
+	for _, line := range []string{
+		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "plan -o html", "lint -o html", "lint", "lint -o json", "lint -o sarif", "lint -o github",
+		"apply --dry-run --through --stage disable-leader-migration --by-hand switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
+	} {
+		r := runHere(t, "", append(strings.Fields(line), "--ccm-values", values, file)...)
+		if at := strings.Index(r.stdout+r.stderr, "pl4nted"); at >= 0 {
+			t.Errorf("%s shows %.60s", line, (r.stdout + r.stderr)[at:])
+		}
+		if !strings.Contains(r.stdout, "values.yaml") {
+			t.Errorf("%s shows nothing of the file: exit %d, %s", line, r.code, r.stderr)
+		}
+	}
+	shown, err := filepath.Glob(filepath.Join(folder, "plans", "*", "*", "*.diff"))
+	if err != nil || len(shown) != 5 {
+		t.Fatal(shown, err)
+	}
+	books, err := filepath.Glob(filepath.Join(folder, "plans", "*", "*", "runbook.md"))
+	if err != nil || len(books) != 1 {
+		t.Fatal(books, err)
+	}
+	for _, name := range append(shown, books...) {
+		if strings.Contains(textOf(t, name), "pl4nted") {
+			t.Errorf("%s shows a secret", filepath.Base(name))
+		}
+	}
+	if r := runHere(t, "", "apply", "--through", "--stage", "disable-leader-migration", "--by-hand", "switch-to-external", "--ccm-values", values, file); r.code != 0 || strings.Contains(r.stderr, "pl4nted") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	if planted := strings.Count(valuesWithSecrets, "pl4nted"); strings.Count(textOf(t, values), "pl4nted") != planted {
+		t.Errorf("secrets are lost in\n%s", textOf(t, values))
+	}
+}

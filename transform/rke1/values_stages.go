@@ -106,7 +106,6 @@ func (m *migration) disableByValues() transform.Stage {
 		Check: transform.CheckBy(m.checkLeft),
 		Undo:  m.rejoinMigration,
 		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
-		Files: m.mountedFiles,
 	}
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))

@@ -268,6 +268,16 @@ func TestTheMountedConfigurationsComeWithTheValuesFile(t *testing.T) {
 	if commands := commandsOf(s.Stage.Before); !strings.Contains(commands, cloudConfigFile) || !strings.Contains(commands, configMapFile) {
 		t.Error(commands)
 	}
+	names := map[string]bool{} // a folder has each once
+	for _, s := range p.Steps {
+		files, err := s.Files()
+		for _, f := range files {
+			if err != nil || names[f.Name] {
+				t.Errorf("%s has %s again, %v", s.Stage.Name, f.Name, err)
+			}
+			names[f.Name] = true
+		}
+	}
 	chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
 	if !chart.ConfigMounted() || !chart.OwnConfig() {
 		t.Error(valuesAfter(t, p, stages.InstallCCM))
