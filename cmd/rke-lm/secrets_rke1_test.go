@@ -109,7 +109,7 @@ func TestSecretsOfAValuesFileStayInTheFile(t *testing.T) {
 	putFile(t, values, valuesWithSecrets)
 	for _, line := range []string{
 		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "plan -o html", "lint -o html", "lint", "lint -o json", "lint -o sarif", "lint -o github",
-		"apply --dry-run --through --stage disable-leader-migration --by-hand switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
+		"apply --dry-run --through --stage disable-leader-migration --by-hand install-ccm --by-hand switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
 	} {
 		r := runHere(t, "", append(strings.Fields(line), "--ccm-values", values, file)...)
 		if at := strings.Index(r.stdout+r.stderr, "pl4nted"); at >= 0 {
@@ -132,7 +132,7 @@ func TestSecretsOfAValuesFileStayInTheFile(t *testing.T) {
 			t.Errorf("%s shows a secret", filepath.Base(name))
 		}
 	}
-	if r := runHere(t, "", "apply", "--through", "--stage", "disable-leader-migration", "--by-hand", "switch-to-external", "--ccm-values", values, file); r.code != 0 || strings.Contains(r.stderr, "pl4nted") {
+	if r := runHere(t, "", "apply", "--through", "--stage", "disable-leader-migration", "--by-hand", "install-ccm", "--by-hand", "switch-to-external", "--ccm-values", values, file); r.code != 0 || strings.Contains(r.stderr, "pl4nted") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 	if planted := strings.Count(valuesWithSecrets, "pl4nted"); strings.Count(textOf(t, values), "pl4nted") != planted {

@@ -61,10 +61,11 @@ const brokenWhy = "RKE refuses the provider aws from Kubernetes 1.27 on, before 
 	"If that is 1.26 or earlier, the better way is to set that release in the file again and to migrate with leader migration before the upgrade. " +
 	"With this stage RKE upgrades the cluster and makes it external in one run: a control plane runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed afterwards, and in between no manager runs the cloud controllers. "
 
-// hidesManager reports whether the cloud-controller-manager comes first and its chart, as
-// usual, shows in no file of RKE. A cluster that is external already needs no more order.
+// hidesManager reports whether the cloud-controller-manager comes first and no file shows whether
+// it runs: helm installs its chart, also with the operator's values. A cluster that is external
+// already needs no more order.
 func (m *migration) hidesManager() bool {
-	return !m.isExternal() && !m.showsManager() && m.target.Situation != transform.Broken
+	return !m.isExternal() && !m.runsManager() && m.target.Situation != transform.Broken
 }
 
 func (m *migration) metadataWhy() string {
