@@ -97,14 +97,11 @@ func (s *scanner) secretFlag(i int) byte {
 	if i < s.line.end {
 		return s.line.secret
 	}
-	start, end := bytes.LastIndexByte(s.text[:i], '\n')+1, len(s.text)
-	if at := bytes.IndexByte(s.text[i:], '\n'); at >= 0 {
-		end = i + at
-	}
-	s.work += end - start
-	s.line = lineFacts{end: end}
+	line := lineAt(s.text, i)
+	s.work += len(line)
+	s.line = lineFacts{end: lineStart(s.text, i) + len(line)}
 	for _, p := range programs {
-		if bytes.Contains(s.text[start:end], []byte(p.name)) {
+		if bytes.Contains(line, []byte(p.name)) {
 			s.line.secret = p.flag
 			break
 		}

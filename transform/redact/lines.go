@@ -22,17 +22,25 @@ func Lines(d *yamledit.Document, start, end int) []byte {
 	if !local(text) {
 		in = span{0, len(text)}
 	}
-	splices := within(secretsAndShapes(d, in), in)
-	for wide := around(text, splices, in); wide != in; wide = around(text, splices, in) {
-		in = wide
+	var splices []yamledit.Splice
+	for {
 		splices = within(secretsAndShapes(d, in), in)
+		wide := around(text, splices, in)
+		if wide == in {
+			break
+		}
+		in = wide
 	}
 	for i := range splices {
 		splices[i].Start -= in.start
 		splices[i].End -= in.start
 	}
 	shown := applied(text[in.start:in.end], splices)
-	return lines(shown, bytes.Count(text[in.start:start], newline), bytes.Count(text[start:end], newline), end == len(text))
+	shown = shown[afterLines(shown, bytes.Count(text[in.start:start], newline)):]
+	if end == len(text) {
+		return shown // with what is after the last line break
+	}
+	return shown[:afterLines(shown, bytes.Count(text[start:end], newline))]
 }
 
 var newline = []byte("\n")
@@ -73,19 +81,12 @@ func around(text []byte, splices []yamledit.Splice, in span) span {
 	return in
 }
 
-// lines returns n lines after the first ones, and the text after the last line break with them.
-func lines(text []byte, after, n int, toEnd bool) []byte {
-	for range after {
-		text = text[bytes.IndexByte(text, '\n')+1:]
-	}
-	if toEnd {
-		return text
-	}
-	end := 0
+// afterLines returns the offset after the first n lines.
+func afterLines(text []byte, n int) (at int) {
 	for range n {
-		end += bytes.IndexByte(text[end:], '\n') + 1
+		at = lineEnd(text, at)
 	}
-	return text[:end]
+	return at
 }
 
 // lineStart returns the offset of the first byte of the line that has an offset.

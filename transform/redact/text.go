@@ -19,10 +19,7 @@ func freeText(text []byte) []span {
 func assignments(text []byte, data bool) []span {
 	o := outline{text: text, below: -1, data: data, login: hasLogins(text)}
 	for start := 0; start < len(text); {
-		end := len(text)
-		if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
-			end = start + i
-		}
+		end := start + len(lineAt(text, start))
 		o.line(start, end)
 		start = end + 1
 	}

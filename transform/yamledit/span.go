@@ -1,0 +1,37 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import "sigs.k8s.io/kustomize/kyaml/yaml"
+
+// Span returns the bytes of an existing node's value in its document, tag and
+// anchor included, for an alias those of what it names; for a null that is left
+// out both are the same.
+func (n Node) Span() (start, end int) { return n.span(n.y) }
+
+// Start returns the offset of the first byte of the entry, which is that of its key for a
+// mapping's value; false where it has none, as a null that is left out.
+func (n Node) Start() (offset int, written bool) {
+	first := n.at
+	if n.key != nil {
+		first = n.key
+	}
+	if first == nil || !hasText(first) {
+		return 0, false
+	}
+	return n.doc.start(first), true
+}
+
+// span returns the bytes of the node's value, or of the alias in its place.
+func (n Node) span(y *yaml.Node) (start, end int) {
+	if !hasText(y) {
+		if n.key == nil {
+			s := n.doc.start(y)
+			return s, s
+		}
+		e := n.doc.afterColon(n.key)
+		return e, e
+	}
+	return n.doc.start(y), n.doc.end(y)
+}
