@@ -38,15 +38,16 @@ func (c Chart) completeScheduling(at placer, o Options, classes []NodeClass) err
 	if !c.SchedulingShown() || !slices.ContainsFunc(classes, func(class NodeClass) bool { return !lands(class) }) {
 		return nil
 	}
-	if err := c.completeSelector(at, o, classes); err != nil {
+	usual := o.usual()
+	if err := c.completeSelector(at, usual.Get(selectorKey), classes); err != nil {
 		return err
 	}
-	return c.completeTolerations(at, o, classes)
+	return c.completeTolerations(at, usual.Get(tolerationsKey), classes)
 }
 
 // completeTolerations adds those that are missing. A list in the values replaces
 // the chart's own.
-func (c Chart) completeTolerations(at placer, o Options, classes []NodeClass) error {
+func (c Chart) completeTolerations(at placer, usual yamledit.Node, classes []NodeClass) error {
 	own := c.Decider(tolerationsKey).Root.Get(tolerationsKey)
 	tolerations, err := c.tolerations()
 	switch {
@@ -56,7 +57,7 @@ func (c Chart) completeTolerations(at placer, o Options, classes []NodeClass) er
 		tolerations = nil
 	}
 	var missing []any
-	for _, taint := range o.taints(classes) {
+	for _, taint := range taintsOf(usual, classes) {
 		if !tolerates(tolerations, taint) {
 			missing = append(missing, toleration(taint))
 			tolerations = append(tolerations, corev1.Toleration{Key: taint.Key, Operator: corev1.TolerationOpExists, Effect: taint.Effect})
@@ -72,8 +73,8 @@ func (n NodeClass) unusual() bool {
 
 // completeSelector gives the selector the labels of the distro's control planes. Another label
 // that they do not have is the author's to take away.
-func (c Chart) completeSelector(at placer, o Options, classes []NodeClass) error {
-	usual := o.selector()
+func (c Chart) completeSelector(at placer, ofDistro yamledit.Node, classes []NodeClass) error {
+	usual := labelsOf(ofDistro)
 	completes := false
 	for _, class := range classes {
 		for _, key := range c.missedLabels(class) {
@@ -95,20 +96,20 @@ func (c Chart) completeSelector(at placer, o Options, classes []NodeClass) error
 		p.put(usual, selectorKey)
 		return nil
 	}
-	own, _ := c.Given()[selectorKey].(map[string]any)
+	given, _ := c.Given()[selectorKey].(map[string]any)
 	for _, label := range usual {
-		if v, stated := own[label.Key]; !stated || v != label.Value {
+		if v, stated := given[label.Key]; !stated || v != label.Value {
 			p.put(label.Value, selectorKey, label.Key)
 		}
 	}
 	return nil
 }
 
-// selector is what the values for the distro and the minor select control planes with. A null
+// labelsOf are those that a selector of the values for the distro asks control planes for. A null
 // takes a label of the chart's own away, which Helm would keep.
-func (o Options) selector() yamledit.Map {
+func labelsOf(selector yamledit.Node) yamledit.Map {
 	var labels yamledit.Map
-	for _, e := range o.usual(selectorKey).Entries() {
+	for _, e := range selector.Entries() {
 		labels = append(labels, yamledit.Pair{Key: e.Key, Value: e.Value.Value()})
 	}
 	if labels == nil {
@@ -117,13 +118,14 @@ func (o Options) selector() yamledit.Map {
 	return labels
 }
 
-// taints returns the taints that keep pods off control planes: the usual ones that the values for
+// taintsOf returns the taints that keep pods off control planes: the usual ones that the values for
 // the distro tolerate first, unless nodes have them with another value, then those of the nodes.
-func (o Options) taints(classes []NodeClass) []corev1.Taint {
+func taintsOf(tolerations yamledit.Node, classes []NodeClass) []corev1.Taint {
 	var all []corev1.Taint
 	for _, usual := range usualTaints {
+		tolerated := func(n yamledit.Node) bool { return text(n, "key") == usual.Key }
 		other := func(t corev1.Taint) bool { return t.MatchTaint(&usual) && t.Value != usual.Value }
-		if o.tolerates(usual.Key) && !slices.ContainsFunc(classes, func(class NodeClass) bool { return slices.ContainsFunc(class.Taints, other) }) {
+		if slices.ContainsFunc(tolerations.Items(), tolerated) && !slices.ContainsFunc(classes, func(class NodeClass) bool { return slices.ContainsFunc(class.Taints, other) }) {
 			all = append(all, usual)
 		}
 	}
@@ -137,19 +139,14 @@ func (o Options) taints(classes []NodeClass) []corev1.Taint {
 	return all
 }
 
-// tolerates reports whether the values for the distro and the minor name a taint.
-func (o Options) tolerates(key string) bool {
-	return slices.ContainsFunc(o.usual(tolerationsKey).Items(), func(n yamledit.Node) bool { return text(n, "key") == key })
-}
-
-// usual returns what the values for the distro and the minor have at a key.
-func (o Options) usual(key string) yamledit.Node {
+// usual returns the values for the distro and the minor.
+func (o Options) usual() yamledit.Node {
 	base, _ := o.base()
 	d, err := yamledit.ParseString("values.yaml", base)
 	if err != nil {
 		return yamledit.Node{} // the embedded files are tested
 	}
-	return d.Root().Get(key)
+	return d.Root()
 }
 
 func toleration(t corev1.Taint) yamledit.Map {
