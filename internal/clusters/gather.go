@@ -125,11 +125,11 @@ func (g *gathering) ended(r Result) bool {
 func (g *gathering) complete(number int) bool {
 	held := g.of(number)
 	delete(g.groups, g.folders.Of(number))
-	if len(held.groups) == 0 && !held.linked {
-		return g.notUsed(held.unused)
-	}
-	if held.linked {
+	switch {
+	case held.linked:
 		return g.link(held) && g.ends(held)
+	case len(held.groups) == 0:
+		return g.notUsed(held.unused)
 	}
 	for _, group := range held.groups {
 		for _, seen := range held.seen {
