@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,7 +25,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/process"
@@ -98,17 +96,7 @@ func (w *Webhook) Restart(ctx context.Context) (err error) {
 	if w.process, err = process.Start(w.command); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*cluster.ReadyTimeout)
-	defer cancel()
-	for {
-		err := w.admits(ctx)
-		if err == nil {
-			return nil
-		}
-		if !w.process.Alive() || !kube.Pause(ctx, 500*time.Millisecond) {
-			return fmt.Errorf("admission: the webhook is not ready: %w; its log: %s", err, w.LogTail())
-		}
-	}
+	return cluster.Await(ctx, 2*cluster.ReadyTimeout, name, w.process, w.admits)
 }
 
 // admits reports whether the API server asks the webhook about clusters: it reads a new configuration late.

@@ -12,8 +12,9 @@ import (
 	"sync/atomic"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
 // proxy runs in front of an API server and counts what passes. It speaks HTTP/2 as the server does, passes
@@ -61,10 +62,5 @@ func (c counted) Read(b []byte) (int, error) {
 
 // kubeconfig writes a configuration that leads through the proxy.
 func (p *proxy) kubeconfig(file string) (string, error) {
-	config := api.NewConfig()
-	config.Clusters["lab"] = &api.Cluster{Server: p.URL, CertificateAuthorityData: authority(p.Certificate().Raw)}
-	config.AuthInfos["admin"] = &api.AuthInfo{Token: p.token}
-	config.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "admin"}
-	config.CurrentContext = "lab"
-	return file, clientcmd.WriteToFile(*config, file)
+	return cluster.WriteKubeconfig(file, &api.Cluster{Server: p.URL, CertificateAuthorityData: authority(p.Certificate().Raw)}, p.token)
 }

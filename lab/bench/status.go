@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
@@ -104,12 +103,7 @@ func (b *bench) provision(ctx context.Context, s *rancher.Server) error {
 
 // throughRancher writes a kubeconfig for Rancher's own cluster, as Rancher makes them.
 func throughRancher(s *rancher.Server, file string) (string, error) {
-	config := api.NewConfig()
-	config.Clusters["local"] = &api.Cluster{Server: s.URL() + "/k8s/clusters/local", CertificateAuthority: s.CA()}
-	config.AuthInfos["admin"] = &api.AuthInfo{Token: s.Token()}
-	config.Contexts["local"] = &api.Context{Cluster: "local", AuthInfo: "admin"}
-	config.CurrentContext = "local"
-	return file, clientcmd.WriteToFile(*config, file)
+	return cluster.WriteKubeconfig(file, &api.Cluster{Server: s.URL() + "/k8s/clusters/local", CertificateAuthority: s.CA()}, s.Token())
 }
 
 // foundClusters wants a line for each cluster; Rancher's own is in another namespace.

@@ -65,11 +65,16 @@ func (c *Cluster) certificate() string { return c.path("tls", "apiserver.crt") }
 
 // Kubeconfig writes a kubeconfig for a user and returns its path.
 func (c *Cluster) Kubeconfig(user string) (string, error) {
-	file := c.path(token(user) + ".kubeconfig")
+	return WriteKubeconfig(c.path(token(user)+".kubeconfig"), &api.Cluster{Server: c.server, CertificateAuthority: c.certificate()}, token(user))
+}
+
+// WriteKubeconfig writes a kubeconfig for a server and a token, and returns its path.
+func WriteKubeconfig(file string, server *api.Cluster, token string) (string, error) {
+	const name = "lab"
 	config := api.NewConfig()
-	config.Clusters["lab"] = &api.Cluster{Server: c.server, CertificateAuthority: c.certificate()}
-	config.AuthInfos[user] = &api.AuthInfo{Token: token(user)}
-	config.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: user}
-	config.CurrentContext = "lab"
+	config.Clusters[name] = server
+	config.AuthInfos[name] = &api.AuthInfo{Token: token}
+	config.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
 	return file, clientcmd.WriteToFile(*config, file)
 }

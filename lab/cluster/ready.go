@@ -32,10 +32,15 @@ func listening(start func() error) (err error) {
 	return err
 }
 
-// await waits until a part of the control plane is ready. When it ends or takes too long, the error has its
-// last message, since its log is gone with the test.
+// await waits until a part of the control plane is ready.
 func (c *Cluster) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
+	return Await(ctx, ReadyTimeout, name, p, ready)
+}
+
+// Await waits until a program is ready. When it ends or takes longer than a limit, the error has its
+// last message, since its log is gone with the test.
+func Await(ctx context.Context, limit time.Duration, name string, p *process.Process, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		err := ready(ctx)

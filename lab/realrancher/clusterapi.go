@@ -59,7 +59,7 @@ func (s *Server) startClusterAPI(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, "cluster-api", s.clusterAPI, func(ctx context.Context) error {
+	return await(ctx, "cluster-api", s.clusterAPI, func(ctx context.Context) error {
 		return cluster.Answers(ctx, "http://127.0.0.1:"+strconv.Itoa(health)+"/readyz")
 	})
 }

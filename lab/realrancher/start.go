@@ -16,13 +16,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -58,7 +56,7 @@ func (s *Server) startRancher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, "rancher", s.rancher, func(ctx context.Context) error {
+	return await(ctx, "rancher", s.rancher, func(ctx context.Context) error {
 		// What its controllers do at the start includes the removal of tokens.
 		if len(s.rancher.Lines(1, func(line string) bool { return strings.Contains(line, "Rancher startup complete") })) == 0 {
 			return errors.New("its controllers have not started")
@@ -115,18 +113,8 @@ func (s *Server) ask(ctx context.Context, method, path, token string, body any) 
 }
 
 // await waits until one of Rancher's programs is ready.
-func (s *Server) await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*cluster.ReadyTimeout)
-	defer cancel()
-	for {
-		err := ready(ctx)
-		if err == nil {
-			return nil
-		}
-		if !p.Alive() || !kube.Pause(ctx, 500*time.Millisecond) {
-			return fmt.Errorf("realrancher: %s is not ready: %w; its log: %s", name, err, p.LogTail())
-		}
-	}
+func await(ctx context.Context, name string, p *process.Process, ready func(context.Context) error) error {
+	return cluster.Await(ctx, 2*cluster.ReadyTimeout, name, p, ready)
 }
 
 // URL returns where Rancher is.
