@@ -35,6 +35,9 @@ func Place(at yamledit.Node) []Placed {
 
 // LastAt returns the occurrence of a flag that counts in a string or a list of arguments.
 func LastAt(at yamledit.Node, name string) (Placed, bool) {
+	if !at.Exists() {
+		return Placed{}, false
+	}
 	for p := range backward(at) {
 		if p.Name == name {
 			return p, true

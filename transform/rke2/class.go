@@ -39,18 +39,19 @@ type Class struct {
 // roles reads the roles as the planner does: a pool's own labels may say something else
 // than its role fields.
 func roles(labels map[string]string) transform.Roles {
-	is := func(label string) bool { return labels[label] == "true" }
-	return transform.Roles{ControlPlane: is(LabelControlPlane), Etcd: is(LabelEtcd), Worker: is(LabelWorker)}
+	return transform.Roles{ControlPlane: hasRole(labels, LabelControlPlane), Etcd: hasRole(labels, LabelEtcd), Worker: hasRole(labels, LabelWorker)}
 }
 
+func hasRole(labels map[string]string, label string) bool { return labels[label] == "true" }
+
 // ControlPlane reports whether the machines run kube-apiserver and the managers.
-func (c Class) ControlPlane() bool { return roles(c.Labels).ControlPlane }
+func (c Class) ControlPlane() bool { return hasRole(c.Labels, LabelControlPlane) }
 
 // Etcd reports whether the machines run etcd.
-func (c Class) Etcd() bool { return roles(c.Labels).Etcd }
+func (c Class) Etcd() bool { return hasRole(c.Labels, LabelEtcd) }
 
 // Worker reports whether the machines run workloads.
-func (c Class) Worker() bool { return roles(c.Labels).Worker }
+func (c Class) Worker() bool { return hasRole(c.Labels, LabelWorker) }
 
 // Server reports whether the machines run rke2-server, as pure etcd machines do.
 func (c Class) Server() bool { return c.ControlPlane() || c.Etcd() }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
+
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,6 +27,8 @@ func fits[T any](root yamledit.Node, v *T) bool {
 func store(t yamledit.Tree, v reflect.Value) bool {
 	d := decoderOf(v.Type())
 	switch {
+	case d.untyped && t.IsMap():
+		return storeUntyped(t, v)
 	case d.json:
 		return v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(t.JSON()) == nil
 	case d.text:
@@ -142,6 +146,37 @@ func wholeNumber(f float64) (int64, bool) {
 	return int64(f), f == math.Trunc(f) && math.Abs(f) < 1<<53
 }
 
+// storeUntyped stores what Rancher passes on as it is.
+func storeUntyped(t yamledit.Tree, v reflect.Value) bool {
+	data, is := t.Value().(map[string]any)
+	if !is || !finite(data) {
+		return false
+	}
+	v.Addr().Interface().(*rkev1.GenericMap).Data = data
+	return true
+}
+
+// finite reports whether all numbers in a value are some in JSON.
+func finite(value any) bool {
+	switch value := value.(type) {
+	case float64:
+		return !math.IsNaN(value) && !math.IsInf(value, 0)
+	case []any:
+		for _, member := range value {
+			if !finite(member) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, member := range value {
+			if !finite(member) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // storeAny stores what has no type: numbers without a fraction are integers.
 func storeAny(t yamledit.Tree, v reflect.Value) bool {
 	value, ok := integers(t.Value())
@@ -177,6 +212,7 @@ func integers(value any) (_ any, ok bool) {
 // decoder is how values of a type are stored.
 type decoder struct {
 	json, text bool // by a method of its own
+	untyped    bool // a GenericMap, whose method reads any mapping through a text
 	odd        bool // by the library
 	fields     map[string][]int
 }
@@ -198,7 +234,7 @@ func newDecoder(t reflect.Type) *decoder {
 		d.odd = t.Name() != "" || t.Elem().Kind() == reflect.Pointer
 		return d
 	case own.Implements(reflect.TypeFor[json.Unmarshaler]()):
-		d.json = true
+		d.json, d.untyped = true, t == reflect.TypeFor[rkev1.GenericMap]()
 		return d
 	case own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		d.text = true

@@ -110,6 +110,23 @@ func TestATreeIsStoredAsItsTextDecodes(t *testing.T) {
 	}
 }
 
+func TestAConfigurationWithoutTypesIsStoredAsItsTextDecodes(t *testing.T) {
+	for config, stored := range map[string]bool{
+		"{}": true,
+		"{a: 1, b: [x, 1.5, true, ~], c: {d: 'yes', 007: 0644}, e: -0}":  true,
+		"{a: 123456789012345678901, b: 1e300, c: .nan, d: \"\\u2028<\"}": true,
+		"{a: &x {b: c}, d: *x, e: {<<: *x, f: g}}":                       true,
+		"~":     true,
+		"[a]":   false,
+		"text":  false,
+		"1e400": false,
+	} {
+		if agree[provv1.Cluster](t, root(t, "spec: {rkeConfig: {machineGlobalConfig: "+config+"}}\n")) != stored {
+			t.Errorf("%s: stored: %t", config, !stored)
+		}
+	}
+}
+
 func FuzzATreeIsStoredAsItsTextDecodes(f *testing.F) {
 	f.Add("apiVersion: v1\nmetadata: {name: a, creationTimestamp: null, deletionTimestamp: 2024-01-01T00:00:00Z}\nspec: {containers: [{name: a, resources: {limits: {cpu: 1, memory: 1Gi}}, ports: [{containerPort: 80}]}]}\n")
 	f.Add("spec: {template: {spec: {tolerations: [{tolerationSeconds: 3}]}}, strategy: {rollingUpdate: {maxSurge: 25%, maxUnavailable: 1}}}\n")

@@ -36,7 +36,7 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 }
 
 // gap is that of a stage with leader migration, for which it was measured.
-func (c Cluster) gap(s Stage) string {
+func (c Cluster) gap(s *Stage) string {
 	if c.Target.NoLeaderMigration || !c.Target.Situation.HandsOver() {
 		return ""
 	}

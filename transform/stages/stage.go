@@ -55,23 +55,35 @@ var ordered = sync.OnceValue(func() []Stage {
 	return []Stage{grantLease, enableMigration, installManager, cordonNodes, switchProvider, uncordonNodes, disableMigration, identifyNodes, verification, upgradeKubernetes, upgradeManager}
 })
 
-// order returns the stages of a choice, in the situation of a cluster.
-func order(t transform.Target) []Stage {
-	return slices.DeleteFunc(all(t), func(s Stage) bool {
-		return s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver()
-	})
-}
-
-// all returns all stages as they follow each other in a situation. A broken cluster may have
-// control planes that still run the in-tree controllers, and they do not share a lease with
-// anyone: the cloud-controller-manager starts once all of them are external.
-func all(t transform.Target) []Stage {
+// broken returns them as they follow each other in a broken cluster. It may have control
+// planes that still run the in-tree controllers, and they do not share a lease with anyone:
+// the cloud-controller-manager starts once all of them are external.
+var broken = sync.OnceValue(func() []Stage {
 	list := slices.Clone(ordered())
-	if t.Situation == transform.Broken {
-		install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
-		list[install], list[external] = list[external], list[install]
+	install, external := indexOf(list, InstallCCM), indexOf(list, SwitchToExternal)
+	list[install], list[external] = list[external], list[install]
+	return list
+})
+
+// order returns the stages of a choice, in the situation of a cluster.
+func order(t transform.Target) []*Stage {
+	var list []*Stage
+	for i := range all(t) {
+		s := &all(t)[i]
+		if s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver() {
+			continue
+		}
+		list = append(list, s)
 	}
 	return list
+}
+
+// all returns all stages as they follow each other in a situation, which no one may change.
+func all(t transform.Target) []Stage {
+	if t.Situation == transform.Broken {
+		return broken()
+	}
+	return ordered()
 }
 
 // IsBefore reports whether a stage comes before another one in the situation of a cluster. A rule
@@ -81,7 +93,12 @@ func IsBefore(stage, other string, t transform.Target) bool {
 }
 
 func indexOf(list []Stage, name string) int {
-	return slices.IndexFunc(list, func(s Stage) bool { return s.Name == name })
+	for i := range list { // without a copy of each
+		if list[i].Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // Number is the place of a stage among all, from 1 on, in the situation of a cluster.

@@ -133,15 +133,17 @@ func (n Node) Entries() []Entry {
 	if !n.IsMap() {
 		return nil
 	}
-	var ns []Node
 	if mergeKey(n.y) != nil {
-		ns = n.members()
-	} else {
-		ns = n.children()
+		ns := n.members()
+		es := make([]Entry, len(ns))
+		for i, c := range ns {
+			es[i] = Entry{Key: c.key.Value, Value: c}
+		}
+		return es
 	}
-	es := make([]Entry, len(ns))
-	for i, c := range ns {
-		es[i] = Entry{Key: c.key.Value, Value: c}
+	es := make([]Entry, n.written())
+	for i := range es {
+		es[i] = Entry{Key: n.y.Content[2*i].Value, Value: n.take(i)}
 	}
 	return es
 }
