@@ -65,6 +65,7 @@ func underneath(w io.Writer) io.Writer {
 }
 
 func main() {
+	spareHeap(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(repeatedSignal)
