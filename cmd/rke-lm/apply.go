@@ -190,15 +190,19 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 	}
 	var said, diff bytes.Buffer
 	changes, note, err := a.changed(f, t, &said, &diff)
+	made, known := a.worked(f, t, changes, err)
+	file := f.Docs[0].File() // what waits for its turn keeps texts, and not the documents with all that follows from them
 	return func() error {
-		a.takes(f, t, changes, err)
+		if known {
+			a.states.take(made)
+		}
 		a.err.Write(said.Bytes())
 		a.out.Write(diff.Bytes())
 		if len(changes) == 0 {
 			a.made.cluster(note)
 			return nil
 		}
-		a.note(f.Docs[0], note)
+		a.note(file, note)
 		for _, c := range changes {
 			if err := a.files.Change(c.before, c.after, c.first); err != nil {
 				return err
@@ -250,7 +254,8 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 
 // revision is a document that changes.
 type revision struct {
-	before, after *yamledit.Document
+	doc           int // of the cluster
+	before, after yamledit.Chunk
 	first         int // of the stages, the first that changes it
 }
 
@@ -270,7 +275,7 @@ func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, dif
 			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
 		}
 		first := slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != before })
-		changes = append(changes, revision{before, after, first})
+		changes = append(changes, revision{i, before.Chunk(), after.Chunk(), first})
 	}
 	if len(changes) == 0 {
 		note = line{}

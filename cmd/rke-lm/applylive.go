@@ -30,7 +30,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 		fileSteps, note, err := a.next(f, t, &said)
 		var changes []revision
 		if len(fileSteps) > 0 && !a.files.DryRun {
-			changes = []revision{{before: f.Docs[0], after: fileSteps[len(fileSteps)-1].after[0]}}
+			changes = []revision{{before: f.Docs[0].Chunk(), after: fileSteps[len(fileSteps)-1].after[0].Chunk()}}
 		}
 		return func() error {
 			a.err.Write(said.Bytes())
@@ -41,7 +41,9 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 			if len(fileSteps) > 0 {
 				failed = a.patch(ctx, f, t, fileSteps[len(fileSteps)-1].after[0], note)
 			}
-			a.takes(f, t, changes, failed)
+			if made, known := a.worked(f, t, changes, failed); known {
+				a.states.take(made)
+			}
 			a.states.know(failed != nil)
 			if err != nil {
 				return nil // it is the error of the cluster

@@ -145,7 +145,7 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
 		if l.output == "text" {
-			l.states.take(worked{f, t, docs, err})
+			l.states.take(newWorked(f, t, docs, err))
 		}
 		doc := f.Docs[0]
 		l.show(c.Identity().Distro+" "+c.Identity().Title(), doc.File(), doc.Root().Line(), append(findings, unseen...))
@@ -169,7 +169,7 @@ func (l *lintOptions) show(title, file string, line int, findings []transform.Fi
 
 // keep takes over what fixes made of a cluster.
 func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []string) error {
-	l.note(f.Docs[0], line{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","})
+	l.note(f.Docs[0].File(), line{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","})
 	for i, after := range c.Documents() {
 		before := f.Docs[i]
 		if after == before {
@@ -179,7 +179,7 @@ func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []strin
 			outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 		}
 		l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
-		if err := l.files.Change(before, after, 0); err != nil {
+		if err := l.files.Change(before.Chunk(), after.Chunk(), 0); err != nil {
 			return err
 		}
 	}

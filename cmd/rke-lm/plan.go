@@ -4,7 +4,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -129,23 +129,42 @@ func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error,
 		outs = append(outs, outputs.NewPlan(plan, p.stage))
 	}
 	outs[0].Findings = outputs.Findings(f.Objections(t))
-	classes := p.classes(f, t)
+	left := first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
+	add, write := p.adds(plans, outs, p.classes(f, t), f), p.writes(plans, outs, f)
 	return func() error {
-		p.left = p.left || first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
-		switch {
-		case p.forPrograms():
-			outs := slices.Clone(outs)
-			outs[0].Findings = append(outs[0].Findings, outputs.Findings(first.Unseen)...)
-			p.list.Clusters = append(p.list.Clusters, outs...)
-		case p.reports():
-			p.report(plans, outs, classes)
-		default:
-			if err := p.show(outs, first, f); err != nil {
-				return err
-			}
+		p.left = p.left || left
+		if err := add(); err != nil {
+			return err
 		}
-		return p.folders.writeAll(plans, outs, f)
+		return write()
 	}, nil
+}
+
+// adds returns what adds the plans of a cluster to the output.
+func (p *planRun) adds(plans []*transform.Plan, outs []outputs.Plan, classes []outputs.Class, f clusters.Cluster) func() error {
+	switch {
+	case p.forPrograms():
+		all := slices.Clone(outs)
+		all[0].Findings = append(slices.Clip(all[0].Findings), outputs.Findings(plans[0].Unseen)...)
+		return func() error {
+			p.list.Clusters = append(p.list.Clusters, all...)
+			return nil
+		}
+	case p.reports():
+		return func() error {
+			p.report(plans, outs, classes)
+			return nil
+		}
+	}
+	return p.shows(outs, plans[0], f)
+}
+
+// writes returns what writes the folders of a cluster. Where none are asked for it keeps no plan.
+func (p *planRun) writes(plans []*transform.Plan, outs []outputs.Plan, f clusters.Cluster) func() error {
+	if p.folders.dir == "" {
+		return func() error { return nil }
+	}
+	return func() error { return p.folders.writeAll(plans, outs, f) }
 }
 
 func (p *planRun) forPrograms() bool { return p.output == "json" || p.output == "yaml" }
@@ -208,21 +227,25 @@ func (p *planOptions) needed() transform.Choice {
 	return transform.Choice{Stage: p.stage}
 }
 
-// show writes the plans of a cluster for people, and what was found about documents that were not
-// given. The plan of one stage is no plan of what comes next.
-func (p *planOptions) show(plans []outputs.Plan, first *transform.Plan, f clusters.Cluster) error {
-	if p.stage == "" {
-		p.summary.add(plans[0], first.Outlook(), f)
+// shows returns what writes the plans of a cluster for people, and what was found about documents
+// that were not given. The plan of one stage is no plan of what comes next. It keeps the text and
+// none of the documents, which take a megabyte, until its turn comes.
+func (p *planOptions) shows(plans []outputs.Plan, first *transform.Plan, f clusters.Cluster) func() error {
+	var text bytes.Buffer
+	if !p.alone {
+		for _, plan := range plans {
+			outputs.WritePlan(&text, p.palette(p.out), plan)
+		}
+		outputs.WriteFindings(&text, p.palette(p.out), first.Unseen, "")
 	}
-	if p.alone {
-		return nil
+	one, outlook, at := plans[0], first.Outlook(), whereIs(f)
+	return func() error {
+		if p.stage == "" {
+			p.summary.add(one, outlook, at)
+		}
+		_, err := p.summary.Write(text.Bytes())
+		return err
 	}
-	b := bufio.NewWriter(p.summary)
-	for _, plan := range plans {
-		outputs.WritePlan(b, p.palette(p.out), plan)
-	}
-	outputs.WriteFindings(b, p.palette(p.out), first.Unseen, "")
-	return b.Flush()
 }
 
 // dump writes a value for programs.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // rewrite are the flags of verbs that write files, and what to say of the files.
@@ -78,8 +77,8 @@ func (w *rewrite) begin(paths []string) {
 }
 
 // note keeps what to say of a cluster once its files are written.
-func (w *rewrite) note(doc *yamledit.Document, l line) {
-	w.notes[doc.File()] = append(w.notes[doc.File()], l)
+func (w *rewrite) note(file string, l line) {
+	w.notes[file] = append(w.notes[file], l)
 }
 
 // write writes files that end together, unless one of them failed in a part.

@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -26,23 +25,45 @@ type states struct {
 	own    int      // of those, of clusters of ended
 }
 
-// worked is what was made of a cluster.
+// worked is what was made of a cluster: only the text of its documents, since what they were
+// read as takes fifty times as much, until the end of the run.
 type worked struct {
-	of     clusters.Cluster
-	target transform.Target
-	docs   []*yamledit.Document // as the verb leaves them
-	err    error
+	of            clusters.Cluster // without documents
+	target        transform.Target
+	before, after []yamledit.Chunk // after is as the verb leaves them
+	err           error
+}
+
+func newWorked(of clusters.Cluster, t transform.Target, docs []*yamledit.Document, err error) worked {
+	w := worked{of, t, chunks(of.Docs), chunks(docs), err}
+	w.of.Docs, w.of.Beside = nil, nil
+	return w
+}
+
+func chunks(docs []*yamledit.Document) []yamledit.Chunk {
+	list := make([]yamledit.Chunk, len(docs))
+	for i, d := range docs {
+		list[i] = d.Chunk()
+	}
+	return list
 }
 
 // row adds the state of the cluster; false where its documents have no plan, which the verb
 // reports.
 func (s *states) row(w worked) bool {
-	p, err := transform.BuildFor(w.of.Distro, w.docs, w.target, transform.Choice{Next: true})
+	for _, c := range w.after {
+		doc, err := transform.Parse(c)
+		if err != nil {
+			return false
+		}
+		w.of.Docs = append(w.of.Docs, doc)
+	}
+	p, err := transform.BuildFor(w.of.Distro, w.of.Docs, w.target, transform.Choice{Next: true})
 	if err != nil {
 		return false
 	}
 	id := p.Cluster
-	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), w.of)
+	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), whereIs(w.of))
 	return true
 }
 
@@ -52,7 +73,7 @@ func (o *options) newStates(out io.Writer, flags []string) *states {
 }
 
 // mostSummed bounds the clusters of which a verb that changes or checks them works out the state:
-// that costs as much as the change, and holds their documents until the end.
+// that costs as much as the change, and holds their text until the end.
 const mostSummed = 100
 
 // take takes what was made of a cluster, until it is known whether it was written. Of more than
@@ -69,7 +90,7 @@ func (s *states) take(w worked) {
 func (s *states) know(failed bool) {
 	for _, w := range s.open {
 		if failed {
-			w.docs = w.of.Docs
+			w.after = w.before
 		}
 		if w.err != nil {
 			s.own++
@@ -100,22 +121,23 @@ func (s *states) finish() error {
 	return s.summary.finish(true)
 }
 
-// takes keeps what becomes of a cluster by changes of its documents, if the saved plans have it.
-func (a *applyOptions) takes(f clusters.Cluster, t transform.Target, changes []revision, err error) {
+// worked is what becomes of a cluster by changes of its documents; false if the saved plans do not
+// have it.
+func (a *applyOptions) worked(f clusters.Cluster, t transform.Target, changes []revision, err error) (worked, bool) {
 	if a.saved.given() {
 		plan, is := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
 		if !is {
-			return
+			return worked{}, false
 		}
 		t = plan.Target
 	}
-	docs := slices.Clone(f.Docs)
-	for i, doc := range docs {
-		if c := slices.IndexFunc(changes, func(r revision) bool { return r.before == doc }); c >= 0 && !a.files.DryRun {
-			docs[i] = changes[c].after
+	w := newWorked(f, t, f.Docs, err)
+	if !a.files.DryRun {
+		for _, c := range changes {
+			w.after[c.doc] = c.after
 		}
 	}
-	a.states.take(worked{f, t, docs, err})
+	return w, true
 }
 
 // repeated are the flags with which the next stage is applied.

@@ -3,7 +3,23 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+func TestOnlyTheTextOfClustersIsKeptForTheSummary(t *testing.T) {
+	docs := fleetDocuments(t)[:2]
+	w := newWorked(clusters.Cluster{Docs: docs[:1], Beside: docs}, transform.Target{}, docs[1:], nil)
+	if w.of.Docs != nil || w.of.Beside != nil {
+		t.Error("documents are kept")
+	}
+	if string(w.before[0].Bytes) != string(docs[0].Bytes()) || string(w.after[0].Bytes) != string(docs[1].Bytes()) {
+		t.Error("the texts are others")
+	}
+}
 
 func TestNoClusterOfALongStreamIsKeptForTheSummary(t *testing.T) {
 	s := &states{}

@@ -4,12 +4,12 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"slices"
 
 	"github.com/spf13/pflag"
 
+	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -17,8 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// mostHeld bounds the text that waits for the summary which comes before it. Beyond it the
-// summary comes last alone.
+// mostHeld bounds the text that waits for the summary which comes before it. Beyond it, and
+// where it cannot be kept, the summary comes last alone.
 const mostHeld = 16 << 20
 
 // summary is that of the plans of a run.
@@ -28,43 +28,58 @@ type summary struct {
 	palette outputs.Palette
 	flags   []string // choices of the command line, which a command repeats
 
-	held    bytes.Buffer
+	held    atomicfile.Spool
 	flushed bool
 }
 
 // Write takes the text of plans.
 func (s *summary) Write(text []byte) (int, error) {
-	if s.flushed {
-		return s.out.Write(text)
-	}
-	if s.held.Len()+len(text) > mostHeld {
-		if err := s.flush(); err != nil {
-			return 0, err
+	if !s.flushed && s.held.Len()+int64(len(text)) <= mostHeld {
+		if n, err := s.held.Write(text); err == nil {
+			return n, nil
 		}
-		return s.out.Write(text)
 	}
-	return s.held.Write(text)
+	if err := s.flush(); err != nil {
+		return 0, err
+	}
+	return s.out.Write(text)
 }
 
+// flush writes what is held, once.
 func (s *summary) flush() error {
+	if s.flushed {
+		return nil
+	}
 	s.flushed = true
-	_, err := s.held.WriteTo(s.out)
+	defer s.held.Close()
+	_, err := io.Copy(s.out, io.NewSectionReader(&s.held, 0, s.held.Len()))
 	return err
 }
 
+// whereabouts is where a cluster is, as a command names it.
+type whereabouts struct{ file, live string }
+
+func whereIs(f clusters.Cluster) whereabouts {
+	at := whereabouts{file: f.Docs[0].File()}
+	if f.Live != nil {
+		at.live = f.Live.Name()
+	}
+	return at
+}
+
 // add takes the plan of a cluster.
-func (s *summary) add(p outputs.Plan, o transform.Outlook, f clusters.Cluster) {
+func (s *summary) add(p outputs.Plan, o transform.Outlook, at whereabouts) {
 	s.Rows = append(s.Rows, outputs.NewSummaryRow(p, o))
-	if stream := f.Docs[0].File() == yamledit.Stdin; s.Command == "" && o.Next != "" && len(o.Blocked) == 0 && !stream {
-		s.Command = s.next(o, f)
+	if s.Command == "" && o.Next != "" && len(o.Blocked) == 0 && at.file != yamledit.Stdin {
+		s.Command = s.next(o, at)
 	}
 }
 
 // next is the command that continues with a cluster.
-func (s *summary) next(o transform.Outlook, f clusters.Cluster) string {
-	where := []string{shell.Path(f.Docs[0].File())}
-	if f.Live != nil {
-		where = []string{"--cluster", f.Live.Name()}
+func (s *summary) next(o transform.Outlook, at whereabouts) string {
+	where := []string{shell.Path(at.file)}
+	if at.live != "" {
+		where = []string{"--cluster", at.live}
 	}
 	verb := []string{"rke-lm", "apply", "--next"}
 	if len(o.Manual) > 0 {

@@ -70,12 +70,12 @@ func (w *Rewriter) at(file string) *pending {
 
 // Change keeps what becomes of a document; first is the number of the stage that
 // changes it first.
-func (w *Rewriter) Change(before, after *yamledit.Document, first int) error {
-	p, chunk := w.at(before.File()), before.Chunk()
+func (w *Rewriter) Change(before, after yamledit.Chunk, first int) error {
+	p := w.at(before.File)
 	if p.parts.Len() == 0 || first < p.first {
 		p.first = first
 	}
-	return p.parts.Add(atomicfile.Part{Offset: int64(chunk.Offset), Length: int64(len(chunk.Bytes)), New: after.Bytes()})
+	return p.parts.Add(atomicfile.Part{Offset: int64(before.Offset), Length: int64(len(before.Bytes)), New: after.Bytes})
 }
 
 // Changes reports whether a file has changes.

@@ -65,7 +65,7 @@ func change(t *testing.T, w *Rewriter, file, before, after string, first int) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Change(docs[0], docs[1], first); err != nil {
+	if err := w.Change(docs[0].Chunk(), docs[1].Chunk(), first); err != nil {
 		t.Fatal(err)
 	}
 }
