@@ -290,8 +290,8 @@ func (h heldBack) Write(p []byte) (int, error) {
 }
 
 // TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read: the
-// standard input is the next path. Until then the one before it cannot be spoken of,
-// and so the file is not written yet.
+// standard input is the next path. Until then the line of the one before it, which -v prints,
+// cannot be written, and so the file is not written yet.
 func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 	text, other := fmt.Sprintf(smallCluster, "fen"), fmt.Sprintf(smallCluster, "heath")
 	for _, c := range []struct {
@@ -322,7 +322,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			code := run(t.Context(), []string{"apply", "--next", first, file, "-"}, streams{in: in, out: &out, err: heldBack{&errs, changed}})
+			code := run(t.Context(), []string{"apply", "-v", "--next", first, file, "-"}, streams{in: in, out: &out, err: heldBack{&errs, changed}})
 			if code != exitcode.Refused || !strings.Contains(errs.String(), "fen.yaml") {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}
