@@ -124,7 +124,7 @@ func (w *work) lookAgain() {
 	w.listing = true
 	time.AfterFunc(again-time.Since(w.listed), func() {
 		w.mu.Lock()
-		w.listing = false
+		w.listing, w.listed = false, time.Now() // what changes until they are listed waits for the next time
 		w.mu.Unlock()
 		w.poke()
 	})
