@@ -21,7 +21,8 @@ import (
 type lasting struct {
 	*many
 	fleet    *migrate.Fleet
-	policy   waves.Policy
+	mu       sync.Mutex
+	policy   waves.Policy // while it runs, later changes it
 	rollback bool
 	wake     chan struct{}
 	turns    []waves.Turn
@@ -34,13 +35,28 @@ func newLasting(t *testing.T, names ...string) *lasting {
 	l.fleet.Lasting = &migrate.Lasting{
 		Again: func() []migrate.Member { return nil },
 		Next: func(list []migrate.Member) waves.Turn {
+			l.mu.Lock()
+			defer l.mu.Unlock()
 			return l.policy.Next(l.fleet.Waves, migrate.Progress(list), time.Now())
 		},
-		Gate: func(cluster, stage string) *waves.Wait { return l.policy.Stage("wave-1", stage, time.Now()) },
+		Gate: func(cluster, stage string) *waves.Wait {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.policy.Stage("wave-1", stage, time.Now())
+		},
 		Wake: l.wake, OnTurn: func(w waves.Turn) { l.turns = append(l.turns, w) },
 		Rollback: func() bool { return l.rollback }, Slots: make(chan struct{}, 1), Audit: &sync.Mutex{},
 	}
 	return l
+}
+
+// later changes the policy of a migration that runs.
+func (l *lasting) later(wait time.Duration, change func(*waves.Policy)) {
+	time.Sleep(wait)
+	l.mu.Lock()
+	change(&l.policy)
+	l.mu.Unlock()
+	l.wake <- struct{}{}
 }
 
 // waited reports whether a start waited for a reason.
@@ -81,11 +97,9 @@ func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 			if lock := l.Rancher.Object(l.Worlds["alder"].Lock); lock != "" || one.Err != nil || !strings.Contains(one.Waiting, "not approved") {
 				t.Errorf("%+v, lock %s", one, lock)
 			}
-			go func() {
-				time.Sleep(24 * time.Hour)
-				l.policy.Approvals = append(l.policy.Approvals, waves.Approval{Wave: "wave-1", Stage: one.Stage})
-				l.wake <- struct{}{}
-			}()
+			go l.later(24*time.Hour, func(p *waves.Policy) {
+				p.Approvals = append(p.Approvals, waves.Approval{Wave: "wave-1", Stage: one.Stage})
+			})
 		}
 		s := l.fleet.Run(t.Context())
 		if got := states(s); got != "alder=done" || !l.waited(waves.ApprovalRequired) {
@@ -114,11 +128,7 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		next := newLasting(t)
 		next.many, next.fleet.Waves, next.fleet.Open, next.fleet.Lasting.Members = l.many, l.fleet.Waves, l.open, s.Members
 		next.policy.Pause = true // what has begun is continued, up to its next stage
-		go func() {
-			time.Sleep(24 * time.Hour)
-			next.policy.Pause = false
-			next.wake <- struct{}{}
-		}()
+		go next.later(24*time.Hour, func(p *waves.Policy) { p.Pause = false })
 		s = next.fleet.Run(t.Context())
 		if got := states(s); got != "alder=done birch=done" || !next.waited(waves.Paused) {
 			t.Errorf("%s", got)
