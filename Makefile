@@ -19,7 +19,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size startup release release-test
+.PHONY: help build demo test race golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size startup release release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ demo: build ## Plan the clusters in examples/
 
 test: ## Run all tests
 	go test -timeout 60m -parallel 4 ./...
+
+race: ## Run the tests of what runs at the same time with the race detector, which needs a C compiler
+	CGO_ENABLED=1 go test -race -timeout 60m ./internal/... ./transform/live/...
 
 golden: ## Rewrite the golden files
 	go test ./cmd/rke-lm -run TestGolden -update
