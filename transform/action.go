@@ -74,6 +74,18 @@ func (a HelmUpgrade) Args() []string {
 // Command implements Action.
 func (a HelmUpgrade) Command() string { return shell.Words(append([]string{"helm"}, a.Args()...)...) }
 
+// HelmValues shows a person the values of a release before an upgrade replaces them. A run does not
+// carry it out: it compares them itself.
+type HelmValues struct{ Release, Namespace, Why string }
+
+// Purpose implements Action.
+func (a HelmValues) Purpose() string { return a.Why }
+
+// Command implements Action.
+func (a HelmValues) Command() string {
+	return shell.Line("helm get values %s --namespace %s", a.Release, a.Namespace)
+}
+
 // HelmUninstall takes a release out of the cluster.
 type HelmUninstall struct{ Release, Namespace, Why string }
 

@@ -33,7 +33,7 @@ import (
 var actions = []transform.Action{
 	transform.APIServerProvider{}, transform.ApplyConfigMap{}, transform.ApplyFile{}, transform.ClusterSettled{},
 	transform.ClusterUpdated{}, transform.CopySecret{}, transform.Cordon{}, transform.Delete{}, transform.DeleteObject{},
-	transform.Gone{}, transform.HelmUninstall{}, transform.HelmUpgrade{}, transform.InitializeNodes{}, transform.KubeadmSource{},
+	transform.Gone{}, transform.HelmUninstall{}, transform.HelmUpgrade{}, transform.HelmValues{}, transform.InitializeNodes{}, transform.KubeadmSource{},
 	transform.KubeadmUpload{}, transform.KubeletProvider{}, transform.PatchLeaderRole{},
 	transform.PlaceFile{}, transform.PodsRunning{}, transform.RegisterNodes{}, transform.RemoveFile{},
 	transform.SecretFromFile{}, transform.Uncordon{}, transform.WorkloadDone{}, rke1.RKEUp{},

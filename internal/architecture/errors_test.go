@@ -23,6 +23,7 @@ var withoutCode = map[string]string{
 	"internal/migrate.Hold":         "only in a run of the controller, which continues",
 	"internal/controller.elsewhere": "only in a status: no command ends with it",
 	"internal/controller.noHelm":    "only in a status: no command ends with it",
+	"internal/controller.ownValues": "only in a status: no command ends with it",
 
 	"transform/yamledit.ErrTooDeep": "an input that cannot be edited",
 	"internal/source.ErrBinary":     "an input that cannot be read",

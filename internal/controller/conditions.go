@@ -33,7 +33,8 @@ func (w *work) assess(n v1alpha1.Counts) {
 	w.condition(v1alpha1.Failed, failed, why, text)
 	w.assessWaiting(out)
 	w.skipped(v1alpha1.ManagedElsewhere, isElsewhere, "another program manages these clusters, and the ConfigMaps with the label "+migrationLabel+"="+w.lm.Name+" have the next change of each: ")
-	w.skipped(v1alpha1.NeedsHelm, func(m migrate.Member) bool { return m.State == waves.Skipped && !isElsewhere(m) }, "these clusters require helm, which the controller does not have: ")
+	w.skipped(v1alpha1.NeedsValues, needsValues, "the releases of these clusters have values of their own, which a run would replace; run rke-lm migrate with --ccm-values on each: ")
+	w.skipped(v1alpha1.NeedsHelm, func(m migrate.Member) bool { return m.State == waves.Skipped && !isElsewhere(m) && !needsValues(m) }, "these clusters require helm, which the controller does not have: ")
 }
 
 // assessWaiting sets the condition that shows why nothing starts.

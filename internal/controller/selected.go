@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -34,6 +35,17 @@ type noHelm struct{}
 
 func (noHelm) Error() string {
 	return "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use the image with helm (image.helm of the chart, docs/fleet.md), or rke-lm migrate"
+}
+
+// ownValues says, as a status has it, that a cluster's release has values of its own.
+type ownValues struct{ message string }
+
+func (o *ownValues) Error() string { return o.message }
+
+// needsValues reports whether a cluster is skipped for the values of its release.
+func needsValues(m migrate.Member) bool {
+	kept := (*ownValues)(nil)
+	return m.State == waves.Skipped && (migrate.NeedsValues(m.Err) || errors.As(m.Err, &kept))
 }
 
 // selected finds the clusters and puts them into waves. Those that are not to be migrated are

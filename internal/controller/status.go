@@ -50,6 +50,8 @@ func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
 		m.Err = &elsewhere{c.Message}
 	case c.Reason == v1alpha1.NeedsHelm:
 		m.Err = noHelm{}
+	case c.Reason == v1alpha1.NeedsValues:
+		m.Err = &ownValues{c.Message}
 	case m.State == waves.Failed || m.State == waves.Reverting:
 		m.Err = errors.New(c.Message)
 	default:
@@ -86,6 +88,8 @@ func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
 	switch {
 	case isElsewhere(m):
 		c.Reason = v1alpha1.ManagedElsewhere
+	case needsValues(m):
+		c.Reason = v1alpha1.NeedsValues
 	case m.State == waves.Skipped && errors.As(m.Err, &helm):
 		c.Reason = v1alpha1.NeedsHelm
 	}

@@ -39,7 +39,7 @@ func (r *run) action(ctx context.Context, t route.Transition, a transform.Action
 	switch a := a.(type) {
 	case transform.ClusterSettled, transform.ClusterUpdated:
 		return r.settle(ctx)
-	case stages.Look:
+	case stages.Look, transform.HelmValues:
 		return nil
 	case transform.Gone:
 		return r.gone(ctx, a)

@@ -26,6 +26,7 @@ type helm struct {
 	cluster *cluster
 	writer  *writer
 	waiter  waiter
+	accept  []string // rules whose errors are acknowledged
 }
 
 // upgrade installs a chart, or brings its release to other values.
@@ -36,6 +37,9 @@ func (h helm) upgrade(ctx context.Context, t route.Transition, a transform.HelmU
 	}
 	records, err := h.dropUnfinished(ctx, a.Namespace, a.Release)
 	if err != nil {
+		return err
+	}
+	if err := h.keepsValues(ctx, route.Upgrade{Transition: t, Action: a}); err != nil {
 		return err
 	}
 	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: a.Namespace, Name: a.Release}, nextRecord(a.Release, records), a.Args(), map[string]string{a.Values: values}}
@@ -64,13 +68,37 @@ type helmCall struct {
 	files     map[string]string // that the arguments name
 }
 
-// run runs the command of an action in a private folder, which holds the files that
-// it names and the kubeconfig of the cluster. The folder is removed however it ends.
+// run runs the command of an action.
 func (h helm) run(ctx context.Context, t route.Transition, a transform.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
-		return &ByHand{t.Stage, a.Command(), "helm is not on the PATH; plan --cluster with --out writes the files that the command names"}
+		return &ByHand{t.Stage, a.Command(), withoutHelm(a)}
 	}
+	return h.inFolder(program, c.files, func(p prepared) error {
+		return h.attempt(ctx, c, func(ctx context.Context) error {
+			return h.writer.write(ctx, write{act: actHelm, object: c.release, digest: sum([]byte(strings.Join(c.arguments, "\x00"))), do: func(ctx context.Context) error {
+				_, err := p.run(ctx, c.arguments)
+				return err
+			}})
+		})
+	})
+}
+
+// withoutHelm is why a person has to run a command of helm.
+func withoutHelm(a transform.Action) string {
+	why := "helm is not on the PATH; plan --cluster with --out writes the files that the command names"
+	if u, upgrades := a.(transform.HelmUpgrade); upgrades {
+		why += "; the values of the release were not compared, and the command replaces them, so check them first: " + transform.HelmValues{Release: u.Release, Namespace: u.Namespace}.Command()
+	}
+	return why
+}
+
+// prepared is helm in a private folder, which holds the files that its arguments name and the
+// kubeconfig of the cluster.
+type prepared struct{ program, folder, kubeconfig string }
+
+// inFolder prepares helm. The folder is removed however the use of it ends.
+func (h helm) inFolder(program string, files map[string]string, use func(prepared) error) error {
 	temporary.Clean(os.TempDir())
 	folder, lock, err := temporary.Folder(os.TempDir())
 	if err != nil {
@@ -82,40 +110,36 @@ func (h helm) run(ctx context.Context, t route.Transition, a transform.Action, c
 	if err != nil {
 		return err
 	}
-	for name, text := range c.files {
+	for name, text := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")
 	if err = errors.Join(err, os.WriteFile(kubeconfig, config, 0o600)); err != nil {
 		return fmt.Errorf("files for helm cannot be written: %w; make room in the folder for temporary files, and run the command again", err)
 	}
-	return h.attempt(ctx, c, func(ctx context.Context) error {
-		return h.writer.write(ctx, write{act: actHelm, object: c.release, digest: sum([]byte(strings.Join(c.arguments, "\x00"))), do: func(ctx context.Context) error {
-			return runHelm(ctx, program, c.arguments, folder, kubeconfig)
-		}})
-	})
+	return use(prepared{program, folder, kubeconfig})
 }
 
-// runHelm runs it with the kubeconfig of the cluster in its environment, and without what
-// is secret in ours.
-func runHelm(ctx context.Context, program string, arguments []string, folder, kubeconfig string) error {
-	c := exec.CommandContext(ctx, program, arguments...)
-	c.Dir, c.SysProcAttr = folder, tied()
+// run runs it with the kubeconfig of the cluster in its environment, and without what
+// is secret in ours. It returns what helm printed.
+func (p prepared) run(ctx context.Context, arguments []string) (string, error) {
+	c := exec.CommandContext(ctx, p.program, arguments...)
+	c.Dir, c.SysProcAttr = p.folder, tied()
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, rancher.TokenVariable+"=") && !strings.HasPrefix(v, "KUBECONFIG=") && !strings.HasPrefix(v, "HELM_KUBE") {
 			c.Env = append(c.Env, v)
 		}
 	}
-	c.Env = append(c.Env, "KUBECONFIG="+kubeconfig)
-	var output bytes.Buffer
-	c.Stdout, c.Stderr = &output, &output
+	c.Env = append(c.Env, "KUBECONFIG="+p.kubeconfig)
+	var output, messages bytes.Buffer
+	c.Stdout, c.Stderr = &output, &messages
 	// It ends with the thread that starts it, and so the thread has to stay.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("helm %s: %w: %s", arguments[0], err, redact.Text(last(output.String())))
+		return "", fmt.Errorf("helm %s: %w: %s", arguments[0], err, redact.Text(last(output.String()+messages.String())))
 	}
-	return nil
+	return output.String(), nil
 }
 
 // last returns the last lines of a text.

@@ -4,10 +4,12 @@
 package migrate
 
 import (
+	"errors"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -58,6 +60,10 @@ func (m *Member) watched(o Owned) {
 // end is the end of the run.
 func (m *Member) end(err error, at time.Time) {
 	m.State, m.Since, m.Waiting, m.Err = waves.Done, at, "", err
+	refused := (*preconditions.Refused)(nil)
+	if errors.As(err, &refused) {
+		m.Findings = refused.Findings
+	}
 	if err != nil {
 		m.State = waves.Failed
 		return
@@ -65,6 +71,13 @@ func (m *Member) end(err error, at time.Time) {
 	if m.Outcome != nil && len(m.Outcome.Done) > 0 {
 		m.Stage = m.Outcome.Done[len(m.Outcome.Done)-1]
 	}
+}
+
+// NeedsValues reports whether a run did not begin because it would replace the values of a release,
+// which only the operator can name.
+func NeedsValues(err error) bool {
+	refused := (*preconditions.Refused)(nil)
+	return errors.As(err, &refused) && refused.OnlyValues()
 }
 
 // ExitCode is the highest of those of the clusters, and of what kept others from starting.

@@ -153,9 +153,23 @@ func (r *run) admit(ctx context.Context, b *beginning) error {
 		p := rollout.Evaluate(seen, wanted)
 		around.Progress = &p
 	}
+	if around.Release, err = r.upgraded(ctx, b); err != nil {
+		return err
+	}
 	findings := preconditions.Evaluate(around, r.Accept)
 	r.events.noteFindings(findings)
 	return preconditions.Check(r.cluster.object.Title(), findings)
+}
+
+// upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
+// there is none.
+func (r *run) upgraded(ctx context.Context, b *beginning) (*preconditions.Release, error) {
+	names := slices.DeleteFunc(slices.Clone(b.stages), func(s string) bool { return slices.Contains(r.ByHand, s) })
+	upgrades, err := r.Planner.Upgrades(b.plan, names, r.back(), b.seen)
+	if err != nil {
+		return nil, err
+	}
+	return r.helm.replaced(ctx, upgrades)
 }
 
 // hanging refuses a cluster whose machines wait for a change that lets them start: no check

@@ -68,6 +68,17 @@ func unfinished(records []record) []record {
 	})
 }
 
+// finished is the newest record of a release that a helm has completed, whatever came of it; false
+// where there is none.
+func finished(records []record) (record, bool) {
+	for _, k := range slices.Backward(records) {
+		if len(unfinished([]record{k})) == 0 {
+			return k, true
+		}
+	}
+	return record{}, false
+}
+
 // Busy reports that a helm that is not the run's changes a release, or was killed.
 type Busy struct{ Record record }
 

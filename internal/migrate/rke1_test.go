@@ -23,7 +23,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		folder := t.TempDir()
-		script := "#!/bin/sh\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
+		script := "#!/bin/sh\n[ \"$1\" = upgrade ] || { echo 'Error: release: not found' >&2; exit 1; }\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
 		if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func newRun(o Options, verb string) (*run, error) {
 	w, waits := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb}, waiter{o.Timeout, o.Interval, e}
 	r := &run{
 		Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w, waiter: waits,
-		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits},
+		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits, o.Accept},
 	}
 	r.canary = &canaryService{run: r}
 	return r, nil

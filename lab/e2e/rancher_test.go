@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 )
 
 // ends are the states of a cluster before and after an undisturbed migration.
@@ -68,6 +69,7 @@ func TestMigrateAndRollbackOfAnRKE1ClusterOfARancher(t *testing.T) {
 	c := rke1Cluster(t)
 	inTree := c.state()
 	c.helmless()
+	c.valued()
 	// The object does not show that the settings of the provider were in a block before; the text that they
 	// are in now has the same settings.
 	c.roundTrip("--canonical")
@@ -88,6 +90,46 @@ func (c *managed) helmless() {
 		c.Error(said)
 	}
 	c.path = ""
+}
+
+// valued lets a run come to a release that an operator has installed with the real helm: what helm
+// prints of its values is compared, and nothing is written. No node has the label that its pods ask
+// for. The newest revision is an upgrade that the API server has refused.
+func (c *managed) valued() {
+	c.Helper()
+	kubeconfig, err := c.cluster.Kubeconfig(cluster.Admin)
+	if err != nil {
+		c.Fatal(err)
+	}
+	helm := func(words ...string) error {
+		return c.front.Helm().Run(c.Context(), append(words, "--namespace", "kube-system", "--kubeconfig", kubeconfig)...)
+	}
+	install := func(more ...string) error {
+		return helm(append([]string{"upgrade", "--install", ccm.ChartName, ccm.ChartName, "--repo", c.front.Charts(), "--version", ccm.DefaultVersion,
+			"--set", "podAnnotations.team=hunter2", "--set", "nodeSelector.lab=nowhere"}, more...)...)
+	}
+	if err := install(); err != nil {
+		c.Fatal(err)
+	}
+	if err := install("--set", "podAnnotations.no/key/of=anything"); err == nil {
+		c.Error("the upgrade did not fail")
+	}
+	before := c.written()
+	_, said := c.result(c.start(nil, "migrate"), 4)
+	for _, want := range []string{"release-values-replaced", "nodeSelector.lab", "podAnnotations.no/key/of", "podAnnotations.team"} {
+		if !strings.Contains(said, want) {
+			c.Errorf("%s is not in\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "hunter2") || strings.Contains(said, "nowhere") {
+		c.Errorf("a value is shown:\n%s", said)
+	}
+	if diff := cmp.Diff(before, c.written()); diff != "" {
+		c.Errorf("a refused run wrote (-before +after):\n%s", diff)
+	}
+	if err := helm("uninstall", ccm.ChartName, "--wait"); err != nil {
+		c.Fatal(err)
+	}
 }
 
 // roundTrip migrates, migrates again, which has to change nothing, and rolls back with more flags.

@@ -4,6 +4,8 @@
 package rke1
 
 import (
+	"slices"
+
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -28,7 +30,7 @@ func (m *migration) installCCM() transform.Stage {
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
 		Why:       "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two." + m.copyWhy(),
-		After:     append(prepare, m.helm(valuesFile, "install the chart; plan --out writes the values"), stages.FirstRollout("")),
+		After:     slices.Concat(prepare, m.helmOver(valuesFile, "install the chart; plan --out writes the values"), []transform.Action{stages.FirstRollout("")}),
 		UndoAfter: m.uninstalled(),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
@@ -65,6 +67,19 @@ func (m *migration) runsManager() bool {
 	}
 	_, found := ccm.FindWorkload(docs)
 	return found
+}
+
+// helmOver installs or upgrades the release with values that the plan has made. Without a values file
+// of the operator, a person first compares them with those of the release.
+func (m *migration) helmOver(file, why string) []transform.Action {
+	upgrade := m.helm(file, why)
+	if m.target.Values != nil {
+		return []transform.Action{upgrade}
+	}
+	return []transform.Action{
+		transform.HelmValues{Release: ccm.ChartName, Namespace: "kube-system", Why: "the answer must be that the release is not found, or values that the next command keeps: it replaces all of them. If not, plan with --ccm-values"},
+		upgrade,
+	}
 }
 
 func (m *migration) helm(file, why string) transform.Action {
@@ -112,9 +127,9 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."
 		return s
 	}
-	s.After = []transform.Action{m.helm(finalValuesFile, "upgrade the chart to its final values; plan --out writes them"), stages.Rollout("wait for the new pods")}
+	s.After = append(m.helmOver(finalValuesFile, "upgrade the chart to its final values; plan --out writes them"), stages.Rollout("wait for the new pods"))
 	s.After = append(s.After, m.dropConfig()...)
-	s.UndoAfter = append(m.configActions(), m.helm(valuesFile, "roll the chart back to the values of the migration"), stages.Rollout("wait for the new pods"))
+	s.UndoAfter = slices.Concat(m.configActions(), m.helmOver(valuesFile, "roll the chart back to the values of the migration"), []transform.Action{stages.Rollout("wait for the new pods")})
 	s.Files = m.finalFiles
 	return m.stages().Disable(s, false)
 }

@@ -96,7 +96,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 	}
 	return m.stages().UpgradedCCM(transform.Stage{
 		Why:   "RKE has no charts in its file." + m.copyWhy(),
-		After: []transform.Action{m.helm(m.upgradeValues(), "upgrade the chart to the values of the minor; plan --out writes them"), stages.Rollout("wait for the new pods")},
+		After: append(m.helmOver(m.upgradeValues(), "upgrade the chart to the values of the minor; plan --out writes them"), stages.Rollout("wait for the new pods")),
 		Files: m.upgradeFiles,
 	})
 }

@@ -3,6 +3,9 @@
 
 package rules
 
+// helmValues is where helm decides which values a release gets.
+const helmValues = "helm/helm pkg/action/upgrade.go (reuseValues)"
+
 // liveReasons are those of rules about live clusters.
 var liveReasons = []Reason{
 	{"cluster-deleting", "What is changed is deleted.", "kubernetes docs: finalizers", "Use another cluster.", ""},
@@ -32,6 +35,8 @@ var liveReasons = []Reason{
 	{"provider-id-malformed", "The manager cannot read the ID, and treats the Node as one of another provider.", awsProvider, "Delete the Node and let it register again.", "For machines that are not in AWS."},
 	{"provider-id-missing", "Without an ID the manager finds the instance only by the private DNS name, and later releases do not.", awsProvider, "Run the stage set-provider-ids, or add the taint for uninitialized nodes.", "For machines that are not in AWS."},
 	{"provider-id-zone-mismatch", "Volumes of the zone in the label are not attached in the zone of the instance.", awsProvider, "Correct the label, or replace the machine.", "If the label is set on purpose."},
+	{"release-values-not-in-file", "The file is what the operator wants, and a file that is older than the release removes what was set since.", helmValues, "Add the values to the file.", ""},
+	{"release-values-replaced", "helm upgrade with a values file replaces all values of a release: an image mirror, a selector or resources disappear silently, and the pods might not start.", helmValues, "Write the values of the release to a file, and name it with --ccm-values.", "If no cluster needs the values any more."},
 	{"reverted", "Another program or a person undid the stage; the next one would start from a wrong state.", "the object's managedFields", "Find out who changed it, and apply the stage again.", "If it was undone on purpose."},
 	{"stage-not-reached", "The managers still run with the old arguments, or have not acquired the lease.", migration, "Wait for the rollout; then check the arguments of the managers.", "If the managers are known to be as the stage wants, and the observation is old."},
 	{"two-owners", "Both managers create, change and delete the same load balancers and routes.", migration, "Undo the last stage, and check the flags of both managers.", "Never while both run."},

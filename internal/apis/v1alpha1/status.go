@@ -13,8 +13,8 @@ type LeaderMigrationStatus struct {
 	// skipped, were evaluated again.
 	ObservedRetry string `json:"observedRetry,omitempty"`
 	// Complete: all clusters have ended, and no more failed than maxFailures. Failed: more did,
-	// or the spec is not valid. Waiting: nothing starts now, and why. ManagedElsewhere and
-	// NeedsHelm: clusters that the controller does not migrate, and why.
+	// or the spec is not valid. Waiting: nothing starts now, and why. ManagedElsewhere,
+	// NeedsHelm and NeedsValues: clusters that the controller does not migrate, and why.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// The number of clusters in each state.
 	Counts Counts `json:"counts,omitempty"`
@@ -37,6 +37,7 @@ const (
 	Waiting          = "Waiting"
 	ManagedElsewhere = "ManagedElsewhere"
 	NeedsHelm        = "NeedsHelm"
+	NeedsValues      = "NeedsValues"
 )
 
 // Counts is the number of clusters in each state.
@@ -80,7 +81,7 @@ type ClusterStatus struct {
 	Stage string `json:"stage,omitempty"`
 	// When it came to that state or that stage.
 	Since *metav1.Time `json:"since,omitempty"`
-	// Why it is skipped: ManagedElsewhere or NeedsHelm.
+	// Why it is skipped: ManagedElsewhere, NeedsHelm or NeedsValues.
 	Reason string `json:"reason,omitempty"`
 	// What its run waits for, or why it failed or is skipped.
 	Message string `json:"message,omitempty"`

@@ -16,10 +16,22 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// getValues answers helm get values: with those of the release that was installed last, as helm does.
+const getValues = `#!/bin/sh
+[ -z "$RANCHER_TOKEN" ] || exit 9
+if [ "$1" = get ]; then
+  echo "$@" >> "$HELM_SAYS.reads"
+  [ -f "$HELM_SAYS.values" ] || { echo "Error: release: not found" >&2; exit 1; }
+  cat "$HELM_SAYS.values"
+  exit
+fi
+`
+
 // recordingHelm does nothing but say how it was called: the chart's values are with
 // the request that comes next.
-const recordingHelm = `#!/bin/sh
-[ -z "$RANCHER_TOKEN" ] || exit 9
+const recordingHelm = getValues + `
+rm -f "$HELM_SAYS.values"
+for f in "$@"; do if [ "$last" = --values ]; then cp "$f" "$HELM_SAYS.values"; fi; last=$f; done
 { echo "$@"; while [ $# -gt 1 ]; do if [ "$1" = --values ]; then cat "$2"; fi; shift; done; } > "$HELM_SAYS.new"
 cp "$KUBECONFIG" "$HELM_SAYS.kubeconfig"
 pwd > "$HELM_SAYS.folder"
@@ -50,17 +62,54 @@ func (w *World) PutHelm(t testing.TB, script string) {
 func (w *World) PutFailingHelm(t testing.TB, message string) {
 	t.Helper()
 	left := w.Helm + leftSuffix
-	w.PutHelm(t, "#!/bin/sh\necho pending-install > "+left+".new\nmv "+left+".new "+left+"\necho '"+message+"' >&2\nexit 1\n")
+	w.PutHelm(t, getValues+"echo pending-install > "+left+".new\nmv "+left+".new "+left+"\necho '"+message+"' >&2\nexit 1\n")
+}
+
+// PutRelease is an operator who has installed the chart with values of his own.
+func (w *World) PutRelease(t testing.TB, values string) {
+	t.Helper()
+	for name, text := range map[string]string{w.Helm + valuesSuffix: values, w.Helm: operatorUpgrade + "\n" + values} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Follow()
+}
+
+// operatorUpgrade is how the operator called helm.
+const operatorUpgrade = "upgrade by the operator"
+
+// valuesSuffix ends the name of the file with the values of the release, as helm get values prints
+// them, and readsSuffix that of the file with the calls that read them.
+const (
+	valuesSuffix = ".values"
+	readsSuffix  = ".reads"
+)
+
+// Values returns the values of the release.
+func (w *World) Values(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(w.Helm + valuesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// ReadValues returns how helm was asked for the values of the release, a call in each line.
+func (w *World) ReadValues() string {
+	text, _ := os.ReadFile(w.Helm + readsSuffix)
+	return string(text)
 }
 
 // leftSuffix ends the name of the file in which a helm that fails says in which state
 // its record is.
 const leftSuffix = ".left"
 
-// HelmRan reports whether the recording helm was called.
+// HelmRan reports whether the recording helm has installed or removed something.
 func (w *World) HelmRan() bool {
-	_, err := os.Stat(w.Helm)
-	return err == nil
+	text, err := os.ReadFile(w.Helm)
+	return err == nil && !strings.HasPrefix(string(text), operatorUpgrade)
 }
 
 // RecordName begins the names of the records of the chart's release.

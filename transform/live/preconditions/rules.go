@@ -28,6 +28,7 @@ type Seen struct {
 	// Progress is that of the object as it is; nil where no one looked.
 	Progress *rollout.Progress
 	Snapshot bool // Rancher is to take a snapshot of etcd
+	Release  *Release
 }
 
 // The rules.
@@ -38,20 +39,22 @@ const (
 	PauseNotObeyed   = "pause-not-obeyed"
 	NotSettled       = "cluster-not-settled"
 	NoSnapshot       = "etcd-snapshot-impossible"
+	ValuesReplaced   = "release-values-replaced"
+	ValuesNotInFile  = "release-values-not-in-file"
 )
 
 type rule = transform.Checked[Seen]
 
 // rules is the one table of them.
 func rules() []rule {
-	return []rule{
+	return append([]rule{
 		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
 		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."),
 		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines."),
 		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused."),
 		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI."),
 		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found."),
-	}
+	}, releaseRules()...)
 }
 
 func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc string) rule {

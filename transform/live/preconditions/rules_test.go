@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -64,5 +65,41 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestValuesOfAReleaseAreRefusedWithoutAFileAndReportedWithOne(t *testing.T) {
+	release := func(file string, keys ...string) Seen {
+		return Seen{Title: "c-x7k2p", Object: []byte(`{}`), Release: &Release{Namespace: "kube-system", Name: "ccm", Replaced: keys, File: file}}
+	}
+	for _, c := range []struct {
+		name, accept string
+		seen         Seen
+		rule         string
+		refused      bool
+	}{
+		{"no release", "", Seen{Object: []byte(`{}`)}, "", false},
+		{"nothing is replaced", "", release(""), "", false},
+		{"without a file", "", release("", "image.repository"), ValuesReplaced, true},
+		{"accepted", ValuesReplaced, release("", "image.repository"), ValuesReplaced, false},
+		{"with a file", "", release("values.yaml", "image.repository"), ValuesNotInFile, false},
+	} {
+		for _, evaluate := range []func(Seen, []string) []transform.Finding{Evaluate, EvaluateRelease} {
+			findings := evaluate(c.seen, []string{c.accept})
+			err := Check(c.seen.Title, findings)
+			refused := (*Refused)(nil)
+			if is := errors.As(err, &refused) && refused.OnlyValues(); is != c.refused || err != nil && !is {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if c.rule == "" != (len(findings) == 0) || len(findings) > 0 && (findings[0].Rule != c.rule || !strings.Contains(findings[0].Message, ": image.repository") || !strings.Contains(findings[0].Fix, "helm get values ccm --namespace kube-system")) {
+				t.Errorf("%s: %+v", c.name, findings)
+			}
+		}
+	}
+	deleted := release("", "image.repository")
+	deleted.Object = []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)
+	refused := (*Refused)(nil)
+	if err := Check("c", Evaluate(deleted, nil)); !errors.As(err, &refused) || refused.OnlyValues() {
+		t.Errorf("%v", err)
 	}
 }

@@ -167,7 +167,7 @@ func helm() []Row {
 	own := []string{"get", "create", "patch", "delete"}
 	list := []Row{
 		{When: Configurations, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"},
-		{When: Helm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release"},
+		{When: Helm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release, with its values"},
 		{When: Helm, Namespace: kubeSystem, Resource: "serviceaccounts", Do: own, Why: "the chart"},
 		{When: Helm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: own, Why: "the chart"},
 		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: own, Why: "the chart"},

@@ -1,0 +1,61 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+)
+
+// The others are migrated. When the operator has migrated it himself, a wish makes it done.
+func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		one := w.AddRKE1(t)
+		one.PutRelease(t, `{"args":["--v=2","--cloud-provider=aws","--configure-cloud-routes=false"],"image":{"repository":"mirror.example/ccm"}}`+"\n")
+		w.run()
+		w.await(v1alpha1.Complete, "")
+		s := w.object().Status
+		if s.Counts.Skipped != 1 || s.Counts.Done != 1 || s.Counts.Failed != 0 || one.HelmRan() || one.Patches() > 0 {
+			t.Errorf("%+v, %v", s, one.Writes())
+		}
+		c := meta.FindStatusCondition(s.Conditions, v1alpha1.NeedsValues)
+		if c == nil || c.Status != "True" || !strings.Contains(c.Message, "c-x7k2p") || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.Failed) {
+			t.Errorf("%+v", s.Conditions)
+		}
+		for _, cluster := range s.Clusters {
+			if cluster.Name != "c-x7k2p" {
+				continue
+			}
+			if cluster.Reason != v1alpha1.NeedsValues || !strings.Contains(cluster.Message, "image.repository") || strings.Contains(cluster.Message, "mirror.example") || strings.Join(cluster.Findings, " ") != "release-values-replaced" {
+				t.Errorf("%+v", cluster)
+			}
+		}
+
+		// The state outlives the controller.
+		w.end()
+		w.run()
+		time.Sleep(time.Hour)
+		w.await(v1alpha1.NeedsValues, "")
+		if s := w.object().Status; s.Counts.Skipped != 1 || one.HelmRan() {
+			t.Errorf("%+v", s)
+		}
+		w.end()
+
+		one.PutRelease(t, "args: [--v=2, --cloud-provider=aws, --configure-cloud-routes=false]\n")
+		w.wish("without values of its own")
+		w.run()
+		time.Sleep(time.Hour)
+		w.await(v1alpha1.Complete, "")
+		if s := w.object().Status; s.Counts.Done != 2 || !one.HelmRan() || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues) {
+			t.Errorf("%+v", s)
+		}
+	})
+}

@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// mirrored are values of an operator, as helm prints them.
+const mirrored = `{"image":{"repository":"mirror.example/ccm","tag":"v1.26.6"},"args":["--v=2","--cloud-provider=aws","--configure-cloud-routes=false","--cluster-name=s3cr3t"],"resources":{"limits":{"memory":"64Mi"}},"hostNetworking":true}` + "\n"
+
+// The run would drop the mirror, the limit and the argument.
+const mirroredKeys = "args --cluster-name, image.repository, resources.limits.memory"
+
+func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.PutRelease(t, mirrored)
+		w.Forget()
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		if exitcode.Of(err) != exitcode.Refused || !migrate.NeedsValues(err) || len(w.Writes()) > 0 || w.HelmRan() {
+			t.Fatalf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
+		}
+		text := fmt.Sprint(err)
+		for _, want := range []string{mirroredKeys, "--ccm-values values.yaml", "helm get values aws-cloud-controller-manager --namespace kube-system --output yaml > values.yaml"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s\nlacks %s", text, want)
+			}
+		}
+		for _, value := range []string{"mirror.example", "s3cr3t", "64Mi"} {
+			if strings.Contains(text, value) {
+				t.Errorf("%s\nshows the value %s", text, value)
+			}
+		}
+		if reads := w.ReadValues(); reads != "get values aws-cloud-controller-manager --namespace kube-system --output json --revision 1\n" {
+			t.Error(reads)
+		}
+	})
+}
+
+func TestValuesOfTheReleaseAreReplacedWhereThatIsAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.PutRelease(t, mirrored)
+		r := w.run(t, "one", logged(t))
+		r.Until, r.Accept = stages.InstallCCM, []string{preconditions.ValuesReplaced}
+		if err := migrate.Forward(t.Context(), r); err != nil || !w.HelmRan() {
+			t.Errorf("helm ran: %t, %v", w.HelmRan(), err)
+		}
+	})
+}
+
+// The file has all values of the release but one, which is reported.
+func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.PutRelease(t, mirrored)
+		values, err := yamledit.ParseString("values.yaml", strings.Replace(mirrored, `"resources":{"limits":{"memory":"64Mi"}},`, "", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		r := w.run(t, "one", func(e migrate.Event) {
+			for _, f := range e.Findings {
+				notes = append(notes, f.Message)
+			}
+		})
+		r.Planner.Target.Values, r.Planner.Target.Canonical = values, true
+		if err := migrate.Forward(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(notes, "\n")
+		if strings.Count(text, "has values that values.yaml does not have or changes") != 1 || !strings.Contains(text, ": resources.limits.memory") || strings.Contains(text, "image.repository") {
+			t.Error(text)
+		}
+		if text, err := os.ReadFile(w.Helm); err != nil || !strings.Contains(string(text), "mirror.example/ccm") || strings.Contains(string(text), "64Mi") {
+			t.Errorf("%v %s", err, text)
+		}
+	})
+}
+
+// Another user sets a value while the run is in progress.
+func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		r := w.run(t, "one", func(e migrate.Event) {
+			if e.Type == migrate.Staged && e.Stage == stages.DisableLeaderMigration {
+				values := w.Values(t)
+				w.PutRelease(t, values+"podAnnotations: {team: platform}\n")
+			}
+		})
+		err := migrate.Forward(t.Context(), r)
+		if exitcode.Of(err) != exitcode.Found || migrate.NeedsValues(err) || !strings.Contains(fmt.Sprint(err), "podAnnotations.team") || strings.Contains(fmt.Sprint(err), "platform") {
+			t.Fatalf("exit code %d, %v", exitcode.Of(err), err)
+		}
+		if values := w.Values(t); !strings.Contains(values, "team: platform") || !strings.Contains(values, "enable-leader-migration") {
+			t.Error(values)
+		}
+	})
+}
+
+// What a rollback upgrades has to keep the values as well.
+func TestARollbackThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.migrate(t, "one")
+		w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
+		w.Forget()
+		r := w.run(t, "two", logged(t))
+		r.Planner.Target.Canonical = true
+		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(fmt.Sprint(err), ": podAnnotations.team (release-values-replaced)") {
+			t.Errorf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
+		}
+	})
+}
+
+// helm fails for another reason than that there is no release.
+func TestValuesThatCannotBeReadStopTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke1World(t)
+		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
+		w.Forget()
+		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
+		if exitcode.Of(err) != exitcode.Failed || len(w.Writes()) > 0 || !strings.Contains(fmt.Sprint(err), "cannot be read") || strings.Contains(fmt.Sprint(err), "hunter2") {
+			t.Errorf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
+		}
+	})
+}
+
+// Only what helms have completed is the release: the newest record is that of one that was killed.
+func TestTheValuesAreThoseOfTheNewestFinishedRecord(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		records map[string]string
+		want    string
+	}{
+		{"none", nil, "get values aws-cloud-controller-manager --namespace kube-system --output json\n"},
+		{"an upgrade that was killed", map[string]string{"v2": "deployed", "v3": "pending-upgrade"}, "get values aws-cloud-controller-manager --namespace kube-system --output json --revision 2\n"},
+		{"an upgrade that failed", map[string]string{"v9": "deployed", "v10": "failed"}, "get values aws-cloud-controller-manager --namespace kube-system --output json --revision 10\n"},
+		{"an install that was killed", map[string]string{"v1": "pending-install"}, ""},
+		{"a history of one that was uninstalled", map[string]string{"v1": "superseded", "v2": "uninstalled"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := rke1World(t)
+				for revision, status := range c.records {
+					w.PutRecord(revision, status)
+				}
+				w.Follow()
+				r := w.run(t, "one", logged(t))
+				r.Confirm = func(_ context.Context, stage string) (bool, error) { return false, nil }
+				if err := migrate.Forward(t.Context(), r); err == nil || migrate.NeedsValues(err) {
+					t.Error(err)
+				}
+				if reads := w.ReadValues(); reads != c.want {
+					t.Errorf("%q, and not %q", reads, c.want)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,74 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preconditions
+
+import (
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// Release is a release of helm in the cluster that a run upgrades.
+type Release struct {
+	Namespace, Name string
+	// Replaced are the keys of the values that the run would drop or change although the migration does
+	// not require it.
+	Replaced []string
+	File     string // the operator's values file; "" for none
+}
+
+// releaseRules are those about it. A values file states what the operator wants, so what it does not
+// have is only reported.
+func releaseRules() []rule {
+	notInFile := row(ValuesNotInFile, false, Seen.valuesNotInFile, "With `--ccm-values`: the release of the cloud-controller-manager of an RKE1 cluster has values that the file does not have or changes, and that the migration does not require to change. helm gets those of the file.")
+	notInFile.Severity = transform.Warning
+	return []rule{
+		row(ValuesReplaced, true, Seen.valuesReplaced, "The release of the cloud-controller-manager of an RKE1 cluster has values, such as an image mirror, that the run would drop or change although the migration does not require it: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."),
+		notInFile,
+	}
+}
+
+// EvaluateRelease returns what speaks against an upgrade of the release alone.
+func EvaluateRelease(s Seen, accepted []string) []transform.Finding {
+	return transform.FindingsOf(releaseRules(), s, "", accepted)
+}
+
+// ReleaseRules are the rules of EvaluateRelease.
+func ReleaseRules() []transform.Rule { return transform.RulesOf(releaseRules()) }
+
+func (s Seen) valuesReplaced() []transform.Finding {
+	r := s.Release
+	if r == nil || len(r.Replaced) == 0 || r.File != "" {
+		return nil
+	}
+	const file = "values.yaml"
+	return s.found(r.path(), r.title()+" has values that the run would drop or change, and the migration does not require it: "+strings.Join(r.Replaced, ", "),
+		"write them to a file, and run the command with --ccm-values "+file+": "+shell.Line("helm get values %s --namespace %s --output yaml", r.Name, r.Namespace)+" > "+file+
+			"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
+}
+
+func (s Seen) valuesNotInFile() []transform.Finding {
+	r := s.Release
+	if r == nil || len(r.Replaced) == 0 || r.File == "" {
+		return nil
+	}
+	return s.found(r.path(), r.title()+" has values that "+r.File+" does not have or changes, and helm gets those of the file: "+strings.Join(r.Replaced, ", "),
+		"add them to "+r.File+" if the cluster needs them; compare: "+shell.Line("helm get values %s --namespace %s", r.Name, r.Namespace))
+}
+
+func (r *Release) path() string { return "helm release " + r.Namespace + "/" + r.Name }
+
+func (r *Release) title() string { return "the release " + r.Namespace + "/" + r.Name }
+
+// OnlyValues reports whether a cluster is refused for nothing but the values of its release, which
+// an operator has to name.
+func (r *Refused) OnlyValues() bool {
+	for _, f := range r.Findings {
+		if f.Rule != ValuesReplaced {
+			return false
+		}
+	}
+	return len(r.Findings) > 0
+}

@@ -1,0 +1,77 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package route
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Upgrade is an upgrade of a release in a transition.
+type Upgrade struct {
+	Transition Transition
+	Action     transform.HelmUpgrade
+}
+
+// Upgrades returns the upgrades of releases that stages have, as things are before the first of
+// them.
+func (r Planner) Upgrades(p *transform.Plan, names []string, back bool, seen *observation.Observation) ([]Upgrade, error) {
+	plan := r.Forward
+	if back {
+		plan = r.Backward
+	}
+	var all []Upgrade
+	for _, name := range names {
+		step, err := p.Named(name)
+		if err != nil {
+			return nil, err
+		}
+		if step.Stage.Edit != nil {
+			continue // its values are in a document
+		}
+		l, err := plan(p, name, seen)
+		if err != nil {
+			return nil, err
+		}
+		if a, upgrades := chartOf(slices.Concat(l.Before, l.After)); upgrades {
+			all = append(all, Upgrade{l, a})
+		}
+	}
+	return all, nil
+}
+
+// Replaced returns the keys of the values of a release that an upgrade drops or changes although
+// the migration does not require it. What it requires is what becomes of the same values if the
+// operator names them as his file; of values that cannot be that file nothing is to change.
+func (r Planner) Replaced(u Upgrade, has *yamledit.Document) ([]string, error) {
+	gets, err := yamledit.ParseString(u.Action.Values, u.Transition.Files[u.Action.Values])
+	if err != nil {
+		return nil, err
+	}
+	values := ccm.Upgrade{Has: has.Root().Value(), Gets: gets.Root().Value(), Needs: has.Root().Value()}
+	if needs, known := r.needed(u, has); known {
+		values.Needs = needs.Root().Value()
+	}
+	return values.Replaced(r.Target), nil
+}
+
+// needed returns the values of a release as the migration requires them.
+func (r Planner) needed(u Upgrade, has *yamledit.Document) (*yamledit.Document, bool) {
+	t := r.Target
+	t.Values = has
+	p, err := transform.Build(r.Distro, transform.Only(u.Transition.From), t)
+	if err != nil {
+		return nil, false
+	}
+	files, err := filesOf(p, filesAgain)
+	if err != nil {
+		return nil, false
+	}
+	needs, err := yamledit.ParseString(u.Action.Values, files[u.Action.Values])
+	return needs, err == nil && needs.Root().IsMap()
+}
