@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // The others are migrated. When the operator has migrated it himself, a wish makes it done.
@@ -55,6 +56,51 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.await(v1alpha1.Complete, "")
 		if s := w.object().Status; s.Counts.Done != 2 || !one.HelmRan() || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// It was switched before the LeaderMigration, and the release still takes part in the migration.
+func TestAnExternalRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		one := w.AddRKE1(t)
+		one.Rancher.Edit(one.Path, func(o map[string]any) {
+			config := o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
+			config["cloudProvider"].(map[string]any)["name"] = "external-aws"
+		})
+		one.PutRelease(t, `{"args":["--v=2","--cloud-provider=aws","--configure-cloud-routes=false","--enable-leader-migration=true"],"image":{"repository":"mirror.example/ccm","tag":"v1.26.6"}}`+"\n")
+		w.run()
+		w.await(v1alpha1.Complete, "")
+		s := w.object().Status
+		if s.Counts.Skipped != 1 || s.Counts.Failed != 0 || one.HelmRan() || one.Patches() > 0 || !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues) {
+			t.Errorf("%+v, %v", s, one.Writes())
+		}
+	})
+}
+
+// It got them between two stages: the cluster is neither skipped nor changed.
+func TestAnRKE1ClusterThatGetsValuesOfItsOwnLaterFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"maxFailures":1,"approval":"stage"}`, "alder")
+		one := w.AddRKE1(t)
+		w.run()
+		for _, stage := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.InstallCCM} {
+			time.Sleep(time.Hour)
+			w.approve("rest", stage)
+		}
+		time.Sleep(time.Hour)
+		one.PutRelease(t, one.Values(t)+"podAnnotations: {team: platform}\n")
+		w.approve("rest", stages.SwitchToExternal)
+		time.Sleep(time.Hour)
+		s := w.object().Status
+		for _, c := range s.Clusters {
+			if c.Name == "c-x7k2p" && (c.State != "failed" || c.Reason != "" || !strings.Contains(c.Message, "podAnnotations.team")) {
+				t.Errorf("%+v", c)
+			}
+		}
+		if s.Counts.Failed != 1 || !strings.Contains(one.Values(t), "team: platform") {
 			t.Errorf("%+v", s)
 		}
 	})

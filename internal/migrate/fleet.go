@@ -170,8 +170,8 @@ func (r *fleet) take(n news) bool {
 
 func (r *fleet) end(m *Member, err error) {
 	m.end(err, time.Now().UTC())
-	if r.Lasting != nil && NeedsValues(err) && (m.Outcome == nil || len(m.Outcome.Done) == 0) {
-		m.State = waves.Skipped // nothing was begun, and only the operator has what it needs
+	if r.Lasting != nil && NeedsValues(err) && m.Stage == "" {
+		m.State = waves.Skipped // no stage has begun, and only the operator has what it needs
 	}
 	r.tell(m, Event{Time: m.Since, Cluster: m.Cluster})
 }
