@@ -78,3 +78,33 @@ func TestAValuesFileOfALiveClusterIsRefusedBeforeAnythingIsWritten(t *testing.T)
 		}
 	})
 }
+
+func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := migratetest.NewRKE1(t)
+		w.PutRelease(t, `{"args":["--v=2","--cloud-provider=aws","--configure-cloud-routes=false"],"image":{"repository":"mirror.example/hunter2"}}`+"\n")
+		t.Chdir(t.TempDir())
+		cluster := []string{"--cluster", migratetest.RKE1ID, "--end-state", "external"}
+		w.Forget()
+		code, out, said := commandOn(t, w, append([]string{"migrate", "--yes"}, cluster...)...)
+		if code != exitcode.Refused || !strings.Contains(said, "(release-values-replaced)") || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {
+			t.Fatalf("exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
+		}
+		code, out, said = commandOn(t, w, append([]string{"plan"}, cluster...)...)
+		if code != exitcode.Done || !strings.Contains(out, "helm get values aws-cloud-controller-manager --namespace kube-system") {
+			t.Errorf("exit %d\n%s\n%s", code, out, said)
+		}
+
+		// What the message tells to write is the file that the next run takes.
+		putFile(t, "values.yaml", w.Values(t))
+		code, out, said = commandOn(t, w, append([]string{"migrate", "--yes", "--ccm-values", "values.yaml"}, cluster...)...)
+		if code != exitcode.Done || !strings.Contains(w.Values(t), "mirror.example/hunter2") || strings.Contains(out+said, "release-values") {
+			t.Fatalf("exit %d\n%s\n%s", code, out, said)
+		}
+		w.Forget()
+		code, out, said = commandOn(t, w, append([]string{"rollback", "--yes", "--canonical", "--to", "switch-to-external"}, cluster...)...)
+		if code != exitcode.Refused || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {
+			t.Errorf("exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
+		}
+	})
+}
