@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// firstLook is how much text is searched for the end of a document at first.
+	// firstLook is how much text is searched for the end of a document at first, or twice the
+	// document before it, up to mostLook: the documents of a stream are alike.
 	firstLook = 1 << 10
+	mostLook  = 64 << 10
 	// beyond is how far past the largest document its end may show.
 	beyond = 64
 )
@@ -22,7 +24,7 @@ const (
 // block read, would cost time quadratic in the size of the stream.
 func (sc *scanner) boundary() (int, error) {
 	largest := sc.max + beyond
-	for size := min(sc.look, largest); ; size = min(2*size, largest) {
+	for size := min(max(sc.look, min(2*sc.last, mostLook)), largest); ; size = min(2*size, largest) {
 		// One byte more shows whether the stream continues.
 		if err := sc.text.fill(size + 1); err != nil {
 			return 0, err
@@ -47,6 +49,9 @@ func (sc *scanner) boundary() (int, error) {
 // more is read: dots may become an end marker, and half a rune a line break
 // (NEL, LS or PS). Both would be taken for content meanwhile.
 func settled(text []byte) []byte {
+	if n := len(text); n > 0 && text[n-1] < 0x80 && text[n-1] != '.' {
+		return text // nearly always
+	}
 	text = bytes.TrimRight(text, ".")
 	for _, half := range []string{"\xe2\x80", "\xe2", "\xc2"} {
 		text = bytes.TrimSuffix(text, []byte(half))

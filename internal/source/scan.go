@@ -65,6 +65,7 @@ type scanner struct {
 	text  window
 	max   int            // MaxDocument, smaller in tests
 	look  int            // firstLook, smaller in tests
+	last  int            // size of the document before
 	next  yamledit.Chunk // place of the document that the window starts with
 	gone  part           // what passOver took out of that document
 	want  func([]byte) bool
@@ -135,7 +136,7 @@ func (sc *scanner) advance(n int) {
 	sc.next.Index++
 	sc.next.Offset += n + sc.gone.bytes
 	sc.next.Line += yamledit.CountLines(sc.text.held[:n]) + sc.gone.lines
-	sc.gone = part{}
+	sc.gone, sc.last = part{}, n
 	sc.text.drop(n)
 	sc.stats.Bytes = int64(sc.next.Offset)
 }

@@ -43,10 +43,15 @@ func (c Chunk) next() Chunk {
 
 // CountLines returns the number of line breaks in b, as the parser counts them.
 func CountLines(b []byte) int {
-	if bytes.IndexByte(b, '\r') < 0 && bytes.IndexByte(b, 0xC2) < 0 && bytes.IndexByte(b, 0xE2) < 0 {
-		return bytes.Count(b, []byte{'\n'})
+	if otherBreaks(b) {
+		return indexLines(b).count() - 1
 	}
-	return indexLines(b).count() - 1
+	return bytes.Count(b, []byte{'\n'})
+}
+
+// otherBreaks reports whether there may be a line break other than LF: CR, NEL, LS or PS.
+func otherBreaks(b []byte) bool {
+	return bytes.IndexByte(b, '\r') >= 0 || bytes.IndexByte(b, 0xC2) >= 0 || bytes.IndexByte(b, 0xE2) >= 0
 }
 
 // Boundary returns the length of the first document of stream. With eof false
@@ -133,36 +138,71 @@ func (s *splitter) skipPreamble() {
 	}
 }
 
-// nextMarker finds the next line, from pos on, that starts with a marker.
+// nextMarker finds the next line, from pos on, that starts with a marker. Nearly always all
+// breaks up to there are LF: then one pass over the lines finds it.
 func (s *splitter) nextMarker() (int, bool) {
-	dash := s.next("---", s.pos, len(s.src))
-	dots := s.next("...", s.pos, dash)
-	for dash < len(s.src) || dots < len(s.src) {
-		i := min(dash, dots)
-		if s.atLineStart(i) && (s.isMarker(i, "---") || s.isMarker(i, "...")) {
-			return i, true
-		}
-		if i == dash {
-			dash = s.next("---", i+1, len(s.src))
-			dots = s.next("...", i+1, dash)
-		} else {
-			dots = s.next("...", i+1, dash)
-		}
+	i := s.markerAfterLF()
+	if s.pos < i && otherBreaks(s.src[s.pos:i]) {
+		i = s.markerBefore(i)
 	}
-	return 0, false
+	return i, i < len(s.src)
 }
 
-// next returns the offset of the next m from one offset up to another, or the
-// end of the text. The search is bounded, or a stream without m would be
-// searched to its end for every document.
-func (s *splitter) next(m string, from, to int) int {
-	if from >= to {
-		return len(s.src)
+// markerAfterLF returns the next marker at pos or after a LF, or the end of the text.
+func (s *splitter) markerAfterLF() int {
+	if s.pos < len(s.src) && s.atLineStart(s.pos) && s.marks(s.pos) {
+		return s.pos
 	}
-	if i := bytes.Index(s.src[from:to], []byte(m)); i >= 0 {
-		return from + i
+	for i := s.pos; i < len(s.src); {
+		n := bytes.IndexByte(s.src[i:], '\n')
+		if n < 0 {
+			break
+		}
+		if i += n + 1; i < len(s.src) && s.marks(i) {
+			return i
+		}
 	}
 	return len(s.src)
+}
+
+// markerBefore returns the next marker after any break, or an offset before which there is none.
+func (s *splitter) markerBefore(end int) int {
+	dash := s.next("---", s.pos, end)
+	dots := s.next("...", s.pos, dash)
+	for dash < end || dots < end {
+		i := min(dash, dots)
+		if s.atLineStart(i) && s.marks(i) {
+			return i
+		}
+		if i == dash {
+			dash = s.next("---", i+1, end)
+		}
+		dots = s.next("...", i+1, dash)
+	}
+	return end
+}
+
+// marks reports whether a marker is at off.
+func (s *splitter) marks(off int) bool {
+	switch s.src[off] {
+	case '-':
+		return s.isMarker(off, "---")
+	case '.':
+		return s.isMarker(off, "...")
+	}
+	return false
+}
+
+// next returns the offset of the next m that begins in [from, to), or to. The search is
+// bounded, or a stream without m would be searched to its end for every document.
+func (s *splitter) next(m string, from, to int) int {
+	if from >= to {
+		return to
+	}
+	if i := bytes.Index(s.src[from:min(to+len(m)-1, len(s.src))], []byte(m)); i >= 0 {
+		return from + i
+	}
+	return to
 }
 
 func (s *splitter) isEnd(off int) bool { return s.src[off] == '.' }
