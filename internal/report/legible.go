@@ -93,7 +93,13 @@ func unfinished(text []byte) int {
 
 // escape writes text with escapes in the place of what is no text.
 func escape(b *bytes.Buffer, text []byte) {
+	b.Grow(len(text))
 	for len(text) > 0 {
+		if n := plain(text); n > 0 {
+			b.Write(text[:n])
+			text = text[n:]
+			continue
+		}
 		if rest, is := bytes.CutPrefix(text, []byte(mark)); is {
 			b.WriteString("\x1b[")
 			text = rest
@@ -111,6 +117,14 @@ func escape(b *bytes.Buffer, text []byte) {
 		}
 		text = text[size:]
 	}
+}
+
+// plain returns how many bytes at the start are text in ASCII, which has no escapes.
+func plain(text []byte) (n int) {
+	for n < len(text) && (text[n] >= ' ' && text[n] < 0x7f || text[n] == '\n' || text[n] == '\t') {
+		n++
+	}
+	return n
 }
 
 // escaped returns the escape of a character in a text of JSON.
