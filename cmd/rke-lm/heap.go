@@ -8,9 +8,9 @@ package main
 // more before it runs again.
 var spare []byte
 
-// spareMemory saves about 10 % of the CPU of a run, and keeps all runs over the fleet of
+// spareMemory saves 6 to 10 % of the CPU of a run, and keeps all runs over the fleet of
 // docs/benchmarks.md below 64 MB.
-const spareMemory = 6 << 20
+const spareMemory = 4 << 20
 
 // spareHeap keeps spare memory, unless the environment sets how often garbage is collected.
 func spareHeap(getenv func(string) string) {
