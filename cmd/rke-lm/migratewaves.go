@@ -74,10 +74,10 @@ func (m *wavesOptions) start(ctx context.Context, cmd *cobra.Command) error {
 	if len(objects) == 0 {
 		return exitcode.New(exitcode.Refused, rancher.ErrNone.Error()+" with these labels; rke-lm status lists the clusters of a Rancher")
 	}
-	of := map[string]rancher.Object{}
+	of := map[string]oneOfMany{}
 	var names []string
 	for _, o := range objects {
-		of[o.Title()], names = o, append(names, o.Title())
+		of[o.Title()], names = newOneOfMany(cmd, o), append(names, o.Title())
 	}
 	canaries, err := m.namedIn(objects)
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *wavesOptions) start(ctx context.Context, cmd *cobra.Command) error {
 	ctx, closed := context.WithCancelCause(ctx)
 	defer closed(nil)
 	f := &migrate.Fleet{Waves: waves.Split(names, canaries, m.size), Limits: m.limits, Refused: m.refused(ctx, server, objects)}
-	f.Open = func(cluster string) (migrate.Options, error) { return m.open(cmd, of[cluster]) }
+	f.Open = func(cluster string) (migrate.Options, error) { return m.open(cmd.Context(), of[cluster]) }
 	f.OnChange = m.shown(f.Waves, closed)
 	if !m.yes {
 		f.Agree = m.agree
@@ -128,18 +128,27 @@ func (m *wavesOptions) refused(ctx context.Context, server *rancher.Server, obje
 	return list
 }
 
+// oneOfMany is a cluster with the commands that continue its run alone, and revert it. They are made before
+// clusters start together: the set of flags sorts itself when it is read.
+type oneOfMany struct {
+	object         rancher.Object
+	resume, revert string
+}
+
+func newOneOfMany(cmd *cobra.Command, o rancher.Object) oneOfMany {
+	one, many := []string{"--cluster=" + o.FullName()}, append([]string{"selector"}, wavesFlags...)
+	return oneOfMany{o, commandLineWith(cmd, cmd.Name(), one, many...), commandLineWith(cmd, "rollback", one, append(many, forwardFlags...)...)}
+}
+
 // open makes the run over a cluster. Each has connections of its own, as a run over one
 // cluster has.
-func (m *wavesOptions) open(cmd *cobra.Command, o rancher.Object) (migrate.Options, error) {
+func (m *wavesOptions) open(ctx context.Context, o oneOfMany) (migrate.Options, error) {
 	server, err := m.connect(m.streams, defaultRetryTime)
 	if err != nil {
 		return migrate.Options{}, err
 	}
-	r, err := m.runOver(cmd.Context(), server, o)
-	one := []string{"--cluster=" + o.FullName()}
-	many := append([]string{"selector"}, wavesFlags...)
-	r.Continue = commandLineWith(cmd, cmd.Name(), one, many...)
-	r.Revert = commandLineWith(cmd, "rollback", one, append(many, forwardFlags...)...)
+	r, err := m.runOver(ctx, server, o.object)
+	r.Continue, r.Revert = o.resume, o.revert
 	return r, err
 }
 
