@@ -33,8 +33,8 @@ demo: build ## Plan the clusters in examples/
 test: ## Run all tests
 	go test -timeout 60m -parallel 4 ./...
 
-race: ## Run the tests of what runs at the same time with the race detector, which needs a C compiler
-	CGO_ENABLED=1 go test -race -timeout 60m ./internal/... ./transform/live/...
+race: ## Run the short tests with the race detector, which needs a C compiler
+	CGO_ENABLED=1 go test -race -short -timeout 60m ./...
 
 golden: ## Rewrite the golden files
 	go test ./cmd/rke-lm -run TestGolden -update
