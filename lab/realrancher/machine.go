@@ -85,7 +85,7 @@ func (m *Machine) request(ctx context.Context, labels map[string]string) (*http.
 }
 
 // joinTimeout is for how long a machine asks again; Rancher's script gives up much later.
-const joinTimeout = time.Minute
+const joinTimeout = 3 * time.Minute
 
 // join asks until Rancher answers, as its script does whatever else the answer is (rancher/system-agent install.sh,
 // retrieve_connection_info).

@@ -101,11 +101,12 @@ func (c *Cluster) Object(ctx context.Context) (*unstructured.Unstructured, error
 
 // Update writes the cluster's specification, as people do who write the whole object.
 func (c *Cluster) Update(ctx context.Context, spec map[string]any) error {
-	// Rancher's controllers write it too, and its server closes connections that were idle.
+	// Rancher's controllers write it too, its server closes connections that were idle, and the API server's own to the
+	// webhook ends with the webhook's listener, which another certificate starts again.
 	again := func(err error) bool {
-		return apierrors.IsConflict(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err)
+		return apierrors.IsConflict(err) || apierrors.IsInternalError(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err)
 	}
-	return retry.OnError(retry.DefaultBackoff, again, func() error {
+	return retry.OnError(wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Steps: 8}, again, func() error {
 		o, err := c.Object(ctx)
 		if err != nil {
 			return err
