@@ -32,9 +32,9 @@ func (w *work) assess(n v1alpha1.Counts) {
 	}
 	w.condition(v1alpha1.Failed, failed, why, text)
 	w.assessWaiting(out)
-	w.skipped(v1alpha1.ManagedElsewhere, isElsewhere, "another program manages these clusters, and the ConfigMaps with the label "+migrationLabel+"="+w.lm.Name+" have the next change of each: ")
-	w.skipped(v1alpha1.NeedsValues, needsValues, "the releases of these clusters have values of their own, which a run would replace; run rke-lm migrate with --ccm-values on each: ")
-	w.skipped(v1alpha1.NeedsHelm, func(m migrate.Member) bool { return m.State == waves.Skipped && !isElsewhere(m) && !needsValues(m) }, "these clusters require helm, which the controller does not have: ")
+	w.skipped(v1alpha1.ManagedElsewhere, "another program manages these clusters, and the ConfigMaps with the label "+migrationLabel+"="+w.lm.Name+" have the next change of each: ")
+	w.skipped(v1alpha1.NeedsValues, "the releases of these clusters have values of their own, which a run would replace; run rke-lm migrate with --ccm-values on each: ")
+	w.skipped(v1alpha1.NeedsHelm, "these clusters require helm, which the controller does not have: ")
 }
 
 // assessWaiting sets the condition that shows why nothing starts.
@@ -77,10 +77,10 @@ func explained(w waves.Wait) string {
 }
 
 // skipped sets the condition about clusters that are skipped for a reason.
-func (w *work) skipped(condition string, is func(migrate.Member) bool, text string) {
+func (w *work) skipped(condition, text string) {
 	var names []string
 	for _, m := range w.members {
-		if m.State == waves.Skipped && is(m) {
+		if skippedFor(m) == condition {
 			names = append(names, m.Cluster)
 		}
 	}

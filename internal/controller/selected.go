@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -42,10 +43,19 @@ type ownValues struct{ message string }
 
 func (o *ownValues) Error() string { return o.message }
 
-// needsValues reports whether a cluster is skipped for the values of its release.
-func needsValues(m migrate.Member) bool {
-	kept := (*ownValues)(nil)
-	return m.State == waves.Skipped && (migrate.NeedsValues(m.Err) || errors.As(m.Err, &kept))
+// skippedFor is why a cluster is skipped, as a condition names it; "" for one that is not.
+func skippedFor(m migrate.Member) string {
+	helm, values := noHelm{}, (*ownValues)(nil)
+	switch {
+	case m.State != waves.Skipped:
+	case isElsewhere(m):
+		return v1alpha1.ManagedElsewhere
+	case migrate.NeedsValues(m.Err) || errors.As(m.Err, &values):
+		return v1alpha1.NeedsValues
+	case errors.As(m.Err, &helm):
+		return v1alpha1.NeedsHelm
+	}
+	return ""
 }
 
 // selected finds the clusters and puts them into waves. Those that are not to be migrated are

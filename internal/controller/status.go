@@ -71,7 +71,7 @@ const (
 // clusterOf is how far a cluster is. No secret is in it. Its message has as many bytes at most.
 func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
 	c := v1alpha1.ClusterStatus{
-		Name: m.Cluster, ID: id, Wave: m.Wave, State: string(m.State), Stage: m.Stage, Message: redact.Text(m.Waiting),
+		Name: m.Cluster, ID: id, Wave: m.Wave, State: string(m.State), Stage: m.Stage, Reason: skippedFor(m), Message: redact.Text(m.Waiting),
 		TwoOwnersSeconds: m.Watched.Two, RolledBack: m.RolledBack,
 	}
 	if !m.Since.IsZero() {
@@ -83,15 +83,6 @@ func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
 	}
 	if m.Err != nil {
 		c.Message = redact.Text(m.Err.Error())
-	}
-	helm := noHelm{}
-	switch {
-	case isElsewhere(m):
-		c.Reason = v1alpha1.ManagedElsewhere
-	case needsValues(m):
-		c.Reason = v1alpha1.NeedsValues
-	case m.State == waves.Skipped && errors.As(m.Err, &helm):
-		c.Reason = v1alpha1.NeedsHelm
 	}
 	c.Message = shortened(c.Message, most)
 	for _, f := range m.Findings {
