@@ -67,9 +67,10 @@ var broken = sync.OnceValue(func() []Stage {
 
 // order returns the stages of a choice, in the situation of a cluster.
 func order(t transform.Target) []*Stage {
+	every := all(t)
 	var list []*Stage
-	for i := range all(t) {
-		s := &all(t)[i]
+	for i := range every {
+		s := &every[i]
 		if s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver() {
 			continue
 		}
