@@ -19,7 +19,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test race golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size startup release release-test
+.PHONY: help build demo test race golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size lines startup release release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,9 @@ size: build ## Fail if the binary is larger than SIZE_LIMIT_MB
 	@bytes=$$(wc -c < $(BIN)); limit=$$(($(SIZE_LIMIT_MB) * 1000000)); \
 	echo "$(BIN): $$((bytes)) bytes of at most $$limit"; \
 	test $$bytes -le $$limit
+
+lines: ## Print how many lines of code the binary is made of, without blanks and comments
+	@go run scripts/lines.go ./cmd/rke-lm
 
 startup: build ## Print how long --help takes, the median of 21 runs
 	@go run scripts/startup.go $(BIN) --help

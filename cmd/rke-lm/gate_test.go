@@ -1,0 +1,134 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// gateCase is a pull request that someone wants to pass: testdata/gate/NAME.txtar. Its comment
+// has a sentence or more, then the line "want: RULE..." with the rules of its errors, or
+// "want: green". Of its files, base/PATH is in the base and change/PATH after the change; delete
+// lists paths that the change removes, a line each; args has more arguments of review.
+type gateCase struct {
+	why, args    string
+	want         []string // rules of errors; none for a change that is to pass
+	base, change map[string]string
+	deleted      []string
+}
+
+func readGateCase(t *testing.T, file string) gateCase {
+	t.Helper()
+	a, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	why, want, found := strings.Cut(string(a.Comment), "want: ")
+	if !found {
+		t.Fatalf("%s has no line want:", file)
+	}
+	c := gateCase{why: strings.TrimSpace(why), base: map[string]string{}, change: map[string]string{}}
+	if want = strings.TrimSpace(want); want != "green" {
+		c.want = strings.Fields(want)
+	}
+	for _, f := range a.Files {
+		switch side, path, _ := strings.Cut(f.Name, "/"); {
+		case f.Name == "delete":
+			c.deleted = strings.Fields(string(f.Data))
+		case f.Name == "args":
+			c.args = string(f.Data)
+		case side == "base":
+			c.base[path] = string(f.Data)
+		case side == "change":
+			c.change[path] = string(f.Data)
+		default:
+			t.Fatalf("%s: %s is neither in base/ nor in change/", file, f.Name)
+		}
+	}
+	return c
+}
+
+// review runs review on the change, in a repository of its own.
+func (c gateCase) review(t *testing.T) ran {
+	t.Helper()
+	h := newHistory(t)
+	for name, text := range c.base {
+		h.write(name, text)
+	}
+	h.commit("base")
+	h.git("switch", "--quiet", "--create", "change")
+	for name, text := range c.change {
+		h.write(name, text)
+	}
+	for _, name := range c.deleted {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.commit("change")
+	return runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
+}
+
+// errorsOf returns the rules of the errors that count in a review as JSON. An input that cannot
+// be read has none: the exit code and "unreadable" stand for it.
+func errorsOf(t *testing.T, r ran) []string {
+	t.Helper()
+	type finding struct {
+		Rule, Severity string
+		Accepted       bool
+	}
+	var got struct {
+		Findings []finding
+		Clusters []struct{ Findings []finding }
+		Errors   []any
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
+		t.Fatalf("%v\n%s%s", err, r.stdout, r.stderr)
+	}
+	all := got.Findings
+	for _, c := range got.Clusters {
+		all = append(all, c.Findings...)
+	}
+	var rules []string
+	for _, f := range all {
+		if f.Severity == "error" && !f.Accepted {
+			rules = append(rules, f.Rule)
+		}
+	}
+	if len(got.Errors) > 0 {
+		rules = append(rules, "unreadable")
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
+}
+
+// TestGate holds that a change which harms is stopped, with the rules that say why, and that an
+// honest one passes.
+func TestGate(t *testing.T) {
+	files, err := filepath.Glob("testdata/gate/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		c := readGateCase(t, file)
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			r := c.review(t)
+			got := errorsOf(t, r)
+			slices.Sort(c.want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s\nerrors of %v, want %v\n%s%s", c.why, got, c.want, r.stdout, r.stderr)
+			}
+			if stopped := r.code != 0; stopped != (len(c.want) > 0) {
+				t.Errorf("%s\nexit %d with errors of %v", c.why, r.code, got)
+			}
+		})
+	}
+}
