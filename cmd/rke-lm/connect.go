@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // defaultRetryTime is for how long a request is tried again that fails for a
@@ -105,6 +107,22 @@ func (c *connection) checkPaths(paths []string) error {
 		return errors.New("the connection flags require --cluster or --selector; add one, or remove them")
 	}
 	return nil
+}
+
+// kubectl is how kubectl reaches the cluster that the flags name; "" where they name none, or one
+// of a Rancher.
+func (c *connection) kubectl() string {
+	words := []string{"kubectl"}
+	for flag, value := range map[string]string{"--kubeconfig": c.kubeconfig, "--context": c.context} {
+		if value != "" && !c.live() {
+			words = append(words, flag+"="+value)
+		}
+	}
+	if len(words) == 1 {
+		return ""
+	}
+	slices.Sort(words[1:])
+	return shell.Words(words...)
 }
 
 func userAgent() string { return "rke-lm/" + currentBuild().Version }

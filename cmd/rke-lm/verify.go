@@ -124,6 +124,7 @@ func (v *verifyOptions) check() error {
 		return err
 	}
 	v.choice.Check, v.choice.Late = stages.After(v.stage, v.target), stages.Late(v.stage)
+	v.choice.Kubectl = v.kubectl()
 	if v.from != "" && v.connection != (connection{}) {
 		return errors.New("--from reads a file; remove the connection flags")
 	}

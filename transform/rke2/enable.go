@@ -41,11 +41,13 @@ func (m *migration) configWhy() string {
 	return " A LeaderMigrationConfiguration lists these controllers; Rancher writes it to the control planes from a ConfigMap in its own cluster."
 }
 
-// restarts names the pure etcd classes that get the argument too.
+// restarts names the pure etcd classes that get the argument too: those for which an edited
+// location wins.
 func (m *migration) restarts() string {
 	var names []string
+	edited := slices.DeleteFunc(m.managerLocations(), func(l Layer) bool { return len(m.missingArgs(args.Of(l.Get(managerArgs).Value()))) == 0 })
 	for _, class := range m.Classes {
-		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(m.managerLocations(), func(l Layer) bool { return l.Matches(class) }) {
+		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(edited, func(l Layer) bool { return m.wins(l, managerArgs, class) }) {
 			names = append(names, class.Name)
 		}
 	}

@@ -245,3 +245,23 @@ func TestTheCheckOfEnableLooksAtEveryControlPlane(t *testing.T) {
 	after := before + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forZoneA + "\n"
 	fails(t, checked(t, stages.EnableLeaderMigration, before, after), "machines of class b would not get")
 }
+
+// The sentence about etcd machines is of those that get the flag: where a later list wins, they
+// do not restart.
+func TestEnableNamesTheEtcdMachinesThatGetTheFlag(t *testing.T) {
+	const pools = `machinePools:
+- {name: etcd, etcdRole: true, quantity: 3}
+- {name: cp, controlPlaneRole: true, quantity: 2}
+` + onAWS + "  kube-controller-manager-arg: [v=2]\n"
+	const onEtcd = `machineSelectorConfig:
+- machineLabelSelector: {matchLabels: {rke.cattle.io/etcd-role: "true"}}
+  config:
+    kube-controller-manager-arg: [profiling=false]
+`
+	for config, restarts := range map[string]bool{pools: true, pools + onEtcd: false} {
+		s := step(t, plan(t, release, config, chosen), stages.EnableLeaderMigration)
+		if got := strings.Contains(s.Stage.Why, "also reaches etcd machines (etcd)"); got != restarts {
+			t.Errorf("%t: %s", restarts, s.Stage.Why)
+		}
+	}
+}

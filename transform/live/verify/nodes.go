@@ -27,13 +27,17 @@ func (j *evaluation) nodeUninitialized() []transform.Finding {
 		if len(missing) == 0 || n.ProviderID == "" {
 			return "", ""
 		}
-		return "labels from the initialization are missing: " + strings.Join(missing, ", "), "make the cloud-controller-manager initialize the node again: " + initialise(n)
+		return "labels from the initialization are missing: " + strings.Join(missing, ", "), j.initialize(n)
 	}))
 }
 
-// initialise has a cloud-controller-manager initialise a node again.
-func initialise(n observation.Node) string {
-	return shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observation.Uninitialized)
+// initialize is how a Node gets what its initialization writes. Only a cloud-controller-manager
+// removes the taint, so that it is never added before one runs.
+func (j *evaluation) initialize(n observation.Node) string {
+	if len(j.cloud()) == 0 {
+		return "first install the cloud-controller-manager: without one nothing initializes the Node, and none was seen; rke-lm plan shows the stage that is next"
+	}
+	return "make the cloud-controller-manager initialize the Node again: " + shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observation.Uninitialized)
 }
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another

@@ -78,7 +78,7 @@ func (j *evaluation) providerIDMissing() []transform.Finding {
 		if n.ProviderID != "" {
 			return "", ""
 		}
-		return "the node has no provider ID", "make the cloud-controller-manager initialize it again: " + initialise(n)
+		return "the node has no provider ID", j.initialize(n)
 	}))
 }
 
@@ -90,9 +90,9 @@ func (j *evaluation) providerIDForeign() []transform.Finding {
 			return "", ""
 		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
 			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialized the node, and a provider ID never changes",
-				"set disable-cloud-controller: true, then delete the Node and make its machine register again"
+				"set disable-cloud-controller: true, then " + registerAgain(n)
 		}
-		return "the provider ID is one of " + scheme, "delete the Node and make its machine register again, once aws is its only provider"
+		return "the provider ID is one of " + scheme, "once aws is its only provider, " + registerAgain(n)
 	}))
 }
 
@@ -102,7 +102,7 @@ func (j *evaluation) providerIDMalformed() []transform.Finding {
 		if why == "" {
 			return "", ""
 		}
-		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; delete the Node and make its machine register again"
+		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; " + registerAgain(n)
 	})
 }
 
@@ -127,19 +127,35 @@ func malformed(id string) string {
 }
 
 func (j *evaluation) providerIDDuplicate() []transform.Finding {
-	first := map[string]string{}
+	first := map[string]observation.Node{}
 	return j.eachNode(func(n observation.Node) (string, string) {
 		id, ok := parseProviderID(n.ProviderID)
 		if !ok {
 			return "", ""
 		}
-		if other, again := first[id.instance]; again {
-			return "the node " + other + " has the same instance " + id.instance, "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
+		other, again := first[id.instance]
+		if !again {
+			first[id.instance] = n
+			return "", ""
 		}
-		first[id.instance] = n.Name
-		return "", ""
+		fix := "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
+		if n.Etcd() || other.Etcd() {
+			fix = "find the Node whose kubelet no longer runs; it is usually the one that is NotReady; if it is an etcd member, " + replaceMember
+		}
+		return "the node " + other.Name + " has the same instance " + id.instance, fix
 	})
 }
+
+// registerAgain is how a machine gets a Node with another provider ID, which never changes. RKE2
+// removes the etcd member whose Node is deleted (k3s-io/k3s pkg/etcd/member_controller.go).
+func registerAgain(n observation.Node) string {
+	if n.Etcd() {
+		return replaceMember
+	}
+	return "delete the Node and make its machine register again"
+}
+
+const replaceMember = "replace its machine, one etcd member at a time; do not delete the Node, because the member is removed with it"
 
 func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
 	return j.eachNode(func(n observation.Node) (string, string) {

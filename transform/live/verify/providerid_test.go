@@ -71,3 +71,50 @@ func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
 		}
 	}
 }
+
+// RKE2 removes an etcd member with its Node, so no advice about such a Node is to delete it.
+func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
+	const one, other = "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "rke2://cp-1"
+	for _, ids := range [][]string{{other}, {"aws:///eu-west-1a/i-foo"}, {one, one}} {
+		for _, member := range []bool{true, false} {
+			o := &observation.Observation{Version: "v1.26.15+rke2r1"}
+			for i, id := range ids {
+				labels := map[string]string{observation.ZoneLabel: "eu-west-1a", observation.RegionLabel: "eu-west-1", observation.InstanceTypeLabel: "m5.large"}
+				if member && i == 0 {
+					labels[observation.EtcdLabel] = "true"
+				}
+				o.Nodes = append(o.Nodes, observation.Node{Name: string(rune('a' + i)), ProviderID: id, Labels: labels})
+			}
+			found := Evaluate(o, Choice{}).Findings
+			if len(found) != 1 {
+				t.Fatalf("%v: %+v", ids, found)
+			}
+			if replaces := strings.Contains(found[0].Fix, replaceMember); replaces != member {
+				t.Errorf("%v, etcd %t: %s", ids, member, found[0].Fix)
+			}
+		}
+	}
+}
+
+// Without a manager that runs, nothing removes the taint for uninitialized nodes again.
+func TestTheTaintIsOnlyAddedOnceAManagerRuns(t *testing.T) {
+	for _, id := range []string{"", "aws:///eu-west-1a/i-0a4c19d2e7b35f801"} {
+		o := &observation.Observation{Nodes: []observation.Node{{Name: "w1", ProviderID: id}}}
+		const before, after = "first install the cloud-controller-manager", "kubectl --context=prod taint node w1"
+		if all := fixes(Evaluate(o, Choice{})); !strings.Contains(all, before) || strings.Contains(all, "taint node") {
+			t.Errorf("%q without a manager: %s", id, all)
+		}
+		o.Managers = []observation.Manager{{Component: observation.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
+		if all := fixes(Evaluate(o, Choice{Kubectl: "kubectl --context=prod"})); !strings.Contains(all, after) || strings.Contains(all, before) {
+			t.Errorf("%q with a manager: %s", id, all)
+		}
+	}
+}
+
+func fixes(v Verdict) string {
+	var all strings.Builder
+	for _, f := range v.Findings {
+		all.WriteString(f.Fix + "\n")
+	}
+	return all.String()
+}
