@@ -34,7 +34,7 @@ func (c *Client) CreateEvent(ctx context.Context, id string, e corev1.Event) err
 	if err == nil {
 		_, err = c.Do(ctx, Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(e.Namespace) + "/events", Body: body})
 	}
-	if HasStatus(err, http.StatusConflict) {
+	if Exists(err) {
 		return nil
 	}
 	return err

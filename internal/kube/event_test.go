@@ -20,7 +20,7 @@ import (
 func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent corev1.Event
-		at, code := "", http.StatusCreated
+		at, code, reason := "", http.StatusCreated, "AlreadyExists"
 		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 				t.Error(err)
@@ -28,7 +28,7 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 			at = r.Method + " " + r.URL.Path
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
-			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","code":%d}`, code)
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","reason":%q,"code":%d}`, reason, code)
 		}))
 		c, err := Connect(Connection{Rancher: s.URL, Token: "token-abcde:x", Insecure: true, Dial: memnet.Dial})
 		if err != nil {
@@ -45,6 +45,9 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 		}
 		if code = http.StatusForbidden; c.CreateEvent(t.Context(), "2", e) == nil {
 			t.Error("an Event that was not created is no error")
+		}
+		if code, reason = http.StatusConflict, "Conflict"; c.CreateEvent(t.Context(), "3", e) == nil {
+			t.Error("an Event that the conflict of a quota kept from being created is no error")
 		}
 	})
 }

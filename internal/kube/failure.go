@@ -31,6 +31,7 @@ type Failure struct {
 	What    string // what was requested: "list nodes"
 	Code    int    // of HTTP
 	Message string
+	reason  metav1.StatusReason
 	said    []string // warnings that came with it
 	after   time.Duration
 	by      denial
@@ -101,7 +102,7 @@ func (f *Failure) read(a Answer) {
 		return
 	}
 	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
-		f.by = deniedBy(s.Message)
+		f.by, f.reason = deniedBy(s.Message), s.Reason
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 		s.Message = ofRancher(a.Body)
@@ -165,6 +166,13 @@ func (f *Failure) NotTaken() bool { return f.by == byAdmission }
 func HasStatus(err error, codes ...int) bool {
 	var f *Failure
 	return errors.As(err, &f) && slices.Contains(codes, f.Code) && !f.foreign() && !f.NotTaken()
+}
+
+// Exists reports whether an object was not created because there is one of its name. Only the
+// reason shows that: a quota that others change at the same time refuses with the same code.
+func Exists(err error) bool {
+	var f *Failure
+	return HasStatus(err, http.StatusConflict) && errors.As(err, &f) && f.reason == metav1.StatusReasonAlreadyExists
 }
 
 // Gated reports whether a request was refused with 403 and nothing else. Rancher

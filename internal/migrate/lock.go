@@ -133,22 +133,33 @@ func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return &found, kube.Refusal(err)
 }
 
-// update writes the lock with a new time, over the lease that was found.
+// update writes the lock with a new time, over the lease that was found. One whose answer
+// did not arrive can have been written, and would stay without a run.
 func (l *lock) update(ctx context.Context, found *coordinationv1.Lease) error {
 	if err := l.enter(ctx); err != nil {
 		return err
 	}
 	defer l.leave()
-	return l.write(ctx, found)
+	l.lease.ObjectMeta = metav1.ObjectMeta{Namespace: l.lease.Namespace, Name: l.lease.Name}
+	if found != nil {
+		l.lease.ObjectMeta = found.ObjectMeta
+	}
+	err := l.write(ctx, l.identity)
+	if outcome(err) == resultUnknown {
+		l.lease.ResourceVersion = "" // it is not known which one is there
+		_ = cleanUp(ctx, l.drop)     // what this cannot delete ends by itself
+	}
+	return err
 }
 
-func (l *lock) write(ctx context.Context, found *coordinationv1.Lease) error {
+// write writes the lease over the version that was seen last.
+func (l *lock) write(ctx context.Context, holder string) error {
 	next, method, path := *l.lease, http.MethodPost, l.path
-	if found != nil {
-		next.ObjectMeta, method, path = found.ObjectMeta, http.MethodPut, l.path+"/"+url.PathEscape(found.Name)
+	if next.ResourceVersion != "" {
+		method, path = http.MethodPut, l.path+"/"+url.PathEscape(next.Name)
 	}
 	seconds, now := int32(lockTime/time.Second), metav1.NewMicroTime(time.Now())
-	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &l.identity, &seconds, &now
+	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &holder, &seconds, &now
 	if next.Spec.AcquireTime == nil {
 		next.Spec.AcquireTime = &now
 	}
@@ -167,27 +178,41 @@ func (l *lock) write(ctx context.Context, found *coordinationv1.Lease) error {
 	return nil
 }
 
-// confirm renews the lock, which proves that it is still ours. A renewal whose
-// answer got lost fails the next time, although it was ours: the lease shows it.
+// confirm renews the lock, which proves that it is still ours.
 func (l *lock) confirm(ctx context.Context) error {
 	if err := l.enter(ctx); err != nil {
 		return err
 	}
 	defer l.leave()
-	err := l.write(ctx, l.lease)
-	if !kube.HasStatus(err, http.StatusConflict, http.StatusNotFound) {
-		return kube.Refusal(err)
+	return l.ours(ctx, func() error { return l.write(ctx, l.identity) })
+}
+
+// lockTries is how often the lease is read again. Of the requests of a run whose answers did not
+// arrive, one can still be written after each.
+const lockTries = 5
+
+// ours makes a request about the version of the lease that was seen last. That another one is
+// there now shows nothing of who wrote it: it can be a renewal of this run whose answer was not
+// awaited. So the lease is read again, and as long as this run holds it, the request is made
+// again. It fails with *Held where it does not.
+func (l *lock) ours(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if !kube.HasStatus(err, http.StatusConflict, http.StatusNotFound) || try == lockTries {
+			return kube.Refusal(err)
+		}
+		found, err := l.get(ctx)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "no holder (the lease was deleted)"}
+		}
+		if holder(found) != l.identity {
+			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+		}
+		l.lease.ObjectMeta = found.ObjectMeta
 	}
-	found, err := l.get(ctx)
-	switch {
-	case err != nil:
-		return err
-	case found == nil:
-		return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "no holder (the lease was deleted)"}
-	case holder(found) != l.identity:
-		return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
-	}
-	return l.write(ctx, found)
 }
 
 // renew renews the lock until it is released, and calls lost when another run has
@@ -205,8 +230,7 @@ func (l *lock) renew(ctx context.Context, lost func(error)) {
 	})
 }
 
-// release releases the lock. What it says of a helm stays, in a lease without a
-// holder: the next run needs it.
+// release releases the lock.
 func (l *lock) release(ctx context.Context) error {
 	if l.stop != nil {
 		l.stop()
@@ -216,25 +240,32 @@ func (l *lock) release(ctx context.Context) error {
 		return err
 	}
 	defer l.leave()
-	if l.helm != "" {
-		l.identity = ""
-		return unlessGone(l.write(ctx, l.lease))
+	return l.drop(ctx)
+}
+
+// drop deletes the lease, unless it is gone or another run holds it. What it says of a helm
+// stays, in a lease without a holder: the next run needs it.
+func (l *lock) drop(ctx context.Context) error {
+	err := l.ours(ctx, func() error {
+		if l.helm != "" {
+			return l.write(ctx, "")
+		}
+		return l.remove(ctx)
+	})
+	if held := (*Held)(nil); errors.As(err, &held) {
+		return nil
 	}
-	uid := l.lease.UID
+	return err
+}
+
+// remove deletes the version of the lease that was seen last.
+func (l *lock) remove(ctx context.Context) error {
 	body, err := json.Marshal(metav1.DeleteOptions{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &l.lease.ResourceVersion},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &l.lease.UID, ResourceVersion: &l.lease.ResourceVersion},
 	})
 	if err != nil {
 		return err
 	}
 	_, err = l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: body})
-	return unlessGone(err)
-}
-
-// unlessGone passes over that the lock is gone, or is held by another run.
-func unlessGone(err error) error {
-	if kube.HasStatus(err, http.StatusNotFound, http.StatusConflict) {
-		return nil
-	}
 	return err
 }

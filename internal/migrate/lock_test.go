@@ -5,13 +5,18 @@ package migrate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
@@ -49,21 +54,12 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 // A renewal that hangs does not keep an interrupt from ending the run.
 func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.Method {
-			case http.MethodPut:
-				io.Copy(io.Discard, r.Body) // then it is noticed when the client goes
-				<-r.Context().Done()
-			case http.MethodGet:
-				w.WriteHeader(http.StatusNotFound)
-			default:
-				io.Copy(w, r.Body)
-			}
-		}))
-		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		s := &oneLease{}
+		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
 		if err := l.acquire(t.Context(), func(string) {}); err != nil {
 			t.Fatal(err)
 		}
+		s.set(func() { s.late = true })
 		ctx, interrupt := context.WithCancel(t.Context())
 		l.renew(ctx, func(err error) { t.Error(err) })
 		time.Sleep(lockTime/5 + time.Second) // it renews
@@ -74,6 +70,154 @@ func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 		}
 		l.stop()
 		l.ended.Wait()
+	})
+}
+
+// oneLease is an API server with one Lease. Where late is set, it answers no write before its client
+// has gone, and has done it by then, unless lost is set.
+type oneLease struct {
+	mu      sync.Mutex
+	lease   map[string]any // nil where there is none
+	version int
+	late    bool
+	lost    bool
+}
+
+func (s *oneLease) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // then it is noticed when the client goes
+	s.mu.Lock()
+	late := s.late && (r.Method == http.MethodPost || r.Method == http.MethodPut)
+	code, answer := 0, any(nil)
+	if !late || !s.lost {
+		code, answer = s.answer(r.Method, body)
+	}
+	s.mu.Unlock()
+	if late {
+		<-r.Context().Done()
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(answer)
+}
+
+func (s *oneLease) answer(method string, body []byte) (int, any) {
+	var sent map[string]any
+	json.Unmarshal(body, &sent)
+	refused := func(code int) (int, any) {
+		return code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Code: int32(code)}
+	}
+	about, _ := sent["metadata"].(map[string]any)
+	if method == http.MethodDelete {
+		about, _ = sent["preconditions"].(map[string]any)
+	}
+	switch {
+	case method == http.MethodPost && s.lease == nil:
+	case s.lease == nil:
+		return refused(http.StatusNotFound)
+	case method == http.MethodGet:
+		return http.StatusOK, s.lease
+	case method == http.MethodPost, about["resourceVersion"] != strconv.Itoa(s.version):
+		return refused(http.StatusConflict)
+	case method == http.MethodDelete:
+		s.lease = nil
+		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Success"}
+	}
+	s.version++
+	about["resourceVersion"], about["uid"] = strconv.Itoa(s.version), "u-lease"
+	s.lease = sent
+	return http.StatusOK, s.lease
+}
+
+// set changes the server.
+func (s *oneLease) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// A run that ends in the middle of a renewal stops waiting for it, and the server has it written by then.
+func TestALockIsReleasedWhenARenewalWasInProgress(t *testing.T) {
+	for _, helm := range []string{"", "kube-system/sh.helm.release.v1.aws-cloud-controller-manager.v2"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &oneLease{}
+			l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+			if err := l.acquire(t.Context(), func(string) {}); err != nil {
+				t.Fatal(err)
+			}
+			l.helm = helm
+			l.renew(t.Context(), func(err error) { t.Error(err) })
+			s.set(func() { s.late = true })
+			time.Sleep(lockTime/5 + time.Second) // it renews
+			s.set(func() { s.late = false })
+			if err := l.release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			switch spec, _ := s.lease["spec"].(map[string]any); {
+			case helm == "" && s.lease != nil:
+				t.Errorf("the lock was not released: %v", s.lease)
+			case helm != "" && (s.lease == nil || spec["holderIdentity"] != ""):
+				t.Errorf("the lock of a helm that may still run is held, or gone: %v", s.lease)
+			}
+		})
+	}
+}
+
+// The write that acquires the lock can be in the server when the run is interrupted.
+func TestAnInterruptedRunLeavesNoLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &oneLease{late: true}
+		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, interrupt)
+		if err := l.acquire(ctx, func(string) {}); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if s.lease != nil {
+			t.Errorf("the lock was left: %v", s.lease)
+		}
+	})
+}
+
+// The write that acquires the lock of a run that died can get lost, and the lock is the other run's then.
+func TestAnInterruptedRunDoesNotDeleteTheLockOfARunThatDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &oneLease{}
+		address := memnet.Serve(t, s).URL
+		if err := newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another").acquire(t.Context(), func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		s.set(func() { s.late, s.lost = true, true })
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(lockTime+10*time.Second, interrupt)
+		if err := newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me").acquire(ctx, func(string) {}); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if s.lease == nil {
+			t.Error("the lock of the run that died was deleted")
+		}
+	})
+}
+
+// A conflict is no reason to delete the lock of a run that has it by now.
+func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &oneLease{}
+		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
+		if err := l.acquire(t.Context(), func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		other := newLock(l.client, rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another")
+		if err := other.acquire(t.Context(), func(string) {}); err != nil { // the first one is not renewed
+			t.Fatal(err)
+		}
+		if err := l.release(t.Context()); err != nil || s.lease["spec"].(map[string]any)["holderIdentity"] != "another" {
+			t.Errorf("%v: %v", err, s.lease)
+		}
+		var held *Held
+		if err := l.confirm(t.Context()); !errors.As(err, &held) || held.Holder != "another" {
+			t.Error(err)
+		}
 	})
 }
 

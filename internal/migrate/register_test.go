@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,31 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 		}
 		if err := migrate.Forward(t.Context(), w.restarting(t, "two", &asked)); err != nil || len(asked) != 1 {
 			t.Errorf("a second run restarts %d machines: %v", len(asked), err)
+		}
+	})
+}
+
+// The answer to the deletion gets lost, and the Node that the second request finds is another one.
+func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stubbed(t)
+		name, lost := w.lastNode().Name, false
+		for id, api := range w.Rancher.Downstream {
+			w.Rancher.Downstream[id] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				api.ServeHTTP(rw, r)
+				if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/nodes/"+name) && !lost {
+					lost = true
+					w.Register(name, "10.0.0.4")
+					panic(http.ErrAbortHandler)
+				}
+			})
+		}
+		var asked []route.OnMachine
+		if err := migrate.Forward(t.Context(), w.restarting(t, "one", &asked)); err != nil || !lost {
+			t.Fatal(lost, err)
+		}
+		if n := w.lastNode(); !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || n.UID != "another" {
+			t.Errorf("%s has %q", n.Name, n.Spec.ProviderID)
 		}
 	})
 }

@@ -76,13 +76,18 @@ func (c *cluster) pastGate(ctx context.Context, o Ref, path string, do func() er
 	return c.server.PastGate(ctx, path, do)
 }
 
-// exists looks whether an object is there.
+// exists looks whether an object is there, and no later one of its name where its UID is known.
 func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
-	_, err := c.request(ctx, o, kube.Request{Method: http.MethodGet})
+	a, err := c.request(ctx, o, kube.Request{Method: http.MethodGet})
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil || o.UID == "" {
+		return err == nil, err
+	}
+	var now metav1.PartialObjectMetadata
+	err = json.Unmarshal(a.Body, &now)
+	return string(now.UID) == o.UID, err
 }
 
 // create makes an object whose name is unique: one that is there is that of an
@@ -96,7 +101,7 @@ func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
 		_, err := c.client(o.Server).Do(ctx, kube.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
 		return err
 	})
-	if kube.HasStatus(err, http.StatusConflict) {
+	if kube.Exists(err) {
 		return nil
 	}
 	return kube.Refusal(err)
@@ -118,6 +123,11 @@ func (c *cluster) remove(ctx context.Context, o Ref) error {
 	_, err := c.request(ctx, o, q)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil
+	}
+	if kube.HasStatus(err, http.StatusConflict) {
+		if there, lost := c.exists(ctx, o); !there {
+			return lost
+		}
 	}
 	return err
 }

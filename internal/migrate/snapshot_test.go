@@ -21,6 +21,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -159,6 +160,23 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		}
 		if w.Spec(t) != before {
 			t.Error("the cluster was changed without its snapshot")
+		}
+	})
+}
+
+func TestAnEtcdBackupThatAQuotaRefusesIsNotTakenForOneThatExists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := backedUp(t)
+		w.Rancher.Fault = func(r *http.Request) (f ranchertest.Fault) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/etcdbackups") {
+				f = ranchertest.Fault{Status: http.StatusConflict, Body: `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas \"small\": the object has been modified","code":409}`}
+			}
+			return f
+		}
+		r := w.run(t, "one", logged(t))
+		r.EtcdSnapshot = true
+		if err := migrate.Forward(t.Context(), r); exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "on resourcequotas") {
+			t.Error(err)
 		}
 	})
 }

@@ -77,7 +77,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) err
 		return err
 	}
 	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: body})
-	if kube.HasStatus(err, http.StatusConflict) {
+	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}
 	return kube.Joined([]error{err})

@@ -221,7 +221,7 @@ func (s *Server) create(r *http.Request) answer {
 		return refusal(http.StatusBadRequest, err.Error())
 	}
 	if _, there := s.ConfigMaps[m.Name]; there {
-		return refusal(http.StatusConflict, "it already exists")
+		return asJSON(http.StatusConflict, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: metav1.StatusReasonAlreadyExists, Code: http.StatusConflict})
 	}
 	s.ConfigMaps[m.Name] = m
 	return asProtobuf("ConfigMap", &m)
