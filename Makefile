@@ -19,7 +19,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test race golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size lines startup release release-test
+.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size lines startup release release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: ## Run all tests
 
 race: ## Run the short tests with the race detector, which needs a C compiler
 	CGO_ENABLED=1 go test -race -short -timeout 60m ./...
+
+stress: ## Run the tests hundreds of times, also slowed down, which takes hours: [PACKAGES="./internal/..."]
+	scripts/stress.sh $(PACKAGES)
 
 golden: ## Rewrite the golden files
 	go test ./cmd/rke-lm -run TestGolden -update
