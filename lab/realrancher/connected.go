@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
+	"time"
 
 	"golang.org/x/mod/semver"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -112,13 +113,23 @@ func (c *Cluster) LetsIn(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
+	began, found := time.Now(), ""
 	return c.await(ctx, "a user's access", func(ctx context.Context) (bool, error) {
 		_, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "nodes"}},
 		}, metav1.CreateOptions{})
-		return err == nil, err
+		if err == nil {
+			return true, nil
+		}
+		if time.Since(began) > loginTime {
+			found, began = c.again(ctx, token), time.Now()
+		}
+		return false, fmt.Errorf("%w (%s)", err, found)
 	})
 }
+
+// loginTime is after how long a user who is not let in logs in again.
+const loginTime = 15 * time.Second
 
 // isApplied reads what Rancher says of a change that is applied: the control plane has the specification that
 // the cluster has, and says that this is the applied one.

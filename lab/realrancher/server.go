@@ -48,13 +48,14 @@ type Server struct {
 	token      string
 
 	mu       sync.Mutex
+	accounts map[string]account // by their tokens
 	clusters []*Cluster
 	machines int
 }
 
 // Start starts a Rancher without clusters but its own, which knows releases of RKE2. Its files are below dir.
 func Start(ctx context.Context, dir string, releases ...string) (*Server, error) {
-	s := &Server{dir: dir}
+	s := &Server{dir: dir, accounts: map[string]account{}}
 	if err := s.start(ctx, releases); err != nil {
 		s.Stop()
 		return nil, err
