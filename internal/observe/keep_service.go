@@ -19,21 +19,34 @@ import (
 
 func keepServices(list *corev1.ServiceList, kept []observation.Service) []observation.Service {
 	for i := range list.Items {
-		if list.Items[i].Spec.Type == corev1.ServiceTypeLoadBalancer {
+		if s := &list.Items[i]; wants(s) || slices.Contains(s.Finalizers, cleanup) {
 			kept = append(kept, keepService(&list.Items[i]))
 		}
 	}
 	return kept
 }
 
+// cleanup is the finalizer by which the service controller deletes the load balancer of a Service, before the
+// Service is deleted, and also after it has another type (cloud-provider service/helpers, needsCleanup).
+const cleanup = "service.kubernetes.io/load-balancer-cleanup"
+
+func wants(s *corev1.Service) bool { return s.Spec.Type == corev1.ServiceTypeLoadBalancer }
+
 func keepService(s *corev1.Service) observation.Service {
-	out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, Elsewhere: elsewhere(s), Deleting: s.DeletionTimestamp != nil}
+	out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, Elsewhere: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
 	for _, in := range s.Status.LoadBalancer.Ingress {
 		out.Hosts = append(out.Hosts, in.Hostname+in.IP)
 	}
 	slices.Sort(out.Hosts)
-	if out.Pending() {
-		out.UID, out.Asked = string(s.UID), asked(s)
+	if !out.Elsewhere {
+		out.UID = string(s.UID)
+	}
+	switch {
+	case out.Elsewhere, !slices.Contains(s.Finalizers, cleanup) && out.Deleting, len(out.Hosts) > 0 && !out.Deleting:
+	case s.DeletionTimestamp != nil:
+		out.Asked = s.DeletionTimestamp.UTC()
+	default:
+		out.Asked = asked(s)
 	}
 	return out
 }
@@ -84,28 +97,65 @@ func lastChange(m *metav1.ObjectMeta, counts func(metav1.ManagedFieldsEntry) boo
 // (cloud-provider controllers/service).
 const serviceController = "service-controller"
 
-// tells reports whether an Event is a warning of the service controller about a
-// Service. One that was deleted may have had the same name.
+// succeeded are the reasons by which it reports that a load balancer is as a Service asks for.
+var succeeded = []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", "DeletedLoadBalancer"}
+
+// tells reports whether an Event is one of the service controller about a Service. One
+// that was deleted may have had the same name.
 func tells(e *corev1.Event, s observation.Service) bool {
 	about, source := e.InvolvedObject, cmp.Or(e.Source.Component, e.ReportingController, serviceController)
 	return about.Kind == observation.Services && about.Namespace == s.Namespace && about.Name == s.Name &&
-		(about.UID == "" || s.UID == "" || string(about.UID) == s.UID) && e.Type == corev1.EventTypeWarning && source == serviceController
+		(about.UID == "" || s.UID == "" || string(about.UID) == s.UID) && source == serviceController
 }
 
-// failures gives each Service that is pending the newest Event about it.
+// failures gives each Service the newest warning about it, unless the service controller
+// succeeded since.
 func failures(services []observation.Service, events []corev1.Event) {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return last(&a).Compare(last(&b)) })
 	for i := range services {
-		for n := range events {
-			if services[i].Pending() && tells(&events[n], services[i]) {
-				services[i].Failure = &observation.Failure{Reason: word(events[n].Reason), Message: oneLine(events[n].Message)}
-			}
+		if !services[i].Elsewhere {
+			fail(&services[i], events)
 		}
 	}
 }
 
-// last is when what an Event reports happened last, by the clock of its reporter.
+// fail gives a Service its failure. Where it has a load balancer, its changes fail since the
+// first warning after a success.
+func fail(s *observation.Service, events []corev1.Event) {
+	var success, first time.Time
+	for n := range events {
+		if e := &events[n]; tells(e, *s) && slices.Contains(succeeded, e.Reason) {
+			success = last(e)
+		}
+	}
+	for n := range events {
+		e := &events[n]
+		if e.Type != corev1.EventTypeWarning || !tells(e, *s) || !last(e).After(success) {
+			continue
+		}
+		s.Failure = &observation.Failure{Reason: word(e.Reason), Message: oneLine(e.Message)}
+		if since := latest(success, e.CreationTimestamp.Time); first.IsZero() || since.Before(first) {
+			first = since
+		}
+	}
+	if s.Failure != nil && s.Asked.IsZero() && !s.Deleting {
+		s.Asked = first.UTC()
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// last is when what an Event reports happened last: when the API server wrote it, or in a dump of
+// kubectl, which does not show that, by the clock of its reporter.
 func last(e *corev1.Event) time.Time {
+	if len(e.ManagedFields) > 0 {
+		return written(&e.ObjectMeta)
+	}
 	at := cmp.Or(e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
 		at = e.Series.LastObservedTime.Time

@@ -33,6 +33,7 @@ type Observer struct {
 	watch    observation.Watch
 	replaced ownership.Replaced
 	narrow   narrow
+	told     told
 }
 
 // part reads one part of an observation; parts write different fields.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,28 +18,39 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// readServices also reads why Services are pending, if some are.
+// told are the Events about Services as they were read last.
+type told struct {
+	at     time.Time
+	events []corev1.Event
+	denied bool
+}
+
+// toldFor is for how long they count where every Service has its load balancer, which may fail to
+// change for minutes: a run observes every few seconds, and each list costs the API server much.
+const toldFor = 30 * time.Second
+
+// readServices also reads what the service controller reports about the Services that it serves.
 func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
 	r := kube.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
 	if out.Services, err = kube.Collect(ctx, o.Client, r, keepServices); err != nil {
 		return err
 	}
-	events, err := o.warnings(ctx, pending(out.Services))
-	var denied *kube.Denied
-	if out.EventsDenied = errors.As(err, &denied) && !denied.Expired; out.EventsDenied {
-		return nil // that a Service is pending shows all the same
-	}
-	failures(out.Services, events)
-	return err
-}
-
-func pending(all []observation.Service) (list []observation.Service) {
-	for _, s := range all {
-		if s.Pending() {
-			list = append(list, s)
+	if slices.ContainsFunc(out.Services, observation.Service.Pending) || time.Since(o.told.at) >= toldFor {
+		events, err := o.about(ctx, served(out.Services))
+		var denied *kube.Denied
+		if o.told = (told{time.Now(), events, errors.As(err, &denied) && !denied.Expired}); err != nil && !o.told.denied {
+			return err
 		}
 	}
-	return list
+	out.EventsDenied = o.told.denied // that a Service is pending shows all the same
+	failures(out.Services, o.told.events)
+	return nil
+}
+
+func served(all []observation.Service) []observation.Service {
+	return slices.DeleteFunc(slices.Clone(all), func(s observation.Service) bool {
+		return s.Elsewhere || s.Deleting && s.Asked.IsZero()
+	})
 }
 
 // fewServices are asked about one by one: for every list of Events the API server
@@ -46,24 +58,24 @@ func pending(all []observation.Service) (list []observation.Service) {
 // of the cluster.
 const fewServices = 5
 
-// warnings reads the Warning Events about Services. It fails with *Denied.
-func (o *Observer) warnings(ctx context.Context, about []observation.Service) ([]corev1.Event, error) {
-	asks := make([]func() error, len(about))
-	found := make([][]corev1.Event, len(about))
-	for i, s := range about {
+// about reads the Events about Services. It fails with *Denied.
+func (o *Observer) about(ctx context.Context, services []observation.Service) ([]corev1.Event, error) {
+	asks := make([]func() error, len(services))
+	found := make([][]corev1.Event, len(services))
+	for i, s := range services {
 		path := "/api/v1/namespaces/" + url.PathEscape(s.Namespace) + "/events"
 		asks[i] = func() (err error) { found[i], err = o.events(ctx, path, "involvedObject.name="+s.Name); return err }
 	}
-	if len(about) > fewServices {
+	if len(services) > fewServices {
 		asks = []func() error{func() (err error) { found[0], err = o.events(ctx, "/api/v1/events"); return err }}
 	}
 	err := atOnce(asks...)
 	return slices.Concat(found...), err
 }
 
-// events reads Warning Events about Services below a path.
+// events reads Events about Services below a path.
 func (o *Observer) events(ctx context.Context, path string, more ...string) ([]corev1.Event, error) {
-	return o.selected(ctx, path, append([]string{"involvedObject.kind=" + observation.Services, warned}, more...)...)
+	return o.selected(ctx, path, append([]string{"involvedObject.kind=" + observation.Services}, more...)...)
 }
 
 // warned selects Warning Events.

@@ -66,6 +66,102 @@ func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
 	})
 }
 
+// reported is an Event of the service controller that the API server wrote at a time.
+func reported(s corev1.Service, kind, reason string, made, at time.Time) corev1.Event {
+	e := warned(s, reason, at.Add(24*time.Hour)) // the clock of its reporter is fast
+	e.Type, e.Reason, e.CreationTimestamp = kind, reason, metav1.NewTime(made)
+	e.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: new(metav1.NewTime(at))}}
+	return e
+}
+
+func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.T) {
+	begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of a bubble
+	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
+	served := balanced("shop", "web", begin.Add(-1000*time.Hour))
+	served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
+	warning := func(reason string, made, at int) corev1.Event {
+		return reported(served, corev1.EventTypeWarning, reason, minute(made), minute(at))
+	}
+	success := func(reason string, at int) corev1.Event {
+		return reported(served, corev1.EventTypeNormal, reason, minute(-60), minute(at))
+	}
+	for name, c := range map[string]struct {
+		events []corev1.Event
+		since  time.Time // zero for no failure
+		reason string
+	}{
+		"only warnings":                  {[]corev1.Event{warning("UpdateLoadBalancerFailed", -9, -2), warning("SyncLoadBalancerFailed", -7, -1)}, minute(-9), "SyncLoadBalancerFailed"},
+		"a success after them":           {[]corev1.Event{warning("SyncLoadBalancerFailed", -9, -2), success("EnsuredLoadBalancer", -1)}, time.Time{}, ""},
+		"a success in the same second":   {[]corev1.Event{warning("UnAvailableLoadBalancer", -9, -2), success("EnsuredLoadBalancer", -2)}, time.Time{}, ""},
+		"a success between them":         {[]corev1.Event{warning("UpdateLoadBalancerFailed", -9, -1), success("UpdatedLoadBalancer", -5)}, minute(-5), "UpdateLoadBalancerFailed"},
+		"an attempt is no success":       {[]corev1.Event{warning("SyncLoadBalancerFailed", -9, -2), success("EnsuringLoadBalancer", -1)}, minute(-9), "SyncLoadBalancerFailed"},
+		"no Events, as after an hour":    {nil, time.Time{}, ""},
+		"the order of the list is other": {[]corev1.Event{success("EnsuredLoadBalancer", -8), warning("SyncLoadBalancerFailed", -6, -1), warning("SyncLoadBalancerFailed", -7, -3)}, minute(-7), "SyncLoadBalancerFailed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
+				s.Fill(3)
+				s.Services, s.Events = []corev1.Service{served}, c.events
+				got := look(t, s).Services[0]
+				switch {
+				case c.since.IsZero() && got.Failure == nil && !got.Stale():
+				case c.since.IsZero() || got.Failure == nil || got.Failure.Reason != c.reason || !got.Asked.Equal(c.since) || !got.Stale():
+					t.Errorf("%+v, failure %+v", got, got.Failure)
+				}
+			})
+		})
+	}
+}
+
+func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		made, at := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
+		deleted, done, typed, other := balanced("shop", "deleted", made), balanced("shop", "done", made), balanced("shop", "typed", made), balanced("shop", "other", made)
+		deleted.Finalizers, typed.Finalizers = []string{"service.kubernetes.io/load-balancer-cleanup"}, []string{"service.kubernetes.io/load-balancer-cleanup"}
+		done.Finalizers = []string{"foregroundDeletion"}
+		deleted.DeletionTimestamp, done.DeletionTimestamp = new(metav1.NewTime(at)), new(metav1.NewTime(at))
+		typed.Spec.Type, other.Spec.Type = corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort
+		typed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: new(metav1.NewTime(at)), FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:type":{}}}`)}}}
+		s.Services = []corev1.Service{deleted, done, typed, other}
+		got := look(t, s).Services
+		want := []observation.Service{
+			{Namespace: "shop", Name: "deleted", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
+			{Namespace: "shop", Name: "done", Hosts: []string{}, UID: "u-1", Deleting: true},
+			{Namespace: "shop", Name: "typed", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		if !got[0].Stale() || got[1].Stale() || !got[2].Stale() {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A run observes a cluster every few seconds.
+func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(3)
+		served := balanced("shop", "web", time.Now())
+		served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
+		s.Services = []corev1.Service{served}
+		ob := observer(t, s, time.Minute)
+		for range 30 {
+			if _, err := ob.Look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if n := s.Count("/events"); n != 2 {
+			t.Errorf("%d lists of events in a minute", n)
+		}
+	})
+}
+
 // A Service may have been of another type for years.
 func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +184,7 @@ func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
 	})
 }
 
-func TestEventsAreReadOnlyWhereAServiceIsPending(t *testing.T) {
+func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 	class, external := balanced("shop", "class", time.Now()), balanced("shop", "external", time.Now())
 	class.Spec.LoadBalancerClass = new("service.k8s.aws/nlb")
 	external.Annotations = map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "external"}
@@ -104,10 +200,11 @@ func TestEventsAreReadOnlyWhereAServiceIsPending(t *testing.T) {
 		services  []corev1.Service
 		each, all int
 	}{
-		"none":                          {nil, 0, 0},
-		"of others, deleted and served": {[]corev1.Service{class, external, ip, gone, served}, 0, 0},
-		"a network load balancer":       {[]corev1.Service{nlb}, 1, 0},
-		"many":                          {many(40), 0, 1},
+		"none":                    {nil, 0, 0},
+		"of others, and deleted":  {[]corev1.Service{class, external, ip, gone}, 0, 0},
+		"served, and others":      {[]corev1.Service{class, served}, 1, 0},
+		"a network load balancer": {[]corev1.Service{nlb}, 1, 0},
+		"many":                    {many(40), 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -119,7 +216,7 @@ func TestEventsAreReadOnlyWhereAServiceIsPending(t *testing.T) {
 					t.Errorf("%d requests for all events, %d for those of a namespace: %+v", all, s.Count("/events")-all, o.Services)
 				}
 				for _, r := range s.Requests {
-					if f := r.URL.Query().Get("fieldSelector"); strings.HasSuffix(r.URL.Path, "/events") && !strings.HasPrefix(f, "involvedObject.kind=Service,type=Warning") {
+					if f := r.URL.Query().Get("fieldSelector"); strings.HasSuffix(r.URL.Path, "/events") && !strings.HasPrefix(f, "involvedObject.kind=Service") {
 						t.Errorf("%s selects %q", r.URL.Path, f)
 					}
 				}

@@ -12,13 +12,15 @@ type Service struct {
 	Hosts     []string `json:"hosts"` // host names or addresses of its load balancer
 	// Elsewhere means that another controller than those of the cloud provider serves it.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	Deleting  bool `json:"deleting,omitempty"`
-	// What follows is kept of a Service that is pending.
+	// Deleting means that the load balancer is to be deleted, with the Service or without it.
+	Deleting bool `json:"deleting,omitempty"`
+	// What follows is kept of a Service for which the cloud controllers have something to do.
 	UID string `json:"uid,omitempty"`
-	// Asked is when it asked for a load balancer, by the API server's clock.
+	// Asked is since when they have it to do, by the API server's clock: since the Service asked
+	// for a load balancer, or for its deletion, or since its changes fail.
 	Asked time.Time `json:"asked,omitzero"`
 	// Failure is the last Warning Event of the service controller about it; nil where
-	// there is none.
+	// there is none, or where it reports that it succeeded since.
 	Failure *Failure `json:"failure,omitempty"`
 }
 
@@ -31,7 +33,11 @@ type Failure struct {
 // Pending reports whether the cloud controllers owe the Service a load balancer.
 func (s Service) Pending() bool { return len(s.Hosts) == 0 && !s.Elsewhere && !s.Deleting }
 
-// For returns for how long it has been pending at least, by the API server's clock,
+// Stale reports whether its load balancer is not as the Service asks for: it is still there, or
+// changes of it fail.
+func (s Service) Stale() bool { return !s.Pending() && !s.Elsewhere && !s.Asked.IsZero() }
+
+// For returns for how long they have had it to do at least, by the API server's clock,
 // which wrote both times.
 func (s Service) For(clock time.Time) time.Duration {
 	if s.Asked.IsZero() || clock.IsZero() {

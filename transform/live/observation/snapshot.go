@@ -34,6 +34,9 @@ func (o *Observation) Snapshot(reached string) Snapshot {
 	s := Snapshot{APIVersion: APIVersion, Kind: SnapshotKind, Taken: o.Seen, Reached: reached, Nodes: []NodeIdentity{}, LoadBalancers: []Service{}}
 	for _, v := range o.Services {
 		s.LoadBalancers = append(s.LoadBalancers, Service{Namespace: v.Namespace, Name: v.Name, Hosts: v.Hosts})
+		if v.Stale() {
+			s.LoadBalancers[len(s.LoadBalancers)-1].Asked = v.Asked
+		}
 	}
 	for _, n := range o.Nodes {
 		s.Nodes = append(s.Nodes, NodeIdentity{n.Name, n.UID, n.ProviderID, n.IsReady()})

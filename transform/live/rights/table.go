@@ -111,7 +111,7 @@ func downstream() []Row {
 	rows := []Row{
 		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
 		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
-		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer; only used if one has none, and a run continues without it"},
+		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer, and whether changes of load balancers fail; only used if there are any, and a run continues without it"},
 		{For: looking, Resource: "persistentvolumes", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "storageclasses", Do: []string{"list"}, Why: "in-tree volumes"},
 		{For: looking, Group: "storage.k8s.io", Resource: "csinodes", Do: []string{"list"}, Why: "in-tree volumes"},

@@ -25,19 +25,36 @@ const pendingTime = 5 * time.Minute
 // loadBalancerPending measures by the API server's clock alone, which wrote when the
 // Service asked and what time it is. It errs on the side of too short.
 func (j *evaluation) loadBalancerPending() []transform.Finding {
+	return j.owed(LoadBalancerPending, observation.Service.Pending, func(observation.Service) string { return "the Service has no load balancer" })
+}
+
+// loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
+func (j *evaluation) loadBalancerStale() []transform.Finding {
+	return j.owed(loadBalancerStale, observation.Service.Stale, func(s observation.Service) string {
+		if s.Deleting {
+			return "the load balancer of the Service still exists"
+		}
+		return "the load balancer of the Service does not have its last changes"
+	})
+}
+
+const loadBalancerStale = "load-balancer-stale"
+
+// owed are the Services for which the cloud controllers have not done what they ask for.
+func (j *evaluation) owed(rule string, is func(observation.Service) bool, what func(observation.Service) string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range j.Services {
-		if !s.Pending() || !j.overdue(s) {
+		if !is(s) || !j.overdue(s) {
 			continue
 		}
-		f := found(servicePath(s), "the Service has no load balancer"+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
+		f := found(servicePath(s), what(s)+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
 		switch {
-		case j.pendingBefore(s):
-			f.Severity, f.Fix = transform.Warning, f.Fix+"; it had none in the snapshot either, so the migration is not the cause"
+		case j.owedBefore(s):
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; the snapshot has the same, so the migration is not the cause"
 		case j.inTree():
 			f.Severity, f.Fix = transform.Warning, f.Fix+"; the switch does not fix it, and from then on it is an error unless the snapshot also has it"
 		default:
-			f.Fix += "; if the migration is not the cause, use --accept " + LoadBalancerPending
+			f.Fix += "; if the migration is not the cause, use --accept " + rule
 		}
 		list = append(list, f)
 	}
@@ -76,10 +93,10 @@ func (j *evaluation) reason(s observation.Service) string {
 	return "no Event of the last hour shows the cause"
 }
 
-// pendingBefore reports whether the Service had no load balancer in the snapshot.
-func (j *evaluation) pendingBefore(s observation.Service) bool {
+// owedBefore reports whether the same was owed to the Service in the snapshot.
+func (j *evaluation) owedBefore(s observation.Service) bool {
 	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observation.Service) bool {
-		return b.Namespace == s.Namespace && b.Name == s.Name && len(b.Hosts) == 0
+		return b.Namespace == s.Namespace && b.Name == s.Name && (s.Pending() && len(b.Hosts) == 0 || s.Stale() && !b.Asked.IsZero())
 	})
 }
 
@@ -98,17 +115,32 @@ func (j *evaluation) inTree() bool {
 	return j.Looked(observation.Pods) && len(j.cloud()) == 0
 }
 
-// clocked requires that a dump tells for how long Services have been pending. Without
+// clocked requires that a dump tells since when something is owed to Services. Without
 // an Event only a newer time of the API server does.
-func clocked(j *evaluation) string {
-	if why := seen(observation.Services)(j); why != "" {
-		return why
+func clocked(is func(observation.Service) bool) func(*evaluation) string {
+	return func(j *evaluation) string {
+		if why := seen(observation.Services)(j); why != "" {
+			return why
+		}
+		short := func(s observation.Service) bool { return is(s) && !j.overdue(s) }
+		if !j.Partial || !slices.ContainsFunc(j.Services, short) {
+			return ""
+		}
+		return "the dump does not show for how long Services have waited for their load balancers; add events to it, or check the cluster itself"
 	}
-	short := func(s observation.Service) bool { return s.Pending() && !j.overdue(s) }
-	if !j.Partial || !slices.ContainsFunc(j.Services, short) {
-		return ""
+}
+
+// told also requires Events where a Service has a load balancer, for nothing else shows that its changes fail.
+func told(j *evaluation) string {
+	served := func(s observation.Service) bool { return len(s.Hosts) > 0 && !s.Elsewhere && !s.Deleting }
+	switch {
+	case !slices.ContainsFunc(j.Services, served):
+	case j.EventsDenied:
+		return "the permission to list events is missing"
+	case !j.Looked(observation.Events):
+		return seen(observation.Events)(j)
 	}
-	return "the dump does not show for how long Services have had no load balancer; add events to it, or check the cluster itself"
+	return clocked(observation.Service.Stale)(j)
 }
 
 func servicePath(s observation.Service) string { return s.Namespace + "/services/" + s.Name }

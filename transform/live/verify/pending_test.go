@@ -156,3 +156,98 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 		t.Errorf("%+v", denied)
 	}
 }
+
+// staleIn returns what the rule of load balancers that exist finds.
+func staleIn(o observation.Observation, c Choice) []transform.Finding {
+	o.Clock = clock
+	var list []transform.Finding
+	for _, f := range Evaluate(&o, c).Findings {
+		if f.Rule == loadBalancerStale {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
+	denied := "failed to delete load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:DeleteLoadBalancer on resource: *"
+	deleting, served := waiting(6*time.Minute, denied), waiting(6*time.Minute, "AccessDenied: register")
+	deleting.Deleting, served.Hosts = true, []string{"a.elb.amazonaws.com"}
+	deleting.Hosts = served.Hosts
+	silent := deleting
+	silent.Failure = nil
+	short := deleting
+	short.Asked = clock.Add(-pendingTime + time.Second)
+	fine, elsewhere := served, served
+	fine.Asked, fine.Failure, elsewhere.Elsewhere = time.Time{}, nil, true
+	was := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
+	had := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
+	external := []observation.Manager{manager(observation.KubeManager, "--cloud-provider=external"), manager(observation.CloudManager, "--cloud-provider=aws")}
+	inTree := []observation.Manager{manager(observation.KubeManager, "--cloud-provider=aws")}
+	for _, c := range []struct {
+		name     string
+		service  observation.Service
+		managers []observation.Manager
+		before   *observation.Snapshot
+		severity transform.Severity
+		says     string // "" for no finding
+		fix      string
+	}{
+		{"that is to be deleted", deleting, external, had, transform.Error, "the load balancer of the Service still exists 6 minutes after the request; its last warning is SyncLoadBalancerFailed", "the action elasticloadbalancing:DeleteLoadBalancer is not allowed"},
+		{"that is to be deleted, and no Event shows the cause", silent, external, had, transform.Error, "no Event of the last hour shows the cause", "kubectl -n shop describe service web"},
+		{"whose changes fail", served, external, had, transform.Error, "does not have its last changes 6 minutes after the request", "aws-ccm-policy.json"},
+		{"whose changes failed in the snapshot", served, external, was, transform.Warning, "does not have its last changes", "the snapshot has the same"},
+		{"whose changes fail before the switch", served, inTree, nil, transform.Warning, "does not have its last changes", "the switch does not fix it"},
+		{"for less than five minutes", short, external, had, transform.Error, "", ""},
+		{"whose changes succeed", fine, external, had, transform.Error, "", ""},
+		{"of another controller", elsewhere, external, had, transform.Error, "", ""},
+	} {
+		o := observation.Observation{Services: []observation.Service{c.service}, Managers: c.managers, Before: c.before}
+		found := staleIn(o, Choice{})
+		switch {
+		case c.says == "" && len(found) == 0:
+		case c.says == "" || len(found) != 1 || found[0].Severity != c.severity || !strings.Contains(found[0].Message, c.says) || !strings.Contains(found[0].Fix, c.fix):
+			t.Errorf("%s: %+v", c.name, found)
+		}
+		if pending := pendingIn(o, Choice{}); len(pending) > 0 {
+			t.Errorf("%s: %+v", c.name, pending)
+		}
+	}
+}
+
+func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
+	served := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{"a.elb.amazonaws.com"}}
+	none := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{}, Elsewhere: true}
+	for name, c := range map[string]struct {
+		o    observation.Observation
+		want string
+	}{
+		"no permission":                {observation.Observation{EventsDenied: true, Services: []observation.Service{served}}, "the permission to list events is missing"},
+		"a dump without events":        {observation.Observation{Partial: true, Services: []observation.Service{served}}, "the dump has no events"},
+		"a dump without services":      {observation.Observation{Partial: true}, "the dump has no services"},
+		"no load balancer":             {observation.Observation{EventsDenied: true, Services: []observation.Service{none}}, ""},
+		"events, and nothing is wrong": {observation.Observation{Partial: true, Kinds: []string{observation.Events}, Services: []observation.Service{served}}, ""},
+	} {
+		why := ""
+		for _, n := range Evaluate(&c.o, Choice{}).NotChecked {
+			if n.Rule == loadBalancerStale {
+				why = n.Why
+			}
+		}
+		if why != c.want {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// A snapshot has what is compared with, in fields that earlier versions know.
+func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
+	served := waiting(time.Hour, "AccessDenied")
+	served.Hosts = []string{"a.elb.amazonaws.com"}
+	o := observation.Observation{Clock: clock, Services: []observation.Service{served}, Managers: []observation.Manager{manager(observation.KubeManager, "--cloud-provider=external")}}
+	before := o.Snapshot("")
+	o.Before = &before
+	if found := staleIn(o, Choice{}); len(found) != 1 || found[0].Severity != transform.Warning {
+		t.Errorf("%+v", found)
+	}
+}
