@@ -19,7 +19,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify size lines startup release release-test
+.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,16 @@ release-test: ## Release the commit in two clones, compare, install and run; REL
 	cd release && go test -count=1 -timeout 60m ./...
 
 verify: lint test goldens-clean ## Run what a change must pass
+
+# What a developer has set for go must not change the answer.
+tidy: ## Fail if go mod tidy would change one of the modules
+	@failed=; for file in $$(git ls-files '*go.mod'); do \
+		GOFLAGS= GOWORK=off go -C "$$(dirname "$$file")" mod tidy -diff || { echo "$$file: run go mod tidy in its folder"; failed=1; }; \
+	done; [ -z "$$failed" ]
+
+# What is known of vulnerabilities changes without a change here, so that this is no part of verify.
+vulnerabilities: ## Fail if the binary has code with a known vulnerability that it can reach; asks vuln.go.dev, or VULN_DB=URL
+	go tool -modfile=tools/go.mod govulncheck $(if $(VULN_DB),-db "$(VULN_DB)") ./cmd/rke-lm
 
 size: build ## Fail if the binary is larger than SIZE_LIMIT_MB
 	@bytes=$$(wc -c < $(BIN)); limit=$$(($(SIZE_LIMIT_MB) * 1000000)); \
