@@ -6,6 +6,7 @@ CORPUS ?= ../shared/corpus
 PLANNER ?= ../shared/planner
 FACTS ?= ../shared/domain
 FUZZTIME ?= 30s
+COSIGN ?= go run github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 BENCH_CLUSTERS ?= 500
 BENCH_MOST ?= 100000
 BENCH_ROUNDS ?= 3
@@ -19,7 +20,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release release-test
+.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,9 +102,13 @@ chart: ## Render the published charts with all values, and print how many come o
 
 # The module of its own keeps what releases need out of this one's requirements. A version that make
 # made up is not one of a release.
-release: ## Make the files of a release in dist/: [VERSION=v0.1.0] [BASE_URL=URL] [PLATFORMS=native] [HELM=FILE]
-	cd release && go run . -out ../dist -platforms "$(PLATFORMS)" -base-url "$(BASE_URL)" $(foreach file,$(HELM),-helm "$(abspath $(file))") \
+release: ## Make the files of a release in dist/: [VERSION=v0.1.0] [BASE_URL=URL] [BUILDER=URI] [PLATFORMS=native] [HELM=FILE]
+	cd release && go run . -out ../dist -platforms "$(PLATFORMS)" -base-url "$(BASE_URL)" $(if $(BUILDER),-builder "$(BUILDER)") $(foreach file,$(HELM),-helm "$(abspath $(file))") \
 		$(if $(filter command line environment,$(origin VERSION)),-version "$(VERSION)")
+
+# The checksum database of Go has the sum of that version.
+sign: ## Sign the provenance in dist/, and so every file: keyless in a workflow, or SIGN_FLAGS="--key FILE ..."
+	@file=$$(ls dist/*_provenance.json) && $(COSIGN) attest-blob --yes $(SIGN_FLAGS) --statement "$$file" --bundle "$${file%.json}.sigstore.json"
 
 release-test: ## Release the commit in two clones, compare, install and run; RELEASE_PLATFORMS=all takes minutes
 	cd release && go test -count=1 -timeout 60m ./...

@@ -27,14 +27,14 @@ func (b *binary) file() string {
 	return "rke-lm"
 }
 
-// build compiles rke-lm. What of the environment can change the result is set here.
+// settings are what of the environment can change the result.
+var settings = []string{"GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off"}
+
+// build compiles rke-lm.
 func (r *release) build(ctx context.Context, p platform, folder string) (*binary, error) {
 	b := &binary{platform: p}
 	path := filepath.Join(folder, b.file())
-	env := []string{
-		"GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0",
-		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
-	}
+	env := append([]string{"GOOS=" + p.os, "GOARCH=" + p.arch}, settings...)
 	_, err := r.run(ctx, env, "go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.version="+r.version+" -X main.commit="+r.revision, "-o", path, "./cmd/rke-lm")
 	if err != nil {

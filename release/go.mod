@@ -8,9 +8,11 @@ require (
 	github.com/google/go-containerregistry v0.21.0
 	github.com/google/licensecheck v0.3.1
 	github.com/google/uuid v1.6.0
+	github.com/in-toto/attestation v1.2.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20260213171211-a408498e5541
 	golang.org/x/mod v0.38.0
+	google.golang.org/protobuf v1.36.11
 	k8s.io/apimachinery v0.34.1
 	sigs.k8s.io/krew v0.5.0
 	sigs.k8s.io/yaml v1.6.0

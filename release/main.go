@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command release makes what can be downloaded: archives, lists of their modules, a
-// container image, a manifest for krew, and the checksums of all.
+// container image, a manifest for krew, the checksums of all, and their provenance.
 //
 // Invariant: the same commit, built by the same release of Go, gives the same bytes in
 // whatever folder and at whatever time. Nothing is read from the machine but the
@@ -24,6 +24,7 @@ func main() {
 	flag.StringVar(&r.out, "out", "", "folder for the files; it is emptied first")
 	flag.StringVar(&r.version, "version", "", "version such as v0.1.0 (default: what git describes)")
 	flag.StringVar(&r.baseURL, "base-url", "", "URL below which the files will be; without it there is no manifest for krew")
+	flag.StringVar(&r.builder, "builder", builder, "URI of what runs this program, for the provenance")
 	var helms []string
 	flag.Func("helm", "program of helm 3 for Linux, for a second image that has it; repeatable, one for each architecture", func(file string) error {
 		helms = append(helms, file)

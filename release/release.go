@@ -27,6 +27,7 @@ type release struct {
 	version, revision string
 	committed         time.Time // the only time that gets into a file
 	baseURL           string
+	builder           string // who makes it, a URI
 	platforms         []platform
 	helms             map[string]*helm // that are given, by architecture
 }
@@ -35,6 +36,8 @@ type release struct {
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
+
+func (p platform) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // supported are the platforms of a release.
 var supported = []platform{
@@ -186,6 +189,10 @@ func (r *release) make(ctx context.Context) error {
 	if made, err = r.withPlugin(made); err != nil {
 		return err
 	}
+	slices.SortFunc(made, func(a, b product) int { return cmp.Compare(a.name, b.name) })
+	if made, err = r.withProvenance(ctx, append(made, checksums(made))); err != nil {
+		return err
+	}
 	return r.write(made)
 }
 
@@ -196,7 +203,7 @@ type product struct {
 	of      *binary // what an archive holds
 }
 
-// write empties the folder and writes the files with their checksums.
+// write empties the folder and writes the files.
 func (r *release) write(made []product) error {
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
@@ -204,8 +211,6 @@ func (r *release) write(made []product) error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
-	slices.SortFunc(made, func(a, b product) int { return cmp.Compare(a.name, b.name) })
-	made = append(made, checksums(made))
 	for _, p := range made {
 		if err := os.WriteFile(filepath.Join(r.out, p.name), p.content, 0o644); err != nil {
 			return err

@@ -33,6 +33,7 @@ func TestTwoClonesGiveTheSameBytes(t *testing.T) {
 func TestChecksumsAreThoseOfTheFiles(t *testing.T) {
 	want := files(t, made)
 	delete(want, "checksums.txt")
+	delete(want, provenanceFile)
 	got := map[string]string{}
 	for line := range strings.Lines(string(content(t, "checksums.txt"))) {
 		digest, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -44,7 +45,7 @@ func TestChecksumsAreThoseOfTheFiles(t *testing.T) {
 }
 
 func TestAReleaseHasAnArchiveAndAListForEveryPlatform(t *testing.T) {
-	want := map[string]bool{"checksums.txt": true, plugin + ".yaml": true}
+	want := map[string]bool{"checksums.txt": true, provenanceFile: true, plugin + ".yaml": true}
 	for _, p := range platforms(t) {
 		suffix := ".tar.gz"
 		switch p.os {
