@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // lockTime is for how long a lock lives after it was last renewed; it is renewed five
@@ -29,7 +30,7 @@ const lockTime = 15 * time.Second
 type Held struct{ Cluster, Lease, Holder string }
 
 func (h *Held) Error() string {
-	return fmt.Sprintf("%s: another run is in progress: %s holds the lease %s; wait until it ends, or stop it, and run the command again", h.Cluster, h.Holder, h.Lease)
+	return fmt.Sprintf("%s: another run is in progress: %s holds the lease %s; wait until it ends, or stop it, and run the command again", h.Cluster, redact.Text(h.Holder), h.Lease)
 }
 
 // ExitCode is that of a refusal.
@@ -82,7 +83,7 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":
 			since = time.Now() // a slow answer says nothing of the time before it
-			note("the lease " + found.Name + " has a holder, " + holder(found) + "; waiting to see whether it is alive")
+			note("the lease " + found.Name + " has a holder, " + redact.Text(holder(found)) + "; waiting to see whether it is alive")
 		case time.Since(since) >= duration(found):
 			note("its holder has not renewed it for " + duration(found).String() + " and is considered dead")
 			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {

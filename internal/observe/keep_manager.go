@@ -36,7 +36,7 @@ func keepLeases(list *coordinationv1.LeaseList, kept []observation.Lease) []obse
 		if l.Namespace != managersNamespace {
 			continue
 		}
-		out := observation.Lease{Name: l.Name, Holder: value(l.Spec.HolderIdentity), DurationSeconds: int(value(l.Spec.LeaseDurationSeconds)), Transitions: int(value(l.Spec.LeaseTransitions))}
+		out := observation.Lease{Name: l.Name, Holder: redact.Text(value(l.Spec.HolderIdentity)), DurationSeconds: int(value(l.Spec.LeaseDurationSeconds)), Transitions: int(value(l.Spec.LeaseTransitions))}
 		out.Renewed, out.Acquired = value(l.Spec.RenewTime).UTC(), value(l.Spec.AcquireTime).UTC()
 		kept = append(kept, out)
 	}

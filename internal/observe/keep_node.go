@@ -34,7 +34,7 @@ func keepNodes(list *corev1.NodeList, kept []observation.Node) []observation.Nod
 
 func keepNode(n *corev1.Node) observation.Node {
 	out := observation.Node{
-		Name: n.Name, UID: string(n.UID), ProviderID: n.Spec.ProviderID, Address: internalIP(n),
+		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internalIP(n),
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[transform.CordonAnnotation],
 		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
 	}

@@ -3,16 +3,17 @@
 
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // dash looks at private keys and at flags.
 func (s *scanner) dash(i int) int {
 	rest := s.text[i:]
 	switch {
-	case bytes.HasPrefix(rest, []byte("-----BEGIN ")):
-		return s.privateKey(i)
 	case bytes.HasPrefix(rest, []byte("----")):
-		return i + 1
+		return s.privateKey(i)
 	case bytes.HasPrefix(rest, []byte("--")):
 		return s.flag(i)
 	case len(rest) > 2 && (i == 0 || bytes.IndexByte([]byte(" \t\"'\n`("), s.text[i-1]) >= 0):
@@ -25,9 +26,10 @@ func (s *scanner) dash(i int) int {
 func (s *scanner) flag(i int) int {
 	start := i + len("--")
 	end := start
-	for end < len(s.text) && word[s.text[end]] {
+	for end < len(s.text) && end-start < 64 && (dotted[s.text[end]] && s.text[end] != '=' || s.text[end] >= 0x80) {
 		end++
 	}
+	s.work += end - i
 	at := skip(s.text, end, " \t")
 	if at == end || at == len(s.text) || s.text[at] == '-' {
 		return end
@@ -80,46 +82,35 @@ func (s *scanner) quoted(at int) (start, end int) {
 	return at, end
 }
 
-// lineFacts is what a line says about its short flags.
-type lineFacts struct {
-	end    int
-	secret byte // the letter of the flag with a password
+type program struct {
+	name string
+	flag byte
 }
 
 // programs are known to take a password by a short flag.
-var programs = []struct {
-	name string
-	flag byte
-}{{"login", 'p'}, {"sshpass", 'p'}, {"mysql", 'p'}, {"mariadb", 'p'}, {"mongo", 'p'}, {"redis-cli", 'a'}, {"ldap", 'w'}, {"smbclient", 'p'}, {"unzip", 'P'}, {"sqlcmd", 'P'}, {"az ", 'p'}, {"ipmitool", 'P'}}
+var programs = []program{{"login", 'p'}, {"sshpass", 'p'}, {"mysql", 'p'}, {"mariadb", 'p'}, {"mongo", 'p'}, {"redis-cli", 'a'}, {"ldap", 'w'}, {"smbclient", 'p'}, {"unzip", 'P'}, {"sqlcmd", 'P'}, {"az ", 'p'}, {"ipmitool", 'P'}}
 
-// secretFlag returns the letter of the short flag that has a password on this line.
-func (s *scanner) secretFlag(i int) byte {
-	if i < s.line.end {
-		return s.line.secret
-	}
-	line := lineAt(s.text, i)
+// takesPassword reports whether a program in front of a short flag on its line takes a password by it.
+func (s *scanner) takesPassword(i int) bool {
+	line := s.text[max(0, i-lookahead):i]
+	line = line[bytes.LastIndexByte(line, '\n')+1:]
 	s.work += len(line)
-	s.line = lineFacts{end: lineStart(s.text, i) + len(line)}
-	for _, p := range programs {
-		if bytes.Contains(line, []byte(p.name)) {
-			s.line.secret = p.flag
-			break
-		}
-	}
-	return s.line.secret
+	return slices.ContainsFunc(programs, func(p program) bool { return p.flag == s.text[i+1] && bytes.Contains(line, []byte(p.name)) })
 }
 
-// shortFlag hides the password of -u USER:PASSWORD and of programs that are known
-// to take one.
+// shortFlag hides the password of -u USER:PASSWORD, of programs that are known to take one, and what follows -p and may be
+// one.
 func (s *scanner) shortFlag(i int) int {
 	letter, at := s.text[i+1], skip(s.text, i+2, " \t=")
 	if at == len(s.text) {
 		return at
 	}
-	switch {
-	case letter == 'u' || letter == 'U':
+	if letter == 'u' || letter == 'U' {
 		return s.afterColon(at)
-	case bytes.IndexByte([]byte("paPw"), letter) >= 0 && s.secretFlag(i) == letter && s.text[at] != '-':
+	}
+	start, end := s.quoted(at)
+	if letter == 'p' && s.text[i+2] == ' ' && !plainArgument(string(s.text[start:end])) && !bytes.HasSuffix(s.text[:i], []byte("mkdir ")) ||
+		start < end && bytes.IndexByte([]byte("-,]}"), s.text[start]) < 0 && s.takesPassword(i) {
 		return s.argument(at)
 	}
 	return i + 1

@@ -20,7 +20,7 @@ func comments(text []byte, in span) []span {
 	for in.end < len(text) && wholeComment(lineAt(text, in.end)) {
 		in.end = lineEnd(text, in.end)
 	}
-	c := commentReader{text: text, data: holdsSecret(text)}
+	c := commentReader{text: text, data: manifest.Match(text)}
 	for start := in.start; start < in.end; {
 		end := start + len(lineAt(text, start))
 		at := commentStart(text[start:end])

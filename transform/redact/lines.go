@@ -49,7 +49,8 @@ var newline = []byte("\n")
 // no alias has its text elsewhere, and no private key and no element has several lines.
 func local(text []byte) bool {
 	aliases := bytes.IndexByte(text, '*') >= 0 && bytes.IndexByte(text, '&') >= 0
-	return !aliases && !bytes.Contains(text, []byte("PRIVATE KEY")) && !bytes.Contains(text, []byte("</"))
+	several := []string{"PRIVATE KEY", "Static key", "PuTTY-User-Key-File-", "</"}
+	return !aliases && !slices.ContainsFunc(several, func(mark string) bool { return bytes.Contains(text, []byte(mark)) })
 }
 
 // secretsAndShapes returns splices for all secrets in a range of whole lines; some hide more.

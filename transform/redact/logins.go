@@ -3,29 +3,33 @@
 
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"regexp"
+)
 
-func hasLogins(text []byte) bool {
-	return bytes.Contains(text, []byte("password ")) && (bytes.Contains(text, []byte("machine ")) || bytes.Contains(text, []byte("login ")))
-}
+// pair is a name and a value with a blank between them, and login begins a line of a .netrc.
+var (
+	pair  = regexp.MustCompile(`([^\s=:]+)[ \t]+([^\s=:]\S*)`)
+	login = regexp.MustCompile(`^(?:machine|default|login)\s`)
+	prose = regexp.MustCompile(`^[a-z]+$`)
+)
 
-// logins hides passwords as a .netrc has them: machine NAME login NAME password
-// SECRET.
-func (o *outline) logins(at, end int) (found bool) {
-	secret := false
-	for i := at; i < end; {
-		i = skip(o.text[:end], i, " \t\r")
-		stop := i
-		for stop < end && bytes.IndexByte([]byte(" \t\r"), o.text[stop]) < 0 {
-			stop++
-		}
-		if secret {
-			o.hide(i, stop)
+// pairs hides the values of a line of names and values without a separator: requirepass SECRET, or machine NAME login
+// NAME password SECRET. A line of two words is one, unless it is a message of its own.
+func (o *outline) pairs(at, end int) (found bool) {
+	line := o.text[at:min(end, at+lookahead)]
+	pairs := pair.FindAllSubmatchIndex(line, -1)
+	if len(pairs) == 0 || pairs[0][1] < len(line) && !login.Match(line) {
+		return false
+	}
+	message := len(bytes.TrimSpace(o.text)) == len(line)
+	for _, p := range pairs {
+		name, value := string(line[p[2]:p[3]]), line[p[4]:p[5]]
+		if (secretKey(name) || name == "account") && !harmless(string(value)) && !(message && prose.Match(value)) {
+			o.hide(at+p[4], at+p[5])
 			found = true
 		}
-		field := string(o.text[i:stop])
-		secret = !secret && (field == "password" || field == "passwd" || field == "account")
-		i = max(stop, i+1)
 	}
 	return found
 }

@@ -4,6 +4,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,49 +16,68 @@ type naming int
 
 const (
 	ordinary naming = iota
-	// doubtful names hold secrets at times: their values are checked by their form.
-	doubtful
 	secret
+	// reference is the name of what points to a secret, or describes one, and holds none.
+	reference
 )
 
-// secretParts are in the names of secrets, however the words of a name are joined.
-var secretParts = []string{
-	"password", "passwd", "passphrase", "passcode", "pwd", "pswd", "secret", "token", "credential", "bearer",
-	"accesskey", "privatekey", "privkey", "apikey", "appkey", "sshkey", "clientkey", "encryptionkey", "encryptkey", "decryptionkey",
-	"signingkey", "signkey", "accountkey", "storagekey", "masterkey", "sharedkey", "sessionkey", "authkey", "rootkey",
-	"hmackey", "aeskey", "cipherkey", "cryptkey", "licensekey", "licencekey", "unsealkey", "recoverykey", "deploykey", "hostkey", "serverkey",
-	"servicekey", "functionkey", "adminkey", "writekey", "ingestkey", "integrationkey", "subscriptionkey", "datakey", "keymaterial", "pemkey", "keypem",
-	"connectionstring", "connstring", "connstr", "kubeconfig", "dockerconfigjson", "dockerconfig", "dockercfg", "dockerauth",
-	"basicauth", "htpasswd", "keytab", "pgpass", "netrc", "sshcert", "trustid", "userpass", "authorization", "stringdata",
-	// in other languages
-	"passwort", "kennwort", "geheim", "motdepasse", "contraseña", "contrasena", "senha", "segredo", "wachtwoord", "hasło", "haslo", "heslo",
-	"jelszó", "jelszo", "lösenord", "losenord", "adgangskode", "salasana", "parola", "şifre", "sifre", "пароль", "密码", "密碼", "パスワード", "비밀번호",
+// table has the names of secrets and of what only refers to one, in lower case without what joins their words. The first
+// row with a match decides.
+var table = []struct {
+	matches func(flat string, words []string, entry string) bool
+	naming  naming
+	entries []string
+}{
+	{whole, secret, []string{"auth"}},
+	{whole, ordinary, []string{"", "key", "keys"}},
+	{atEnd, secret, []string{"kubeconfig", "dockerconfig", "dockerauthconfig"}}, // as a reference does
+	{anywhere, secret, []string{
+		"databaseur", "dbur", "dbconnectionur", "redisur", "mongour", "mongodbur", "postgresur", "postgresqlur", "pgur", "mysqlur", "mariadbur", "mssqlur",
+		"amqpur", "rabbitmqur", "jdbcur", "brokerur", "connectionur", "smtpur", "webhookur", "hookur", "sasur", "signedur",
+		"slackwebhook", "discordwebhook", "teamswebhook", "chatwebhook",
+	}}, // their URLs have the secret in them
+	{atEnd, reference, []string{
+		"name", "names", "namespace", "namespaces", "ref", "refs", "file", "files", "filename", "path", "paths", "dir", "directory", "type", "types", "kind", "class",
+		"ttl", "version", "versions", "url", "urls", "uri", "mode", "policy", "policies", "expiry", "expiration", "expires", "timeout", "length", "size", "count",
+		"limit", "enabled", "disabled", "required", "optional", "interval", "period", "duration", "seconds", "minutes", "hours", "days",
+		"algorithm", "format", "provider", "providers", "issuer", "issuers", "audience", "audiences", "selector", "label", "labels", "annotations", "mount", "mounts",
+		"volume", "volumes", "store", "syncs", "rotation", "strategy", "scope", "scopes", "endpoint", "endpoints", "server", "host", "port", "region", "bucket",
+		"prefix", "suffix", "header", "headers", "env", "var", "field", "property", "template", "review", "reviews", "reviewer", "usage", "webhook",
+		"hint", "reminder", "strength", "rule", "rules", "manager", "controller", "driver", "plugin", "image", "repository", "arn", "config", "configuration",
+		"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets", "tokenizer",
+	}},
+	{aWord, ordinary, []string{"existing"}},
+	{atEnd, ordinary, []string{
+		"bypass", "compass", "encompass", "reseed", "monkey", "donkey", "turkey", "hockey", "hotkey", "pub",
+		"topologykey", "labelkey", "annotationkey", "taintkey", "partitionkey", "cachekey", "publickey", "primarykey", "foreignkey", "sortkey", "rangekey", "hashkey",
+		"routingkey", "orderingkey", "messagekey", "groupkey", "mapkey", "indexkey", "configkey", "valuekey", "parameterkey", "lookupkey", "kmskey", "publickeys", "labelkeys",
+	}},
+	{atEnd, secret, []string{"pass", "key", "keys", "seed", "seeds", "phrase", "salt", "dsn"}},
+	{anywhere, secret, []string{
+		"password", "passwd", "passphrase", "passcode", "pwd", "pswd", "secret", "token", "credential", "bearer", "mnemonic", "keymaterial", "keypem", "keydata", "keybase64",
+		"accesskey", "privatekey", "privkey", "apikey", "sshkey", "tlskey", "encryptionkey", "signingkey", "idrsa", "iddsa", "idecdsa", "ided25519",
+		"connectionstring", "connstring", "connstr", "kubeconfig", "dockerconfigjson", "dockerconfig", "dockercfg", "dockerauth",
+		"basicauth", "htpasswd", "keytab", "pgpass", "netrc", "sshcert", "trustid", "userpass", "authorization", "stringdata", "userdata", "customdata", "cloudinit",
+		// in other languages
+		"passwort", "kennwort", "geheim", "motdepasse", "contraseña", "contrasena", "senha", "segredo", "wachtwoord", "hasło", "haslo", "heslo",
+		"jelszó", "jelszo", "lösenord", "losenord", "adgangskode", "salasana", "parola", "şifre", "sifre", "пароль", "密码", "密碼", "パスワード", "비밀번호",
+	}},
+	{aWord, secret, []string{"pass", "pw", "psw", "psk", "cred", "creds", "jwt", "otp", "totp", "cookie", "cookies", "sas", "clave", "jeton"}},
 }
 
-// secretWords are words of the names of secrets that are parts of others as well.
-var secretWords = map[string]bool{
-	"pass": true, "pw": true, "psw": true, "psk": true, "cred": true, "creds": true, "jwt": true, "otp": true, "totp": true,
-	"cookie": true, "cookies": true, "sas": true, "clave": true, "jeton": true, "passkey": true,
+func whole(flat string, _ []string, entry string) bool   { return unnumbered(flat) == entry }
+func atStart(flat string, _ []string, entry string) bool { return strings.HasPrefix(flat, entry) }
+func atEnd(flat string, _ []string, entry string) bool {
+	return strings.HasSuffix(unnumbered(flat), entry)
+}
+func anywhere(flat string, _ []string, entry string) bool { return strings.Contains(flat, entry) }
+
+func aWord(_ string, words []string, entry string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return unnumbered(w) == entry })
 }
 
-// doubtfulWords end names that may or may not be those of secrets.
-var doubtfulWords = []string{"key", "keys", "auth", "hash", "salt", "cert", "signature", "sig", "dsn", "phrase", "seed", "nonce", "login", "id", "hook"}
-
-// references end the names of keys that point to a secret, or describe one, and
-// hold none.
-var references = []string{
-	"name", "names", "namespace", "namespaces", "ref", "refs", "file", "files", "filename", "path", "paths", "dir", "directory", "type", "types", "kind", "class",
-	"ttl", "webhook", "version", "versions", "url", "urls", "uri", "mode", "policy", "policies", "expiry", "expiration", "expires", "timeout", "length", "size", "count",
-	"limit", "enabled", "disabled", "required", "optional", "interval", "period", "duration", "seconds", "minutes", "hours", "days",
-	"algorithm", "format", "provider", "providers", "issuer", "issuers", "audience", "audiences", "selector", "label", "labels", "annotations", "mount", "mounts",
-	"volume", "volumes", "store", "syncs", "rotation", "strategy", "scope", "scopes", "endpoint", "endpoints", "server", "host", "port", "region", "bucket",
-	"prefix", "suffix", "header", "headers", "env", "var", "field", "property", "template", "review", "reviews", "reviewer", "usage",
-	"hint", "reminder", "strength", "rule", "rules", "manager", "controller", "driver", "plugin", "image", "repository", "arn", "config", "configuration",
-	"options", "settings", "spec", "status", "algorithms", "renewal", "checksum", "digest", "valuessecrets", "pullsecrets", "tokenizer",
-}
-
-// holders end in the word of a reference, and hold secrets.
-var holders = []string{"kubeconfig", "dockerconfig", "dockerauthconfig"}
+// unnumbered is a name without the number of one of several.
+func unnumbered(name string) string { return strings.TrimRight(name, "0123456789") }
 
 // namings has what the first names said, for a few names make up most documents.
 var (
@@ -91,79 +111,40 @@ func nameTells(key string) naming {
 		key = key[len(key)-longest:]
 	}
 	key = strings.Trim(key[strings.LastIndexByte(key, '/')+1:], `"'[]`)
-	switch strings.ToLower(key) {
-	case "":
-		return ordinary
-	case "auth", ".dockerconfigjson", ".dockercfg", "tls.key":
-		return secret
-	}
-	flat := flatten(key)
-	switch {
-	case endsIn(flat, holders):
-		return secret
-	case endsIn(flat, references), strings.HasPrefix(flat, "existing"):
-		return ordinary
-	case strings.HasSuffix(flat, "pass") && !strings.HasSuffix(flat, "bypass") && !strings.HasSuffix(flat, "compass"):
-		return secret
-	}
-	for _, p := range secretParts {
-		if strings.Contains(flat, p) {
-			return secret
+	words := wordsOf(key)
+	flat := strings.Join(words, "")
+	for _, row := range table {
+		for _, entry := range row.entries {
+			if row.matches(flat, words, entry) {
+				return row.naming
+			}
 		}
-	}
-	if hasSecretWord(key) {
-		return secret
-	}
-	if endsIn(flat, doubtfulWords) {
-		return doubtful
 	}
 	return ordinary
 }
 
 func secretKey(key string) bool { return namingOf(key) == secret }
 
-func endsIn(s string, endings []string) bool {
-	for _, e := range endings {
-		if strings.HasSuffix(s, e) {
-			return true
-		}
-	}
-	return false
-}
-
 // flatten returns a name in lower case without what joins its words.
-func flatten(key string) string {
+func flatten(key string) string { return strings.Join(wordsOf(key), "") }
+
+// wordsOf returns the words of a name in lower case: those of db-pass, dbPass, DB_PASS are the same.
+func wordsOf(key string) []string {
 	var b strings.Builder
-	b.Grow(len(key))
+	var last rune
 	for _, r := range key {
-		if !joins(r) {
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
-}
-
-func joins(r rune) bool { return r == '-' || r == '_' || r == '.' || r == ' ' || r == '$' || r == ':' }
-
-// hasSecretWord looks at the words of a name one by one: db-pass, dbPass, DB_PASS.
-func hasSecretWord(key string) bool {
-	start := 0
-	word := func(end int) bool {
-		return secretWords[strings.ToLower(strings.TrimRight(key[start:end], "0123456789"))]
-	}
-	for i, r := range key {
 		switch {
 		case joins(r):
-			if word(i) {
-				return true
-			}
-			start = i + 1
-		case i > start && unicode.IsUpper(r) && unicode.IsLower(rune(key[i-1])):
-			if word(i) {
-				return true
-			}
-			start = i
+			b.WriteByte(' ')
+		case unicode.IsUpper(r) && unicode.IsLower(last):
+			b.WriteByte(' ')
+			fallthrough
+		default:
+			b.WriteRune(unicode.ToLower(r))
 		}
+		last = r
 	}
-	return word(len(key))
+	return strings.Fields(b.String())
 }
+
+func joins(r rune) bool { return strings.ContainsRune("-_. $:", r) }

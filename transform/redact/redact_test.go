@@ -5,6 +5,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -79,5 +80,60 @@ func TestValueHidesSecretsInConfiguration(t *testing.T) {
 	list := Value("etcd-extra-env", []any{"AWS_SECRET_ACCESS_KEY=abc", "A=b"}).([]any)
 	if list[0] != "AWS_SECRET_ACCESS_KEY="+Mark || list[1] != "A=b" {
 		t.Errorf("got %v", list)
+	}
+}
+
+func TestABlockWithAKeyIsHiddenWhole(t *testing.T) {
+	for _, block := range []string{
+		"-----BEGIN RSA PRIVATE KEY-----\nhidden\n-----END RSA PRIVATE KEY-----",
+		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nhidden\n-----END PGP PRIVATE KEY BLOCK-----",
+		"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: x\nhidden\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+		"-----BEGIN OpenVPN Static key V1-----\nhidden\n-----END OpenVPN Static key V1-----",
+		"PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nComment: x\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nhidden\nPrivate-MAC: 0f1e2d3c4b5a69788796a5b4c3d2e1f0hidden",
+	} {
+		quoted, err := json.Marshal(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{
+			"a: |\n  " + strings.ReplaceAll(block, "\n", "\n  ") + "\nb: kept\n",
+			"a: " + string(quoted) + "\nb: kept\n",
+			"# " + strings.ReplaceAll(block, "\n", "\n# ") + "\nb: kept\n",
+		} {
+			if out := redacted(t, text); strings.Contains(out, "hidden") || !strings.Contains(out, "b: kept") {
+				t.Errorf("%s", out)
+			}
+		}
+	}
+	public := "a: |\n  -----BEGIN CERTIFICATE-----\n  abcd\n  -----END CERTIFICATE-----\n"
+	if out := redacted(t, public); out != public {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
+	for in, want := range map[string]string{
+		"etcd: {ca_cert: x, cert: y, key: hunter2x, path: /etcd}\n":           "etcd: {ca_cert: x, cert: y, key: <redacted>, path: /etcd}\n",
+		"etcd:\n  cert: y\n  key: |\n    hunter2x\n":                          "etcd:\n  cert: y\n  key: |\n    <redacted>\n",
+		"taints: [{key: a, value: b, effect: NoSchedule}]\n":                  "taints: [{key: a, value: b, effect: NoSchedule}]\n",
+		"args: [mysql, -p, hunter2x]\n":                                       "args: [mysql, -p, <redacted>]\n",
+		"args: [\"mysql\", \"-p\", \"hunter2x\"]\n":                           "args: [\"mysql\", \"-p\", \"<redacted>\"]\n",
+		"args: [mysql, -p]\n":                                                 "args: [mysql, -p]\n",
+		"run: mysql -phunter2x db\n":                                          "run: mysql -p<redacted> db\n",
+		"args: [-p, '8080:80', -p, 10.0.0.1:53:53/udp, -p, tcp, -p, --all]\n": "args: [-p, '8080:80', -p, 10.0.0.1:53:53/udp, -p, tcp, -p, --all]\n",
+		"run: tool -p hunter2x -v\n":                                          "run: tool -p <redacted> -v\n",
+		"run: ssh -p 2222 host && mkdir -p a/b\n":                             "run: ssh -p 2222 host && mkdir -p a/b\n",
+		"env: [AWS_REGION, DB_PASSWORD, DB_TOKEN]\n":                          "env: [AWS_REGION, DB_PASSWORD, DB_TOKEN]\n",
+		"resources: [secrets, tokenreviews, configmaps]\n":                    "resources: [secrets, tokenreviews, configmaps]\n",
+		"a: |\n  requirepass hunter2x\n  maxmemory 2gb\n":                     "a: |\n  requirepass <redacted>\n  maxmemory 2gb\n",
+		"init: |\n  #cloud-config\n  chpasswd: {list: 'root:hunter2x'}\n":     "init: |\n  #cloud-config\n  chpasswd: {list: '<redacted>'}\n",
+		"id: aws:///eu-west-1a/i-0abc1234def567890?a=hunter2x\n":              "id: aws:///eu-west-1a/i-0abc1234def567890?<redacted>\n",
+	} {
+		if got := redacted(t, in); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	if got := Text("token expired"); got != "token expired" {
+		t.Errorf("a message becomes %s", got)
 	}
 }

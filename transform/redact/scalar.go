@@ -18,7 +18,7 @@ func (w *walker) scalar(n yamledit.Node, key string) {
 	if !ok || text == "" {
 		return
 	}
-	if namingOf(key) == doubtful && keyLike(text) && n.Key() != "" || passwordLike(text) || n.Key() != "" && hexKey(key, text) {
+	if passwordLike(text) || n.Key() != "" && hexKey(key, text) {
 		w.cover(n)
 		return
 	}

@@ -15,7 +15,6 @@ type span struct{ start, end int }
 type scanner struct {
 	text  []byte
 	found []span
-	line  lineFacts
 	work  int // bytes looked at
 }
 
@@ -43,7 +42,7 @@ func (s *scanner) scan() {
 			next = s.parameter(i)
 		case c == '<':
 			next = s.element(i)
-		case byFirst[c] != nil || c == 'B' || c == 'b':
+		case byFirst[c] != nil || c == 'b' || classOf(c) == upper:
 			if s.begins(i) {
 				next = s.known(i)
 			}
@@ -76,15 +75,32 @@ func (s *scanner) known(i int) int {
 			return s.hide(i, i+n)
 		}
 	}
-	if s.text[i]|0x20 != 'b' {
-		return i + 1
-	}
 	for _, scheme := range []string{"bearer", "basic"} {
 		if hasFold(s.text[i:], scheme) {
 			return s.credentials(i + len(scheme))
 		}
 	}
-	return i + 1
+	if bytes.HasPrefix(s.text[i:], []byte("PuTTY-User-Key-File-")) {
+		return s.block(i, i, "Private-MAC:")
+	}
+	return s.variable(i)
+}
+
+// variable hides what follows the name of a variable and a blank, as in ENV NAME VALUE.
+func (s *scanner) variable(i int) int {
+	end := i
+	for end < len(s.text) && end-i < 64 && (classOf(s.text[end]) == upper || classOf(s.text[end]) == digit || s.text[end] == '_') {
+		end++
+	}
+	s.work += end - i
+	at := skip(s.text, end, " \t")
+	if at == end || at == len(s.text) || bytes.IndexByte([]byte("=:#,\r\n"), s.text[at]) >= 0 || !secretKey(string(s.text[i:end])) {
+		return i + 1
+	}
+	if start, stop := s.quoted(at); isVariable(string(s.text[start:stop])) {
+		return end
+	}
+	return s.argument(at)
 }
 
 func hasFold(text []byte, lower string) bool {
@@ -125,15 +141,24 @@ func until(text []byte, i int, set string) int {
 	return end
 }
 
+// privateKey hides a key from its header to its end.
 func (s *scanner) privateKey(i int) int {
-	header := until(s.text, i+len("-----BEGIN "), "-\n")
-	if !bytes.Contains(s.text[i:header], []byte("PRIVATE KEY")) {
+	start := skip(s.text, i, "-")
+	header := until(s.text, start, "-\n")
+	if !bytes.HasPrefix(bytes.TrimLeft(s.text[start:header], " "), []byte("BEGIN ")) ||
+		!bytes.Contains(s.text[start:header], []byte("PRIVATE KEY")) && !bytes.Contains(s.text[start:header], []byte("Static key")) {
 		return header
 	}
+	return s.block(i, header, "END ")
+}
+
+// block hides what is from i to the end of the words after its last mark; without one, the rest of the text.
+func (s *scanner) block(i, from int, last string) int {
 	end := len(s.text)
-	if at := bytes.Index(s.text[header:], []byte("-----END ")); at >= 0 {
-		end = until(s.text, header+at+len("-----END "), "-\n")
-		end = skip(s.text, end, "-")
+	if at := bytes.Index(s.text[from:], []byte(last)); at >= 0 {
+		for end = from + at + len(last); end < len(s.text) && (alnum[s.text[end]] || s.text[end] == ' ' || s.text[end] == '-'); {
+			end++
+		}
 	}
 	s.work += end - i
 	return s.hide(i, end)

@@ -5,19 +5,20 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
 // freeText returns the secrets of text that no reader structures: a script, a
 // configuration file in any syntax, a message.
 func freeText(text []byte) []span {
-	return append(shapes(text), assignments(text, holdsSecret(text))...)
+	return append(shapes(text), assignments(text, manifest.Match(text))...)
 }
 
 // assignments returns the values of secrets that lines of text assign. With data,
 // keys named data are those of a Secret.
 func assignments(text []byte, data bool) []span {
-	o := outline{text: text, below: -1, data: data, login: hasLogins(text)}
+	o := outline{text: text, below: -1, data: data}
 	for start := 0; start < len(text); {
 		end := start + len(lineAt(text, start))
 		o.line(start, end)
@@ -36,7 +37,6 @@ type outline struct {
 	fence string // the quotes that end a text of several lines; "" outside of one
 	named bool   // the name next to a value is that of a secret
 	data  bool   // keys named data are those of a Secret
-	login bool   // the text has logins as .netrc has them
 	work  int    // bytes looked at
 }
 
@@ -71,7 +71,7 @@ func (o *outline) line(start, end int) {
 		}
 		o.below = -1
 	}
-	if o.login && o.logins(at, end) || o.passwordFile(at, at+len(rest)) {
+	if o.pairs(at, at+len(rest)) || o.passwordFile(at, at+len(rest)) {
 		return
 	}
 	o.assigned(start, at, at+len(rest))
@@ -98,7 +98,7 @@ func (o *outline) assigned(start, at, end int) {
 			continue
 		}
 		switch {
-		case a.isHeading():
+		case among(headings, a.name):
 			named = secretKey(strings.Trim(a.shown, `"'\,`)) || named && i > at+8
 			o.named = named
 		case !o.isSecret(a.name, named):
@@ -125,16 +125,6 @@ type assignment struct {
 	quoted     bool   // else the value goes up to the end of the line
 	shown      string // the value, or its first word
 	rest       string // the value, as far as it matters for what says nothing
-}
-
-// isHeading reports whether the value next to this one may be a secret that is named
-// here, as that of an environment variable is.
-func (a assignment) isHeading() bool {
-	switch a.name {
-	case "name", "key", "header", "Name", "Key":
-		return true
-	}
-	return false
 }
 
 // assignment reads the one around a separator.
@@ -195,18 +185,12 @@ func (o *outline) secret(a assignment, start, at, end int) int {
 // isSecret reports whether a name is that of a secret.
 func (o *outline) isSecret(name string, named bool) bool {
 	return secretKey(name) || o.data && (name == "data" || name == "stringData") ||
-		named && (name == "value" || name == "values" || name == "Value")
+		named && among(values, name)
 }
 
 // looksSecret checks the value of a name that is not that of a secret.
 func looksSecret(name, value string) bool {
-	switch {
-	case len(value) < 8 || len(value) > 256:
-		return false
-	case passwordLike(value) || hexKey(name, value):
-		return true
-	}
-	return namingOf(name) == doubtful && keyLike(value)
+	return len(value) >= 8 && len(value) <= 256 && (passwordLike(value) || hexKey(name, value))
 }
 
 // opens reports whether a value follows on the next lines.
@@ -290,19 +274,5 @@ func firstToken(v string) string {
 	return v
 }
 
-// holdsSecret reports whether a text has a manifest of a Secret in it, whatever is
-// around it.
-func holdsSecret(text []byte) bool {
-	for from := 0; ; {
-		i := bytes.Index(text[from:], []byte("Secret"))
-		if i < 0 {
-			return false
-		}
-		i += from
-		before := bytes.TrimRight(text[max(0, i-16):i], " \t\"'\\")
-		if bytes.HasSuffix(before, []byte(":")) && bytes.HasSuffix(bytes.TrimRight(before[:len(before)-1], " \t\"'\\"), []byte("kind")) {
-			return true
-		}
-		from = i + len("Secret")
-	}
-}
+// manifest is the heading of a Secret, whatever is around it.
+var manifest = regexp.MustCompile(`kind[ \t"'\\]*:[ \t"'\\]*Secret`)

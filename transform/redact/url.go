@@ -3,7 +3,10 @@
 
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // address hides the password of a URL, or the token that it has in its place.
 func (s *scanner) address(i int) int {
@@ -14,6 +17,9 @@ func (s *scanner) address(i int) int {
 	end := until(s.text, start, " \t\r\n\"'<>`")
 	s.work += end - start
 	rest := s.text[start:end]
+	if query := bytes.IndexAny(rest, "?#"); query >= 0 && bytes.HasSuffix(s.text[:i], []byte("aws")) { // a provider ID has none
+		return s.hide(start+query+1, end)
+	}
 	at := bytes.LastIndexByte(rest, '@')
 	if at < 0 {
 		return start
@@ -26,7 +32,7 @@ func (s *scanner) address(i int) int {
 	} else if colon >= 0 {
 		return start // an @ in the path
 	}
-	if user := string(rest[:at]); user == "git" || !s.http(i) && !keyLike(user) || user == "" {
+	if user := string(rest[:at]); user == "git" || !s.http(i) && !anyRandom([]byte(user)) || user == "" {
 		return start
 	}
 	return s.hide(start, start+at)
@@ -47,10 +53,7 @@ func (s *scanner) http(i int) bool {
 }
 
 // signatures are parameters of a URL that let everybody in who has it.
-var signatures = map[string]bool{
-	"sig": true, "signature": true, "xamzsignature": true, "xamzcredential": true, "xamzsecuritytoken": true,
-	"xgoogsignature": true, "xgoogcredential": true, "key": true, "code": true, "hmac": true, "st": true, "auth": true, "apikey": true,
-}
+var signatures = []string{"sig", "signature", "xamzsignature", "xgoogsignature", "key", "code", "hmac", "st", "auth"}
 
 // parameter hides the value of a parameter of a URL.
 func (s *scanner) parameter(i int) int {
@@ -69,7 +72,7 @@ func (s *scanner) parameter(i int) int {
 	name := string(s.text[start:end])
 	value := end + 1
 	stop := until(s.text, value, "& \t\r\n\"'#;<>\\`)")
-	if !signatures[flatten(name)] && !secretKey(name) || harmless(string(s.text[value:stop])) {
+	if !slices.Contains(signatures, flatten(name)) && !secretKey(name) || harmless(string(s.text[value:stop])) {
 		return end
 	}
 	s.work += stop - value

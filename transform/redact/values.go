@@ -131,25 +131,12 @@ func bothCases(token []byte) bool {
 // anyRandom looks at the pieces of a text as well.
 func anyRandom(text []byte) bool { return len(randoms(text)) > 0 }
 
-// keyLike reports whether the value of a key with a doubtful name looks like one:
-// digits among letters, without an end in sight.
-func keyLike(v string) bool {
-	if len(v) < 12 || strings.ContainsAny(v, " \t,:;(){}") {
-		return false
-	}
-	g := grainOf([]byte(v))
-	letters := g.letters[0] + g.letters[1]
-	return g.numbers > 0 && letters > 0 && 3*g.wordy < letters && 6*g.changes >= letters+g.numbers && !versionLike(v)
+// plainArgument reports whether what follows -p is a port, a protocol or another flag, and no password.
+func plainArgument(v string) bool {
+	return strings.HasPrefix(v, "-") || harmless(v) || ports.MatchString(v)
 }
 
-// versionLike are versions, addresses of networks, names with a number, and IDs of
-// AWS and Kubernetes.
-func versionLike(v string) bool {
-	return known.MatchString(v)
-}
-
-var known = regexp.MustCompile(`^(?:v?\d+(?:\.\d+)+[A-Za-z0-9.+-]*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|` +
-	`(?:i|vpc|subnet|sg|ami|vol|eni|rtb|igw|nat|eipalloc|lt|snap|acl|pl|fs|tgw|vpce)-[0-9a-f]{8,17}|sha(?:1|256|512):[0-9a-f]+|arn:.*|\d+)$`)
+var ports = regexp.MustCompile(`^(?:(?:(?:\d{1,3}\.){3}\d{1,3}:)?\d{1,5}(?:[-:]\d{1,5})*(?:/(?:tcp|udp|sctp))?|tcp|udp|icmp|sctp|all)$`)
 
 // passwordLike reports whether a value is made as people make passwords: all kinds
 // of characters in one word. YAML's own marks begin a word.

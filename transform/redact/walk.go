@@ -5,6 +5,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -14,7 +15,10 @@ import (
 // hide its secrets there, but for those that shapes finds in the text.
 func secrets(d *yamledit.Document, in span) []yamledit.Splice {
 	w := walker{doc: d, in: in}
-	if d.Root().Exists() {
+	switch {
+	case bytes.HasPrefix(d.Bytes(), []byte("#cloud-config")):
+		w.hideAll(d.Root())
+	case d.Root().Exists():
 		w.node(d.Root(), "")
 	}
 	return w.splices
@@ -55,7 +59,7 @@ func (w *walker) list(n yamledit.Node, key string) {
 	for i, c := range children {
 		switch {
 		case !w.reaches(children, i):
-		case i > 0 && announces(children[i-1]):
+		case i > 0 && announces(children[i-1], c):
 			w.hide(c)
 		default:
 			w.node(c, key)
@@ -65,7 +69,7 @@ func (w *walker) list(n yamledit.Node, key string) {
 
 func (w *walker) mapping(n yamledit.Node) {
 	children := n.Children()
-	kind, secretValue := heading(children)
+	kind, secretValue, pair := heading(children)
 	isSecret := kind == "Secret" || kind == "SecretList"
 	for i, c := range children {
 		switch key := c.Key(); {
@@ -78,7 +82,7 @@ func (w *walker) mapping(n yamledit.Node) {
 				w.hideData(item.Get("stringData"))
 				w.node(item, key)
 			}
-		case secretValue && (key == "value" || key == "values"):
+		case secretValue && among(values, key), pair && strings.EqualFold(key, "key"):
 			w.hide(c)
 		case isCloudConfig(key):
 			w.settings(c)
@@ -90,19 +94,32 @@ func (w *walker) mapping(n yamledit.Node) {
 	}
 }
 
-// heading returns the kind of a manifest, and whether the value next to a name or a
-// key, as of an environment variable, a taint or a selector, is a secret.
-func heading(children []yamledit.Node) (kind string, secretValue bool) {
+// What is next to what, in any case: a value to its name, and a private key to its certificate.
+var (
+	headings     = []string{"name", "key", "header", "parameterKey", "parameterName"}
+	values       = []string{"value", "values", "parameterValue"}
+	certificates = []string{"cert", "crt", "ca_cert", "caCert", "client_cert", "clientCert", "certificate"}
+)
+
+func among(names []string, key string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, key) })
+}
+
+// heading returns the kind of a manifest, whether the value next to a name, as of an environment variable, is a secret,
+// and whether a key is one of a certificate.
+func heading(children []yamledit.Node) (kind string, secretValue, pair bool) {
 	for _, c := range children {
-		switch c.Key() {
-		case "kind":
+		switch key := c.Key(); {
+		case key == "kind":
 			kind, _ = c.String()
-		case "name", "key", "header", "Name", "Key":
+		case among(headings, key):
 			name, ok := c.String()
 			secretValue = secretValue || ok && secretKey(name)
+		default:
+			pair = pair || among(certificates, key)
 		}
 	}
-	return kind, secretValue
+	return kind, secretValue, pair
 }
 
 // gathers reports whether the name of a secret is that of a mapping which says more
@@ -111,12 +128,25 @@ func gathers(n yamledit.Node) bool {
 	return n.IsMap() && (n.Get("secretName").Exists() || strings.EqualFold(n.Key(), "authorization"))
 }
 
-// announces reports whether an item is a flag whose value, a secret, is the next
-// item.
-func announces(n yamledit.Node) bool {
+// announces reports whether an item is a flag or a variable whose value, a secret, is the next item.
+func announces(n, next yamledit.Node) bool {
 	text, _ := n.String()
-	name, isFlag := strings.CutPrefix(text, "-")
-	return isFlag && !strings.ContainsAny(name, "= ") && secretKey(strings.TrimPrefix(name, "-"))
+	value, _ := next.String()
+	name := strings.TrimLeft(text, "-")
+	switch {
+	case strings.ContainsAny(name, "= "):
+		return false
+	case text == "-p":
+		return !plainArgument(value)
+	case name == text:
+		return isVariable(name) && !isVariable(value)
+	}
+	return secretKey(name)
+}
+
+// isVariable reports whether a word is the name of a variable that holds a secret.
+func isVariable(name string) bool {
+	return name == strings.ToUpper(name) && name != strings.ToLower(name) && secretKey(name)
 }
 
 // hide covers the scalars in n, except the names by which it refers to something.
@@ -143,7 +173,7 @@ func refers(n yamledit.Node) bool {
 	if n.Key() == "key" && n.Parent().Get("path").Exists() { // of a file in a volume
 		return true
 	}
-	if n.Key() != "apiVersion" && !endsIn(flatten(n.Key()), references) || secretKey(n.Key()) {
+	if n.Key() != "apiVersion" && namingOf(n.Key()) != reference {
 		return false
 	}
 	if v, isText := n.String(); isText {
@@ -204,25 +234,8 @@ func (w *walker) hideData(n yamledit.Node) {
 			return
 		}
 		if len(body) > 0 && body[0] == '#' {
-			w.dataComment(start+len(line)-len(body), stop)
+			w.splices = append(w.splices, cover(text, start+len(line)-len(body)+1, stop))
 		}
 		start = stop + 1
-	}
-}
-
-// dataComment hides what a comment among the data of a Secret says.
-func (w *walker) dataComment(start, end int) {
-	text := w.doc.Bytes()
-	for start < end && bytes.IndexByte([]byte("# \t"), text[start]) >= 0 {
-		start++
-	}
-	if i := bytes.IndexAny(text[start:end], ":="); i >= 0 {
-		start = skip(text[:end], start+i+1, " \t")
-	}
-	for start < end && text[end-1] == '\r' {
-		end--
-	}
-	if start < end && !harmless(string(text[start:end])) {
-		w.splices = append(w.splices, cover(text, start, end))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -31,7 +32,7 @@ func Relink(machines []rollout.Machine, nodes []observation.Node) (Link, bool) {
 			continue
 		}
 		for _, n := range nodes {
-			if n.Name == m.Node && n.ProviderID != m.ProviderID && n.IsAWS() {
+			if n.Name == m.Node && n.ProviderID != m.ProviderID && n.IsAWS() && !strings.Contains(n.ProviderID, redact.Mark) {
 				return Link{m.Infrastructure, m.ProviderID, n.ProviderID,
 					"Rancher looks for the node " + n.Name + " by the provider ID " + m.ProviderID + ", which it had before: give the machine " + m.Name + " the provider ID of the node"}, true
 			}

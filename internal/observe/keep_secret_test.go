@@ -1,0 +1,50 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const withSecrets = `apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: {name: north}
+    spec: {providerID: "aws:///eu-west-1a/i-0abc1234def567890?sig=hunter2x"}
+  - apiVersion: v1
+    kind: Node
+    metadata: {name: south}
+    spec: {providerID: "aws:///eu-west-1b/i-0abc1234def567891"}
+  - apiVersion: coordination.k8s.io/v1
+    kind: Lease
+    metadata: {name: cloud-controller-manager, namespace: kube-system}
+    spec: {holderIdentity: "north_token=hunter2x"}
+  - apiVersion: coordination.k8s.io/v1
+    kind: Lease
+    metadata: {name: kube-controller-manager, namespace: kube-system}
+    spec: {holderIdentity: south_5d0c6a44-2b17-4f4e-8f53-9c2b7f0f1d62}
+`
+
+func TestNoSecretOfAHolderOrAProviderIDIsKept(t *testing.T) {
+	o, err := ReadDumpFrom("in.yaml", strings.NewReader(withSecrets))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hunter2x") {
+		t.Errorf("%s", text)
+	}
+	for _, kept := range []string{"aws:///eu-west-1a/i-0abc1234def567890?", "aws:///eu-west-1b/i-0abc1234def567891", "north_token=", "south_5d0c6a44-2b17-4f4e-8f53-9c2b7f0f1d62"} {
+		if !strings.Contains(string(text), kept) {
+			t.Errorf("without %s:\n%s", kept, text)
+		}
+	}
+}
