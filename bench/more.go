@@ -21,11 +21,11 @@ const smallest = 1000
 // growth measures ever more clusters: each must cost what the first ones did.
 func (b *bench) growth(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "clusters, one stage of a stream\tCPU per cluster\tin times of the first\tmemory")
+	fmt.Fprintln(w, "clusters, one stage of a folder\tCPU per cluster\tin times of the first\tmemory")
 	first := 0.0
 	for n := smallest; n <= b.most; n *= 10 {
-		name := "growth-" + strconv.Itoa(n) + ".yaml"
-		if err := b.create(name, func(f *os.File) error { return fleet.Stream(f, n) }); err != nil {
+		name := "growth-" + strconv.Itoa(n)
+		if err := fleet.Folder(b.path(name), n); err != nil {
 			return err
 		}
 		c, err := run(nil, b.path("rke-lm"), "apply", "--stage", "grant-migration-lease", "--stdout", b.path(name))
@@ -37,7 +37,7 @@ func (b *bench) growth(out io.Writer) error {
 			first = each
 		}
 		fmt.Fprintf(w, "  %d\t%.2f ms\t%.2f\t%.0f MB\n", n, each/1000, each/first, float64(c.memory)/1e6)
-		os.Remove(b.path(name))
+		os.RemoveAll(b.path(name))
 	}
 	return w.Flush()
 }

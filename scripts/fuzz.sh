@@ -2,15 +2,15 @@
 # Copyright The rke-lm Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every fuzz target for the given time. "go test -fuzz" takes one target of one package,
-# so the targets are listed first.
+# Runs every fuzz target, or the one that is named, for the given time. "go test -fuzz" takes one
+# target of one package, so the targets are listed first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 time=${1:-30s}
 
 # For each package, "go test -list" prints its targets and then "ok <package> <seconds>".
-listing=$(go test -list '^Fuzz' ./...) || {
+listing=$(go test -list "^${2:-Fuzz}" ./...) || {
   printf '%s\n' "$listing"
   exit 1
 }
@@ -20,7 +20,7 @@ targets=$(printf '%s\n' "$listing" | awk '
 
 if [ -z "$targets" ]; then
   echo "no fuzz targets"
-  exit 0
+  exit 1
 fi
 
 printf '%s\n' "$targets" | while read -r package target; do

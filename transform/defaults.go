@@ -10,8 +10,8 @@ import (
 
 // What a Distro does where it has nothing of its own.
 
-// MarkerIsProof is the Plausible of a distro whose markers no other file has.
-func MarkerIsProof([]byte) bool { return true }
+// WordsAreProof is the Plausible of a distro whose words no other file has.
+func WordsAreProof([]byte) bool { return true }
 
 // NoClasses is the Explain of a distro whose machines all get what the file says.
 func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
@@ -30,7 +30,6 @@ func OneDocument() Span {
 			}
 			return each, nil
 		},
-		Beside: func([]byte) bool { return false },
 	}
 }
 

@@ -16,11 +16,11 @@ type Distro struct {
 	Name string
 	// Document is how people call what describes a cluster: "a Cluster of …".
 	Document string
-	// Markers are texts of which every document of the distro contains one, for a
-	// quick look before parsing.
-	Markers []string
-	// Plausible looks again, still without parsing, at a text that has a marker:
-	// words that other files use as well are no reason to complain about those.
+	// Words are those of a document of the distro, unless its text is disguised (see
+	// yamledit.Disguised): all of one list. What has none is not parsed.
+	Words Words
+	// Plausible reports whether a text with these words that cannot be read was meant for a
+	// document of the distro: other files use the words as well.
 	Plausible func(text []byte) bool
 	// Owns reports whether the document describes a cluster of this distro.
 	Owns func(*yamledit.Document) bool
@@ -54,11 +54,17 @@ type Distro struct {
 	Live Live
 }
 
-// Wants is the quick look at a document's text.
-func (d Distro) Wants(text []byte) bool {
-	has := func(marker string) bool { return bytes.Contains(text, []byte(marker)) }
-	return slices.ContainsFunc(d.Markers, has) && d.Plausible(text)
+// Words are lists of words of which a text has all of one.
+type Words [][]string
+
+// In reports whether a text has all words of one list.
+func (w Words) In(text []byte) bool {
+	lacks := func(word string) bool { return !bytes.Contains(text, []byte(word)) }
+	return slices.ContainsFunc(w, func(list []string) bool { return !slices.ContainsFunc(list, lacks) })
 }
+
+// Meant reports whether a text that cannot be read was meant for a document of the distro.
+func (d Distro) Meant(text []byte) bool { return d.Words.In(text) && d.Plausible(text) }
 
 // Span says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
@@ -71,11 +77,23 @@ type Span struct {
 	// names the cluster first. beside are the documents that Beside recognizes. It fails with
 	// *Refused where nothing shows which documents are of which cluster.
 	Gather func(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error)
-	// Beside recognizes, by its text, a document that rules read and that no stage edits.
-	Beside func(text []byte) bool
+	// Beside recognizes a document that rules read and that no stage edits.
+	Beside Beside
 	// WithValues adds the values file of the chart, which the operator names, to the documents
 	// of a cluster. It fails for a file that is none. See NoValues.
 	WithValues func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error)
+}
+
+// Beside recognizes documents by their words, as those of a distro, and by their kind.
+type Beside struct {
+	Words Words
+	Kinds []string
+}
+
+// Has reports whether a document is one of them.
+func (b Beside) Has(doc *yamledit.Document) bool {
+	kind, _ := doc.Root().Get("kind").String()
+	return slices.Contains(b.Kinds, kind) && b.Words.In(doc.Root().JSON())
 }
 
 // Only returns the documents of a cluster that has one.

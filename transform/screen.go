@@ -23,8 +23,8 @@ var (
 )
 
 // Parse parses one document and refuses what must not be edited as text:
-// templates, whose values are not there yet, and encrypted files, whose
-// checksum an edit would break.
+// templates, whose values are not there yet, encrypted files, whose
+// checksum an edit would break, and what kubectl reads otherwise.
 func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
 	doc, err := yamledit.Parse(c)
 	if err != nil {
@@ -38,6 +38,9 @@ func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
 	}
 	if n, found := sopsNode(doc.Root()); found {
 		return nil, &Refused{Rule: Encrypted.ID, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff in sops"}}
+	}
+	if err := checkKubectl(doc); err != nil {
+		return nil, err
 	}
 	return doc, nil
 }

@@ -144,7 +144,7 @@ func TestCorpusManifestsAsTheyAre(t *testing.T) {
 	var unread refusals
 	for _, f := range corpusFiles(t) {
 		for _, c := range yamledit.Split(f.name, f.text) {
-			if _, err := transform.Parse(c); err != nil && manifests.Distro().Wants(c.Bytes) {
+			if _, err := transform.Parse(c); err != nil && manifests.Distro().Meant(c.Bytes) {
 				unread.add(err, "document")
 			}
 		}
@@ -191,7 +191,7 @@ func readManifests(t *testing.T) []*yamledit.Document {
 	var found []*yamledit.Document
 	for _, f := range corpusFiles(t) {
 		for _, c := range yamledit.Split(f.name, f.text) {
-			if !manifests.Distro().Wants(c.Bytes) {
+			if !manifests.Distro().Words.In(c.Bytes) {
 				continue
 			}
 			if doc, err := transform.Parse(filled(c)); err == nil && manifests.Distro().Owns(doc) {

@@ -48,7 +48,7 @@ func TestCorpusRKE1AsItIs(t *testing.T) {
 	clusters, parts, refused := readRKE1(t)
 	run := rke1Run{propertyRun{t: t}}
 	for _, doc := range clusters {
-		if !rke1.Distro().Wants(doc.Bytes()) {
+		if !rke1.Distro().Words.In(doc.Bytes()) {
 			t.Errorf("%s is a cluster, and a search would pass over it", placeOf(doc))
 		}
 		run.plan(doc, "cluster")

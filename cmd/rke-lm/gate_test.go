@@ -6,6 +6,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +18,13 @@ import (
 // gateCase is a pull request that someone wants to pass: testdata/gate/NAME.txtar. Its comment
 // has a sentence or more, then the line "want: RULE..." with the rules of its errors, or
 // "want: green". Of its files, base/PATH is in the base and change/PATH after the change; delete
-// lists paths that the change removes, a line each; args has more arguments of review.
+// lists paths that the change removes, a line each; args has more arguments of review. script is
+// what a shell does in the clone after the change, before the review.
 type gateCase struct {
-	why, args    string
-	want         []string // rules of errors; none for a change that is to pass
-	base, change map[string]string
-	deleted      []string
+	why, args, script string
+	want              []string // rules of errors; none for a change that is to pass
+	base, change      map[string]string
+	deleted           []string
 }
 
 func readGateCase(t *testing.T, file string) gateCase {
@@ -43,6 +45,8 @@ func readGateCase(t *testing.T, file string) gateCase {
 		switch side, path, _ := strings.Cut(f.Name, "/"); {
 		case f.Name == "delete":
 			c.deleted = strings.Fields(string(f.Data))
+		case f.Name == "script":
+			c.script = string(f.Data)
 		case f.Name == "args":
 			c.args = string(f.Data)
 		case side == "base":
@@ -74,6 +78,9 @@ func (c gateCase) review(t *testing.T) ran {
 		}
 	}
 	h.commit("change")
+	if out, err := exec.Command("sh", "-eu", "-c", c.script).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	return runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
 }
 

@@ -140,8 +140,6 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 		return err
 	})
 	switch {
-	case errors.Is(err, source.ErrBinary) && !s.Named:
-		return nil, nil
 	case err == nil && s.Named && len(all) == 0:
 		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind)}
 	}

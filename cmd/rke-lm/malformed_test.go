@@ -274,7 +274,7 @@ func TestAForcedDistroRefusesOtherDocuments(t *testing.T) {
 // tryMalformed lints, explains and plans a document, and returns what must not be.
 func tryMalformed(distro, text string) error {
 	o := &options{distro: distro}
-	f, err := o.finder().Open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
+	_, f, err := o.finder().Open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
 	if err != nil || f.Docs == nil {
 		return unfit(err)
 	}

@@ -26,7 +26,6 @@ var withoutCode = map[string]string{
 	"internal/controller.ownValues": "only in a status: no command ends with it",
 
 	"transform/yamledit.ErrTooDeep": "an input that cannot be edited",
-	"internal/source.ErrBinary":     "an input that cannot be read",
 	"internal/kube.ErrConfig":       "wrong usage: no cluster is named",
 	"internal/rancher.ErrNone":      "wrong usage: no cluster has the name",
 	"internal/rancher.ErrNoRancher": "wrong usage: the address is of something else",

@@ -56,8 +56,8 @@ type piece struct {
 	source source.Source
 	number int // of the source
 	chunk  yamledit.Chunk
-	marked bool // the text holds a distro's marker
-	beside bool // the text is of a document that rules of a distro read
+	words  bool // the text has words of what is looked for
+	marked bool // it is a document of a distro, or meant for one and cannot be read
 	end    bool
 	stats  source.Stats // at the end
 	err    error        // of the scan, at the end

@@ -7,10 +7,12 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Finder finds clusters.
@@ -28,8 +30,8 @@ type Finder struct {
 
 // Files calls work for every cluster in the paths, on all cores, and yields
 // what comes of it in the order of the documents, and the end of every source
-// that held a cluster or an error. Nothing is kept of them: a stream may be
-// longer than memory. An error of one does not keep others from being read.
+// that held a cluster or an error. Nothing is kept of them, so files may be more
+// than memory holds. An error of one does not keep others from being read.
 func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work Work) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		sources, err := source.Find(paths, stdin, f.Excluded)
@@ -74,7 +76,11 @@ func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, 
 
 // Shared reports whether a text may be of a cluster with documents in several files, or of
 // a document that the rules of one read.
-func (f Finder) Shared(text []byte) bool { return f.mayJoin(text) || f.besides(text) }
+func (f Finder) Shared(text []byte) bool {
+	return yamledit.Disguised(text) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+		return !f.Apart && d.Span.Several && d.Words.In(text) || d.Span.Beside.Words.In(text)
+	})
+}
 
 // work opens a document, and calls work if it is a cluster.
 func (f Finder) work(p piece, work Work) Result {
@@ -87,15 +93,19 @@ func (f Finder) work(p piece, work Work) Result {
 			r.values, err = transform.Parse(p.chunk)
 			return err
 		}
-		c, err := f.Open(p.chunk)
-		if err != nil {
-			return err
+		if !p.words && !p.source.Named && !f.applied(p.chunk.Bytes) {
+			return nil
 		}
-		if c.Docs == nil {
-			if p.beside {
-				r.seen, err = transform.Parse(p.chunk)
-			}
+		doc, c, err := f.Open(p.chunk)
+		switch {
+		case err != nil:
+			r.marked = f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
 			return err
+		case c.Docs == nil:
+			if f.beside(doc) {
+				r.seen = doc
+			}
+			return nil
 		}
 		r.cluster, c.Sources = true, []source.Source{p.source}
 		if f.Values != "" || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {

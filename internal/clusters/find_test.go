@@ -183,7 +183,7 @@ func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {
 		{"list.yaml", "items: [{kind: Secret}]\n", exitcode.Input, "a list of objects that is none of kubectl"},
 		{"kustomization.yaml", "resources: [a.yaml]\n", exitcode.Refused, "kustomization.yaml: a kustomization"},
 		{"binary.yaml", "\x00", exitcode.Input, "NUL byte"},
-		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", exitcode.Refused, "1 document larger than 16 MiB"},
+		{"large.yaml", "kind: Secret\n---\n# " + strings.Repeat("x", source.MaxDocument) + "\n", exitcode.Input, "large.yaml:2: the document is larger than 16 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			folder := folderOf(t, map[string]string{c.name: c.text})
@@ -213,12 +213,12 @@ func TestAPathThatIsNotThereKeepsNoOtherFromBeingRead(t *testing.T) {
 func TestAForcedDistroTakesEveryDocument(t *testing.T) {
 	f := finder()
 	f.Distros, f.Forced = f.Distros[:1], true
-	c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")})
+	_, c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")})
 	if err != nil || c.Distro.Name != rke2.Name || f.Expected() != c.Distro.Document {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.Forced = false
-	if c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")}); err != nil || c.Docs != nil {
+	if _, c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")}); err != nil || c.Docs != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

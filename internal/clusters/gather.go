@@ -81,11 +81,11 @@ func (g *gathering) take(r Result) bool {
 		g.saw = true
 		g.of(r.number).see(r)
 		return true
-	case !r.cluster && !r.marked && g.first == nil:
-		g.first = r.err
+	case !r.cluster && !r.marked:
+		if g.first == nil {
+			g.first = r.err
+		}
 		return true
-	case !r.cluster && !r.marked && r.beside:
-		return true // what cannot be read next to a cluster is not there
 	}
 	if !r.end && r.err != nil && g.mayJoin(r.chunk.Bytes) {
 		g.of(r.number).unread = r.place()

@@ -87,7 +87,7 @@ func (f Finder) workLive(ctx context.Context, l *Live, work Work) Result {
 // OpenLive opens an object, and reads the labels of its machines where the object alone does
 // not show their classes.
 func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
-	c, err := f.Open(l.Object.Chunk())
+	_, c, err := f.Open(l.Object.Chunk())
 	switch {
 	case err != nil:
 		return c, err

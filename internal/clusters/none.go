@@ -4,7 +4,6 @@
 package clusters
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,8 +16,6 @@ import (
 // ending returns the error of a source as a whole, after its last document.
 func (f Finder) ending(p piece, met bool, first error) error {
 	switch {
-	case errors.Is(p.err, source.ErrBinary) && !p.source.Named:
-		return nil
 	case p.err == nil && p.source.Named && !met:
 		return f.nothing(p, first)
 	}
@@ -52,12 +49,6 @@ func (f Finder) nothing(in piece, first error) error {
 		return kustomization(in.source)
 	case in.stats.Bytes == 0:
 		return refused("%s: the file is empty; name a file that holds %s", in.source.Name, f.Expected())
-	case in.stats.Oversize > 0:
-		documents := "documents"
-		if in.stats.Oversize == 1 {
-			documents = "document"
-		}
-		return refused("%s: no cluster, and %d %s larger than %d MiB, which no cluster is; name the cluster's own file", in.source.Name, in.stats.Oversize, documents, source.MaxDocument>>20)
 	}
 	return refused("%s: no cluster in it; name a file that holds %s", in.source.Name, f.Expected())
 }

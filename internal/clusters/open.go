@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -20,16 +21,15 @@ import (
 func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for i, s := range sources {
-			count, marked, beside, more := 0, false, false, true
+			count, words, more := 0, false, true
 			wanted := func(text []byte) bool {
 				count++
-				marked = s.Values || f.wanted(text)
-				beside = !marked && f.besides(text)
-				return marked || beside || s.Named && count == 1
+				words = f.words(text)
+				return words || s.Values || s.Named && count == 1 || yamledit.Disguised(text)
 			}
 			stats, err := s.Scan(wanted, func(c yamledit.Chunk) error {
-				for _, item := range yamledit.Items(c) {
-					if more = yield(piece{source: s, number: i, chunk: item, marked: marked, beside: beside}); !more {
+				for _, item := range yamledit.Items(c, transform.Parse) {
+					if more = yield(piece{source: s, number: i, chunk: item, words: words}); !more {
 						return context.Canceled
 					}
 				}
@@ -42,19 +42,39 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 	}
 }
 
-// wanted is the quick look at a document's text.
-func (f Finder) wanted(text []byte) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Wants(text) })
+// words reports whether a text has the words of a document of a distro, or of one that rules read.
+func (f Finder) words(text []byte) bool {
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Words.In(text) || d.Span.Beside.Words.In(text) })
 }
 
-// mayJoin reports whether a text may be of a cluster with several documents.
+// beside reports whether rules of a distro read a document.
+func (f Finder) beside(doc *yamledit.Document) bool {
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Beside.Has(doc) })
+}
+
+// meant reports whether a text that cannot be read was meant for a document of a distro.
+func (f Finder) meant(text []byte) bool {
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Meant(text) })
+}
+
+// mayJoin reports whether a text that cannot be read may be of a cluster with several documents.
 func (f Finder) mayJoin(text []byte) bool {
-	return !f.Apart && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Several && d.Wants(text) })
+	return !f.Apart && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+		return d.Span.Several && (d.Meant(text) || yamledit.Disguised(text))
+	})
 }
 
-// besides reports whether rules of a distro read a document with this text.
-func (f Finder) besides(text []byte) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Beside(text) })
+// applied reports whether kubectl would apply a document of a distro, or one that rules read, from
+// a text, whatever its spelling.
+func (f Finder) applied(text []byte) bool {
+	return slices.ContainsFunc(transform.KubectlObjects(text), func(object map[string]any) bool {
+		plain, err := json.Marshal(object)
+		if err != nil || !f.words(plain) {
+			return false
+		}
+		doc, err := yamledit.Parse(yamledit.Chunk{Bytes: plain})
+		return err != nil || f.beside(doc) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
+	})
 }
 
 // Expected names what a file may hold.
@@ -67,23 +87,24 @@ func (f Finder) Expected() string {
 }
 
 // Open parses a document and finds its distro; a document of none has no Docs.
-func (f Finder) Open(c yamledit.Chunk) (Cluster, error) {
-	doc, err := transform.Parse(c)
-	if err != nil {
-		return Cluster{}, err
+func (f Finder) Open(c yamledit.Chunk) (doc *yamledit.Document, of Cluster, err error) {
+	if doc, err = transform.Parse(c); err != nil {
+		return nil, of, err
 	}
-	for _, d := range f.Distros {
-		if d.Owns(doc) || f.Forced && doc.Root().Exists() {
-			return Cluster{Distro: d, Docs: transform.Only(doc)}, nil
-		}
-	}
-	if items := doc.Root().Get("items"); items.IsList() {
-		return Cluster{}, items.Errorf("a list of objects that is none of kubectl, or whose items share anchors", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
+	items := doc.Root().Get("items")
+	owner := slices.IndexFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
+	switch {
+	case owner >= 0 && items.Exists():
+		return nil, of, items.Errorf("kubectl takes an object with this key for a list, and applies what is in it instead", "remove the key")
+	case owner >= 0 || f.Forced && doc.Root().Exists():
+		return doc, Cluster{Distro: f.Distros[max(owner, 0)], Docs: transform.Only(doc)}, nil
+	case items.IsList():
+		return nil, of, items.Errorf("a list of objects that is none of kubectl, or whose items share anchors", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
 	}
 	if n, isFragment := fragment(doc); isFragment {
-		return Cluster{}, transform.NotMigratable(n, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")
+		return nil, of, transform.NotMigratable(n, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")
 	}
-	return Cluster{}, nil
+	return doc, of, nil
 }
 
 // fragment finds a cluster's configuration outside of a cluster.

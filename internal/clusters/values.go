@@ -99,9 +99,6 @@ func (held *gathered) addValues(c *Cluster, file string) error {
 
 // onlyValues returns the document with the values; others have to be empty.
 func onlyValues(file string, docs []*yamledit.Document) (*yamledit.Document, error) {
-	if len(docs) == 0 {
-		return nil, fmt.Errorf("--ccm-values: %s: no document of at most %d MiB is in it; name the values file", file, source.MaxDocument>>20)
-	}
 	values := docs[0]
 	for _, doc := range docs[1:] {
 		switch {

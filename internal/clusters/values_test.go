@@ -80,7 +80,7 @@ func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
 		{"two documents", "two.yaml", []string{"a"}, "", "a/cluster.yml two.yaml", "two.yaml:3: a second document"},
 		{"an object", "object.yaml", []string{"a"}, "", "a/cluster.yml object.yaml", "object.yaml:1: this is an object of kind Role"},
 		{"no YAML", "broken.yaml", []string{"a"}, "", "a/cluster.yml broken.yaml", "broken.yaml:2: "},
-		{"no text", "binary.yaml", []string{"a"}, "", "a/cluster.yml binary.yaml", "binary.yaml: "},
+		{"no text", "binary.yaml", []string{"a"}, "", "a/cluster.yml binary.yaml", "binary.yaml:1: "},
 		{"a cluster of RKE2", "helm/values.yaml", []string{"rke2.json"}, "", "rke2.json helm/values.yaml", "rke2.json:1: only a cluster of RKE takes the values file"},
 		{"manifests", "helm/values.yaml", []string{"pods"}, "", "pods/a.yaml helm/values.yaml", "pods/a.yaml:1: only a cluster of RKE "},
 		{"a cluster of its own", "b/cluster.yml", []string{"a"}, "", "a/cluster.yml b/cluster.yml", "b/cluster.yml:1: this is the configuration of a cluster"},

@@ -147,7 +147,7 @@ func (v *comparing) neighbors(ctx context.Context) error {
 // joins reports whether a file that did not change may describe a cluster together with one that
 // did.
 func (v *comparing) joins(f git.File, text []byte) bool {
-	linked := v.values != "" && v.requested.Has(f.Path) && v.wanted(text)
+	linked := v.values != "" && v.requested.Has(f.Path) && v.words(text)
 	return f.Path == v.values || linked || v.Shared(text)
 }
 

@@ -7,8 +7,7 @@
 // Invariant: a chunk that [Source.Scan] returns is the chunk that
 // [yamledit.Split] would cut from the whole stream – same number, line, offset
 // and bytes – and no stream, however long, takes more memory than a few
-// documents of [MaxDocument] bytes. A larger document is passed over and
-// counted.
+// documents of [MaxDocument] bytes. What is larger is an error, never skipped.
 //
 // What a document means, and whether a file without a cluster is an error, is
 // the caller's to say.

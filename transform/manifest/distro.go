@@ -23,7 +23,7 @@ func Distro() transform.Distro {
 	return transform.Distro{
 		Name:      Name,
 		Document:  "a manifest of a controller manager",
-		Markers:   []string{"controller-manager", kindConfiguration, kindInit, kindJoin},
+		Words:     transform.Words{{groups[kindConfiguration]}, {anyManager, kindPod}, {anyManager, kindDeployment}, {anyManager, kindDaemonSet}},
 		Plausible: plausible,
 		Owns:      IsManifest,
 		Identify:  identify,
@@ -33,7 +33,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
-		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: beside, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
+		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Beside: transform.Beside{Words: transform.Words{{"Role"}}, Kinds: []string{"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}}, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}

@@ -4,10 +4,8 @@
 package manifest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -95,12 +93,4 @@ func twoClusters(doc, other *yamledit.Document, what string) error {
 	return transform.NotMigratable(doc.Root(),
 		fmt.Sprintf("%s: %s:%d has one as well, so the manifests of two clusters are in one folder or stream", what, other.File(), at.Line()),
 		"put the manifests of each cluster into a folder of their own, and copies elsewhere")
-}
-
-var permissionForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Cluster)?Role(Binding)?\b`)
-
-// beside recognizes the documents with permissions by their text. They are read for the
-// rules, and no stage edits them.
-func beside(text []byte) bool {
-	return bytes.Contains(text, []byte("Role")) && permissionForm.Match(text)
 }

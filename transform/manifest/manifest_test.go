@@ -47,7 +47,7 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 			if Distro().Owns(doc) != (c.component != "") {
 				t.Fatalf("taken for one: %v", Distro().Owns(doc))
 			}
-			if c.component != "" && !Distro().Wants(doc.Bytes()) {
+			if c.component != "" && !Distro().Words.In(doc.Bytes()) {
 				t.Error("the quick look passes it over")
 			}
 			if kind := kindOf(doc); c.component != "" && kind != kindConfiguration && programs(podOf(doc.Root(), kind))[0].component != c.component {
@@ -64,7 +64,7 @@ func TestQuickLookPassesOverTextsThatOnlyNameAManager(t *testing.T) {
 		"kind: DaemonSet\n# watches the kube-controller-manager\n",
 		"machineGlobalConfig:\n  kube-controller-manager-arg: []\n",
 	} {
-		if Distro().Wants([]byte(text)) {
+		if Distro().Meant([]byte(text)) {
 			t.Errorf("worth parsing: %q", text)
 		}
 	}

@@ -18,6 +18,7 @@ const (
 	kubeManager  = leadermigration.Manager
 	cloudManager = leadermigration.CloudManager
 	awsManager   = "aws-cloud-controller-manager"
+	anyManager   = "controller-manager" // a part of all names
 )
 
 // The kinds of documents that configure one.
@@ -36,15 +37,15 @@ var groups = map[string]string{
 	kindConfiguration: "kubeadm.k8s.io/", kindInit: "kubeadm.k8s.io/", kindJoin: "kubeadm.k8s.io/",
 }
 
-// Outside of comments, a manifest names its kind, and that of a workload also the
-// manager: many other texts name either.
+// Outside of comments, a manifest that cannot be read names its kind, and that of a workload
+// also the manager: many other texts name either.
 var (
 	configurationForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Cluster|Init|Join)Configuration\b`)
 	workloadForm      = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Pod|Deployment|DaemonSet)\b`)
-	managerForm       = regexp.MustCompile(`(?m)^[^#\n]*controller-manager\b`)
+	managerForm       = regexp.MustCompile(`(?m)^[^#\n]*` + anyManager + `\b`)
 )
 
-// plausible reports whether a text that has a marker is worth parsing.
+// plausible is for a text with the words of a manifest that cannot be read.
 func plausible(text []byte) bool {
 	return configurationForm.Match(text) || workloadForm.Match(text) && managerForm.Match(text)
 }
@@ -103,7 +104,7 @@ func programIn(container yamledit.Node) (program, bool) {
 		switch name := path.Base(word); {
 		case component(name) != "":
 			return program{container: container, component: component(name), items: i + 1}, true
-		case name == "controller-manager" && i > 0: // after hyperkube
+		case name == anyManager && i > 0: // after hyperkube
 			return program{container: container, component: kubeManager, items: i + 1}, true
 		case slices.Contains(shells, name):
 			return inShell(container, words[i+1:])

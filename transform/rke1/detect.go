@@ -7,17 +7,18 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Name is the distro's name.
 const Name = "rke1"
 
-// markers are the words of which every document of RKE has one.
-var markers = []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig", "controlplane", "cloud_provider"}
+// words are those of the documents of RKE.
+var words = transform.Words{{"rancher_kubernetes_engine_config"}, {"rancherKubernetesEngineConfig"}, {nodesKey, controlPlaneRole}, {providerKey, versionKey}}
 
-// Other programs have nodes and a cloud_provider as well; a cluster.yml has nodes
-// with RKE's own role, or a provider next to a version, at the start of a line.
+// Other programs have nodes and a cloud_provider as well; a cluster.yml that cannot be read was
+// meant where nodes with RKE's own role, or a provider next to a version, start a line.
 var (
 	wrapperWord  = regexp.MustCompile(`rancher_kubernetes_engine_config|rancherKubernetesEngineConfig`)
 	nodesKeyWord = keyWord("nodes")
@@ -32,7 +33,7 @@ func keyWord(key string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\x{feff}?(?:\{ *)?["']?` + key + `["']? *:|"` + key + `" *:`)
 }
 
-// plausible is the second look at a text with a marker.
+// plausible is for a text with these words that cannot be read.
 func plausible(text []byte) bool {
 	return wrapperWord.Match(text) || nodesKeyWord.Match(text) && roleWord.Match(text) || providerWord.Match(text) && versionWord.Match(text)
 }

@@ -29,7 +29,7 @@ func TestOnlyClustersOfRKEAreTaken(t *testing.T) {
 		if got := IsCluster(doc); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		if c.want && !Distro().Wants(doc.Bytes()) {
+		if c.want && !Distro().Words.In(doc.Bytes()) {
 			t.Errorf("%s: a search would pass over it", name)
 		}
 	}
@@ -43,7 +43,7 @@ func TestASearchPassesOverWhatOnlySharesWords(t *testing.T) {
 		"an inventory of nodes":  "all:\n  nodes: [controlplane]\n",
 		"a role in another word": "nodes: [mycontrolplanes]\n",
 	} {
-		if Distro().Wants([]byte(text)) {
+		if Distro().Meant([]byte(text)) {
 			t.Errorf("%s is to be parsed", name)
 		}
 	}

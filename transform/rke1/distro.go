@@ -15,7 +15,7 @@ func Distro() transform.Distro {
 	return transform.Distro{
 		Name:      Name,
 		Document:  "the configuration of an RKE cluster (cluster.yml)",
-		Markers:   markers,
+		Words:     words,
 		Plausible: plausible,
 		Owns:      IsCluster,
 		Identify:  identify,

@@ -23,8 +23,8 @@ func Distro() transform.Distro {
 	return transform.Distro{
 		Name:      Name,
 		Document:  "a Cluster of provisioning.cattle.io/v1",
-		Markers:   []string{"provisioning.cattle.io/v1"},
-		Plausible: transform.MarkerIsProof,
+		Words:     transform.Words{{"provisioning.cattle.io/v1"}},
+		Plausible: transform.WordsAreProof,
 		Owns:      IsCluster,
 		Identify:  identify,
 		Open:      open,

@@ -78,7 +78,7 @@ func TestIdentityNamesTheCluster(t *testing.T) {
 
 func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
 	doc := parse(t, document(release, onAWS))
-	if d := Distro(); !d.Owns(doc) || !d.Wants(doc.Bytes()) {
+	if d := Distro(); !d.Owns(doc) || !d.Words.In(doc.Bytes()) {
 		t.Errorf("%+v", d)
 	}
 }

@@ -6,11 +6,11 @@ package rke2
 import (
 	"bytes"
 	"encoding/base64"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,7 +35,7 @@ func span() transform.Span {
 	s := transform.OneDocument()
 	s.Joins = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
 	s.Gather = gather
-	s.Beside = beside
+	s.Beside = transform.Beside{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
 	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
 }
@@ -102,17 +102,17 @@ type configFiles [][]byte
 func namedFiles(doc *yamledit.Document) configFiles {
 	var named configFiles
 	seen := map[string]bool{}
-	rest, flag := doc.Bytes(), []byte(configFlag+"=")
+	rest, flag := doc.Root().JSON(), []byte(configFlag+"=")
 	for {
 		i := bytes.Index(rest, flag)
 		if i < 0 {
 			return named
 		}
 		rest = rest[i+len(flag):]
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		if !seen[string(line)] {
-			seen[string(line)] = true
-			named = append(named, line)
+		file := rest[:bytes.IndexAny(rest, "\"\\ ")]
+		if !seen[string(file)] {
+			seen[string(file)] = true
+			named = append(named, file)
 		}
 	}
 }
@@ -123,13 +123,6 @@ func (c configFiles) writtenBy(item yamledit.Node) bool {
 	file, _ := item.Get("path").String()
 	names := func(line []byte) bool { return bytes.HasPrefix(line, []byte(file)) }
 	return file == managerConfig || file != "" && slices.ContainsFunc(c, names)
-}
-
-var objectForm = regexp.MustCompile(`(?m)^[^#\n]*kind["']?\s*:\s*["']?(Secret|ConfigMap)\b`)
-
-// beside recognizes the objects that machineSelectorFiles may name by their text.
-func beside(text []byte) bool {
-	return (bytes.Contains(text, []byte(authorizedKey)) || bytes.Contains(text, []byte("LeaderMigrationConfiguration"))) && objectForm.Match(text)
 }
 
 // authorizes reports whether an object allows a cluster to read it.

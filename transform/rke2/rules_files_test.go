@@ -186,16 +186,17 @@ func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
 	}
 }
 
-func TestObjectsAreRecognizedByTheirText(t *testing.T) {
+func TestObjectsAreRecognizedByTheirKindAndWhatTheyHold(t *testing.T) {
 	for text, want := range map[string]bool{
 		mapOf(plainMap, complete()): true,
 		"kind: Secret\n" + allowed:  true,
 		"{\"kind\": \"ConfigMap\", \"data\": {\"c\": \"kind: LeaderMigrationConfiguration\"}}": true,
-		"kind: ConfigMap\ndata: {a: b}\n": false,
-		"kind: Deployment\n" + allowed:    false,
-		"# kind: ConfigMap\n" + plainness: false,
+		"kind: ConfigMap\ndata: {a: b}\n":                                          false,
+		"kind: Deployment\n" + allowed:                                             false,
+		"# kind: ConfigMap\n" + plainness:                                          false,
+		"kind: ConfigMap\ndata: {c: \"kind: LeaderMigrat\\x69onConfiguration\"}\n": true,
 	} {
-		if got := Distro().Span.Beside([]byte(text)); got != want {
+		if got := Distro().Span.Beside.Has(parse(t, text)); got != want {
 			t.Errorf("%t for\n%s", got, text)
 		}
 	}

@@ -56,6 +56,9 @@ func Parse(c Chunk) (*Document, error) {
 	if err := d.checkNesting(); err != nil {
 		return nil, err
 	}
+	if n := oddKey(root); n != nil {
+		return nil, d.errorAt(n, "a key is an alias or has a tag, which hides it from readers", "write the key as text")
+	}
 	if n := duplicateKey(root); n != nil {
 		return nil, d.errorAt(n, fmt.Sprintf("the key %q is duplicated in one mapping", clip(n.Value)), "remove one of the two; YAML parsers disagree on which one takes effect")
 	}
@@ -167,8 +170,6 @@ func checkText(c Chunk) error {
 	return nil
 }
 
-var errMoreThanOne = errors.New("line 1: more than one document where one was expected")
-
 // parseTree parses exactly one document; the tree of an empty one is nil. A
 // panic of the parser on hostile input becomes an error.
 func parseTree(b []byte) (root *yaml.Node, err error) {
@@ -177,7 +178,7 @@ func parseTree(b []byte) (root *yaml.Node, err error) {
 			root, err = nil, fmt.Errorf("the YAML parser failed: %v", r)
 		}
 	}()
-	dec := yaml.NewDecoder(bytes.NewReader(b))
+	dec := yaml.NewDecoder(bytes.NewReader(plainJSON(b)))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
@@ -187,7 +188,7 @@ func parseTree(b []byte) (root *yaml.Node, err error) {
 	var rest yaml.Node
 	if err := dec.Decode(&rest); !errors.Is(err, io.EOF) {
 		if err == nil {
-			err = errMoreThanOne
+			err = fmt.Errorf("line %d: a second document, which kubectl does not read because no line of --- begins it", rest.Line)
 		}
 		return nil, err
 	}
@@ -235,6 +236,22 @@ func unnumbered(text []byte, what string) int {
 		return bytes.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r) })
 	}
 	return -1
+}
+
+// oddKey returns a key that is not what its text shows, or nil.
+func oddKey(n *yaml.Node) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Kind == yaml.AliasNode || c.Style&yaml.TaggedStyle != 0) {
+			return c
+		}
+		if odd := oddKey(c); odd != nil {
+			return odd
+		}
+	}
+	return nil
 }
 
 // duplicateKey returns the second of two equal keys of one mapping, or nil.

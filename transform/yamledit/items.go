@@ -22,12 +22,13 @@ var listKeys = []string{"apiVersion", "kind", "items", "metadata"}
 
 // Items cuts a document that is a list of objects into a chunk for each object. Any
 // other document is returned as it is. A chunk of an item holds its bytes and
-// nothing of its neighbours, so that each is read and edited by itself.
-func Items(c Chunk) []Chunk {
+// nothing of its neighbours, so that each is read and edited by itself. A list that parse
+// refuses, or with items that take their kind from it, is returned as it is.
+func Items(c Chunk, parse func(Chunk) (*Document, error)) []Chunk {
 	if !listForm.Match(c.Bytes) || c.Item > 0 {
 		return []Chunk{c}
 	}
-	d, err := Parse(c)
+	d, err := parse(c)
 	if err != nil {
 		return []Chunk{c} // the reader of the document says why
 	}
@@ -40,7 +41,7 @@ func Items(c Chunk) []Chunk {
 	items := make([]Chunk, list.written())
 	for i, n := range list.Items() {
 		start, end, ok := d.itemBytes(list.y, i)
-		if !ok {
+		if !ok || !n.Get("kind").Exists() || !n.Get("apiVersion").Exists() {
 			return []Chunk{c}
 		}
 		items[i] = c

@@ -14,19 +14,19 @@ import (
 // itemLists are lists of two objects in the layouts of kubectl and of people.
 var itemLists = map[string]string{
 	"of kubectl":         "apiVersion: v1\nitems:\n- apiVersion: a/v1\n  kind: A\n  spec:\n    args:\n    - x # why\n- apiVersion: a/v1\n  kind: A\n  # of b\n  spec: {args: [y]}\nkind: List\nmetadata:\n  resourceVersion: \"\"\n",
-	"indented":           "kind: AList\napiVersion: a/v1\nitems:\n    -   kind: A\n        spec:\n            args: [x]\n    # the second\n    -\n        kind: A\n        spec: {}\n",
-	"in JSON":            "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"kind\": \"A\",\n            \"spec\": {\n                \"args\": [\n                    \"x\"\n                ]\n            }\n        },\n        {\"kind\": \"A\", \"spec\": {}}\n    ],\n    \"kind\": \"List\"\n}\n",
-	"on one line":        `{"apiVersion":"v1","items":[{"kind":"A","spec":{"args":["x"]}},{"kind":"A","spec":{}}],"kind":"List"}`,
-	"without a break":    "kind: List\napiVersion: v1\nitems:\n- kind: A\n  spec: {}\n- kind: A\n  spec:\n    a: 1",
-	"in flow style":      "kind: List\nitems: [{kind: A, spec: {}}, {kind: A, spec: {}}]\n",
-	"of Windows, marked": "# head\r\n---\r\nkind: List\r\nitems:\r\n- kind: A\r\n  spec: {}\r\n- kind: A\r\n  spec: {}\r\n",
+	"indented":           "kind: AList\napiVersion: a/v1\nitems:\n    -   kind: A\n        apiVersion: a/v1\n        spec:\n            args: [x]\n    # the second\n    -\n        kind: A\n        apiVersion: a/v1\n        spec: {}\n",
+	"in JSON":            "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"apiVersion\": \"v1\", \"kind\": \"A\",\n            \"spec\": {\n                \"args\": [\n                    \"x\"\n                ]\n            }\n        },\n        {\"apiVersion\": \"v1\", \"kind\": \"A\", \"spec\": {}}\n    ],\n    \"kind\": \"List\"\n}\n",
+	"on one line":        `{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"A","spec":{"args":["x"]}},{"apiVersion":"v1","kind":"A","spec":{}}],"kind":"List"}`,
+	"without a break":    "kind: List\napiVersion: v1\nitems:\n- kind: A\n  apiVersion: v1\n  spec: {}\n- kind: A\n  apiVersion: v1\n  spec:\n    a: 1",
+	"in flow style":      "kind: List\nitems: [{kind: A, apiVersion: v1, spec: {}}, {kind: A, apiVersion: v1, spec: {}}]\n",
+	"of Windows, marked": "# head\r\n---\r\nkind: List\r\nitems:\r\n- kind: A\r\n  apiVersion: v1\r\n  spec: {}\r\n- kind: A\r\n  apiVersion: v1\r\n  spec: {}\r\n",
 }
 
 func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 	for name, text := range itemLists {
 		t.Run(name, func(t *testing.T) {
 			whole := Chunk{File: "in.yaml", Line: 3, Offset: 100, Bytes: []byte(text)}
-			items := Items(whole)
+			items := Items(whole, Parse)
 			if len(items) != 2 {
 				t.Fatalf("%d items", len(items))
 			}
@@ -78,22 +78,24 @@ func TestWhatIsNoListOfObjectsIsOneDocument(t *testing.T) {
 	for name, text := range map[string]string{
 		"an object":                         "kind: A\nitems: [{kind: B}]\n",
 		"an empty list":                     "kind: List\nitems: []\n",
-		"a list of other things":            "kind: List\nitems: [1, {kind: A}]\n"[:30],
+		"a list of other things":            "kind: List\nitems: [1, {kind: A}]\n",
 		"an encrypted one":                  "kind: List\nitems: [{kind: A}]\nsops: {mac: x}\n",
-		"an item with a neighbour's anchor": "kind: List\nitems:\n- &a {kind: A}\n- *a\n",
-		"an anchor within":                  "kind: List\nitems:\n- {kind: A, spec: &s {}}\n- {kind: A, spec: *s}\n",
+		"an item with a neighbour's anchor": "kind: List\nitems:\n- &a {kind: A, apiVersion: v1}\n- *a\n",
+		"an anchor within":                  "kind: List\nitems:\n- {kind: A, apiVersion: v1, spec: &s {}}\n- {kind: A, apiVersion: v1, spec: *s}\n",
+		"an item without a kind":            "kind: AList\napiVersion: v1\nitems: [{apiVersion: v1}]\n",
+		"an item without a version":         "kind: AList\napiVersion: v1\nitems: [{kind: A}]\n",
 		"no YAML":                           "kind: List\nitems: [\n",
 	} {
 		c := Chunk{File: "in.yaml", Bytes: []byte(text)}
-		if items := Items(c); len(items) != 1 || items[0].Item != 0 || !bytes.Equal(items[0].Bytes, c.Bytes) {
+		if items := Items(c, Parse); len(items) != 1 || items[0].Item != 0 || !bytes.Equal(items[0].Bytes, c.Bytes) {
 			t.Errorf("%s: %d chunks", name, len(items))
 		}
 	}
 }
 
 func TestAListOfManyIsCutInOneGo(t *testing.T) {
-	text := "kind: List\nitems:\n" + strings.Repeat("- kind: A\n  spec: {a: 1}\n", 2000)
-	if n := len(Items(Chunk{Bytes: []byte(text)})); n != 2000 {
+	text := "kind: List\nitems:\n" + strings.Repeat("- kind: A\n  apiVersion: v1\n  spec: {a: 1}\n", 2000)
+	if n := len(Items(Chunk{Bytes: []byte(text)}, Parse)); n != 2000 {
 		t.Errorf("%d items", n)
 	}
 }

@@ -76,7 +76,7 @@ func TestRandomScalarsAreWhatReadersTakeThemFor(t *testing.T) {
 func TestTheJSONOfANodeIsItsValue(t *testing.T) {
 	for _, text := range []string{
 		"{}", "[]", "", "~", "a: 1\nb: [x, 'y', \"z\\n\\u00e9\", ~, yes, 0644, 1.5, -7]\n",
-		"b: {c: &x [1, é], d: *x}\na: |\n  one \"two\" \\\n  <three>\t\n", "yes: 1\n7: 2\n!!str 8: !!str 9\n1.0: !!int '3'\n",
+		"b: {c: &x [1, é], d: *x}\na: |\n  one \"two\" \\\n  <three>\t\n", "yes: 1\n7: 2\n8: !!str 9\n1.0: !!int '3'\n",
 		"a: 12345678901234567890\nb: 00000000-0000-4000-8000-000000000001\nc: .inf\nd: 2001-01-01\n",
 	} {
 		d, err := ParseString("a.yaml", text)

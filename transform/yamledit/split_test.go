@@ -4,68 +4,52 @@
 package yamledit
 
 import (
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// slowMarker is the definition of nextMarker: the first marker, from pos on, after a break of
-// any kind or at the start of the text.
-func (s *splitter) slowMarker() (int, bool) {
-	for i := s.pos; i < len(s.src); i++ {
-		if s.atLineStart(i) && (s.isMarker(i, "---") || s.isMarker(i, "...")) {
-			return i, true
+func TestAStreamIsCutWhereKubectlCutsIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream string
+		want   []string
+	}{
+		"nothing":                         {"", []string{""}},
+		"one document":                    {"a: 1\n", []string{"a: 1\n"}},
+		"two":                             {"a: 1\n---\nb: 2\n", []string{"a: 1\n", "---\nb: 2\n"}},
+		"a comment before the marker":     {"# a\n\n---\nb: 2\n", []string{"# a\n\n---\nb: 2\n"}},
+		"a directive before the marker":   {"%YAML 1.1\n---\nb: 2\n", []string{"%YAML 1.1\n---\nb: 2\n"}},
+		"an empty document":               {"---\n# a\n---\nb: 2\n", []string{"---\n# a\n", "---\nb: 2\n"}},
+		"a marker at the end":             {"a: 1\n---", []string{"a: 1\n", "---"}},
+		"a marker with a comment":         {"a: 1\n--- # b\nb: 2\n", []string{"a: 1\n", "--- # b\nb: 2\n"}},
+		"CRLF":                            {"a: 1\r\n---\r\nb: 2\r\n", []string{"a: 1\r\n", "---\r\nb: 2\r\n"}},
+		"a byte order mark":               {bom + "# a\n---\nb: 2\n---\n", []string{bom + "# a\n---\nb: 2\n", "---\n"}},
+		"an end marker alone":             {"a: 1\n...\nb: 2\n", []string{"a: 1\n...\nb: 2\n"}},
+		"another line break":              {"a: 1\r---\rb: 2\r", []string{"a: 1\r---\rb: 2\r"}},
+		"a longer word":                   {"a: 1\n---b\n----\n", []string{"a: 1\n---b\n----\n"}},
+		"a marker that is indented":       {"a: |\n  b\n ---\n", []string{"a: |\n  b\n ---\n"}},
+		"content that looks like nothing": {" \t\n\n  x\n---\n", []string{" \t\n\n  x\n", "---\n"}},
+	} {
+		var got []string
+		for _, chunk := range Split("f", []byte(c.stream)) {
+			got = append(got, string(chunk.Bytes))
 		}
-	}
-	return len(s.src), false
-}
-
-// checkMarker compares the two from every offset of a text from which lines are searched, which is
-// none in a byte order mark.
-func checkMarker(t *testing.T, text string) {
-	t.Helper()
-	for pos := range len(text) + 1 {
-		s := splitter{src: []byte(text), pos: pos}
-		afterMarker := pos >= 3 && (text[pos-3:pos] == "---" || text[pos-3:pos] == "...")
-		if !s.atLineStart(pos) && !afterMarker || pos == 0 && strings.HasPrefix(text, bom) {
-			continue
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
 		}
-		have, found := s.nextMarker()
-		want, is := s.slowMarker()
-		if have != want || found != is {
-			t.Fatalf("%+q from %d: %d %t, not %d %t", text, pos, have, found, want, is)
-		}
-	}
-}
-
-var markerPieces = []string{
-	"---", "...", "---", "--", "..", "-", ".", " ", "\t", "a", "# c", "\n", "\n", "\n", "\r", "\r\n",
-	"\u0085", "\u2028", "\u2029", "\xc2", "\xe2", "\xe2\x80", "\ufeff", "é", "- a: 1.0\n", "日本",
-}
-
-func TestTheNextMarkerIsTheFirstAtTheStartOfALine(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(5, 6))
-	rounds := 200_000
-	if testing.Short() {
-		rounds /= 20
-	}
-	for range rounds {
-		var b strings.Builder
-		for range rnd.IntN(24) {
-			b.WriteString(markerPieces[rnd.IntN(len(markerPieces))])
-		}
-		checkMarker(t, b.String())
 	}
 }
 
-func FuzzTheNextMarkerIsTheFirstAtTheStartOfALine(f *testing.F) {
-	for _, p := range markerPieces {
-		f.Add("a\n" + p + "---" + p + "\n...\n" + p + "\n--- a\r...\u2028---\n")
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 1<<10 {
-			t.Skip("every offset is tried")
+func TestADocumentThatKubectlDoesNotReadIsRefused(t *testing.T) {
+	for stream, line := range map[string]string{
+		"a: 1\n...\nb: 2\n":         "f:3: ",
+		"a: 1\r---\rb: 2\r":         "f:2: ",
+		"# a\ra: 1\n---\n...\nb: 2": "f:3: ",
+	} {
+		chunk := Split("f", []byte(stream))[0]
+		_, err := Parse(chunk)
+		if err == nil || !strings.HasPrefix(err.Error(), line) {
+			t.Errorf("%q: %v", stream, err)
 		}
-		checkMarker(t, text)
-	})
+	}
 }

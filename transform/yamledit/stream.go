@@ -180,9 +180,14 @@ func (d *Document) removable() (start, end, column int) {
 
 // marker returns the offset of the marker that opens the document, if it has one.
 func (d *Document) marker() (at int, marked bool) {
-	s := splitter{src: d.Bytes()}
-	s.skipPreamble()
-	return s.pos, s.isMarker(s.pos, "---")
+	var cut Cutter
+	for line := range bytes.Lines(d.Bytes()) {
+		if cut.Opens(line); cut.begun {
+			return at, isMarker(line)
+		}
+		at += len(line)
+	}
+	return at, false
 }
 
 // Content returns the part of the document's text that is its own: without the

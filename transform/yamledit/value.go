@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
 )
 
 // Value returns what a Kubernetes client reads: YAML 1.1 through JSON, so nil,
@@ -64,13 +65,14 @@ func keyText(k *yaml.Node) string {
 	if isText(k) {
 		return k.Value
 	}
-	switch v := scalarValue(k).(type) {
-	case string:
-		return v
-	case bool:
-		return strconv.FormatBool(v)
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
+	if n, ok := wholeNumber(k.Value); ok {
+		return strconv.Itoa(int(n))
+	}
+	var m map[string]any
+	if err := k8syaml.Unmarshal([]byte("? "+k.Value), &m); err == nil {
+		for key := range m {
+			return key
+		}
 	}
 	return k.Value
 }

@@ -1,0 +1,100 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// kubectlValues returns what kubectl reads of a text, up to the first error. Empty documents,
+// which it passes over, are left out.
+func kubectlValues(text []byte) ([]any, error) {
+	var all []any
+	for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+		var v any
+		switch err := d.Decode(&v); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return all, err
+		case v != nil:
+			all = append(all, v)
+		}
+	}
+}
+
+// KubectlObjects returns the objects that kubectl reads of a text, those of a list one by one. What
+// has items is a list for it, and an item without a kind takes that of the list.
+func KubectlObjects(text []byte) []map[string]any {
+	values, _ := kubectlValues(text) // it applies what it read before an error
+	var all []map[string]any
+	for _, v := range values {
+		object, _ := v.(map[string]any)
+		if _, isList := object["items"]; !isList {
+			all = append(all, object)
+			continue
+		}
+		items, _ := object["items"].([]any)
+		for _, item := range items {
+			item, isMap := item.(map[string]any)
+			kind, _ := item["kind"].(string)
+			version, _ := item["apiVersion"].(string)
+			if isMap && (kind == "" || version == "") {
+				list, _ := object["kind"].(string)
+				item["kind"], item["apiVersion"] = strings.TrimSuffix(list, "List"), object["apiVersion"]
+			}
+			all = append(all, item)
+		}
+	}
+	return all
+}
+
+// checkKubectl refuses a document that kubectl, or Rancher, reads otherwise.
+func checkKubectl(doc *yamledit.Document) error {
+	root := doc.Root()
+	read, err := kubectlValues(doc.Bytes())
+	if len(read) == 1 && doc.Chunk().Item > 0 {
+		if list, _ := read[0].([]any); len(list) == 1 {
+			read = list
+		}
+	}
+	switch own := root.Value(); {
+	case err != nil && len(read) == 0:
+		return root.Errorf("kubectl cannot read the document", odd)
+	case err != nil || len(read) > 1 || (len(read) == 0) != (own == nil):
+		return root.Errorf("kubectl reads other documents here", odd)
+	case own != nil && !reflect.DeepEqual(own, read[0]):
+		return otherwise(root, read[0]).Errorf("kubectl reads another value here, so what would be applied is unknown", odd)
+	}
+	return nil
+}
+
+const odd = "write it as kubectl get -o yaml prints it, without tags, anchors and escapes"
+
+// otherwise returns the first place of a node that was read as something else.
+func otherwise(n yamledit.Node, read any) yamledit.Node {
+	m, _ := read.(map[string]any)
+	list, _ := read.([]any)
+	for i, c := range n.Children() {
+		var v any
+		switch {
+		case m != nil:
+			v = m[c.Key()]
+		case i < len(list):
+			v = list[i]
+		}
+		if !reflect.DeepEqual(c.Value(), v) {
+			return otherwise(c, v)
+		}
+	}
+	return n
+}

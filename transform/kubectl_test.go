@@ -1,0 +1,62 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a document":                        {"a: 1\n", `{"a":1}`},
+		"two, and empty ones":               {"---\n# x\n---\na: 1\n---\n---\nb: 2\n", `{"a":1}{"b":2}`},
+		"JSON, one after the other":         {"{\"a\": 1}\n{\"b\": 2}{\"c\": 3}", `{"a":1}{"b":2}{"c":3}`},
+		"JSON before YAML":                  {"{\"a\": 1}\nb: 2\n", `{"a":1}{"b":2}`},
+		"escapes":                           {`{"a": "\x62"}` + "\n---\na: \"\\x63\"\n", `{"a":"b"}{"a":"c"}`},
+		"UTF-16":                            {"\xfe\xff\x00a\x00:\x00 \x00b\x00\n", `{"a":"b"}`},
+		"what follows an end marker":        {"a: 1\n...\nb: 2\n", `{"a":1}`},
+		"what precedes an error":            {"a: 1\n---\nb: 2\n--- x\nc: 3\n", `{"a":1}`},
+		"a list":                            {"kind: List\nitems: [{kind: A, apiVersion: v1}, {kind: B, apiVersion: v1}]\n", `{"apiVersion":"v1","kind":"A"}{"apiVersion":"v1","kind":"B"}`},
+		"a list that gives its kind":        {"kind: ClusterList\napiVersion: p/v1\nitems: [{a: 1}]\n", `{"a":1,"apiVersion":"p/v1","kind":"Cluster"}`},
+		"anything with items":               {"kind: ConfigMap\nitems: [{kind: A, apiVersion: v1}]\n", `{"apiVersion":"v1","kind":"A"}`},
+		"items that are none":               {"kind: A\nitems:\n---\nitems: {a: b}\n---\nitems: [1]\n", `null`},
+		"a value that is none of an object": {"- a\n---\nb\n", `nullnull`},
+	} {
+		var got strings.Builder
+		for _, object := range KubectlObjects([]byte(c.text)) {
+			text, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Write(text)
+		}
+		if got.String() != c.want {
+			t.Errorf("%s: %s", name, got.String())
+		}
+	}
+}
+
+func TestADocumentThatKubectlReadsOtherwiseIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"the same":                    {"a: {b: [1, x]}\n", ""},
+		"an item of a list":           {"- a: 1\n", ""},
+		"a comment alone":             {"# a\n", ""},
+		"an escape":                   {"a: \"\\x62\"\n", ""},
+		"base64":                      {"a: !!binary YmM=\n", ""},
+		"merged keys":                 {"x: &x {a: 1, b: 2}\ny:\n  <<: *x\n  a: 3\n", ""},
+		"a separator that YAML lacks": {"a: 1\n---#\nb: 2\n", "not YAML"},
+		"text after the separator":    {"--- {a: 1}\n", "f:1: kubectl cannot read the document; write it as"},
+		"a mapping as a key":          {"{\"a\": 1}: 2\n", "f:1: the file is a template"},
+		"a null as a key":             {"a: 1\n~: 2\n", "f:1: kubectl cannot read the document"},
+	} {
+		_, err := Parse(yamledit.Chunk{File: "f", Bytes: []byte(c.text)})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

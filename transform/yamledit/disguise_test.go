@@ -1,0 +1,90 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestWordsAreHiddenByEscapesTagsAndEncodingsAlone(t *testing.T) {
+	for text, want := range map[string]bool{
+		`a: "\x62c"`:                          true,
+		`a: "\u0062c"`:                        true,
+		`a: "\U00000062c"`:                    true,
+		`{"a": "b\/c"}`:                       true,
+		"a: \"b\\\n  c\"":                     true,
+		"a: \"b\\\u2028c\"":                   true,
+		"a: !!binary YmM=":                    true,
+		"a: !!b%69nary YmM=":                  true,
+		"a: !<tag:yaml.org,2002:binary> YmM=": true,
+		"%TAG !e! tag:yaml.org,2002:bin\r---\ra: !e!ary YmM=": true,
+		"\xfe\xff\x00a\x00:\x00 \x00b\x00\n":                  true,
+		"a: bc\n":                                             false,
+		`a: "say \"b\"\n\tc\\ \e\0 d"`:                        false,
+		"a: &x bc\nd: *x\n":                                   false,
+		"a: >-\n  b\n  c\n":                                   false,
+		"a: 'b''c'\n? d\n: !Ref e\n":                          false,
+		"a: \"b\n  c\"\n":                                     false,
+		`\`:                                                   false,
+	} {
+		if got := Disguised([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// The YAML library reads neither \/ nor the surrogates of a character, which other programs write.
+func TestJSONIsReadAndEditedWithEveryEscape(t *testing.T) {
+	text := `{"a\/b": "x\/\/y", "emoji \ud83d\ude00": "\ud83d\ude00\ud83d\ude00 é \"\\/\\\ud83d\ude00", "lone": "\ud83d", "z": ["\/", 1]}` + "\n"
+	d, err := Parse(Chunk{File: "in.json", Bytes: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"a/b": "x//y", "emoji 😀": "😀😀 é \"\\/\\😀", "lone": "\uFFFD", "z": []any{"/", 1.0}}
+	if got := d.Root().Value(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%#v", got)
+	}
+	e := d.Edit()
+	e.Set(d.Root().Get("a/b"), "new")
+	e.Insert(d.Root(), "last", "w/v")
+	after, _, err := e.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(strings.Replace(text, `"x\/\/y"`, `"new"`, 1), `"lone"`, `"last": "w/v", "lone"`, 1)
+	if string(after.Bytes()) != edited {
+		t.Errorf("%s", after.Bytes())
+	}
+	if _, err := Parse(Chunk{File: "in.yaml", Bytes: []byte("a: \"b\\/c\"\n")}); err == nil {
+		t.Error("kubectl does not read \\/ in YAML")
+	}
+}
+
+func TestAKeyThatIsHiddenIsRefused(t *testing.T) {
+	for _, text := range []string{
+		"a: &k b\n*k : 1\n",
+		"a: {x: &k b, *k : 1}\n",
+		"!!binary YQ==: 1\n",
+		"- {!!str a: 1}\n",
+		"!!merge <<: {a: 1}\n",
+	} {
+		if _, err := Parse(Chunk{File: "f", Bytes: []byte(text)}); err == nil || !strings.Contains(err.Error(), "write the key as text") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestKeysAreThoseOfJSON(t *testing.T) {
+	for text, want := range map[string]string{"1000000": "1000000", "-0": "0", "007": "7", "1e3": "1000", "1.10": "1.1", "yes": "true", "0x10": "16", "1.10000001": "1.1", "x": "x"} {
+		d, err := Parse(Chunk{Bytes: []byte(text + ": v\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Root().Value(); !reflect.DeepEqual(got, map[string]any{want: "v"}) {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
