@@ -120,6 +120,7 @@ func fromFile(file string) (ownership.Given, error) {
 
 // follow connects to the cluster of the flags, and keeps its object where RKE made it.
 func (a *givenArguments) follow(ctx context.Context, c *connection, s streams) (*observe.Observer, error) {
+	c.waits = true
 	observer, server, object, err := c.reach(ctx, s, 0)
 	if err == nil && object.Kind == transform.Management {
 		a.server, a.object = server, object

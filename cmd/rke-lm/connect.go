@@ -25,6 +25,10 @@ import (
 // reason that may pass.
 const defaultRetryTime = 30 * time.Second
 
+// firstTime is for how long a connection is tried that is refused before the server has
+// answered once.
+const firstTime = 5 * time.Second
+
 // deniedTime is for how long a cluster may refuse what it has allowed.
 const deniedTime = defaultRetryTime
 
@@ -42,6 +46,7 @@ type connection struct {
 	insecure                        bool
 	cluster, selector               string
 	warned                          bool // of --insecure-skip-tls-verify
+	waits                           bool // for a server that does not respond, because a stage restarts it
 }
 
 // naming are the flags that name a server, a cluster or a file of one.
@@ -145,10 +150,17 @@ func (c *connection) connectTo(s streams, context string, retryTime time.Duratio
 		c.warned = true
 		fmt.Fprintln(s.err, "WARNING: --insecure-skip-tls-verify accepts any certificate: any server at this address can read the token and everything else, and send any response; use --cacert")
 	}
-	return rancher.Open(rancher.Source{
+	source := rancher.Source{
 		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
 		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), RetryFor: retryTime, Dial: s.network,
-	})
+	}
+	if c.waits || retryTime > firstTime { // else it fails soon
+		source.Refused = func(text string) { fmt.Fprintln(s.err, text) }
+	}
+	if !c.waits {
+		source.FirstFor = firstTime
+	}
+	return rancher.Open(source)
 }
 
 // query is what the flags say of the clusters that are meant.

@@ -86,6 +86,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 		return err
 	}
 	k.colors, k.texts = k.palette(k.err), map[string]*outputs.FleetText{}
+	k.waits = true
 	server, err := k.connect(k.streams, defaultRetryTime)
 	if err != nil {
 		return err

@@ -248,6 +248,14 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Down()
+		for wait, limits := range map[string][2]time.Duration{"0s": {0, firstTime}, "1m": {30 * time.Second, 2 * time.Minute}} {
+			start := time.Now()
+			r := runHere(t, "", "verify", "--kubeconfig", config, "--wait", wait)
+			took := time.Since(start)
+			if r.code != exitcode.Failed || took < limits[0] || took > limits[1] || strings.Count(r.stderr, "cannot connect to the API server https://127.0.0.1:") != 1 || !strings.Contains(r.stderr, "of the context orchard: ") {
+				t.Errorf("verify --wait %s: exit %d after %s\n%s%s", wait, r.code, took, r.stdout, r.stderr)
+			}
+		}
 		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}

@@ -143,6 +143,7 @@ func (c *runOptions) find(ctx context.Context) (*rancher.Server, []rancher.Objec
 	if err != nil {
 		return nil, nil, err
 	}
+	c.waits = true
 	server, err := c.connect(c.streams, defaultRetryTime)
 	if err != nil {
 		return nil, nil, err

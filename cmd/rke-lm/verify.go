@@ -152,6 +152,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		}
 		return o, nil, err
 	}
+	v.waits = v.wait > 0
 	observer, err := v.dial(ctx, v.streams, v.retryTime())
 	if err != nil {
 		return nil, nil, err

@@ -27,7 +27,7 @@ func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
 		asked++
 		answer(w, r)
 	}))
-	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{RetryFor: 5 * time.Second, Dial: memnet.Dial}, bounds{answer: 1 << 20, pages: 10})
+	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{RetryFor: 5 * time.Second, Dial: memnet.Dial}, bounds{answer: 1 << 20, pages: 10}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

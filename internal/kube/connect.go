@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,10 @@ type Connection struct {
 	Insecure bool
 	// RetryFor is for how long a request is tried again.
 	RetryFor time.Duration
+	// FirstFor is the same for a connection that is refused before the server has answered once; 0 for
+	// RetryFor. Refused is called then, with what to show; nil for nothing.
+	FirstFor time.Duration
+	Refused  func(string)
 	// Dial opens the connections to the server; nil for the network of this machine.
 	Dial Dial
 }
@@ -54,8 +59,9 @@ var ErrConfig = errors.New("no cluster to connect to")
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
 	if c.Rancher != "" {
-		return newClient(c.rancher(), c, usual)
+		return newClient(c.rancher(), c, usual, "")
 	}
+	raw, _ := c.loader().RawConfig() // the next call reports what is wrong
 	config, err := c.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, redact.Text(err.Error()))
@@ -65,7 +71,7 @@ func Connect(c Connection) (*Client, error) {
 		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
 		config.Insecure = c.Insecure
 	}
-	return newClient(config, c, usual)
+	return newClient(config, c, usual, cmp.Or(c.Context, raw.CurrentContext))
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.
@@ -99,8 +105,8 @@ func Contexts(c Connection) ([]string, error) {
 	return names, nil
 }
 
-// newClient turns a configuration into a client.
-func newClient(config *rest.Config, c Connection, b bounds) (*Client, error) {
+// newClient turns a configuration, which may be that of a context, into a client.
+func newClient(config *rest.Config, c Connection, b bounds, context string) (*Client, error) {
 	if c.Dial != nil {
 		config.Dial = c.Dial
 	}
@@ -112,17 +118,24 @@ func newClient(config *rest.Config, c Connection, b bounds) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
-	return over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b)
+	client, err := over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b, &first{limit: c.FirstFor, note: c.Refused})
+	if err == nil {
+		client.retry.first.where = "the API server " + client.Address()
+		if context != "" {
+			client.retry.first.where += " of the context " + context
+		}
+	}
+	return client, err
 }
 
 // over makes a client of connections that are there.
-func over(transport http.RoundTripper, base string, config *rest.Config, c Connection, b bounds) (*Client, error) {
+func over(transport http.RoundTripper, base string, config *rest.Config, c Connection, b bounds, f *first) (*Client, error) {
 	config.QPS = -1 // the API server's own priority and fairness is enough, and says when to wait
 	config.AcceptContentTypes = formats
 	config.WarningHandler = rest.NoWarnings{} // they are part of the answer here
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme())
 	tokens := tokensOf(config, c.Rancher != "")
-	client := &Client{retry: &retry{tokens: tokens, allowed: c.RetryFor}, bounds: b, base: base, transport: transport, config: config, connection: c}
+	client := &Client{retry: &retry{tokens: tokens, allowed: c.RetryFor, first: f}, bounds: b, base: base, transport: transport, config: config, connection: c}
 	var err error
 	client.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, &http.Client{Transport: chain(transport, tokens, b.answer, client.retry)})
 	return client, err
@@ -150,7 +163,7 @@ func (c *Client) at(path string) (*Client, bool) {
 	}
 	config := rest.CopyConfig(c.config)
 	config.Host = before + path
-	other, err := over(c.transport, config.Host, config, c.connection, c.bounds)
+	other, err := over(c.transport, config.Host, config, c.connection, c.bounds, c.retry.first)
 	return other, err == nil
 }
 

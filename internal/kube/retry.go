@@ -25,28 +25,30 @@ type retry struct {
 	tokens *tokens
 	// allowed is for how long.
 	allowed time.Duration
+	first   *first
 	// reviewed means that all rights that are needed were there.
 	reviewed atomic.Bool
 }
 
 func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	end, unexpectedEnd := time.Now().Add(r.allowed), time.Time{}
+	began, unexpectedEnd := time.Now(), time.Time{}
+	end := began.Add(r.allowed)
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		again, err := renewed(req)
 		if err != nil {
 			return nil, err
 		}
 		res, err := r.next.RoundTrip(again)
+		last := r.first.last(began, end, err)
 		if err == nil {
 			return res, nil
 		}
-		last := end
 		if errors.As(err, new(*unexpected)) {
 			if unexpectedEnd.IsZero() {
 				unexpectedEnd, pause = time.Now().Add(unexpectedTime), firstPause
 			}
-			last = earlier(end, unexpectedEnd)
+			last = earlier(last, unexpectedEnd)
 		}
 		wait, passes := r.passes(ctx, err, pause)
 		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(last) {

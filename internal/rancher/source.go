@@ -27,7 +27,9 @@ type Source struct {
 	Insecure  bool
 	UserAgent string
 	RetryFor  time.Duration // for how long a request is tried again
-	Dial      kube.Dial     // nil for the network of this machine
+	FirstFor  time.Duration // and Refused, as a kube.Connection has them
+	Refused   func(string)
+	Dial      kube.Dial // nil for the network of this machine
 }
 
 // TokenVariable holds the token of a Rancher.
@@ -39,7 +41,7 @@ type Server struct{ local *kube.Client }
 // Open finds a Rancher and its credentials; it does not speak to it yet.
 func Open(s Source) (*Server, error) {
 	c := kube.Connection{
-		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, RetryFor: s.RetryFor,
+		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, RetryFor: s.RetryFor, FirstFor: s.FirstFor, Refused: s.Refused,
 		Authority: s.Authority, Insecure: s.Insecure, Dial: s.Dial,
 	}
 	var err error
