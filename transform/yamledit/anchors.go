@@ -52,13 +52,11 @@ type pair struct {
 // mapping before one of a later.
 func pairs(m *yaml.Node) []pair {
 	list := make([]pair, 0, len(m.Content)/2)
-	own := func(k *yaml.Node) bool {
-		for i := 0; i+1 < len(m.Content); i += 2 {
-			if !isMergeKey(m.Content[i]) && sameKey(m.Content[i], k) {
-				return true
-			}
+	there := make(map[string]bool, len(m.Content)/2)
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if !isMergeKey(m.Content[i]) {
+			there[keyText(m.Content[i])] = true
 		}
-		return false
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, value := m.Content[i], m.Content[i+1]
@@ -68,8 +66,8 @@ func pairs(m *yaml.Node) []pair {
 		}
 		for _, from := range sources(value) {
 			for _, p := range pairs(from) {
-				there := slices.ContainsFunc(list, func(q pair) bool { return q.index < 0 && sameKey(q.key, p.key) })
-				if !there && !own(p.key) {
+				if key := keyText(p.key); !there[key] {
+					there[key] = true
 					list = append(list, pair{key: p.key, value: p.value, index: -1, from: from})
 				}
 			}
@@ -111,15 +109,17 @@ func (d *Document) checkMerges(n *yaml.Node) error {
 
 func (d *Document) checkMerge(m, key *yaml.Node) error {
 	i := slices.Index(m.Content, key)
+	before := map[string]bool{}
+	for j := 0; j < i; j += 2 {
+		before[keyText(m.Content[j])] = true
+	}
 	for _, from := range sources(m.Content[i+1]) {
 		if from.Kind != yaml.MappingNode {
 			return d.errorAt(key, "a merge key (<<) refers to something other than a mapping", "refer to a mapping, or a list of mappings")
 		}
 		for _, p := range pairs(from) {
-			for j := 0; j < i; j += 2 {
-				if sameKey(m.Content[j], p.key) {
-					return d.errorAt(key, fmt.Sprintf("a merge key (<<) after the key %q has the same key, and YAML parsers disagree on which one takes effect", clip(p.key.Value)), "move the merge key to the top of its mapping")
-				}
+			if before[keyText(p.key)] {
+				return d.errorAt(key, fmt.Sprintf("a merge key (<<) after the key %q has the same key, and YAML parsers disagree on which one takes effect", clip(p.key.Value)), "move the merge key to the top of its mapping")
 			}
 		}
 	}
