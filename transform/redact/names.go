@@ -24,7 +24,7 @@ const (
 // table has the names of secrets and of what only refers to one, in lower case without what joins their words. The first
 // row with a match decides.
 var table = []struct {
-	matches func(flat string, words []string, entry string) bool
+	matches func(n name, entry string) bool
 	naming  naming
 	entries []string
 }{
@@ -65,19 +65,18 @@ var table = []struct {
 	{aWord, secret, []string{"pass", "pw", "psw", "psk", "cred", "creds", "jwt", "otp", "totp", "cookie", "cookies", "sas", "clave", "jeton"}},
 }
 
-func whole(flat string, _ []string, entry string) bool   { return unnumbered(flat) == entry }
-func atStart(flat string, _ []string, entry string) bool { return strings.HasPrefix(flat, entry) }
-func atEnd(flat string, _ []string, entry string) bool {
-	return strings.HasSuffix(unnumbered(flat), entry)
-}
-func anywhere(flat string, _ []string, entry string) bool { return strings.Contains(flat, entry) }
-
-func aWord(_ string, words []string, entry string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return unnumbered(w) == entry })
+// name is one of a key: its words joined, the same without the number of one of several, and the words without theirs.
+type name struct {
+	flat, bare string
+	words      []string
 }
 
-// unnumbered is a name without the number of one of several.
-func unnumbered(name string) string { return strings.TrimRight(name, "0123456789") }
+func whole(n name, entry string) bool    { return n.bare == entry }
+func atEnd(n name, entry string) bool    { return strings.HasSuffix(n.bare, entry) }
+func anywhere(n name, entry string) bool { return strings.Contains(n.flat, entry) }
+func aWord(n name, entry string) bool    { return slices.Contains(n.words, entry) }
+
+func unnumbered(word string) string { return strings.TrimRight(word, "0123456789") }
 
 // namings has what the first names said, for a few names make up most documents.
 var (
@@ -111,11 +110,14 @@ func nameTells(key string) naming {
 		key = key[len(key)-longest:]
 	}
 	key = strings.Trim(key[strings.LastIndexByte(key, '/')+1:], `"'[]`)
-	words := wordsOf(key)
-	flat := strings.Join(words, "")
+	n := name{flat: flatten(key)}
+	n.bare = unnumbered(n.flat)
+	for _, w := range wordsOf(key) {
+		n.words = append(n.words, unnumbered(w))
+	}
 	for _, row := range table {
 		for _, entry := range row.entries {
-			if row.matches(flat, words, entry) {
+			if row.matches(n, entry) {
 				return row.naming
 			}
 		}
