@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 // configFromBase is the annotation of a verb that reads the configuration of a commit.
@@ -33,6 +34,7 @@ func (o *options) configure(flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(o.err, "configuration:", file)
 	return o.apply(flags, file, settings)
 }
 
@@ -54,7 +56,7 @@ func (o *options) foundConfig(flags *pflag.FlagSet) (string, error) {
 
 // apply sets the flags of choice that a file holds and the command line does not. A verb
 // without a flag has no use for it.
-func (o *options) apply(flags *pflag.FlagSet, file string, settings []config.Setting) error {
+func (o *options) apply(flags *pflag.FlagSet, file string, settings []review.Setting) error {
 	o.configured = map[string]bool{}
 	for _, s := range settings {
 		f := flags.Lookup(s.Key)

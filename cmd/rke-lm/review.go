@@ -28,7 +28,9 @@ type reviewOptions struct {
 
 	repo     *git.Repository
 	from, to string // commits; to is "" for the working tree
+	tip      string // of what the change is merged into
 	touched  []string
+	changes  []git.Change
 	code     int
 }
 
@@ -41,8 +43,8 @@ func newReview(o *options) *cobra.Command {
 REF, and show for each cluster the stages that the change performs, and the effective
 configuration of each machine class before and after. An error makes the exit code 1.
 
-.rke-lm.yaml and its acceptances are read from the base: a change cannot accept its own
-errors. Nothing is checked out or written.`,
+.rke-lm.yaml is that of REF. Its acceptances count if the commit at which the change parted
+has them as well: a change cannot accept its own errors. Nothing is checked out or written.`,
 		Example: `  rke-lm review --base origin/main
   rke-lm review --base origin/main --head FETCH_HEAD clusters/`,
 		Annotations: map[string]string{configFromBase: ""},
@@ -68,11 +70,18 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	if err := r.checkOutput(reviewFormats); err != nil {
 		return err
 	}
+	if r.base == "" {
+		return errors.New("--base is empty; set it to the branch into which the change is merged, such as origin/main")
+	}
+	var err error
+	if r.repo, err = git.Open(ctx, "."); err != nil {
+		return err
+	}
+	defer r.repo.Close()
 	if err := r.commits(ctx); err != nil {
 		return err
 	}
-	before, after, err := r.configurations(c)
-	if err != nil {
+	if err := r.choose(c); err != nil {
 		return err
 	}
 	if err := r.leaveOut(); err != nil {
@@ -87,8 +96,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	changed := len(result.Clusters) > 0
-	result.Findings = append(result.Findings, outputs.Findings(review.Acceptances(before, after, changed))...)
+	r.reconfigured(ctx, r.changes, target.Accept, &result)
 	for _, f := range result.AllFindings() {
 		if f.Stops() {
 			r.code = max(r.code, exitcode.Found)
@@ -101,30 +109,22 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 }
 
 // commits finds the two versions.
-func (r *reviewOptions) commits(ctx context.Context) error {
-	if r.base == "" {
-		return errors.New("--base is empty; set it to the branch into which the change is merged, such as origin/main")
-	}
-	var err error
-	if r.repo, err = git.Open(ctx, "."); err != nil {
-		return err
-	}
-	base, err := r.repo.Commit(ctx, r.base)
-	if err != nil {
+func (r *reviewOptions) commits(ctx context.Context) (err error) {
+	if r.tip, err = r.repo.Commit(ctx, r.base); err != nil {
 		return err
 	}
 	head := "HEAD"
 	if r.head != "" {
 		head = r.head
 	}
-	tip, err := r.repo.Commit(ctx, head)
+	change, err := r.repo.Commit(ctx, head)
 	if err != nil {
 		return err
 	}
 	if r.head != "" {
-		r.to = tip
+		r.to = change
 	}
-	r.from, err = r.repo.MergeBase(ctx, base, tip)
+	r.from, err = r.repo.MergeBase(ctx, r.tip, change)
 	return err
 }
 
@@ -144,7 +144,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	if err != nil {
 		return 0, err
 	}
-	r.touched = v.Touched
+	r.touched, r.changes = v.Touched, v.Changes
 	defer r.progress.Start(ctx)()
 	before := r.sides(ctx, "files of the base", v.Before, func(err error) {
 		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)

@@ -5,47 +5,35 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
+	"fmt"
 	"path"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/internal/git"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
-// configurations sets the choices of the base's configuration, and returns what both
-// versions accept.
-func (r *reviewOptions) configurations(c *cobra.Command) (before, after []review.Acceptance, err error) {
-	ctx := c.Context()
-	base, err := r.configuration(ctx, r.from)
+// choose sets the choices on which the commit where the change parted and the tip of its target agree.
+func (r *reviewOptions) choose(c *cobra.Command) error {
+	parted, _, err := r.counting(c.Context(), r.from)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if base != nil {
-		if err := r.apply(c.Flags(), base.name, base.settings); err != nil {
-			return nil, nil, err
-		}
+	tip, name, err := r.counting(c.Context(), r.tip)
+	if err != nil || name == "" {
+		return err
 	}
-	head, err := r.configuration(ctx, r.to)
-	if err != nil {
-		complain(r.err, err)
-		r.code = max(r.code, exitcode.Of(err))
-		return accepted(base), nil, nil
-	}
-	return accepted(base), accepted(head), nil
+	fmt.Fprintf(r.err, "configuration: %s of %s\n", name, r.base)
+	return r.apply(c.Flags(), name, review.Agreed(parted, tip))
 }
 
-// configured is a configuration file of one version.
-type configured struct {
-	name     string
-	settings []config.Setting
-}
-
-// configuration reads the one that counts for the current folder; nil for none.
-func (r *reviewOptions) configuration(ctx context.Context, commit string) (*configured, error) {
+// counting returns the settings of the file of a commit that counts for the current folder, and the
+// name of that file; "" for none.
+func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {
 	var places []string
 	for _, folder := range r.repo.Above() {
 		places = append(places, path.Join(folder, config.Name))
@@ -54,49 +42,63 @@ func (r *reviewOptions) configuration(ctx context.Context, commit string) (*conf
 		place, inside := r.repo.Path(r.config)
 		if !inside {
 			settings, err := config.Read(r.config, choiceKinds())
-			return &configured{r.config, settings}, err
+			return settings, r.config, err
 		}
 		places = []string{place}
 	}
 	for _, place := range places {
-		text, found, err := r.text(ctx, commit, place)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			name := r.repo.Name(place)
-			settings, err := config.Parse(name, text, choiceKinds())
-			return &configured{name, settings}, err
+		if f, found, err := r.repo.File(ctx, commit, place); err != nil || found {
+			settings, err := r.settings(ctx, &f, err)
+			return settings, r.repo.Name(place), err
 		}
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
-// text reads a file of a commit, or of the working tree.
-func (r *reviewOptions) text(ctx context.Context, commit, place string) (text []byte, found bool, err error) {
-	if commit != "" {
-		return r.repo.File(ctx, commit, place)
+// settings reads the configuration that a file of a commit or of the working tree is; none for nil.
+func (r *reviewOptions) settings(ctx context.Context, f *git.File, err error) ([]review.Setting, error) {
+	if f == nil || err != nil {
+		return nil, err
 	}
-	text, err = os.ReadFile(r.repo.Name(place))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, false, nil
+	name := r.repo.Name(f.Path)
+	if f.Hash == "" {
+		return config.Read(name, choiceKinds())
 	}
-	return text, err == nil, err
+	text, err := r.repo.Text(ctx, *f, config.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(name, text, choiceKinds())
 }
 
-// accepted lists the rules that a configuration accepts.
-func accepted(c *configured) []review.Acceptance {
-	if c == nil {
-		return nil
+// reconfigured reports what the change does to configuration files, those of all folders: rke-lm
+// reads the nearest one.
+func (r *reviewOptions) reconfigured(ctx context.Context, changes []git.Change, accepted []string, result *outputs.Review) {
+	named, _ := r.repo.Path(r.config)
+	is := func(f *git.File) *git.File {
+		if f == nil || path.Base(f.Path) != config.Name && (r.config == "" || f.Path != named) {
+			return nil
+		}
+		return f
 	}
-	var list []review.Acceptance
-	for _, s := range c.settings {
-		if s.Key != "accept" {
+	for _, c := range changes {
+		was, has := is(c.Before), is(c.After)
+		if was == nil && has == nil {
 			continue
 		}
-		for i, rule := range s.Values {
-			list = append(list, review.Acceptance{Rule: rule, File: c.name, Line: s.Lines[i]})
+		before, err := r.settings(ctx, was, nil)
+		after, err := r.settings(ctx, has, err)
+		if err != nil {
+			complain(r.err, err)
+			result.Errors = append(result.Errors, problem(err))
+			r.code = max(r.code, exitcode.Of(err))
+			continue
 		}
+		file := has
+		if file == nil {
+			file = was
+		}
+		found := review.Configuration(r.repo.Name(file.Path), before, after, len(result.Clusters) > 0, accepted)
+		result.Findings = append(result.Findings, outputs.Findings(found)...)
 	}
-	return list
 }

@@ -6,6 +6,7 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ type Versions struct {
 	Before, After []source.Source
 	Was           map[string]string // the names of renamed files before, by those after
 	Touched       []string          // paths in the repository that differ
+	Changes       []git.Change      // all of them, also those that were not requested
 }
 
 // Requested are the files and folders of a repository that a run is about; none for all.
@@ -39,7 +41,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, from: from, to: to, requested: requested, Versions: Versions{Was: map[string]string{}}, folders: map[string]bool{}}
+	v := comparing{Finder: f, repo: repo, from: from, to: to, requested: requested, Versions: Versions{Was: map[string]string{}, Changes: changes}, folders: map[string]bool{}}
 	if err := v.findValues(); err != nil {
 		return Versions{}, err
 	}
@@ -131,12 +133,12 @@ func (v *comparing) neighbors(ctx context.Context) error {
 			return err
 		}
 		files = slices.DeleteFunc(files, func(f git.File) bool { return v.touched[f.Path] || !v.searched(f) })
-		texts, err := v.repo.Read(ctx, files)
-		if err != nil {
-			return err
-		}
 		for _, f := range files {
-			if v.joins(f, texts[f.Hash]) {
+			text, err := v.repo.Text(ctx, f, source.MaxFile)
+			if err != nil {
+				return err
+			}
+			if v.joins(f, text) {
 				v.before, v.after = append(v.before, f), append(v.after, f)
 			}
 		}
@@ -151,13 +153,9 @@ func (v *comparing) joins(f git.File, text []byte) bool {
 	return f.Path == v.values || linked || v.Shared(text)
 }
 
-// sources reads files, those of the working tree when they are reached.
+// sources are files, each read when it is reached.
 func (v *comparing) sources(ctx context.Context, files []git.File) ([]source.Source, error) {
 	slices.SortFunc(files, func(a, b git.File) int { return strings.Compare(a.Path, b.Path) })
-	texts, err := v.repo.Read(ctx, slices.DeleteFunc(slices.Clone(files), func(f git.File) bool { return f.Hash == "" }))
-	if err != nil {
-		return nil, err
-	}
 	var list []source.Source
 	for _, f := range files {
 		name, values := v.repo.Name(f.Path), f.Path == v.values
@@ -169,7 +167,7 @@ func (v *comparing) sources(ctx context.Context, files []git.File) ([]source.Sou
 		if err != nil {
 			return nil, err
 		}
-		s := source.FromText(name, at, texts[f.Hash])
+		s := source.FromVersion(name, at, func() (io.ReadCloser, error) { return v.repo.Read(ctx, f, source.MaxFile) })
 		s.Values = values
 		list = append(list, s)
 	}

@@ -4,11 +4,17 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
+	"github.com/rke-lm/rke-lm/internal/git"
+	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -23,29 +29,67 @@ const (
 	List Kind = "a list of strings"
 )
 
-// Setting is one key of a file, its values as on a command line.
-type Setting struct {
-	Key    string
-	Values []string
-	Lines  []int // of the values
-}
-
 // Name is that of the file which is used without being named, in the folder where rke-lm
 // runs or in one around it, up to the top of the repository.
 const Name = ".rke-lm.yaml"
 
 // Read returns the settings of a file, in its order. known are the flags that it can
 // set.
-func Read(path string, known map[string]Kind) ([]Setting, error) {
-	text, err := os.ReadFile(path)
+func Read(path string, known map[string]Kind) ([]review.Setting, error) {
+	text, err := load(path)
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = at.Err
+	}
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	return Parse(path, text, known)
 }
 
+// MaxSize is that of the largest file that is read.
+const MaxSize = 64 << 10
+
+// load reads a regular file. One of a repository is in it, and no link: a change could point it at
+// any file of the machine.
+func load(path string) ([]byte, error) {
+	at, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	top, is := git.Top(filepath.Dir(at))
+	if !is {
+		if at, err = filepath.EvalSymlinks(at); err != nil {
+			return nil, err
+		}
+		top = filepath.Dir(at)
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if at, err = filepath.Rel(top, at); err != nil {
+		return nil, err
+	}
+	info, err := root.Lstat(at)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file; replace the link by the file itself")
+	case info.Size() > MaxSize:
+		return nil, fmt.Errorf("larger than %d kB, which no configuration is; make it smaller", MaxSize>>10)
+	}
+	f, err := root.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	return io.ReadAll(io.LimitReader(f, MaxSize))
+}
+
 // Parse returns the settings in a text.
-func Parse(path string, text []byte, known map[string]Kind) ([]Setting, error) {
+func Parse(path string, text []byte, known map[string]Kind) ([]review.Setting, error) {
 	doc, err := yamledit.Parse(yamledit.Chunk{File: path, Bytes: text})
 	if err != nil {
 		return nil, err
@@ -54,13 +98,13 @@ func Parse(path string, text []byte, known map[string]Kind) ([]Setting, error) {
 	if root.Exists() && !root.IsMap() {
 		return nil, root.Errorf("not a mapping of flags to values", "use lines such as end-state: external")
 	}
-	var settings []Setting
+	var settings []review.Setting
 	for _, e := range root.Entries() {
 		values, err := values(e, known)
 		if err != nil {
 			return nil, err
 		}
-		settings = append(settings, Setting{e.Key, values, linesOf(e.Value)})
+		settings = append(settings, review.Setting{Key: e.Key, Values: values, Lines: linesOf(e.Value)})
 	}
 	return settings, nil
 }

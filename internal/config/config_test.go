@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 var known = map[string]Kind{"end-state": Text, "chart-version": Text, "target-version": Text, "keep-leader-migration": Bool, "accept": List}
 
-func read(t *testing.T, text string) ([]Setting, error) {
+func read(t *testing.T, text string) ([]review.Setting, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("rke-lm.yaml", []byte(text), 0o600); err != nil {
@@ -26,16 +28,16 @@ func read(t *testing.T, text string) ([]Setting, error) {
 func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		want       []Setting
+		want       []review.Setting
 	}{
-		{"of every kind", "# ours\nend-state: external\nkeep-leader-migration: yes\naccept: [node-rename, 'cloud-config-lost']\n", []Setting{
-			{"end-state", []string{"external"}, []int{2}}, {"keep-leader-migration", []string{"true"}, []int{3}}, {"accept", []string{"node-rename", "cloud-config-lost"}, []int{4, 4}},
+		{"of every kind", "# ours\nend-state: external\nkeep-leader-migration: yes\naccept: [node-rename, 'cloud-config-lost']\n", []review.Setting{
+			{Key: "end-state", Values: []string{"external"}, Lines: []int{2}}, {Key: "keep-leader-migration", Values: []string{"true"}, Lines: []int{3}}, {Key: "accept", Values: []string{"node-rename", "cloud-config-lost"}, Lines: []int{4, 4}},
 		}},
-		{"a version that is no number", "chart-version: 0.0.8\n", []Setting{{"chart-version", []string{"0.0.8"}, []int{1}}}},
-		{"an empty list", "accept: []\n", []Setting{{"accept", []string{}, nil}}},
+		{"a version that is no number", "chart-version: 0.0.8\n", []review.Setting{{Key: "chart-version", Values: []string{"0.0.8"}, Lines: []int{1}}}},
+		{"an empty list", "accept: []\n", []review.Setting{{Key: "accept", Values: []string{}, Lines: nil}}},
 		{"nothing", "", nil},
 		{"only comments", "# end-state: external\n", nil},
-		{"in JSON", `{"end-state": "external"}`, []Setting{{"end-state", []string{"external"}, []int{1}}}},
+		{"in JSON", `{"end-state": "external"}`, []review.Setting{{Key: "end-state", Values: []string{"external"}, Lines: []int{1}}}},
 	} {
 		got, err := read(t, c.text)
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
@@ -69,7 +71,7 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 }
 
 func TestAMissingFileIsAnError(t *testing.T) {
-	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasPrefix(err.Error(), "--config: ") {
+	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasSuffix(err.Error(), "none: no such file or directory") {
 		t.Error(err)
 	}
 }

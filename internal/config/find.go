@@ -27,7 +27,7 @@ func Find(folder, home string) (string, error) {
 	}
 	for dir := folder; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, Name)
-		_, err := os.Stat(path)
+		_, err := os.Lstat(path) // a link is refused when it is read
 		switch {
 		case err == nil && !sameFolder(dir, home):
 			return path, nil

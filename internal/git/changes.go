@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	if to != "" {
 		args = append(args, to)
 	}
-	out, err := r.git(ctx, nil, append(args, "--")...)
+	out, err := r.git(ctx, append(args, "--")...)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	if err != nil || to != "" {
 		return changes, err
 	}
-	out, err = r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", r.top())
+	out, err = r.git(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	for p := range strings.SplitSeq(string(out), "\x00") {
 		if p != "" {
 			changes = append(changes, Change{After: &File{Path: p, mode: "100644"}})
@@ -48,9 +49,6 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	}
 	return changes, err
 }
-
-// top is the folder of the whole repository, as seen from the own one.
-func (r *Repository) top() string { return r.Name(".") }
 
 // parseRaw reads what git diff --raw -z prints: for each file its modes, hashes and
 // status, and its path, or both where it was renamed.
@@ -92,24 +90,23 @@ func change(info []string, was, is string, workTree bool) Change {
 
 // List returns the regular files of a folder of a commit, without those in folders below.
 func (r *Repository) List(ctx context.Context, commit, folder string) ([]File, error) {
-	args := []string{"ls-tree", "-z", "--full-tree", commit, "--"}
+	var under []string
 	if folder != "." {
-		args = append(args, folder+"/")
+		under = []string{folder + "/"}
 	}
-	out, err := r.git(ctx, nil, args...)
-	if err != nil {
-		return nil, err
-	}
+	files, err := r.entries(ctx, commit, under...)
+	return slices.DeleteFunc(files, func(f File) bool { return !f.regular() || path.Dir(f.Path) != folder }), err
+}
+
+// entries returns what a commit has at paths, and of a path that ends in a slash what is in it.
+func (r *Repository) entries(ctx context.Context, commit string, paths ...string) ([]File, error) {
+	out, err := r.git(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...)
 	var files []File
 	for line := range strings.SplitSeq(string(out), "\x00") {
 		info, p, found := strings.Cut(line, "\t")
-		parts := strings.Fields(info)
-		if !found || len(parts) != 3 {
-			continue
-		}
-		if f := (File{p, parts[2], parts[0]}); f.regular() && path.Dir(p) == folder {
-			files = append(files, f)
+		if parts := strings.Fields(info); found && len(parts) == 3 {
+			files = append(files, File{p, parts[2], parts[0]})
 		}
 	}
-	return files, nil
+	return files, err
 }

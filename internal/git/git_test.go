@@ -28,11 +28,7 @@ func repository(t *testing.T) *Repository {
 		t.Setenv(name, value)
 	}
 	do(t, "init", "--quiet", "--initial-branch=main")
-	r, err := Open(t.Context(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return open(t)
 }
 
 func do(t *testing.T, args ...string) {
@@ -52,15 +48,26 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-func commitAll(t *testing.T, r *Repository) string {
+func commitAll(t *testing.T) (commit string) {
 	t.Helper()
 	do(t, "add", "--all")
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "a")
-	commit, err := r.Commit(t.Context(), "HEAD")
+	commit, err := open(t).Commit(t.Context(), "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return commit
+}
+
+// open opens the repository as it is now: its references are read once.
+func open(t *testing.T) *Repository {
+	t.Helper()
+	r, err := Open(t.Context(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
 }
 
 // told lists changes as before→after.
@@ -86,7 +93,7 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	for name, text := range map[string]string{"same": "a", "changed": "a", "gone": "z", "old": long, "odd \n\"ü\t": "a", ".gitignore": "ignored\n"} {
 		put(t, name, text)
 	}
-	first := commitAll(t, r)
+	first := commitAll(t)
 	put(t, "changed", "b")
 	put(t, "odd \n\"ü\t", "b")
 	put(t, "new", "n")
@@ -103,7 +110,7 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	if list := without(told(got), "→link"); err != nil || !slices.Equal(list, want) {
 		t.Errorf("working tree: %q, %v", list, err)
 	}
-	second := commitAll(t, r)
+	second := commitAll(t)
 	if got, err = r.Changes(t.Context(), first, second); err != nil || !slices.Equal(without(told(got), "→"), want) {
 		t.Errorf("commit: %q, %v", told(got), err)
 	}
@@ -121,22 +128,22 @@ func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
 	}
 	put(t, ".gitattributes", "* -text filter=shout\n")
 	do(t, "config", "filter.shout.smudge", "tr a-z A-Z") // at a checkout
-	commit := commitAll(t, r)
+	commit := commitAll(t)
 	files, err := r.List(t.Context(), commit, "a")
 	if err != nil || len(files) != 3 {
 		t.Fatalf("%+v, %v", files, err)
 	}
-	got, err := r.Read(t.Context(), files)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, f := range files {
-		if string(got[f.Hash]) != texts[f.Path] {
-			t.Errorf("%s: %q", f.Path, got[f.Hash])
+		if got, err := r.Text(t.Context(), f, 100); err != nil || string(got) != texts[f.Path] {
+			t.Errorf("%s: %q, %v", f.Path, got, err)
 		}
 	}
-	if text, found, err := r.File(t.Context(), commit, "b/c"); err != nil || !found || string(text) != "y\n" {
-		t.Errorf("%q, %v, %v", text, found, err)
+	f, found, err := r.File(t.Context(), commit, "b/c")
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	if text, err := r.Text(t.Context(), f, 2); err != nil || string(text) != "y\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 	if _, found, err := r.File(t.Context(), commit, "b/none"); err != nil || found {
 		t.Error(found, err)
@@ -147,10 +154,7 @@ func TestPathsAreNamedAsSeenFromTheCurrentFolder(t *testing.T) {
 	repository(t)
 	put(t, "a/b/c", "")
 	t.Chdir("a/b")
-	r, err := Open(t.Context(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := open(t)
 	if got := r.Name("a/b/c"); got != "c" {
 		t.Error(got)
 	}
@@ -178,7 +182,7 @@ func TestPathsAreNamedAsSeenFromTheCurrentFolder(t *testing.T) {
 func TestNothingOfTheRepositoryIsWritten(t *testing.T) {
 	r := repository(t)
 	put(t, "a", "a")
-	commit := commitAll(t, r)
+	commit := commitAll(t)
 	put(t, "a", "b")
 	before, err := os.ReadFile(".git/index")
 	if err != nil {
@@ -193,8 +197,9 @@ func TestNothingOfTheRepositoryIsWritten(t *testing.T) {
 }
 
 func TestErrorsNameWhatIsMissing(t *testing.T) {
-	r := repository(t)
-	commitAll(t, r)
+	repository(t)
+	commitAll(t)
+	r := open(t)
 	if _, err := r.Commit(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), "none: no such commit in this clone") {
 		t.Error(err)
 	}
@@ -208,7 +213,7 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	do(t, "switch", "--quiet", "--orphan", "other")
 	second := ""
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "b")
-	if second, err = r.Commit(t.Context(), "other"); err != nil {
+	if second, err = open(t).Commit(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.MergeBase(t.Context(), first, second); err == nil || !strings.Contains(err.Error(), "no common commit") {

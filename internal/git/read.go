@@ -5,77 +5,119 @@ package git
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"path"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// MaxFile is the size of the largest file that is read of a commit. It is held in memory.
-const MaxFile = 64 << 20
-
-// Read returns the bytes of files of commits, by hash.
-func (r *Repository) Read(ctx context.Context, files []File) (map[string][]byte, error) {
-	texts := map[string][]byte{}
-	if len(files) == 0 {
-		return texts, nil
-	}
-	var asked strings.Builder
-	for _, f := range files {
-		fmt.Fprintln(&asked, f.Hash)
-	}
-	out, err := r.git(ctx, strings.NewReader(asked.String()), "cat-file", "--batch")
-	if err != nil {
-		return nil, err
-	}
-	answer := bufio.NewReader(bytes.NewReader(out))
-	for _, f := range files {
-		if texts[f.Hash], err = readBlob(answer); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Name(f.Path), err)
-		}
-	}
-	return texts, nil
+// blobs is a git that answers for one object after the other.
+type blobs struct {
+	process *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Reader
 }
 
-// readBlob reads one answer: a line with the hash, the type and the size, the bytes, and a
-// line break.
-func readBlob(r *bufio.Reader) ([]byte, error) {
-	head, err := r.ReadString('\n')
+func (b *blobs) end() {
+	b.process.Process.Kill() // it only reads
+	b.process.Wait()
+}
+
+// blobs returns the one of this repository.
+func (r *Repository) blobs(ctx context.Context) (*blobs, error) {
+	if r.reading != nil {
+		return r.reading, nil
+	}
+	c := r.command(ctx, "cat-file", "--batch-command")
+	in, err := c.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	parts := strings.Fields(head)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	r.reading = &blobs{c, in, bufio.NewReader(out)}
+	return r.reading, nil
+}
+
+// head asks for the size of an object, or for its bytes, which follow the answer.
+func (b *blobs) head(question, hash string) (size int64, err error) {
+	if _, err := fmt.Fprintf(b.ask, "%s %s\n", question, hash); err != nil {
+		return 0, err
+	}
+	line, err := b.answers.ReadString('\n')
+	if err != nil {
+		return 0, fmt.Errorf("git cat-file has ended: %w", err)
+	}
+	parts := strings.Fields(line)
 	if len(parts) != 3 || parts[1] != "blob" {
-		return nil, fmt.Errorf("its bytes are not in this clone; fetch them first")
+		return 0, errors.New("its bytes are not in this clone; fetch them first")
 	}
-	size, err := strconv.Atoi(parts[2])
-	switch {
-	case err != nil:
-		return nil, err
-	case size > MaxFile:
-		return nil, fmt.Errorf("larger than %d MiB, which no file of clusters is; exclude it", MaxFile>>20)
-	}
-	text := make([]byte, size+1)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, err
-	}
-	return text[:size], nil
+	return strconv.ParseInt(parts[2], 10, 64)
 }
 
-// File returns the bytes of a file of a commit, if the commit has it.
-func (r *Repository) File(ctx context.Context, commit, name string) (text []byte, found bool, err error) {
-	files, err := r.List(ctx, commit, path.Dir(name))
+// blob is the bytes of one object.
+type blob struct {
+	io.Reader
+	from *blobs
+}
+
+// Close skips what was not read, and the line break after the object.
+func (b *blob) Close() error {
+	if _, err := io.Copy(io.Discard, b.Reader); err != nil {
+		return err
+	}
+	_, err := b.from.answers.ReadByte()
+	return err
+}
+
+// Read returns the bytes of a file of a commit, which are to be closed before those of the next one
+// are asked for. A file larger than most is refused before a byte of it is read.
+func (r *Repository) Read(ctx context.Context, f File, most int64) (io.ReadCloser, error) {
+	b, err := r.blobs(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
+	size, err := b.head("info", f.Hash)
+	if err == nil && size > most {
+		err = fmt.Errorf("has %d bytes, more than the %d that are read; make it smaller, or exclude it", size, most)
+	}
+	if err == nil {
+		size, err = b.head("contents", f.Hash)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name(f.Path), err)
+	}
+	return &blob{io.LimitReader(b.answers, size), b}, nil
+}
+
+// Text returns the bytes of a file of a commit at once.
+func (r *Repository) Text(ctx context.Context, f File, most int64) ([]byte, error) {
+	in, err := r.Read(ctx, f, most)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // all was read
+	return io.ReadAll(in)
+}
+
+// File returns a file of a commit, if the commit has it.
+func (r *Repository) File(ctx context.Context, commit, name string) (f File, found bool, err error) {
+	files, err := r.entries(ctx, commit, name)
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == name })
-	if i < 0 {
-		return nil, false, nil
+	switch {
+	case err != nil || i < 0:
+		return File{}, false, err
+	case !files[i].regular():
+		return File{}, false, fmt.Errorf("%s: not a regular file in %.12s; replace the link or folder by a file", r.Name(name), commit)
 	}
-	texts, err := r.Read(ctx, files[i:i+1])
-	return texts[files[i].Hash], err == nil, err
+	return files[i], true, nil
 }

@@ -8,34 +8,78 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/internal/temporary"
 )
 
 // Repository is the one around a folder.
 type Repository struct {
-	dir    string // where git is run: the folder
-	prefix string // of the folder in the repository; "" at its top
+	dir      string // the folder
+	top      string // of the work tree
+	prefix   string // of the folder in the work tree; "." at its top
+	env      []string
+	excludes string
+	reading  *blobs // nil before the first file of a commit is read
+	release  func() // removes the directory of ours
 }
 
-// Open finds the repository around a folder.
+// oldest is the first release of git that has every option used here: an older one would ignore
+// some (safe.bareRepository, cat-file --batch-command, GIT_CONFIG_GLOBAL).
+const oldest = "v2.38"
+
+// Open finds the repository around a folder by its .git, never by what a folder of it has: a commit
+// can have all files of a bare repository.
 func Open(ctx context.Context, dir string) (*Repository, error) {
-	r := &Repository{dir: dir}
-	out, err := r.git(ctx, nil, "rev-parse", "--show-prefix")
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.prefix = path.Clean(strings.TrimSuffix(string(out), "\n"))
+	top, is := Top(real)
+	if !is {
+		return nil, fmt.Errorf("%s: not a git repository, and in none; run review in the clone of one", dir)
+	}
+	rel, err := filepath.Rel(top, real)
+	if err != nil {
+		return nil, err
+	}
+	temporary.Clean(os.TempDir())
+	at, lock, err := temporary.Folder(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{dir: real, top: top, prefix: filepath.ToSlash(rel), release: func() {
+		os.RemoveAll(at)
+		lock.Release()
+	}}
+	if err := r.imitate(ctx, at); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("the repository in %s: %w", top, err)
+	}
 	return r, nil
+}
+
+// Close ends what reads the repository.
+func (r *Repository) Close() {
+	if r.reading != nil {
+		r.reading.end()
+	}
+	r.release()
 }
 
 // Commit returns the name of the commit that a reference means.
 func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
-	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
 		return "", fmt.Errorf("%s: no such commit in this clone; fetch it first, in a CI system with its whole history (fetch-depth: 0)", ref)
 	}
@@ -44,7 +88,7 @@ func (r *Repository) Commit(ctx context.Context, ref string) (string, error) {
 
 // MergeBase returns the commit at which two histories part.
 func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
-	out, err := r.git(ctx, nil, "merge-base", a, b)
+	out, err := r.git(ctx, "merge-base", a, b)
 	if err != nil {
 		return "", fmt.Errorf("%.12s and %.12s have no common commit in this clone; fetch the whole history (fetch-depth: 0)", a, b)
 	}
@@ -70,17 +114,10 @@ func (r *Repository) Path(name string) (string, bool) {
 }
 
 func (r *Repository) absolute(name string) (string, bool) {
-	here, err := filepath.Abs(r.dir)
-	if err != nil {
-		return "", false
-	}
-	if real, err := filepath.EvalSymlinks(here); err == nil {
-		here = real
-	}
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
 	}
-	rel, err := filepath.Rel(here, name)
+	rel, err := filepath.Rel(r.dir, name)
 	if err != nil {
 		return "", false
 	}
@@ -97,14 +134,21 @@ func (r *Repository) Above() []string {
 	return folders
 }
 
-// git runs a command that reads. Paths are meant as they are, and no program of the
-// repository's configuration is started.
-func (r *Repository) git(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", r.dir, "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+// command is one of git at the top of the work tree. Paths are meant as they are. Settings of the
+// command line repeat what the directory of ours ensures by itself.
+func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "--no-pager", "--literal-pathspecs", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never",
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.excludesFile=" + r.excludes}, args...)...)
+	c.Dir, c.Env = r.top, r.env
+	return c
+}
+
+// git runs a command that reads.
+func (r *Repository) git(ctx context.Context, args ...string) ([]byte, error) {
+	c := r.command(ctx, args...)
 	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = in, &stderr
-	out, err := cmd.Output()
+	c.Stderr = &stderr
+	out, err := c.Output()
 	switch {
 	case err == nil:
 		return out, nil
@@ -115,4 +159,20 @@ func (r *Repository) git(ctx context.Context, in io.Reader, args ...string) ([]b
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 	return nil, fmt.Errorf("git %s: %s", args[0], strings.TrimPrefix(line, "fatal: "))
+}
+
+// number is that of a release of git, of which vendors add to the number.
+var number = regexp.MustCompile(`^git version (\d+\.\d+)`)
+
+// checkVersion refuses a git that would ignore an option.
+func (r *Repository) checkVersion(ctx context.Context) error {
+	out, err := r.git(ctx, "version")
+	if err != nil {
+		return err
+	}
+	m := number.FindStringSubmatch(string(out))
+	if m == nil || semver.Compare("v"+m[1], oldest) < 0 {
+		return fmt.Errorf("%s is too old: it ignores settings that keep a repository from starting programs; install git %s or later", strings.TrimSpace(string(out)), oldest[1:])
+	}
+	return nil
 }

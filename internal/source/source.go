@@ -4,7 +4,6 @@
 package source
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -24,19 +23,19 @@ type Source struct {
 	// together with the documents of the others.
 	Values bool
 
-	stream io.Reader
+	stream func() (io.ReadCloser, error)
 	at     string // absolute path where the bytes of a stream would be a file
 }
 
 // FromReader returns a source that is not a file. It can be scanned once.
 func FromReader(name string, r io.Reader) Source {
-	return Source{Name: name, Named: true, stream: r}
+	return Source{Name: name, Named: true, stream: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
 }
 
-// FromText returns a source whose bytes are those of a file at another time: it is no file,
-// and belongs with those that are in its folder. It can be scanned once.
-func FromText(name, path string, text []byte) Source {
-	return Source{Name: name, stream: bytes.NewReader(text), at: path}
+// FromVersion returns a source whose bytes are those of a file at another time: it is no file, and
+// belongs with those that are in its folder. It is opened when it is reached.
+func FromVersion(name, path string, open func() (io.ReadCloser, error)) Source {
+	return Source{Name: name, stream: open, at: path}
 }
 
 // Searched reports whether a file is one of those looked for in a folder, by its path below
@@ -52,7 +51,8 @@ func (s Source) IsFile() bool { return s.Path != "" }
 // later change shows; a stream has no such info.
 func (s Source) open() (io.ReadCloser, fs.FileInfo, error) {
 	if !s.IsFile() {
-		return io.NopCloser(s.stream), nil, nil
+		r, err := s.stream()
+		return r, nil, err
 	}
 	f, err := os.Open(s.Path)
 	if err != nil {

@@ -4,6 +4,8 @@
 package review_test
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -184,16 +186,56 @@ func name(s *review.Side) string {
 	return s.Docs[0].File()
 }
 
-func TestAnAcceptanceOfTheChangeIsAnErrorOnlyTogetherWithClusters(t *testing.T) {
-	had := []review.Acceptance{{Rule: "node-rename", File: "c", Line: 2}}
-	now := append(slices.Clone(had), review.Acceptance{Rule: "stage-undone", File: "c", Line: 3})
-	if found := review.Acceptances(had, now, true); len(found) != 1 || !found[0].Stops() || found[0].Line != 3 {
+func TestWhatAChangeDoesToAConfigurationIsAnErrorOnlyTogetherWithClusters(t *testing.T) {
+	key := func(key string, line int, values ...string) review.Setting {
+		s := review.Setting{Key: key, Values: values}
+		for range values {
+			s.Lines, line = append(s.Lines, line), line+1
+		}
+		return s
+	}
+	had := []review.Setting{key("accept", 2, "node-rename"), key("end-state", 5, "external")}
+	for _, c := range []struct {
+		name string
+		now  []review.Setting
+		want string
+	}{
+		{"nothing", had, ""},
+		{"accepts", []review.Setting{key("accept", 2, "node-rename", "stage-undone"), had[1]}, "acceptance-added:3"},
+		{"accepts another", []review.Setting{key("accept", 2, "stage-undone"), had[1]}, "acceptance-added:2 configuration-changed:2"},
+		{"accepts nothing", []review.Setting{had[1]}, "configuration-changed:1"},
+		{"sets", slices.Concat(had, []review.Setting{key("chart-repo", 7, "https://charts.example.com")}), "configuration-changed:7"},
+		{"leaves files out", slices.Concat(had, []review.Setting{key("exclude", 7, "clusters")}), "configuration-changed:7"},
+		{"sets another value", []review.Setting{had[0], key("end-state", 6, "aws-override")}, "configuration-changed:6"},
+		{"has no file", nil, "configuration-changed:1 configuration-changed:1"},
+	} {
+		for _, touches := range []bool{true, false} {
+			var got []string
+			for _, f := range review.Configuration("c", had, c.now, touches, nil) {
+				got = append(got, fmt.Sprintf("%s:%d", f.Rule, f.Line))
+				if f.Stops() != touches {
+					t.Errorf("%s: %+v", c.name, f)
+				}
+			}
+			if list := strings.Join(got, " "); list != c.want {
+				t.Errorf("%s: %s, want %s", c.name, list, c.want)
+			}
+		}
+	}
+	if found := review.Configuration("c", had, nil, true, []string{"configuration-changed"}); !found[0].Accepted {
 		t.Errorf("%+v", found)
 	}
-	if found := review.Acceptances(had, now, false); len(found) != 1 || found[0].Stops() {
-		t.Errorf("%+v", found)
+}
+
+func TestTheTipCountsAndAcceptancesOfBoth(t *testing.T) {
+	of := func(accept, exclude, repo string) []review.Setting {
+		return []review.Setting{{Key: "accept", Values: strings.Fields(accept)}, {Key: "exclude", Values: strings.Fields(exclude)}, {Key: "chart-repo", Values: []string{repo}}}
 	}
-	if found := review.Acceptances(now, had, true); len(found) != 0 {
-		t.Errorf("%+v", found)
+	got := review.Agreed(of("a b", "x y", "old"), of("b c", "y z", "new"))
+	if want := of("b", "y", "new"); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := review.Agreed(nil, of("a", "x", "new")); !reflect.DeepEqual(got[2], of("", "", "new")[2]) || len(got[0].Values)+len(got[1].Values) > 0 {
+		t.Errorf("%v", got)
 	}
 }

@@ -31,6 +31,8 @@ var (
 		Doc: "The change is no stage, and machines get another configuration. It is a note where it is outside of the configuration of machines."}
 	acceptanceAdded = transform.Rule{ID: "acceptance-added", Severity: transform.Error,
 		Doc: "The change accepts a rule in .rke-lm.yaml, and changes clusters as well. The acceptance does not count until it is merged; merge it first. It is a warning in a change of its own."}
+	configurationChanged = transform.Rule{ID: "configuration-changed", Severity: transform.Error, Acceptable: true,
+		Doc: "The change sets or removes a key of a .rke-lm.yaml, and changes clusters as well. Before it is merged the target branch's value counts. It is a warning in a change of its own."}
 	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Warning,
 		Doc: "The change removes the documents of a cluster."}
 	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning,
@@ -45,6 +47,6 @@ func Rules() []transform.Rule {
 	return []transform.Rule{
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
 		providerLost, planLost, flagOverridden, editWithStage, editWithoutStage,
-		acceptanceAdded, clusterRemoved, stagesUnknown, baseUnread,
+		acceptanceAdded, configurationChanged, clusterRemoved, stagesUnknown, baseUnread,
 	}
 }

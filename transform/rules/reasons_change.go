@@ -11,6 +11,7 @@ var changeReasons = []Reason{
 	{"acceptance-added", "A change that accepts its own errors needs no review any more.", "docs/guide.md", "Merge the acceptance in a change of its own, which someone approves.", ""},
 	{"base-unread", "What cannot be read cannot be compared, so that nothing is checked for the clusters of that document.", "the document in the base", "Correct the document in the base first.", ""},
 	{"cluster-removed", "If Fleet or another program applies the folder, a removed document can delete the cluster.", "rancher/fleet docs: removed resources", "Keep the document until the cluster is deleted on purpose.", ""},
+	{"configuration-changed", "A key such as chart-repo, distro or exclude changes what the next run does or reads, in files that the change does not show.", "docs/review.md", "Merge it in a change of its own, which someone approves.", "The key belongs to the stage, such as end-state in the change that begins a migration."},
 	{"edit-with-stage", "If something breaks, it is unknown which of the two is the cause, and the undo of the stage leaves the other edit.", ownStages, "Split the change.", "If the edit is needed by the stage, such as a label that its selector uses."},
 	{"edit-without-stage", "Machines get another configuration and restart.", ownStages, "Nothing, if it is intended.", ""},
 	{"flag-overridden", "The machines lose arguments without an error, for example those that a stage added.", planner, "Repeat the arguments in the later list, or move them to one place.", "If the machines are meant to lose them."},

@@ -1,0 +1,297 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package git
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// programs are the settings with which a repository starts a program, from git's documentation. PROGRAM is
+// replaced by one that leaves a mark.
+var programs = []string{
+	"alias.diff !PROGRAM", "alias.cat-file !PROGRAM", "core.alternateRefsCommand PROGRAM", "core.askPass PROGRAM", "core.editor PROGRAM", "core.fsmonitor PROGRAM",
+	"core.gitProxy PROGRAM", "core.hooksPath hooks", "core.pager PROGRAM", "core.sshCommand PROGRAM", "credential.helper !PROGRAM", "diff.external PROGRAM",
+	"diff.evil.command PROGRAM", "diff.evil.textconv PROGRAM", "filter.evil.clean PROGRAM", "filter.evil.smudge PROGRAM", "filter.evil.process PROGRAM", "gpg.program PROGRAM",
+	"gpg.ssh.defaultKeyCommand PROGRAM", "include.path evil.inc", "includeIf.gitdir:/.path evil.inc", "interactive.diffFilter PROGRAM", "log.showSignature true", "merge.evil.driver PROGRAM",
+	"pager.diff PROGRAM", "pager.cat-file PROGRAM", "remote.origin.uploadpack PROGRAM", "remote.origin.receivepack PROGRAM", "remote.origin.vcs evil", "sequence.editor PROGRAM",
+	"submodule.sub.update !PROGRAM", "trailer.evil.command PROGRAM", "uploadpack.packObjectsHook PROGRAM",
+}
+
+// attack is a repository that starts a program.
+type attack struct {
+	commit  string
+	lost    File // is missing, as in a partial clone, which fetches it
+	program string
+}
+
+// set adds settings that name the program, and returns their reverse.
+func (a attack) set(t *testing.T, settings ...string) (unset func()) {
+	t.Helper()
+	for _, s := range settings {
+		key, value, _ := strings.Cut(s, " ")
+		do(t, "config", key, strings.ReplaceAll(value, "PROGRAM", a.program))
+	}
+	return func() {
+		for _, s := range settings {
+			key, _, _ := strings.Cut(s, " ")
+			do(t, "config", "--unset", key)
+		}
+	}
+}
+
+// ran reports whether the program has run since it was asked for.
+func (a attack) ran() bool { return os.Remove(a.program+".ran") == nil }
+
+// hostile makes a repository in which reading what was committed starts a program.
+func hostile(t *testing.T) (a attack) {
+	t.Helper()
+	r := repository(t)
+	put(t, "a.yaml", "a\n")
+	put(t, "lost.yaml", "lost\n")
+	put(t, ".gitattributes", "* filter=evil diff=evil merge=evil\n")
+	a.commit = commitAll(t)
+	var err error
+	if a.lost, _, err = r.File(t.Context(), a.commit, "lost.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(".git", "objects", a.lost.Hash[:2], a.lost.Hash[2:])); err != nil {
+		t.Fatal(err)
+	}
+	a.program = filepath.Join(t.TempDir(), "program")
+	for _, file := range []string{a.program, ".git/hooks/post-index-change", ".git/hooks/reference-transaction", "hooks/post-index-change"} {
+		put(t, file, "#!/bin/sh\ntouch "+a.program+".ran\n")
+		if err := os.Chmod(file, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, ".git/evil.inc", "[core]\n\tfsmonitor = "+a.program+"\n[filter \"evil\"]\n\tclean = "+a.program+"\n")
+	a.set(t, "core.repositoryformatversion 1", "extensions.partialClone origin", "remote.origin.promisor true", "remote.origin.url ext::"+a.program, "protocol.ext.allow always")
+	put(t, "a.yaml", "b\n") // its bytes are compared, through filters
+	a.ran()
+	return a
+}
+
+// read does everything that a review does.
+func (a attack) read(t *testing.T) error {
+	t.Helper()
+	r, err := Open(t.Context(), ".")
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if _, err := r.Commit(t.Context(), "HEAD"); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.MergeBase(t.Context(), a.commit, a.commit); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.List(t.Context(), a.commit, "."); err != nil {
+		t.Error(err)
+	}
+	changes, err := r.Changes(t.Context(), a.commit, "")
+	if err != nil || !strings.Contains(strings.Join(told(changes), " "), "a.yaml→a.yaml") {
+		t.Errorf("%v, %v", told(changes), err)
+	}
+	if _, err := r.Text(t.Context(), a.lost, 100); err == nil || !strings.Contains(err.Error(), "not in this clone") {
+		t.Errorf("the lost file: %v", err)
+	}
+	return nil
+}
+
+func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
+	a := hostile(t)
+	for _, setting := range programs {
+		unset := a.set(t, setting)
+		a.ran() // git config has hooks too
+		if err := a.read(t); err != nil || a.ran() {
+			t.Errorf("%s: %v, or the program ran", setting, err)
+		}
+		unset()
+	}
+}
+
+// The attacks of the test above are attacks: a git that is run in the repository starts the program.
+func TestSettingsOfARepositoryStartProgramsOtherwise(t *testing.T) {
+	a := hostile(t)
+	for setting, args := range map[string][]string{
+		"core.fsmonitor PROGRAM": {"status"}, "filter.evil.clean PROGRAM": {"diff", "--raw", "HEAD"}, "filter.evil.process PROGRAM": {"diff", "--raw", "HEAD"}, "include.path evil.inc": {"status"},
+		"diff.external PROGRAM": {"diff", "HEAD", "--", "a.yaml"}, "diff.evil.textconv PROGRAM": {"diff", "HEAD", "--", "a.yaml"}, "core.hooksPath hooks": {"add", "a.yaml"},
+		"user.name a": {"cat-file", "-p", "HEAD:lost.yaml"},
+	} {
+		unset := a.set(t, setting)
+		put(t, "a.yaml", setting)
+		exec.Command("git", args...).Run() // the program is no filter, and it fails
+		if !a.ran() {
+			t.Errorf("%s: git %v did not start the program", setting, args)
+		}
+		unset()
+	}
+}
+
+// A filter of the user is started for what a repository asks it for, and variables of git can mean another
+// repository.
+func TestNeitherTheUsersConfigurationNorVariablesCount(t *testing.T) {
+	a := hostile(t)
+	global := filepath.Join(t.TempDir(), "config")
+	put(t, global, "[filter \"evil\"]\n\tclean = "+a.program+"\n[core]\n\tfsmonitor = "+a.program+"\n")
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": global, "GIT_EXTERNAL_DIFF": a.program, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": a.program,
+		"GIT_DIR": t.TempDir(), "GIT_INDEX_FILE": "none", "GIT_ALTERNATE_OBJECT_DIRECTORIES": "none", "GIT_PAGER": a.program,
+	} {
+		t.Setenv(name, value)
+	}
+	if err := a.read(t); err != nil || a.ran() {
+		t.Errorf("%v, or the program ran", err)
+	}
+}
+
+// bare commits a folder with all files of a bare repository, which git takes for one, and goes there.
+func (a attack) bare(t *testing.T) {
+	t.Helper()
+	put(t, "clusters/HEAD", "ref: refs/heads/main\n")
+	put(t, "clusters/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = "+a.program+"\n")
+	put(t, "clusters/objects/x", "")
+	put(t, "clusters/refs/x", "")
+	t.Chdir("clusters")
+	out, _ := exec.Command("git", "status").CombinedOutput()
+	if !a.ran() {
+		t.Fatalf("git does not take the folder for a repository, so this tests nothing\n%s", out)
+	}
+}
+
+func TestABareRepositoryInAFolderIsNoRepository(t *testing.T) {
+	a := hostile(t)
+	a.bare(t)
+	if err := a.read(t); err != nil || a.ran() {
+		t.Errorf("%v, or the program ran", err)
+	}
+}
+
+// olderGit puts a git first in the PATH that has a version, and neither the settings nor the variables
+// with which newer ones are kept from starting programs.
+func olderGit(t *testing.T, version string) {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	folder := t.TempDir()
+	put(t, filepath.Join(folder, "git"), `#!/bin/sh
+unset GIT_CONFIG_NOSYSTEM GIT_CONFIG_SYSTEM GIT_CONFIG_GLOBAL GIT_ALLOW_PROTOCOL GIT_NO_REPLACE_OBJECTS GIT_OPTIONAL_LOCKS
+n=$#
+while [ $n -gt 0 ]; do
+  word=$1; shift; n=$((n - 1))
+  case $word in
+  --no-optional-locks) continue ;;
+  -c) shift; n=$((n - 1)); continue ;;
+  version) echo "git version `+version+`"; exit ;;
+  esac
+  set -- "$@" "$word"
+done
+exec `+real+` "$@"
+`)
+	if err := os.Chmod(filepath.Join(folder, "git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+// What keeps programs from being started is no setting that an older git ignores.
+func TestAGitWithoutItsProtectionsStartsNoProgramEither(t *testing.T) {
+	a := hostile(t)
+	a.bare(t)
+	t.Chdir("..")
+	a.set(t, programs...)
+	olderGit(t, "2.39.5 (Apple Git-154)")
+	a.ran()
+	for _, folder := range []string{".", "clusters"} {
+		t.Chdir(folder)
+		if err := a.read(t); err != nil || a.ran() {
+			t.Errorf("%s: %v, or the program ran", folder, err)
+		}
+	}
+}
+
+func TestAGitThatIsTooOldIsRefused(t *testing.T) {
+	a := hostile(t)
+	a.bare(t)
+	for _, version := range []string{"1.9.1", "2.17.1", "2.30.2", "2.37.7.windows.1", "nonsense"} {
+		olderGit(t, version)
+		if err := a.read(t); err == nil || !strings.Contains(err.Error(), "install git 2.38 or later") || a.ran() {
+			t.Errorf("%s: %v, or the program ran", version, err)
+		}
+	}
+}
+
+// Many large files that are small in the repository cost no more memory than one, and one above the
+// limit costs nothing.
+func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
+	r := repository(t)
+	put(t, "large.yaml", strings.Repeat("a", 1<<20))
+	put(t, "small.yaml", "a")
+	commit := commitAll(t)
+	files, err := r.List(t.Context(), commit, ".")
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	if _, err := r.Read(t.Context(), files[0], 1<<20-1); err == nil || !strings.Contains(err.Error(), "large.yaml: has 1048576 bytes, more than the 1048575 that are read") {
+		t.Error(err)
+	}
+	in, err := r.Read(t.Context(), files[0], 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(io.Discard, in, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil { // the rest is skipped
+		t.Fatal(err)
+	}
+	if text, err := r.Text(t.Context(), files[1], 1); err != nil || string(text) != "a" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// Worktrees, submodules, shallow clones, packed references and objects of SHA-256 are repositories
+// like others.
+func TestOtherLayoutsOfARepositoryAreRead(t *testing.T) {
+	top := repository(t).top
+	put(t, "a/b.yaml", "b\n")
+	commit := commitAll(t)
+	do(t, "pack-refs", "--all")
+	folder := t.TempDir()
+	do(t, "worktree", "add", "--quiet", "-b", "other", filepath.Join(folder, "tree"))
+	do(t, "-c", "protocol.file.allow=always", "clone", "--quiet", "--depth=1", "file://"+top, filepath.Join(folder, "shallow"))
+	do(t, "init", "--quiet", "--object-format=sha256", filepath.Join(folder, "sha256"))
+	for _, name := range []string{"tree", "shallow", "sha256"} {
+		t.Chdir(filepath.Join(folder, name))
+		if name == "sha256" {
+			put(t, "a/b.yaml", "b\n")
+			commit = commitAll(t)
+		}
+		put(t, "a/b.yaml", "c\n")
+		r := open(t)
+		head, err := r.Commit(t.Context(), "HEAD")
+		if err != nil || head != commit {
+			t.Errorf("%s: %s, %v", name, head, err)
+		}
+		if changes, err := r.Changes(t.Context(), commit, ""); err != nil || strings.Join(told(changes), " ") != "a/b.yaml→a/b.yaml" {
+			t.Errorf("%s: %v, %v", name, told(changes), err)
+		}
+		f, found, err := r.File(t.Context(), commit, "a/b.yaml")
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		if text, err := r.Text(t.Context(), f, 10); err != nil || string(text) != "b\n" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
