@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"path"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,6 @@ func (r *reviewOptions) choose(c *cobra.Command) error {
 	if err != nil || name == "" {
 		return err
 	}
-	fmt.Fprintf(r.err, "configuration: %s of %s\n", name, r.base)
 	return r.apply(c.Flags(), name, review.Agreed(parted, tip))
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// WriteGitHub writes findings as workflow commands, from which GitHub makes annotations of
-// the lines of a pull request.
+// WriteGitHub writes findings as workflow commands to a Legible, from which GitHub makes annotations
+// of the lines of a pull request.
 func (r *Results) WriteGitHub(w io.Writer) error {
 	var b strings.Builder
 	for _, f := range r.All() {
@@ -45,7 +45,7 @@ func annotate(b *strings.Builder, command, file string, line int, title, message
 			place += fmt.Sprintf("line=%d,", line)
 		}
 	}
-	fmt.Fprintf(b, "::%s %stitle=%s::%s\n", command, place, property.Replace(title), data.Replace(message))
+	fmt.Fprintf(b, "%s::%s %stitle=%s::%s\n", mark, command, place, property.Replace(title), data.Replace(message))
 }
 
 // How workflow commands escape text (actions/toolkit, packages/core/src/command.ts).

@@ -8,14 +8,16 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
-// mark begins what steers a terminal, in text for people. No one who writes a
-// document or answers a request knows it.
+// mark begins what steers a terminal, or the runner of a CI system, in text for people. No one who
+// writes a document or answers a request knows it.
 var mark = "\xff" + rand.Text() + "\xfe"
 
 // steer returns a control sequence for a Legible.
@@ -23,12 +25,14 @@ func steer(sequence string) string { return mark + sequence }
 
 // Legible writes text for people. What a terminal would take for more than a
 // character, or would not show, it writes as an escape, as a text of JSON has it: JSON
-// stays the same data. Line breaks, tabs and the sequences of this package pass; the
+// stays the same data. What the runner of a CI system would take for a command, it writes
+// so too. Line breaks, tabs and the sequences and commands of this package pass; the
 // end of a line in a file of Windows is a line break.
 type Legible struct {
 	w    io.Writer
 	mu   sync.Mutex
 	rest []byte // of the last write, which the next one may complete
+	line line
 }
 
 // NewLegible returns a Legible that writes to w.
@@ -44,7 +48,7 @@ func (l *Legible) Write(p []byte) (int, error) {
 	text := append(l.rest, p...)
 	whole := len(text) - unfinished(text)
 	var b bytes.Buffer
-	escape(&b, text[:whole])
+	l.line.escape(&b, text[:whole])
 	l.rest = bytes.Clone(text[whole:])
 	if b.Len() == 0 {
 		return len(p), nil
@@ -60,7 +64,7 @@ func (l *Legible) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b bytes.Buffer
-	escape(&b, l.rest)
+	l.line.escape(&b, l.rest)
 	l.rest = nil
 	if b.Len() == 0 {
 		return nil
@@ -72,8 +76,9 @@ func (l *Legible) Flush() error {
 // unfinished returns how many bytes at the end may be the beginning of a mark, of a
 // character, or of a line break.
 func unfinished(text []byte) int {
-	for n := min(len(mark)-1, len(text)); n > 0; n-- {
-		if bytes.HasSuffix(text, []byte(mark[:n])) {
+	begin := mark + ":"
+	for n := min(len(begin), len(text)); n > 0; n-- {
+		if bytes.HasSuffix(text, []byte(begin[:n])) {
 			return n
 		}
 	}
@@ -91,22 +96,57 @@ func unfinished(text []byte) int {
 	return 0
 }
 
+// line is the line that is written: its end, without the blanks that it starts with.
+type line struct{ end []byte }
+
+// saw continues the line with text.
+func (l *line) saw(text []byte) {
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		l.end, text = l.end[:0], text[i+1:]
+	}
+	if len(l.end) == 0 {
+		text = bytes.TrimLeftFunc(text, unicode.IsSpace)
+	}
+	l.end = append(l.end, text...)
+	if long := len(l.end) - len("##teamcity"); long > 0 {
+		l.end = append(l.end[:0], l.end[long:]...)
+	}
+}
+
+// commands reports whether a character makes a command of the line: GitHub's runner takes "::" at the
+// start of a line for one and "##[" everywhere (actions/runner, ActionCommand.cs), others what begins in the same way.
+func (l *line) commands(r rune) bool {
+	end := string(l.end)
+	return r == ':' && end == ":" || r == '[' && (strings.HasSuffix(end, "##") || strings.HasSuffix(end, "##vso") || strings.HasSuffix(end, "##teamcity"))
+}
+
 // escape writes text with escapes in the place of what is no text.
-func escape(b *bytes.Buffer, text []byte) {
+func (l *line) escape(b *bytes.Buffer, text []byte) {
 	b.Grow(len(text))
 	for len(text) > 0 {
 		if n := plain(text); n > 0 {
 			b.Write(text[:n])
+			l.saw(text[:n])
 			text = text[n:]
 			continue
 		}
 		if rest, is := bytes.CutPrefix(text, []byte(mark)); is {
-			b.WriteString("\x1b[")
+			command := bytes.HasPrefix(rest, []byte("::"))
+			if l.saw([]byte("mark")); command {
+				b.WriteString("::")
+				rest = rest[2:]
+			} else {
+				b.WriteString("\x1b[")
+			}
 			text = rest
 			continue
 		}
 		r, size := utf8.DecodeRune(text)
+		command := l.commands(r)
+		l.saw(text[:size])
 		switch {
+		case command:
+			b.WriteString(escaped(r))
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(b, `\x%02x`, text[0])
 		case r == '\n', r == '\t', !shell.Hidden(r):
@@ -119,9 +159,9 @@ func escape(b *bytes.Buffer, text []byte) {
 	}
 }
 
-// plain returns how many bytes at the start are text in ASCII, which has no escapes.
+// plain returns how many bytes at the start are text in ASCII, which has no escapes and ends no command.
 func plain(text []byte) (n int) {
-	for n < len(text) && (text[n] >= ' ' && text[n] < 0x7f || text[n] == '\n' || text[n] == '\t') {
+	for n < len(text) && (text[n] >= ' ' && text[n] < 0x7f && text[n] != ':' && text[n] != '[' || text[n] == '\n' || text[n] == '\t') {
 		n++
 	}
 	return n
@@ -142,6 +182,6 @@ func escaped(r rune) string {
 // EscapeText returns a text as a Legible writes it.
 func EscapeText(text []byte) []byte {
 	var b bytes.Buffer
-	escape(&b, text)
+	new(line).escape(&b, text)
 	return b.Bytes()
 }

@@ -41,8 +41,29 @@ func TestOwnColoursPassAndOthersDoNot(t *testing.T) {
 	}
 }
 
+// Runners of CI systems read both streams, and take lines for commands.
+func TestWhatARunnerWouldObeyIsEscaped(t *testing.T) {
+	for text, want := range map[string]string{
+		"::error::x\n":                           ":\\u003aerror::x\n",
+		"x\n \t\u00a0::set-output name=a::b":     "x\n \t\u00a0:\\u003aset-output name=a::b",
+		"a ::b:: c\n- ::d":                       "a ::b:: c\n- ::d",
+		"a ##[error]b":                           `a ##\u005berror]b`,
+		"###[group]##vso[task.x]##x[":            `###\u005bgroup]##vso\u005btask.x]##x[`,
+		"##teamcity[a] #[b] ## [c]":              `##teamcity\u005ba] #[b] ## [c]`,
+		"\x1b[31m::error::x":                     `\u001b[31m::error::x`,
+		mark + "::error title=::a\n::error::b\n": "::error title=::a\n:\\u003aerror::b\n",
+		strings.Repeat(" ", 100) + "::a":         strings.Repeat(" ", 100) + `:\u003aa`,
+	} {
+		for cut := range len(text) + 1 {
+			if got := legibly(t, text[:cut], text[cut:]); got != want {
+				t.Errorf("%q, cut at %d: got %q", text, cut, got)
+			}
+		}
+	}
+}
+
 func TestJSONStaysTheSameData(t *testing.T) {
-	want := "a\x1b\u009b\u202e\x7f\U000e0041é\r\n\u2028"
+	want := "::a\n##[b]a\x1b\u009b\u202e\x7f\U000e0041é\r\n\u2028"
 	raw, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +100,7 @@ func FuzzLegible(f *testing.F) {
 	})
 }
 
-var escapedOrCode = regexp.MustCompile("(?s)\\\\.|`(?:@|#|://|www\\.)`")
+var escapedOrCode = regexp.MustCompile("(?s)\\\\.|`(?:@|#|://|www\\.|[!$%]\\d+|(?i:GH-\\d+)|[0-9a-fA-F]{7,64})`")
 
 func FuzzMarkdown(f *testing.F) {
 	f.Add("x\r# done\r\n@octo-org/admins https://evil.example <img src=x> #1 | `x` ~~x~~ [a](b)")

@@ -103,9 +103,9 @@ func inline(text string) string {
 var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", "\\|", "~", "\\~",
 	"\r\n", " ", "\n", " ", "\r", " ")
 
-// links are the signs that GitHub and GitLab make links of, even where a backslash
-// is before them; in a code span they do not.
-var links = regexp.MustCompile(`://|@|#\b|www\.`)
+// links are what GitHub and GitLab make links of, even where a backslash is before it: addresses, people,
+// issues and merge requests by their signs, and commits by 7 to 64 digits. In a code span they do not.
+var links = regexp.MustCompile(`://|@|#\b|[!$%]\d+|www\.|(?i:\bGH-\d+)|\b[0-9a-fA-F]{7,64}\b`)
 
 // code shows a name as it is.
 func code(text string) string {

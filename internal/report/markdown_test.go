@@ -123,3 +123,18 @@ func TestHunksSayWhereTheyAre(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What GitHub and GitLab make links of is in a code span.
+func TestReferencesInMarkdownAreNoLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"see GH-123, gh-4 and xGH-5":                   "see `GH-123`, `gh-4` and xGH-5",
+		"a 11bd71901bbe5b1630ceea73d27597364c9af683 b": "a `11bd71901bbe5b1630ceea73d27597364c9af683` b",
+		"11BD719, 11bd71, v1.26.15+rke2r1":             "`11BD719`, 11bd71, v1.26.15+rke2r1",
+		"!12 $3 %45 50% a!b":                           "`!12` `$3` `%45` 50% a!b",
+		"#12 a#b @x":                                   "`#`12 a`#`b `@`x",
+	} {
+		if got := inline(text); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -99,14 +100,15 @@ func TestJUnitCountsWhatItHas(t *testing.T) {
 
 func TestAnnotationsAreOneLineEach(t *testing.T) {
 	var b bytes.Buffer
-	if err := found().WriteGitHub(&b); err != nil {
+	out := NewLegible(&b)
+	if err := errors.Join(found().WriteGitHub(out), out.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	want := []string{
 		"::error file=clusters/a b.yaml,line=5,title=node-rename::100%25 <renamed>,%0Aor: not → choose \"one\"",
 		"::notice file=clusters/a b.yaml,line=6,title=node-rename%2C accepted::known",
-		"::notice file=/abs/ü.yaml,line=1,title=unknown-rule::\x1b[31mred",
+		"::notice file=/abs/ü.yaml,line=1,title=unknown-rule::\\u001b[31mred",
 		"::warning title=live::no file",
 		"::warning title=whole::about no cluster",
 		"::error file=broken.yaml,line=2,title=templated::a template",
