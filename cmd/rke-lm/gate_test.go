@@ -13,18 +13,22 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // gateCase is a pull request that someone wants to pass: testdata/gate/NAME.txtar. Its comment
 // has a sentence or more, then the line "want: RULE..." with the rules of its errors, or
-// "want: green". Of its files, base/PATH is in the base and change/PATH after the change; delete
-// lists paths that the change removes, a line each; args has more arguments of review. script is
-// what a shell does in the clone after the change, before the review.
+// "want: green"; "refused" is there for a review that ends with exit code 2 and no result. Of its files,
+// base/PATH is in the base, change/PATH after the change, and tip/PATH is what the branch into which it is
+// merged has since; delete lists paths that the change removes, a line each; args has more arguments of
+// review, and folder is where it runs. script is what a shell does in the clone after the change, before the
+// review: links, and the surgery of a repository. A program that it makes at $PROGRAM must not run.
 type gateCase struct {
-	why, args, script string
-	want              []string // rules of errors; none for a change that is to pass
-	base, change      map[string]string
-	deleted           []string
+	why, args, folder, script string
+	want                      []string // rules of errors; none for a change that is to pass
+	base, change, tip         map[string]string
+	deleted                   []string
 }
 
 func readGateCase(t *testing.T, file string) gateCase {
@@ -37,7 +41,7 @@ func readGateCase(t *testing.T, file string) gateCase {
 	if !found {
 		t.Fatalf("%s has no line want:", file)
 	}
-	c := gateCase{why: strings.TrimSpace(why), base: map[string]string{}, change: map[string]string{}}
+	c := gateCase{why: strings.TrimSpace(why), base: map[string]string{}, change: map[string]string{}, tip: map[string]string{}}
 	if want = strings.TrimSpace(want); want != "green" {
 		c.want = strings.Fields(want)
 	}
@@ -45,16 +49,20 @@ func readGateCase(t *testing.T, file string) gateCase {
 		switch side, path, _ := strings.Cut(f.Name, "/"); {
 		case f.Name == "delete":
 			c.deleted = strings.Fields(string(f.Data))
-		case f.Name == "script":
-			c.script = string(f.Data)
 		case f.Name == "args":
 			c.args = string(f.Data)
+		case f.Name == "folder":
+			c.folder = strings.TrimSpace(string(f.Data))
+		case f.Name == "script":
+			c.script = string(f.Data)
+		case side == "tip":
+			c.tip[path] = string(f.Data)
 		case side == "base":
 			c.base[path] = string(f.Data)
 		case side == "change":
 			c.change[path] = string(f.Data)
 		default:
-			t.Fatalf("%s: %s is neither in base/ nor in change/", file, f.Name)
+			t.Fatalf("%s: %s is neither in base/ nor in change/ nor in tip/", file, f.Name)
 		}
 	}
 	return c
@@ -78,16 +86,42 @@ func (c gateCase) review(t *testing.T) ran {
 		}
 	}
 	h.commit("change")
-	if out, err := exec.Command("sh", "-eu", "-c", c.script).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if len(c.tip) > 0 {
+		h.git("switch", "--quiet", "main")
+		for name, text := range c.tip {
+			h.write(name, text)
+		}
+		h.commit("tip")
+		h.git("switch", "--quiet", "change")
 	}
-	return runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
+	program := filepath.Join(t.TempDir(), "program")
+	if c.script != "" {
+		t.Setenv("PROGRAM", program)
+		if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch "+program+".ran\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("sh", "-eu", "-c", c.script).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		os.Remove(program + ".ran") // the script runs git as well
+	}
+	if c.folder != "" {
+		t.Chdir(c.folder)
+	}
+	r := runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
+	if _, err := os.Stat(program + ".ran"); err == nil {
+		t.Error("a program of the repository ran")
+	}
+	return r
 }
 
 // errorsOf returns the rules of the errors that count in a review as JSON. An input that cannot
 // be read has none: the exit code and "unreadable" stand for it.
 func errorsOf(t *testing.T, r ran) []string {
 	t.Helper()
+	if r.stdout == "" && r.code == exitcode.Input {
+		return []string{"refused"}
+	}
 	type finding struct {
 		Rule, Severity string
 		Accepted       bool

@@ -146,14 +146,15 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	}
 	r.touched, r.changes = v.Touched, v.Changes
 	defer r.progress.Start(ctx)()
+	fail := func(err error) { r.fail(result, err) }
 	before := r.sides(ctx, "files of the base", v.Before, func(err error) {
+		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
+			fail(err)
+			return
+		}
 		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)
 	})
-	after := r.sides(ctx, "files of the change", v.After, func(err error) {
-		complain(r.err, err)
-		result.Errors = append(result.Errors, problem(err))
-		r.code = max(r.code, exitcode.Of(err))
-	})
+	after := r.sides(ctx, "files of the change", v.After, fail)
 	if err := r.checkValues(after); err != nil {
 		return 0, err
 	}
@@ -172,9 +173,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		}
 		c, err := r.evaluate(p, t)
 		if err != nil {
-			complain(r.err, err)
-			result.Errors = append(result.Errors, problem(err))
-			r.code = max(r.code, exitcode.Of(err))
+			fail(err)
 			continue
 		}
 		if c.Kind == review.Unchanged {
@@ -184,6 +183,13 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Clusters = append(result.Clusters, outputs.NewReviewed(c, movedFrom(p)))
 	}
 	return same, ctx.Err()
+}
+
+// fail keeps an error that does not end the review of others.
+func (r *reviewOptions) fail(result *outputs.Review, err error) {
+	complain(r.err, err)
+	result.Errors = append(result.Errors, problem(err))
+	r.code = max(r.code, exitcode.Of(err))
 }
 
 // checkValues requires a cluster for a values file that the change touches: it alone shows

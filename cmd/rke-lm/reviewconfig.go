@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -87,9 +86,7 @@ func (r *reviewOptions) reconfigured(ctx context.Context, changes []git.Change, 
 		before, err := r.settings(ctx, was, nil)
 		after, err := r.settings(ctx, has, err)
 		if err != nil {
-			complain(r.err, err)
-			result.Errors = append(result.Errors, problem(err))
-			r.code = max(r.code, exitcode.Of(err))
+			r.fail(result, err)
 			continue
 		}
 		file := has

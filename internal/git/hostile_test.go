@@ -242,7 +242,7 @@ func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
-	if _, err := r.Read(t.Context(), files[0], 1<<20-1); err == nil || !strings.Contains(err.Error(), "large.yaml: has 1048576 bytes, more than the 1048575 that are read") {
+	if _, err := r.Read(t.Context(), files[0], 1<<20-1); err == nil || !strings.Contains(err.Error(), "large.yaml: cannot read it: has 1048576 bytes, more than the 1048575 that are read") {
 		t.Error(err)
 	}
 	in, err := r.Read(t.Context(), files[0], 1<<20)

@@ -66,18 +66,30 @@ func (b *blobs) head(question, hash string) (size int64, err error) {
 
 // blob is the bytes of one object.
 type blob struct {
-	io.Reader
+	io.LimitedReader
 	from *blobs
+}
+
+// Read implements io.Reader. Part of an object is none.
+func (b *blob) Read(p []byte) (int, error) {
+	n, err := b.LimitedReader.Read(p)
+	if err == io.EOF && b.N > 0 {
+		err = fmt.Errorf("%w: git cat-file has ended", ErrUnread)
+	}
+	return n, err
 }
 
 // Close skips what was not read, and the line break after the object.
 func (b *blob) Close() error {
-	if _, err := io.Copy(io.Discard, b.Reader); err != nil {
+	if _, err := io.Copy(io.Discard, b); err != nil {
 		return err
 	}
 	_, err := b.from.answers.ReadByte()
 	return err
 }
+
+// ErrUnread means that the bytes of a file that a commit has are not to be had.
+var ErrUnread = errors.New("cannot read it")
 
 // Read returns the bytes of a file of a commit, which are to be closed before those of the next one
 // are asked for. A file larger than most is refused before a byte of it is read.
@@ -94,9 +106,9 @@ func (r *Repository) Read(ctx context.Context, f File, most int64) (io.ReadClose
 		size, err = b.head("contents", f.Hash)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name(f.Path), err)
+		return nil, fmt.Errorf("%s: %w: %w", r.Name(f.Path), ErrUnread, err)
 	}
-	return &blob{io.LimitReader(b.answers, size), b}, nil
+	return &blob{io.LimitedReader{R: b.answers, N: size}, b}, nil
 }
 
 // Text returns the bytes of a file of a commit at once.
