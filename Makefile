@@ -20,7 +20,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-test
+.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ release: ## Make the files of a release in dist/: [VERSION=v0.1.0] [BASE_URL=URL
 # The checksum database of Go has the sum of that version.
 sign: ## Sign the provenance in dist/, and so every file: keyless in a workflow, or SIGN_FLAGS="--key FILE ..."
 	@file=$$(ls dist/*_provenance.json) && $(COSIGN) attest-blob --yes $(SIGN_FLAGS) --statement "$$file" --bundle "$${file%.json}.sigstore.json"
+
+release-pin: ## Make the two commits after a release, from the files in dist/
+	cd release && go run . -pin -out ../dist
 
 release-test: ## Release the commit in two clones, compare, install and run; RELEASE_PLATFORMS=all takes minutes
 	cd release && go test -count=1 -timeout 60m ./...

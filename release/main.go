@@ -30,6 +30,7 @@ func main() {
 		helms = append(helms, file)
 		return nil
 	})
+	pin := flag.Bool("pin", false, "make the two commits after the release whose files are in the folder: with its checksums, and with the examples that name the first")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -37,7 +38,11 @@ func main() {
 	if err == nil {
 		err = r.readHelms(helms)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case *pin:
+		err = r.pin(ctx)
+	default:
 		err = r.make(ctx)
 	}
 	if err != nil {

@@ -195,8 +195,20 @@ func releaseFolder(t *testing.T, version string) string {
 	}
 	folder := t.TempDir()
 	putFile(t, filepath.Join(folder, version, name+".tar.gz"), b.String())
-	putFile(t, filepath.Join(folder, version, "checksums.txt"), fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256(b.Bytes()), name))
+	putFile(t, filepath.Join(folder, "release.txt"), fmt.Sprintf("%s\n%x  %s.tar.gz\n", version, sha256.Sum256(b.Bytes()), name))
 	return folder
+}
+
+// afterRelease makes a folder like the commit after a release of the action the one that runs.
+func afterRelease(t *testing.T, releases string) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "scripts"), os.DirFS(filepath.Join(os.Getenv("RKE_LM_ROOT"), "scripts"))); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(folder, "action.yml"), textOf(t, filepath.Join(os.Getenv("RKE_LM_ROOT"), "action.yml")))
+	putFile(t, filepath.Join(folder, "scripts/ci/release.txt"), textOf(t, filepath.Join(releases, "release.txt")))
+	t.Setenv("RKE_LM_ROOT", folder)
 }
 
 // action is the action of this repository, as far as the tests run it.
@@ -275,7 +287,8 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 	}
 	h := examplesHere(t)
 	releases := releaseFolder(t, "v0.1.0")
-	inputs := map[string]string{"base": "HEAD", "paths": "clusters", "version": "v0.1.0", "url": "file://" + releases}
+	afterRelease(t, releases)
+	inputs := map[string]string{"base": "HEAD", "paths": "clusters", "url": "file://" + releases}
 	h.apply("--next", "clusters/lagoon.yaml")
 	out, said, summary, code := runAction(t, inputs)
 	if code != 0 || strings.Contains(out, "::error") || !strings.Contains(summary, "performs grant-migration-lease") {
@@ -298,25 +311,56 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 	}
 }
 
-func TestTheActionInstallsOnlyWhatHasTheChecksum(t *testing.T) {
-	rooted(t)
+func TestTheActionInstallsOnlyTheReleaseOfItsCommit(t *testing.T) {
+	root := rooted(t)
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
 	examplesHere(t)
 	releases := releaseFolder(t, "v0.1.0")
-	inputs := map[string]string{"base": "HEAD", "version": "v0.1.0", "url": "file://" + releases}
+	inputs := map[string]string{"base": "HEAD", "url": "file://" + releases}
+	refused := func(why string) {
+		t.Helper()
+		if out, said, _, code := runAction(t, inputs); code == 0 || !strings.Contains(said, why) {
+			t.Errorf("exit %d\n%s%s", code, out, said)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "scripts/ci/release.txt")); err != nil {
+		refused("this commit is not the one after a release")
+	}
+	afterRelease(t, releases)
+	if out, said, _, code := runAction(t, inputs); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, out, said)
+	}
+	inputs["version"] = "v0.2.0"
+	refused("the release of this commit is v0.1.0, not v0.2.0")
+	inputs["version"] = "v0.1.0"
 	archives, err := filepath.Glob(filepath.Join(releases, "v0.1.0", "*.tar.gz"))
 	if err != nil || len(archives) != 1 {
 		t.Fatal(archives, err)
 	}
+	// The place has another archive with its own sums.
 	putFile(t, archives[0], textOf(t, archives[0])+"more")
-	if _, said, _, code := runAction(t, inputs); code == 0 || !strings.Contains(said, "does not have the checksum of the release; nothing was installed") {
-		t.Errorf("exit %d\n%s", code, said)
-	}
-	inputs["version"] = ""
-	if _, said, _, code := runAction(t, inputs); code == 0 || !strings.Contains(said, "the version is not set") {
-		t.Errorf("exit %d\n%s", code, said)
+	putFile(t, filepath.Join(releases, "v0.1.0", "checksums.txt"), fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(textOf(t, archives[0]))), filepath.Base(archives[0])))
+	refused("does not have the checksum of the release; nothing was installed")
+}
+
+// A tag and a branch can be moved, a commit cannot.
+func TestActionsAndHooksAreNamedByCommits(t *testing.T) {
+	root := rooted(t)
+	uses, commit := regexp.MustCompile(`(?m)^.*(?:\buses: |\brev: ).*$`), regexp.MustCompile(`(?:@|rev: "?)[0-9a-f]{40}"? #`)
+	for _, glob := range []string{"examples/ci/*.yaml", "docs/*.md", "README.md"} {
+		files, err := filepath.Glob(filepath.Join(root, glob))
+		if err != nil || len(files) == 0 {
+			t.Fatal(glob, err)
+		}
+		for _, file := range files {
+			for _, line := range uses.FindAllString(textOf(t, file), -1) {
+				if !commit.MatchString(line) {
+					t.Errorf("%s: %s", file, line)
+				}
+			}
+		}
 	}
 }
 
@@ -350,11 +394,12 @@ func TestTheGitLabJobReviewsAMergeRequest(t *testing.T) {
 			h.git("checkout", "--quiet", "-b", "change")
 			c.change(h)
 			h.commit("change")
-			env := []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + strings.TrimSpace(h.git("rev-parse", "main"))}
+			h.git("remote", "add", "origin", h.folder)
+			env := []string{"CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main"}
 			for key, value := range job.Variables {
 				env = append(env, key+"="+value)
 			}
-			env = append(env, "RKE_LM_URL=file://"+releases)
+			env = append(env, "RKE_LM_URL=file://"+releases, "RKE_LM_SHA256="+strings.Fields(textOf(t, filepath.Join(releases, "release.txt")))[1])
 			out, said, code := inBash(t, strings.Join(append(job.BeforeScript, job.Script...), "\n"), env...)
 			if code != c.code || !strings.Contains(textOf(t, "rke-lm.xml"), c.report) || !strings.Contains(out, "lagoon") {
 				t.Errorf("exit %d\n%s%s%s", code, out, said, textOf(t, "rke-lm.xml"))
@@ -420,7 +465,7 @@ func TestTheWorkflowUsesInputsOfTheAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := workflow.Jobs["review"].Steps
-	if len(steps) != 2 || steps[0].With["fetch-depth"] != float64(0) || !strings.HasPrefix(steps[1].Uses, "rke-lm/rke-lm@v") {
+	if len(steps) != 2 || steps[0].With["fetch-depth"] != float64(0) || !strings.HasPrefix(steps[1].Uses, "rke-lm/rke-lm@") {
 		t.Fatalf("%+v", steps)
 	}
 	for input := range steps[1].With {

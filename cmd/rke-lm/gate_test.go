@@ -116,7 +116,7 @@ func (c gateCase) review(t *testing.T) ran {
 }
 
 // errorsOf returns the rules of the errors that count in a review as JSON. An input that cannot
-// be read has none: the exit code and "unreadable" stand for it.
+// be read has none: it counts as "unreadable".
 func errorsOf(t *testing.T, r ran) []string {
 	t.Helper()
 	if r.stdout == "" && r.code == exitcode.Input {

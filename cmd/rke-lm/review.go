@@ -29,7 +29,6 @@ type reviewOptions struct {
 	repo     *git.Repository
 	from, to string // commits; to is "" for the working tree
 	tip      string // of what the change is merged into
-	touched  []string
 	changes  []git.Change
 	code     int
 }
@@ -96,7 +95,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	r.reconfigured(ctx, r.changes, target.Accept, &result)
+	r.reconfigured(target.Accept, &result)
 	for _, f := range result.AllFindings() {
 		if f.Stops() {
 			r.code = max(r.code, exitcode.Found)
@@ -144,7 +143,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	if err != nil {
 		return 0, err
 	}
-	r.touched, r.changes = v.Touched, v.Changes
+	r.changes = v.Changes
 	defer r.progress.Start(ctx)()
 	fail := func(err error) { r.fail(result, err) }
 	before := r.sides(ctx, "files of the base", v.Before, func(err error) {
@@ -196,7 +195,10 @@ func (r *reviewOptions) fail(result *outputs.Review, err error) {
 // nothing.
 func (r *reviewOptions) checkValues(after []*review.Side) error {
 	at, inside := r.repo.Path(r.values)
-	if r.values == "" || !inside || len(after) > 0 || r.code != exitcode.Done || !slices.Contains(r.touched, at) {
+	is := func(c git.Change) bool {
+		return c.Before != nil && c.Before.Path == at || c.After != nil && c.After.Path == at
+	}
+	if r.values == "" || !inside || len(after) > 0 || r.code != exitcode.Done || !slices.ContainsFunc(r.changes, is) {
 		return nil
 	}
 	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", ccmValues, r.values)

@@ -45,7 +45,7 @@ func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.S
 	}
 	for _, place := range places {
 		if f, found, err := r.repo.File(ctx, commit, place); err != nil || found {
-			settings, err := r.settings(ctx, &f, err)
+			settings, err := r.settings(&f, err)
 			return settings, r.repo.Name(place), err
 		}
 	}
@@ -53,7 +53,7 @@ func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.S
 }
 
 // settings reads the configuration that a file of a commit or of the working tree is; none for nil.
-func (r *reviewOptions) settings(ctx context.Context, f *git.File, err error) ([]review.Setting, error) {
+func (r *reviewOptions) settings(f *git.File, err error) ([]review.Setting, error) {
 	if f == nil || err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (r *reviewOptions) settings(ctx context.Context, f *git.File, err error) ([
 	if f.Hash == "" {
 		return config.Read(name, choiceKinds())
 	}
-	text, err := r.repo.Text(ctx, *f, config.MaxSize)
+	text, err := r.repo.Read(*f, config.MaxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (r *reviewOptions) settings(ctx context.Context, f *git.File, err error) ([
 
 // reconfigured reports what the change does to configuration files, those of all folders: rke-lm
 // reads the nearest one.
-func (r *reviewOptions) reconfigured(ctx context.Context, changes []git.Change, accepted []string, result *outputs.Review) {
+func (r *reviewOptions) reconfigured(accepted []string, result *outputs.Review) {
 	named, _ := r.repo.Path(r.config)
 	is := func(f *git.File) *git.File {
 		if f == nil || path.Base(f.Path) != config.Name && (r.config == "" || f.Path != named) {
@@ -78,13 +78,13 @@ func (r *reviewOptions) reconfigured(ctx context.Context, changes []git.Change, 
 		}
 		return f
 	}
-	for _, c := range changes {
+	for _, c := range r.changes {
 		was, has := is(c.Before), is(c.After)
 		if was == nil && has == nil {
 			continue
 		}
-		before, err := r.settings(ctx, was, nil)
-		after, err := r.settings(ctx, has, err)
+		before, err := r.settings(was, nil)
+		after, err := r.settings(has, err)
 		if err != nil {
 			r.fail(result, err)
 			continue

@@ -21,8 +21,11 @@ func newStart(out string, files []string) (start, error) {
 	if err != nil {
 		return start{}, err
 	}
-	top, is := git.Top(here)
-	if !is || !isBelow(top, out) {
+	top, real := git.Top(here)
+	if up, err := filepath.Rel(real, top); err == nil && top != "" {
+		top = filepath.Join(here, up) // as the folder is called
+	}
+	if top == "" || !isBelow(top, out) {
 		return start{}, nil
 	}
 	for _, f := range files {

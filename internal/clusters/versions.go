@@ -6,7 +6,6 @@ package clusters
 import (
 	"context"
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,6 @@ import (
 type Versions struct {
 	Before, After []source.Source
 	Was           map[string]string // the names of renamed files before, by those after
-	Touched       []string          // paths in the repository that differ
 	Changes       []git.Change      // all of them, also those that were not requested
 }
 
@@ -41,7 +39,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, from: from, to: to, requested: requested, Versions: Versions{Was: map[string]string{}, Changes: changes}, folders: map[string]bool{}}
+	v := comparing{Finder: f, repo: repo, from: from, to: to, requested: requested, Versions: Versions{Was: map[string]string{}, Changes: changes}, folders: map[string]bool{}, touched: map[string]bool{}}
 	if err := v.findValues(); err != nil {
 		return Versions{}, err
 	}
@@ -51,8 +49,8 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err := v.neighbors(ctx); err != nil {
 		return Versions{}, err
 	}
-	if v.Before, err = v.sources(ctx, v.before); err == nil {
-		v.After, err = v.sources(ctx, v.after)
+	if v.Before, err = v.sources(v.before); err == nil {
+		v.After, err = v.sources(v.after)
 	}
 	return v.Versions, err
 }
@@ -90,21 +88,10 @@ func (v *comparing) take(c git.Change) {
 	if !is(c.Before) && !is(c.After) {
 		return
 	}
-	if v.touched == nil {
-		v.touched = map[string]bool{}
-	}
-	note := func(f *git.File) {
-		if !v.touched[f.Path] {
-			v.touched[f.Path] = true
-			v.Touched = append(v.Touched, f.Path)
-		}
-	}
 	if c.Before != nil {
-		note(c.Before)
 		v.keep(&v.before, *c.Before)
 	}
 	if c.After != nil {
-		note(c.After)
 		v.keep(&v.after, *c.After)
 	}
 	if c.Before != nil && c.After != nil {
@@ -114,6 +101,7 @@ func (v *comparing) take(c git.Change) {
 
 // keep adds a file that a search would find.
 func (v *comparing) keep(list *[]git.File, f git.File) {
+	v.touched[f.Path] = true
 	if v.searched(f) {
 		*list = append(*list, f)
 		v.folders[path.Dir(f.Path)] = true
@@ -134,7 +122,7 @@ func (v *comparing) neighbors(ctx context.Context) error {
 		}
 		files = slices.DeleteFunc(files, func(f git.File) bool { return v.touched[f.Path] || !v.searched(f) })
 		for _, f := range files {
-			text, err := v.repo.Text(ctx, f, source.MaxFile)
+			text, err := v.repo.Read(f, source.MaxFile)
 			if err != nil {
 				return err
 			}
@@ -154,7 +142,7 @@ func (v *comparing) joins(f git.File, text []byte) bool {
 }
 
 // sources are files, each read when it is reached.
-func (v *comparing) sources(ctx context.Context, files []git.File) ([]source.Source, error) {
+func (v *comparing) sources(files []git.File) ([]source.Source, error) {
 	slices.SortFunc(files, func(a, b git.File) int { return strings.Compare(a.Path, b.Path) })
 	var list []source.Source
 	for _, f := range files {
@@ -167,7 +155,7 @@ func (v *comparing) sources(ctx context.Context, files []git.File) ([]source.Sou
 		if err != nil {
 			return nil, err
 		}
-		s := source.FromVersion(name, at, func() (io.ReadCloser, error) { return v.repo.Read(ctx, f, source.MaxFile) })
+		s := source.FromVersion(name, at, func() ([]byte, error) { return v.repo.Read(f, source.MaxFile) })
 		s.Values = values
 		list = append(list, s)
 	}

@@ -97,7 +97,7 @@ func report(t *testing.T, f Finder, stream []byte) (found []any, errs []error) {
 			return nil
 		}, nil
 	}
-	for r := range f.From(t.Context(), []source.Source{source.FromText("in.yaml", "", stream)}, keep) {
+	for r := range f.From(t.Context(), []source.Source{source.FromVersion("in.yaml", "", func() ([]byte, error) { return stream, nil })}, keep) {
 		if err := r.Use(); err != nil {
 			errs = append(errs, err)
 		}

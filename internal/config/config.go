@@ -6,7 +6,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,29 +48,14 @@ func Read(path string, known map[string]Kind) ([]review.Setting, error) {
 // MaxSize is that of the largest file that is read.
 const MaxSize = 64 << 10
 
-// load reads a regular file. One of a repository is in it, and no link: a change could point it at
-// any file of the machine.
+// load reads a regular file. One of a repository is no link: a change could point it at any file of
+// the machine.
 func load(path string) ([]byte, error) {
-	at, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
+	stat := os.Lstat
+	if top, _ := git.Top(filepath.Dir(path)); top == "" {
+		stat = os.Stat
 	}
-	top, is := git.Top(filepath.Dir(at))
-	if !is {
-		if at, err = filepath.EvalSymlinks(at); err != nil {
-			return nil, err
-		}
-		top = filepath.Dir(at)
-	}
-	root, err := os.OpenRoot(top)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	if at, err = filepath.Rel(top, at); err != nil {
-		return nil, err
-	}
-	info, err := root.Lstat(at)
+	info, err := stat(path)
 	switch {
 	case err != nil:
 		return nil, err
@@ -80,12 +64,7 @@ func load(path string) ([]byte, error) {
 	case info.Size() > MaxSize:
 		return nil, fmt.Errorf("larger than %d kB, which no configuration is; make it smaller", MaxSize>>10)
 	}
-	f, err := root.Open(at)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // nothing was written
-	return io.ReadAll(io.LimitReader(f, MaxSize))
+	return os.ReadFile(path)
 }
 
 // Parse returns the settings in a text.

@@ -17,12 +17,8 @@ import (
 // repository only the folder itself counts. A file in the home folder never does, whatever
 // is below it: it would change what a plan of any repository means.
 func Find(folder, home string) (string, error) {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
-	}
-	top, is := git.Top(folder)
-	if !is {
+	top, folder := git.Top(folder)
+	if top == "" {
 		top = folder
 	}
 	for dir := folder; ; dir = filepath.Dir(dir) {

@@ -134,7 +134,7 @@ func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
 		t.Fatalf("%+v, %v", files, err)
 	}
 	for _, f := range files {
-		if got, err := r.Text(t.Context(), f, 100); err != nil || string(got) != texts[f.Path] {
+		if got, err := r.Read(f, 100); err != nil || string(got) != texts[f.Path] {
 			t.Errorf("%s: %q, %v", f.Path, got, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
-	if text, err := r.Text(t.Context(), f, 2); err != nil || string(text) != "y\n" {
+	if text, err := r.Read(f, 2); err != nil || string(text) != "y\n" {
 		t.Errorf("%q, %v", text, err)
 	}
 	if _, found, err := r.File(t.Context(), commit, "b/none"); err != nil || found {

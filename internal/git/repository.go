@@ -8,11 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -22,13 +24,12 @@ import (
 
 // Repository is the one around a folder.
 type Repository struct {
-	dir      string // the folder
-	top      string // of the work tree
-	prefix   string // of the folder in the work tree; "." at its top
-	env      []string
-	excludes string
-	reading  *blobs // nil before the first file of a commit is read
-	release  func() // removes the directory of ours
+	dir     string // the folder
+	top     string // of the work tree
+	prefix  string // of the folder in the work tree; "." at its top
+	env     []string
+	objects reader
+	release func() // removes the directory of ours
 }
 
 // oldest is the first release of git that has every option used here: an older one would ignore
@@ -38,43 +39,78 @@ const oldest = "v2.38"
 // Open finds the repository around a folder by its .git, never by what a folder of it has: a commit
 // can have all files of a bare repository.
 func Open(ctx context.Context, dir string) (*Repository, error) {
-	real, err := filepath.Abs(dir)
-	if err == nil {
-		real, err = filepath.EvalSymlinks(real)
-	}
-	if err != nil {
-		return nil, err
-	}
-	top, is := Top(real)
-	if !is {
+	top, real := Top(dir)
+	if top == "" {
 		return nil, fmt.Errorf("%s: not a git repository, and in none; run review in the clone of one", dir)
-	}
-	rel, err := filepath.Rel(top, real)
-	if err != nil {
-		return nil, err
 	}
 	temporary.Clean(os.TempDir())
 	at, lock, err := temporary.Folder(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
-	r := &Repository{dir: real, top: top, prefix: filepath.ToSlash(rel), release: func() {
+	prefix := path.Clean(strings.TrimLeft(filepath.ToSlash(real[len(top):]), "/"))
+	r := &Repository{dir: real, top: top, prefix: prefix, release: func() {
 		os.RemoveAll(at)
 		lock.Release()
 	}}
-	if err := r.imitate(ctx, at); err != nil {
-		r.Close()
-		return nil, fmt.Errorf("the repository in %s: %w", top, err)
+	if err = r.imitate(ctx, at); err == nil {
+		err = r.start(ctx)
+	}
+	if err != nil {
+		r.release()
+		return nil, err
 	}
 	return r, nil
 }
 
 // Close ends what reads the repository.
 func (r *Repository) Close() {
-	if r.reading != nil {
-		r.reading.end()
-	}
+	r.objects.Process.Kill() // it only reads
+	r.objects.Wait()
 	r.release()
+}
+
+// imitate makes a directory in the place of what the work trees of the repository share. It has what
+// names commits, and neither configuration nor hooks.
+func (r *Repository) imitate(ctx context.Context, at string) error {
+	r.env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "GIT_") })
+	r.env = append(r.env, "GIT_DIR="+filepath.Join(r.top, ".git"), "GIT_WORK_TREE="+r.top, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM="+os.DevNull,
+		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	version, err := r.git(ctx, "version")
+	if err != nil {
+		return err
+	}
+	if m := number.FindStringSubmatch(string(version)); m == nil || semver.Compare("v"+m[1], oldest) < 0 {
+		return fmt.Errorf("%s is too old: it ignores settings that keep a repository from starting programs; install git %s or later", bytes.TrimSpace(version), oldest[1:])
+	}
+	out, err := r.git(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format", "--show-ref-format")
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(out), "\n")
+	settings := "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = " + lines[1] + "\n"
+	if lines[2] == "reftable" { // releases before 2.45 have files alone, and repeat the question
+		settings += "\trefStorage = reftable\n"
+	}
+	r.env = append(r.env, "GIT_COMMON_DIR="+at, "GIT_OBJECT_DIRECTORY="+filepath.Join(lines[0], "objects"))
+	return errors.Join(os.CopyFS(at, names{os.DirFS(lines[0])}), os.WriteFile(filepath.Join(at, "config"), []byte(settings), 0o600))
+}
+
+// number is that of a release of git, to which vendors add.
+var number = regexp.MustCompile(`^git version (\d+\.\d+)`)
+
+// names are the files of a git directory that name commits.
+type names struct{ fs.FS }
+
+// ReadDir implements fs.ReadDirFS.
+func (n names) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(n.FS, name)
+	if name == "." {
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool {
+			return !slices.Contains([]string{"refs", "reftable", "packed-refs", "shallow", "info"}, e.Name())
+		})
+	}
+	return list, err
 }
 
 // Commit returns the name of the commit that a reference means.
@@ -137,8 +173,8 @@ func (r *Repository) Above() []string {
 // command is one of git at the top of the work tree. Paths are meant as they are. Settings of the
 // command line repeat what the directory of ours ensures by itself.
 func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "--no-pager", "--literal-pathspecs", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never",
-		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.excludesFile=" + r.excludes}, args...)...)
+	c := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "--no-pager", "--literal-pathspecs", "-c", "safe.bareRepository=explicit",
+		"-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	c.Dir, c.Env = r.top, r.env
 	return c
 }
@@ -159,20 +195,4 @@ func (r *Repository) git(ctx context.Context, args ...string) ([]byte, error) {
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 	return nil, fmt.Errorf("git %s: %s", args[0], strings.TrimPrefix(line, "fatal: "))
-}
-
-// number is that of a release of git, of which vendors add to the number.
-var number = regexp.MustCompile(`^git version (\d+\.\d+)`)
-
-// checkVersion refuses a git that would ignore an option.
-func (r *Repository) checkVersion(ctx context.Context) error {
-	out, err := r.git(ctx, "version")
-	if err != nil {
-		return err
-	}
-	m := number.FindStringSubmatch(string(out))
-	if m == nil || semver.Compare("v"+m[1], oldest) < 0 {
-		return fmt.Errorf("%s is too old: it ignores settings that keep a repository from starting programs; install git %s or later", strings.TrimSpace(string(out)), oldest[1:])
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -96,28 +95,19 @@ func unfinished(text []byte) int {
 	return 0
 }
 
-// line is the line that is written: its end, without the blanks that it starts with.
-type line struct{ end []byte }
+// line is the end of the line that is written, without the blanks that it starts with.
+type line []byte
 
-// saw continues the line with text.
-func (l *line) saw(text []byte) {
-	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
-		l.end, text = l.end[:0], text[i+1:]
-	}
-	if len(l.end) == 0 {
-		text = bytes.TrimLeftFunc(text, unicode.IsSpace)
-	}
-	l.end = append(l.end, text...)
-	if long := len(l.end) - len("##teamcity"); long > 0 {
-		l.end = append(l.end[:0], l.end[long:]...)
-	}
+func (l *line) add(text []byte) {
+	*l = append(*l, text...)
+	*l = bytes.TrimLeftFunc((*l)[bytes.LastIndexByte(*l, '\n')+1:], unicode.IsSpace)
+	*l = (*l)[max(0, len(*l)-len("##vso")):]
 }
 
-// commands reports whether a character makes a command of the line: GitHub's runner takes "::" at the
-// start of a line for one and "##[" everywhere (actions/runner, ActionCommand.cs), others what begins in the same way.
-func (l *line) commands(r rune) bool {
-	end := string(l.end)
-	return r == ':' && end == ":" || r == '[' && (strings.HasSuffix(end, "##") || strings.HasSuffix(end, "##vso") || strings.HasSuffix(end, "##teamcity"))
+// commands reports whether a character makes a command of the line: GitHub's runner takes "::" at the start
+// of a line for one, and "##[" everywhere (actions/runner, ActionCommand.cs), others what begins in the same way.
+func (l line) commands(r rune) bool {
+	return r == ':' && string(l) == ":" || r == '[' && (bytes.HasSuffix(l, []byte("##")) || bytes.HasSuffix(l, []byte("##vso")))
 }
 
 // escape writes text with escapes in the place of what is no text.
@@ -126,24 +116,21 @@ func (l *line) escape(b *bytes.Buffer, text []byte) {
 	for len(text) > 0 {
 		if n := plain(text); n > 0 {
 			b.Write(text[:n])
-			l.saw(text[:n])
+			l.add(text[:n])
 			text = text[n:]
 			continue
 		}
 		if rest, is := bytes.CutPrefix(text, []byte(mark)); is {
-			command := bytes.HasPrefix(rest, []byte("::"))
-			if l.saw([]byte("mark")); command {
-				b.WriteString("::")
-				rest = rest[2:]
-			} else {
+			if !bytes.HasPrefix(rest, []byte("::")) {
 				b.WriteString("\x1b[")
 			}
+			l.add([]byte("mark")) // what follows is ours
 			text = rest
 			continue
 		}
 		r, size := utf8.DecodeRune(text)
 		command := l.commands(r)
-		l.saw(text[:size])
+		l.add(text[:size])
 		switch {
 		case command:
 			b.WriteString(escaped(r))

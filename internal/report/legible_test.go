@@ -49,7 +49,7 @@ func TestWhatARunnerWouldObeyIsEscaped(t *testing.T) {
 		"a ::b:: c\n- ::d":                       "a ::b:: c\n- ::d",
 		"a ##[error]b":                           `a ##\u005berror]b`,
 		"###[group]##vso[task.x]##x[":            `###\u005bgroup]##vso\u005btask.x]##x[`,
-		"##teamcity[a] #[b] ## [c]":              `##teamcity\u005ba] #[b] ## [c]`,
+		"#[b] ## [c] ##[d":                       `#[b] ## [c] ##\u005bd`,
 		"\x1b[31m::error::x":                     `\u001b[31m::error::x`,
 		mark + "::error title=::a\n::error::b\n": "::error title=::a\n:\\u003aerror::b\n",
 		strings.Repeat(" ", 100) + "::a":         strings.Repeat(" ", 100) + `:\u003aa`,

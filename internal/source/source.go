@@ -4,6 +4,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -23,19 +24,22 @@ type Source struct {
 	// together with the documents of the others.
 	Values bool
 
-	stream func() (io.ReadCloser, error)
+	stream func() (io.Reader, error)
 	at     string // absolute path where the bytes of a stream would be a file
 }
 
 // FromReader returns a source that is not a file. It can be scanned once.
 func FromReader(name string, r io.Reader) Source {
-	return Source{Name: name, Named: true, stream: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
+	return Source{Name: name, Named: true, stream: func() (io.Reader, error) { return r, nil }}
 }
 
 // FromVersion returns a source whose bytes are those of a file at another time: it is no file, and
 // belongs with those that are in its folder. It is opened when it is reached.
-func FromVersion(name, path string, open func() (io.ReadCloser, error)) Source {
-	return Source{Name: name, stream: open, at: path}
+func FromVersion(name, path string, read func() ([]byte, error)) Source {
+	return Source{Name: name, at: path, stream: func() (io.Reader, error) {
+		text, err := read()
+		return bytes.NewReader(text), err
+	}}
 }
 
 // Searched reports whether a file is one of those looked for in a folder, by its path below
@@ -52,7 +56,7 @@ func (s Source) IsFile() bool { return s.Path != "" }
 func (s Source) open() (io.ReadCloser, fs.FileInfo, error) {
 	if !s.IsFile() {
 		r, err := s.stream()
-		return r, nil, err
+		return io.NopCloser(r), nil, err
 	}
 	f, err := os.Open(s.Path)
 	if err != nil {

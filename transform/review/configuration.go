@@ -16,22 +16,17 @@ type Setting struct {
 	Lines  []int // of the values
 }
 
-const (
-	accept  = "accept"
-	exclude = "exclude"
-)
+const accept, exclude = "accept", "exclude"
 
 // Agreed returns the settings that count for a change: those of the branch's tip. A rule is accepted,
 // and a file left out, only if that holds at the commit where the change parted as well: a branch
 // from before the end of an acceptance does not bring it in again.
 func Agreed(parted, tip []Setting) []Setting {
-	var agreed []Setting
-	for _, s := range tip {
+	agreed := slices.Clone(tip)
+	for i, s := range tip {
 		if s.Key == accept || s.Key == exclude {
-			had := setting(parted, s.Key)
-			s.Values = slices.DeleteFunc(slices.Clone(s.Values), func(v string) bool { return !slices.Contains(had.Values, v) })
+			agreed[i].Values = without(s.Values, without(s.Values, setting(parted, s.Key).Values))
 		}
-		agreed = append(agreed, s)
 	}
 	return agreed
 }
@@ -40,36 +35,35 @@ func Agreed(parted, tip []Setting) []Setting {
 // where the change touches clusters as well.
 func Configuration(file string, before, after []Setting, touches bool, accepted []string) []transform.Finding {
 	var accepts, others []transform.Finding
-	found := func(to *[]transform.Finding, line int, key, message string) {
+	finding := func(line int, key, message string) transform.Finding {
 		f := transform.Finding{File: file, Line: line, Path: key, Message: message, Fix: "merge it in a change of its own first, so that it is reviewed by itself"}
 		if !touches {
 			f.Severity = transform.Warning
 		}
-		*to = append(*to, f)
+		return f
 	}
-	for _, s := range after {
-		had := setting(before, s.Key)
-		if slices.Equal(s.Values, had.Values) {
+	seen := map[string]bool{}
+	for _, s := range slices.Concat(after, before) {
+		was, is := setting(before, s.Key), setting(after, s.Key)
+		if seen[s.Key] || was.Key == is.Key && slices.Equal(was.Values, is.Values) {
 			continue
 		}
-		if s.Key != accept {
-			found(&others, s.line(), s.Key, "the change sets "+s.Key+", which does not count before it is merged")
-			continue
-		}
-		for i, rule := range s.Values {
-			if !slices.Contains(had.Values, rule) {
-				found(&accepts, s.Lines[i], accept, "the change accepts "+rule+", which does not count before it is merged")
+		seen[s.Key] = true
+		if s.Key == accept {
+			for _, rule := range without(is.Values, was.Values) {
+				accepts = append(accepts, finding(is.Lines[slices.Index(is.Values, rule)], accept, "the change accepts "+rule+", which does not count before it is merged"))
 			}
 		}
-	}
-	for _, s := range before {
-		has := setting(after, s.Key)
-		gone := func(v string) bool { return !slices.Contains(has.Values, v) }
-		if has.Key == "" || s.Key == accept && slices.ContainsFunc(s.Values, gone) {
-			found(&others, max(has.line(), 1), s.Key, "the change removes "+s.Key+", or values of it")
+		if s.Key != accept || len(without(was.Values, is.Values)) > 0 {
+			others = append(others, finding(append(is.Lines, 1)[0], s.Key, "the change sets or removes "+s.Key+"; before it is merged, the value of the target branch counts"))
 		}
 	}
 	return append(acceptanceAdded.Report(accepts, nil), configurationChanged.Report(others, accepted)...)
+}
+
+// without returns the values that are not among others.
+func without(values, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) })
 }
 
 func setting(list []Setting, key string) Setting {
@@ -77,14 +71,6 @@ func setting(list []Setting, key string) Setting {
 		return list[i]
 	}
 	return Setting{}
-}
-
-// line is that of the first value; 0 for none.
-func (s Setting) line() int {
-	if len(s.Lines) == 0 {
-		return 0
-	}
-	return s.Lines[0]
 }
 
 // Unread is the finding about a document that could not be read in the base.
