@@ -252,7 +252,7 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 			start := time.Now()
 			r := runHere(t, "", "verify", "--kubeconfig", config, "--wait", wait)
 			took := time.Since(start)
-			if r.code != exitcode.Failed || took < limits[0] || took > limits[1] || strings.Count(r.stderr, "cannot connect to the API server https://127.0.0.1:") != 1 || !strings.Contains(r.stderr, "of the context orchard: ") {
+			if r.code != exitcode.Failed || took < limits[0] || took > limits[1] || strings.Count(r.stderr, "cannot connect to the API server http://127.0.0.1:") != 1 || !strings.Contains(r.stderr, "of the context orchard: ") {
 				t.Errorf("verify --wait %s: exit %d after %s\n%s%s", wait, r.code, took, r.stdout, r.stderr)
 			}
 		}
