@@ -18,6 +18,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -76,6 +77,9 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		if err := r.Use(); err != nil {
 			l.states.errors++
 			failed[r.File()] = l.fail(err, target) || failed[r.File()]
+		}
+		if form := r.Form; form.Line > 0 {
+			l.show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, target.Accept))
 		}
 		if len(r.Ended) == 0 {
 			continue

@@ -15,6 +15,8 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -86,6 +88,9 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	made := &planRun{
 		planOptions: p, results: newResults("plan"),
 		list: outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}},
+	}
+	p.form = func(f forms.Found) {
+		made.list.Findings = append(made.list.Findings, outputs.Findings(review.NotRead(f, transform.Note, p.choices.Accept))...)
 	}
 	code, err := p.eachCluster(ctx, paths, made.cluster, func(err error) { made.list.Errors = append(made.list.Errors, problem(err)) })
 	p.folders.made.finish()
@@ -187,9 +192,10 @@ func (p *planRun) finish() error {
 	case p.forPrograms():
 		return p.dump(p.list)
 	case p.reports():
-		p.results.Errors = p.list.Errors
+		p.results.Findings, p.results.Errors = p.list.Findings, p.list.Errors
 		return p.writeResults(p.results, outputs.PlanTable)
 	}
+	outputs.WriteFindings(p.err, p.palette(p.err), p.list.Findings, "")
 	p.summary.Refused = len(p.list.Errors)
 	return p.summary.finish(p.alone)
 }
@@ -270,6 +276,9 @@ func (o *options) eachCluster(ctx context.Context, paths []string, do func(clust
 			complain(o.err, err)
 			note(err)
 			code = max(code, exitcode.Of(err))
+		}
+		if r.Form.Line > 0 && o.form != nil {
+			o.form(r.Form)
 		}
 	}
 	return code, ctx.Err()

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -146,14 +147,15 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	r.changes = v.Changes
 	defer r.progress.Start(ctx)()
 	fail := func(err error) { r.fail(result, err) }
-	before := r.sides(ctx, "files of the base", v.Before, func(err error) {
+	before, formsBefore := r.sides(ctx, "files of the base", v.Before, func(err error) {
 		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
 			fail(err)
 			return
 		}
 		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)
 	})
-	after := r.sides(ctx, "files of the change", v.After, fail)
+	after, formsAfter := r.sides(ctx, "files of the change", v.After, fail)
+	result.Findings = append(result.Findings, outputs.Findings(review.Forms(formsBefore, formsAfter, t.Accept))...)
 	if err := r.checkValues(after); err != nil {
 		return 0, err
 	}
@@ -225,9 +227,9 @@ func movedFrom(p review.Pair) string {
 	return p.Before.Docs[0].File()
 }
 
-// sides opens the clusters of one version, whose sources have a name in the progress.
-func (r *reviewOptions) sides(ctx context.Context, name string, sources []source.Source, fail func(error)) []*review.Side {
-	var list []*review.Side
+// sides opens the clusters of one version, whose sources have a name in the progress. It returns
+// the files in forms that are not read as well.
+func (r *reviewOptions) sides(ctx context.Context, name string, sources []source.Source, fail func(error)) (list []*review.Side, others []forms.Found) {
 	work := func(c clusters.Cluster) (func() error, error) {
 		return func() error {
 			list = append(list, &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside})
@@ -238,8 +240,11 @@ func (r *reviewOptions) sides(ctx context.Context, name string, sources []source
 		if err := result.Use(); err != nil {
 			fail(err)
 		}
+		if form := result.Form; form.File != "" {
+			others = append(others, form)
+		}
 	}
-	return list
+	return list, others
 }
 
 // requested returns the paths in the repository.

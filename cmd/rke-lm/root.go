@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
@@ -44,6 +45,8 @@ type options struct {
 	excludeFrom string           // the folder that they start at; "" for the current one
 	excluded    source.Excluded  // the same, checked
 	skipUnknown bool             // files without a cluster are no error
+
+	form func(forms.Found) // takes forms that are not read; nil for a verb that does not show them
 }
 
 func newRoot(s streams) *cobra.Command {

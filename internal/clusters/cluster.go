@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -81,6 +82,8 @@ func (p piece) place() string {
 
 // Result is what came of a cluster, or the end of sources.
 type Result struct {
+	Form forms.Found // what a document has in a form that is not read
+
 	// Ended are the sources that end here, together where one cluster has documents in
 	// them. An error that concerns no source ends one without a name.
 	Ended []File

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -85,10 +86,7 @@ func (f Finder) Shared(text []byte) bool {
 // work opens a document, and calls work if it is a cluster.
 func (f Finder) work(p piece, work Work) Result {
 	r := Result{piece: p}
-	if p.end {
-		return r
-	}
-	r.err = transform.Guard(p.place(), func() (err error) {
+	open := func() (err error) {
 		if p.source.Values {
 			r.values, err = transform.Parse(p.chunk)
 			return err
@@ -114,7 +112,13 @@ func (f Finder) work(p piece, work Work) Result {
 		}
 		r.show, err = f.on(c, work)
 		return err
-	})
+	}
+	if !p.end {
+		r.err = transform.Guard(p.place(), open)
+	}
+	if !r.cluster && !r.marked && r.seen == nil && !p.source.Values {
+		r.Form = forms.Find(p.source.Name, p.chunk.Bytes, p.chunk.Line+1)
+	}
 	return r
 }
 

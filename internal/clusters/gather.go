@@ -71,6 +71,9 @@ func (g *gathering) take(r Result) bool {
 	if r.source.Values {
 		return g.takeValues(r)
 	}
+	if r.Form.File != "" && !g.yield(Result{Form: r.Form}) {
+		return false
+	}
 	switch {
 	case r.end:
 		if r.err = g.ending(r.piece, g.met, g.first); r.err != nil && g.saw && !g.met {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,12 +23,17 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		for i, s := range sources {
 			count, words, more := 0, false, true
+			var whole []byte // the text of a file that is read for forms alone
 			wanted := func(text []byte) bool {
 				count++
 				words = f.words(text)
-				return words || s.Values || s.Named && count == 1 || yamledit.Disguised(text)
+				return words || s.Values || s.Named && count == 1 || s.OtherForm() || yamledit.Disguised(text) || forms.Possible(text)
 			}
 			stats, err := s.Scan(wanted, func(c yamledit.Chunk) error {
+				if s.OtherForm() {
+					whole = append(whole, c.Bytes...)
+					return nil
+				}
 				for _, item := range yamledit.Items(c, transform.Parse) {
 					if more = yield(piece{source: s, number: i, chunk: item, words: words}); !more {
 						return context.Canceled
@@ -35,7 +41,7 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 				}
 				return nil
 			})
-			if !more || !yield(piece{source: s, number: i, end: true, stats: stats, err: err}) {
+			if !more || !yield(piece{source: s, number: i, end: true, chunk: yamledit.Chunk{Bytes: whole}, stats: stats, err: err}) {
 				return
 			}
 		}

@@ -23,10 +23,12 @@ const APIVersion = "rke-lm/v1"
 // Plans is the output of plan for programs; its fields are documented in
 // docs/json.md.
 type Plans struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Clusters   []Plan    `json:"clusters"`
-	Errors     []Problem `json:"errors"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Clusters   []Plan `json:"clusters"`
+	// Findings are about files in forms that are not read.
+	Findings []transform.Finding `json:"findings,omitempty"`
+	Errors   []Problem           `json:"errors"`
 }
 
 // Plan is one cluster's plan.

@@ -13,12 +13,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// extensions are those of the files looked for in a folder; a file that is
-// named may have any.
-var extensions = []string{".yaml", ".yml", ".json"}
+// extensions are those of the files looked for in a folder, the first ones for clusters and all for
+// forms that are not read; a file that is named may have any.
+var (
+	yaml       = []string{".yaml", ".yml", ".json"}
+	extensions = append(yaml, forms.Extensions()...)
+)
 
 // Find returns the files that paths name and those in the folders they name, in
 // the order given and by name within a folder. A file is returned once, however

@@ -65,9 +65,9 @@ func checkRefused(t *testing.T, path string, holds ...string) {
 	}
 }
 
-func TestAFolderIsSearchedForYAMLAndJSON(t *testing.T) {
-	tree(t, "b.yaml", "a.yml", "c.json", "d.txt", "yaml", "e.yaml.bak", "sub/deep/f.yaml", "sub/README.md")
-	checkFound(t, []string{"."}, "a.yml", "b.yaml", "c.json", "sub/deep/f.yaml")
+func TestAFolderIsSearchedForYAMLAndJSONAndOtherForms(t *testing.T) {
+	tree(t, "b.yaml", "a.yml", "c.json", "d.txt", "g.tf", "yaml", "e.yaml.bak", "sub/deep/f.yaml", "sub/README.md")
+	checkFound(t, []string{"."}, "a.yml", "b.yaml", "c.json", "g.tf", "sub/deep/f.yaml")
 }
 
 func TestFilesAreFoundInOrder(t *testing.T) {

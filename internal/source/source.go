@@ -43,9 +43,15 @@ func FromVersion(name, path string, read func() ([]byte, error)) Source {
 }
 
 // Searched reports whether a file is one of those looked for in a folder, by its path below
-// that folder.
+// that folder, or may be a script, which needs no ending.
 func Searched(path string) bool {
-	return slices.Contains(extensions, filepath.Ext(path)) && entered(filepath.FromSlash(path))
+	return slices.Contains(append(extensions, ""), filepath.Ext(path)) && entered(filepath.FromSlash(path))
+}
+
+// OtherForm reports whether a file is read for forms alone: it was found by a name that no file
+// of a cluster has.
+func (s Source) OtherForm() bool {
+	return !s.Named && !s.Values && !slices.Contains(yaml, filepath.Ext(s.Name))
 }
 
 // IsFile reports whether the source can be opened again and replaced.

@@ -1,0 +1,107 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// formsFolder has a cluster, and files that describe others in forms that are not read.
+func formsFolder(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"pier.yaml":   pier,
+		"config.yaml": "cloud-provider-name: aws\ntoken: hunter2hunter2\n",
+		"main.tf":     "resource \"rke_cluster\" \"depot\" {\n  cloud_provider {\n    name = \"aws\"\n  }\n}\n",
+		"setup.sh":    "#!/bin/sh\necho 'cloud-provider-name: aws' >> /etc/rancher/rke2/config.yaml\n",
+		"vpc.tf":      "module \"vpc\" {\n  source = \"terraform-aws-modules/vpc/aws\"\n}\n",
+		"README":      "Set cloud-provider-name: aws in config.yaml.\n",
+		"Deploy.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n",
+	} {
+		putFile(t, name, text)
+	}
+	if err := os.Mkdir(".hidden", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(".hidden", "main.tf"), "resource \"rke_cluster\" \"x\" {\n  cloud_provider {}\n}\n")
+}
+
+func formFiles(findings []transform.Finding, severity transform.Severity) (files []string) {
+	for _, f := range findings {
+		if f.Rule == "form-not-read" && f.Severity == severity && f.Line > 0 && f.Fix != "" {
+			files = append(files, f.File)
+		}
+	}
+	return files
+}
+
+func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
+	formsFolder(t)
+	want := []string{"config.yaml", "main.tf", "setup.sh"}
+	r := runHere(t, "", "plan", "-o", "json", ".")
+	var plans outputs.Plans
+	if err := json.Unmarshal([]byte(r.stdout), &plans); err != nil {
+		t.Fatal(err)
+	}
+	if got := formFiles(plans.Findings, transform.Note); r.code != exitcode.Done || len(plans.Clusters) != 1 || !slices.Equal(got, want) {
+		t.Errorf("plan: exit %d, %q\n%s", r.code, got, r.stdout)
+	}
+	r = runHere(t, "", "lint", "-o", "json", ".")
+	var found []transform.Finding
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil {
+		t.Fatal(err)
+	}
+	if got := formFiles(found, transform.Warning); r.code != exitcode.Done || !slices.Equal(got, want) {
+		t.Errorf("lint: exit %d, %q\n%s", r.code, got, r.stdout)
+	}
+	for _, line := range []string{"plan --summary .", "plan .", "plan -o markdown .", "plan -o sarif .", "lint ."} {
+		r := runHere(t, "", strings.Fields(line)...)
+		for _, file := range want {
+			if !strings.Contains(r.stdout+r.stderr, file) {
+				t.Errorf("%s does not name %s\n%s%s", line, file, r.stdout, r.stderr)
+			}
+		}
+		if strings.Contains(r.stdout+r.stderr, "vpc.tf") || strings.Contains(r.stdout+r.stderr, "README") || strings.Contains(r.stdout+r.stderr, "hunter2") || r.code != exitcode.Done {
+			t.Errorf("%s: exit %d\n%s%s", line, r.code, r.stdout, r.stderr)
+		}
+	}
+	if r := runHere(t, "", "lint", "--accept", "form-not-read", "-o", "json", "."); !strings.Contains(r.stdout, `"accepted": true`) {
+		t.Errorf("%s", r.stdout)
+	}
+}
+
+func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
+	formsFolder(t)
+	for file, form := range map[string]string{"config.yaml": "configuration file of RKE2", "main.tf": "Terraform", "setup.sh": "script"} {
+		r := runHere(t, "", "plan", file)
+		if r.code != exitcode.Refused || !strings.Contains(r.stderr, "no cluster in it") || !strings.Contains(r.stderr, "  "+form+": it describes a cluster in a form that is not read") {
+			t.Errorf("%s: exit %d\n%s", file, r.code, r.stderr)
+		}
+	}
+	if r := runHere(t, textOf(t, "config.yaml"), "plan", "-"); r.code != exitcode.Refused || !strings.Contains(r.stderr, "form-not-read  <stdin>:1\n  configuration file of RKE2") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+// A document next to a cluster in one file is found as well: what is in a file that is read is not
+// read for that.
+func TestADocumentNextToAClusterIsRecognized(t *testing.T) {
+	t.Chdir(t.TempDir())
+	putFile(t, "a.yaml", pier+"---\napiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: RKE2ControlPlane\nmetadata: {name: quay}\nspec:\n  serverConfig:\n    cloudProviderName: aws\n")
+	r := runHere(t, "", "plan", "a.yaml")
+	if line := strings.Count(pier, "\n") + 7; r.code != exitcode.Done || !strings.Contains(r.stderr, fmt.Sprintf("note form-not-read  a.yaml:%d", line)) {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}

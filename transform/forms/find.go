@@ -1,0 +1,95 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package forms
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+)
+
+// Found is what a file has in a form that is not read.
+type Found struct {
+	Form  Form
+	File  string
+	Line  int    // the first one with a key; 0 if the file is of no form
+	text  string // the lines that count, each after "!" if it is about a key, or else a space
+	lines []int  // their numbers
+}
+
+const assigned = `["'\]]*\s*\+?[:={]`
+
+var (
+	// A key is at the start of a line, or assigned. In a block a mention is enough.
+	outside = regexp.MustCompile(`^[\s?"']*(?:` + own + `)s?\b|(?:` + own + `)s?` + assigned)
+	holding = regexp.MustCompile(`(?:` + holders + `)s?` + assigned)
+	inside  = regexp.MustCompile(own + `|\b(?:` + shared + `)s?` + assigned)
+	release = regexp.MustCompile(`(?:=|[:=]\s+)["']?v?\d+\.\d+\.\d+(?:\+rke2r|-rancher\d+-)\d`)
+	// What another program reads may be any key.
+	control = regexp.MustCompile(`\{\{[-~]?\s*(?:/\*|#|if|else|end|range|with|for|define|block)|\{%|(?:^|[^$])\{#|%\{|(?:^|\s)/\*|\*/(?:\s|$)`)
+	opaque  = regexp.MustCompile(`\\(?:[xuU]|$)|!!|<<\s*:|:\s*[*&]\w|^(?:---|\.\.\.)|[A-Za-z0-9+/]{100}`)
+)
+
+// Find returns what a text has in a form that is not read; first is the number of its first line.
+func Find(file string, text []byte, first int) (found Found) {
+	if !Possible(text) {
+		return found
+	}
+	var all lines
+	found.File = file
+	found.Form, all = read(file, string(text))
+	end := -1 // of what belongs to a key
+	for i, l := range all {
+		plain := plain(l.text)
+		likely := hinted(plain)
+		holder := likely && holding.MatchString(plain)
+		if key := likely && (outside.MatchString(plain) || release.MatchString(l.text)) || l.inside && inside.MatchString(plain); key || holder {
+			if found.Line == 0 {
+				found.Line = first + i
+			}
+			if key && i > end {
+				end = all.region(i)
+			}
+		}
+		mark := " "
+		if holder || i <= end || control.MatchString(l.text) || l.inside && opaque.MatchString(l.text) {
+			mark = "!"
+		}
+		if l.text != "" && (mark == "!" || l.inside) {
+			found.text, found.lines = found.text+mark+l.text+"\n", append(found.lines, first+i)
+		}
+	}
+	return found
+}
+
+// ByFile joins what the documents of a file have.
+func ByFile(list []Found) map[string]Found {
+	files := map[string]Found{}
+	for _, f := range list {
+		if of, had := files[f.File]; had {
+			f.Line, f.text, f.lines = cmp.Or(of.Line, f.Line), of.text+f.text, append(of.lines, f.lines...)
+		}
+		files[f.File] = f
+	}
+	return files
+}
+
+// Compare reports whether two versions differ in lines that count, and in one about the provider,
+// the arguments of a manager or the version. line is such a line, after the change where there is one.
+func Compare(before, after Found) (line int, differ, about bool) {
+	numbers := after.lines
+	if len(numbers) == 0 {
+		numbers = before.lines
+	}
+	for _, e := range udiff.Lines(before.text, after.text) {
+		touched := strings.Contains("\n"+before.text[e.Start:e.End]+e.New, "\n!")
+		if !differ || touched && !about {
+			line = numbers[min(strings.Count(before.text[:e.Start], "\n"), len(numbers)-1)]
+		}
+		differ, about = true, about || touched
+	}
+	return line, differ, about
+}

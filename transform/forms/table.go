@@ -1,0 +1,69 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package forms
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Form is one way to describe a cluster that is not read.
+type Form struct {
+	Name  string
+	Fix   string         // what to do in place of planning the file
+	ends  string         // of the names of its files
+	whole bool           // the block is the document
+	mark  *regexp.Regexp // of the first line of a block, or of a document, in which every line counts; nil for none
+}
+
+const (
+	guided   = "make the edits of docs/guide.md here, one stage after the other"
+	rendered = "plan the cluster that is made of it, and make the same edits here"
+)
+
+// table has a row for each form. The first one with a block in a file names its form, or else the
+// one for the file's name.
+var table = []Form{
+	{"Bundle of Fleet", "plan the cluster's own file, from which Fleet makes the Bundle", "", true, regexp.MustCompile(`(?s)\bkind["']?\s*:\s*["']?Bundle\b.*(rkeConfig|rancherKubernetesEngineConfig)`)},
+	{"cluster of CAPRKE2", guided + "; a change of serverConfig replaces all control planes", "", true, regexp.MustCompile(`\bkind["']?\s*:\s*["']?RKE2(ControlPlane|Config)(Template)?\b`)},
+	{"Terraform", "plan the object that it makes, with --cluster or kubectl get -o yaml, and make the same edits here", ".tf .tfvars .hcl .tofu", false, regexp.MustCompile(`^\s*(resource\s+"?|.*")(rancher2_cluster(_v2|_template)?|rke_cluster)"?\s*("|\w+\s*\{|:)|^\s*rke2_config\s*=`)},
+	{"variables of Ansible", guided, "", false, regexp.MustCompile(`^[\s"'-]*(cluster_|group_|host_)?rke2_(config|(server|agent)_options)["']?\s*:`)},
+	{"configuration file of RKE2", guided, "", true, regexp.MustCompile(`(?m)^["']?(cloud-provider-(name|config)|cloud-controller-manager-[a-z-]+|(etcd|kube-[a-z-]+)-image|control-plane-[a-z-]+)["']?\s*:`)},
+	{"script", guided, ".sh .bash .zsh .ps1 .cfg .env .service", false, regexp.MustCompile(`/etc/(rancher/rke2|default/rke2|sysconfig/rke2)|rke2/server/manifests|INSTALL_RKE2_|\brke2\s+(server|agent)\b`)},
+	{"template", rendered, ".tpl .tmpl .gotmpl .tftpl .tftmpl .j2 .jinja .jinja2 .erb .jsonnet .libsonnet .cue", false, nil},
+	{"file with keys of a cluster", rendered, ".yaml .yml .json", false, nil},
+}
+
+// The one list of keys, as plain has them: about the provider, the arguments of a manager or the
+// version; those that hold such keys; and those about them that other programs have as well, which
+// count in a block of a form.
+const (
+	own     = "cloudprovidername|disablecloudcontroller|kubecontrollermanagerarg|kubeletarg|kubeapiserverarg|rke2version|enableccm"
+	holders = "rkeconfig|machineglobalconfig|machineselectorconfig|machineselectorfile|additionalmanifest|rke2config|rke2serveroption|rke2agentoption"
+	shared  = "cloudprovider|cloudproviderconfig|cloudproviderconfigmap|awscloudprovider|kubernetesversion|version|kubecontroller|kubecontrollermanager|kubelet|kubeapi|extraarg|disablecomponent|chartvalue|addon|addonsinclude|count|foreach"
+)
+
+// hints are what a text of a form has one of: keys, and words of blocks and of releases.
+var hints = append(strings.Split(own+"|"+holders, "|"), "rke2", "rkecluster", "rancher2", "rancherkubernetes", "rancher1", "rancher3")
+
+// plain is a text in lower case, without the signs at which the words of keys meet.
+func plain(text string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(text))
+}
+
+func hinted(plain string) bool {
+	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(plain, hint) })
+}
+
+// Possible is the quick look at a text: false means that it is of no form.
+func Possible(text []byte) bool { return hinted(plain(string(text))) }
+
+// Extensions are those of the files that are read for forms.
+func Extensions() (all []string) {
+	for _, f := range table {
+		all = append(all, strings.Fields(f.ends)...)
+	}
+	return all
+}
