@@ -50,9 +50,6 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 
 # The build constraints, which come before the header of every file, are for generators alone.
 generate: ## Rewrite what is made from the API types and the table of rights: deep copies, and deploy/
-	rm -f internal/apis/v1alpha1/zz_generated.deepcopy.go
-	go run k8s.io/code-generator/cmd/deepcopy-gen@v0.36.6 --go-header-file scripts/header.txt --output-file zz_generated.deepcopy.go ./internal/apis/v1alpha1
-	sed -i '/^\/\/go:build/d; /^\/\/ +build/d; 1{/^$$/d}; 2{/^$$/d}; 3{/^$$/d}' internal/apis/v1alpha1/zz_generated.deepcopy.go
 	go test ./cmd/rke-lm -run 'TestDocsCustomResourceDefinitions|TestDocsDeploy' -update
 	cp deploy/crds.yaml deploy/chart/crds/crds.yaml
 	cd lab/chart && go test -run TestTheManifestIsTheRenderedChart . -update

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 	_ "time/tzdata" // an image need not have the time zones
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	lasso "github.com/rancher/lasso/pkg/log"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/rke-lm/rke-lm/internal/controller"
@@ -29,6 +31,7 @@ type controllerOptions struct {
 	runs      int
 	lease     time.Duration
 	address   string // of probes and metrics
+	policy    string // a file
 
 	metrics *controller.Metrics
 	colors  outputs.Palette
@@ -61,6 +64,7 @@ definitions of the objects first: kubectl apply -f deploy/crds.yaml`,
 	o.connection.flags(c)
 	o.outputFlag(c, "text", "json")
 	c.Flags().StringVar(&k.namespace, "namespace", "rke-lm", "namespace of the LeaderMigrations and their approvals, and of the lease")
+	c.Flags().StringVar(&k.policy, "policy", "", "file with what LeaderMigrations can choose: namespaces of clusters, repositories of the chart and the image, options, and the least approval (default: the published chart with its image)")
 	c.Flags().StringVar(&k.auditLog, "audit-log", "", "append an audit log of all clusters to this file, as JSON lines")
 	c.Flags().IntVar(&k.runs, "max-runs", 10, "most clusters that this process migrates at the same time, of all LeaderMigrations")
 	c.Flags().StringVar(&k.address, "metrics-bind-address", "", "address for /metrics, /healthz and /readyz, such as :8080 (default: none)")
@@ -76,6 +80,9 @@ func (k *controllerOptions) check() error {
 		return fmt.Errorf("--lease-duration %s is too short to renew the lease; use %s or more", k.lease, shortestLease)
 	case k.namespace == "":
 		return errors.New("--namespace is empty; set a namespace")
+	}
+	if _, err := controller.ReadPolicy(k.policy); err != nil {
+		return err
 	}
 	return checkOneOf("output", k.output, "text", "json")
 }
@@ -97,26 +104,32 @@ func (k *controllerOptions) start(ctx context.Context) error {
 	lasso.Infof, lasso.Debugf = func(string, ...any) {}, func(string, ...any) {}
 	lasso.Errorf = func(format string, values ...any) { k.log(fmt.Sprintf(format, values...)) }
 	config := server.Local().Config(watchRate)
-	m := &controller.Manager{Client: server.Local(), Choose: k.choose, Slots: make(chan struct{}, k.runs), Show: k.show, Log: k.log}
+	m := &controller.Manager{
+		Client: server.Local(), Choose: k.choose, Slots: make(chan struct{}, k.runs), Show: k.show, Log: k.log,
+		Policy: func() (controller.Policy, error) { return controller.ReadPolicy(k.policy) },
+	}
 	k.metrics = controller.NewMetrics(m)
+	reviews, err := kubernetes.NewForConfig(config) // with a rate of its own: requests of others must not delay the lease
+	if err != nil {
+		return err
+	}
 	e := controller.Election{
 		Config: config, Namespace: k.namespace, Identity: currentUser().Host + "_" + uuid.NewString(), Duration: k.lease,
 		Health: leaderelection.NewLeaderHealthzAdaptor(k.lease),
 	}
-	stop, err := serveHTTP(k.address, probes(k.metrics.Handler(), e.Health.Check), k.log)
+	healthy := func(r *http.Request) error { return errors.Join(e.Health.Check(r), m.Live()) }
+	stop, err := serveHTTPS(k.address, probes(&controller.Readers{Client: reviews, Next: k.metrics.Handler()}, healthy), k.log)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	k.log("waiting for the lease " + k.namespace + "/" + controller.LeaseName)
-	return e.Lead(ctx, func(ctx context.Context) {
+	return e.Lead(ctx, func(ctx context.Context) error {
 		k.log("active as " + e.Identity)
 		k.metrics.Active(true)
 		defer k.metrics.Active(false)
-		if err := (&controller.Watch{Config: config, Namespace: k.namespace, Manager: m}).Run(ctx); err != nil {
-			k.log(err.Error())
-		}
-		k.log("not active")
+		defer k.log("not active")
+		return (&controller.Watch{Config: config, Namespace: k.namespace, Manager: m}).Run(ctx)
 	})
 }
 

@@ -175,7 +175,10 @@ func (d *describer) form(p *apiextensionsv1.JSONSchemaProps, of reflect.Type) {
 	case of == reflect.TypeFor[metav1.Time]():
 		p.Format = "date-time"
 	case of == reflect.TypeFor[metav1.Duration]():
-		p.Pattern = `^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+		// No sum of these is beyond a time.Duration, which CEL alone could not prevent on API servers without it.
+		most := int64(32)
+		p.Pattern, p.MaxLength = `^([0-9]{1,5}(\.[0-9]+)?h|[0-9]{1,7}(\.[0-9]+)?(s|m)){1,4}$`, &most
+		p.XValidations = apiextensionsv1.ValidationRules{{Rule: "duration(self) <= duration('8784h')", Message: "it is at most a year, 8784h"}}
 	case of.Kind() == reflect.Struct:
 		d.fields(p, of)
 		if of == reflect.TypeFor[metav1.LabelSelectorRequirement]() {
@@ -219,6 +222,10 @@ func constrain(props *apiextensionsv1.JSONSchemaProps, kind string) {
 		for _, end := range []string{"from", "to"} {
 			set(p, end, func(c *apiextensionsv1.JSONSchemaProps) { c.Pattern = `^([01][0-9]|2[0-3]):[0-5][0-9]$` })
 		}
+	})
+	spec.XValidations = append(spec.XValidations, apiextensionsv1.ValidationRule{
+		Rule:    "!has(oldSelf.approval) || oldSelf.approval == 'none' || has(self.approval) && (self.approval == oldSelf.approval || self.approval == 'stage')",
+		Message: "approval cannot become weaker: create another LeaderMigration",
 	})
 	immutable(" cannot be changed: create another LeaderMigration", "selector", "options", "until", "etcdSnapshot", "canaryService", "waves")
 	status := props.Properties["status"]

@@ -27,6 +27,8 @@ type migrationChoices struct {
 	*runOptions
 	server *rancher.Server
 	flags  []string // the choices on a command line
+	names  []string // of the options
+	policy string   // a file
 }
 
 // choiceFlags are the choices that a LeaderMigration has, as migrate does.
@@ -39,7 +41,7 @@ func choiceFlags(o *options, f *pflag.FlagSet, byHand *[]string) {
 func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSpec) (controller.Runs, error) {
 	o := *k.options
 	o.choices, o.acceptable = transform.Target{}, verify.Rules()
-	c := &migrationChoices{runOptions: &runOptions{options: &o}}
+	c := &migrationChoices{runOptions: &runOptions{options: &o}, policy: k.policy}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	choiceFlags(&o, flags, &c.run.ByHand)
 	if err := c.read(flags, spec); err != nil {
@@ -52,11 +54,14 @@ func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigr
 	if err := controller.CheckAccept(target.Accept); err != nil {
 		return nil, err
 	}
+	c.run.Planner.Target = target
+	if err := c.Permitted(""); err != nil {
+		return nil, err
+	}
 	if c.server, err = o.connect(o.streams, defaultRetryTime); err != nil {
 		return nil, err
 	}
-	target.RancherVersion = o.rancherVersion(ctx, c.server)
-	c.run.Planner.Target = target
+	c.run.Planner.Target.RancherVersion = o.rancherVersion(ctx, c.server)
 	c.run.Until, c.run.EtcdSnapshot, c.run.CanaryService, c.run.AuditLog = spec.Until, spec.EtcdSnapshot, spec.CanaryService, k.auditLog
 	c.run.Timeout = transform.RolloutTime
 	if spec.Timeout != nil {
@@ -80,6 +85,7 @@ func (c *migrationChoices) read(flags *pflag.FlagSet, spec v1alpha1.LeaderMigrat
 		return err
 	}
 	for _, s := range settings {
+		c.names = append(c.names, s.Key)
 		for _, v := range s.Values {
 			c.flags = append(c.flags, "--"+s.Key+"="+v)
 		}
@@ -117,11 +123,20 @@ func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Op
 		return migrate.Options{}, err
 	}
 	r, err := c.runOver(ctx, server, found[0])
-	r.Interval = controller.Interval
+	r.Interval, r.Permit = controller.Interval, func() error { return c.Permitted(found[0].Home()) }
 	one := append([]string{"--cluster=" + found[0].FullName()}, c.flags...)
 	r.Continue = shell.Words(append([]string{"rke-lm", "migrate"}, one...)...)
 	r.Revert = shell.Words(append([]string{"rke-lm", "rollback"}, one...)...)
 	return r, err
+}
+
+// Permitted fails where the policy, as it is now, does not permit the choices, or clusters in a namespace.
+func (c *migrationChoices) Permitted(home string) error {
+	policy, err := controller.ReadPolicy(c.policy)
+	if err != nil {
+		return err
+	}
+	return policy.Check(c.run.Planner.Target, c.names, home)
 }
 
 // Manually reports whether the commands of a stage were run manually.

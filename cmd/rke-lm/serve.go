@@ -5,11 +5,16 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
+
+	"k8s.io/client-go/util/cert"
 )
 
 // probes answers the probes of the kubelet, and Prometheus. healthy fails when the process must be
@@ -28,8 +33,9 @@ func probes(metrics http.Handler, healthy func(*http.Request) error) http.Handle
 	return mux
 }
 
-// serveHTTP listens on an address until it is stopped; "" is none.
-func serveHTTP(address string, h http.Handler, log func(string)) (stop func(), err error) {
+// serveHTTPS listens on an address until it is stopped; "" is none. Its certificate is its own and new: it keeps
+// the tokens of readers from others, and proves nothing.
+func serveHTTPS(address string, h http.Handler, note func(string)) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -37,13 +43,21 @@ func serveHTTP(address string, h http.Handler, log func(string)) (stop func(), e
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-bind-address %s: %w", address, err)
 	}
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	certificate, key, err := cert.GenerateSelfSignedCertKey("rke-lm", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, err
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() {
-		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log("/metrics: " + err.Error())
+		if err := s.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			note("/metrics: " + err.Error())
 		}
 	}()
-	log("serving /metrics, /healthz and /readyz on " + listener.Addr().String())
+	note("serving /metrics, /healthz and /readyz on " + listener.Addr().String())
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -16,14 +17,15 @@ import (
 func TestProbesAndMetricsAreServed(t *testing.T) {
 	var unhealthy error
 	said := ""
-	stop, err := serveHTTP("127.0.0.1:0", probes(controller.NewMetrics(&controller.Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
+	stop, err := serveHTTPS("127.0.0.1:0", probes(controller.NewMetrics(&controller.Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, address, _ := strings.Cut(said, " on ")
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // as the kubelet and Prometheus do
 	get := func(path string) (int, string) {
 		t.Helper()
-		answer, err := http.Get("http://" + address + path)
+		answer, err := client.Get("https://" + address + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,14 +45,14 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 	if code, text := get("/healthz"); code != http.StatusInternalServerError || !strings.Contains(text, "the lease is not renewed") {
 		t.Errorf("%d %s", code, text)
 	}
-	if _, err := serveHTTP(address, nil, nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address "+address) {
+	if _, err := serveHTTPS(address, nil, nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address "+address) {
 		t.Errorf("an address in use: %v", err)
 	}
 	stop()
-	if _, err := http.Get("http://" + address + "/healthz"); err == nil {
+	if _, err := client.Get("https://" + address + "/healthz"); err == nil {
 		t.Error("it still answers after it was stopped")
 	}
-	if stop, err := serveHTTP("", nil, nil); err != nil {
+	if stop, err := serveHTTPS("", nil, nil); err != nil {
 		t.Error(err)
 	} else {
 		stop()

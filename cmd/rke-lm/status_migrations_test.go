@@ -52,6 +52,21 @@ func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
 	})
 }
 
+// One that cannot be decoded is shown, and hides no other one.
+func TestStatusListsALeaderMigrationThatCannotBeDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		r.Put(t, soakingMigration)
+		r.Put(t, `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"later","namespace":"rke-lm"},"spec":{"selector":{},"timeout":"9999999h"}}`)
+		out := runAt(t, flags, "status")
+		for _, line := range []string{`rke-lm/staging +Waiting +Soaking +small +2 `, `rke-lm/later +Failed +InvalidSpec +- +0 `} {
+			if !regexp.MustCompile("(?m)^" + line).MatchString(out.stdout) {
+				t.Errorf("no line %s:\n%s%s", line, out.stdout, out.stderr)
+			}
+		}
+	})
+}
+
 // Without the permission a user is refused whether the definition is installed or not.
 func TestStatusDoesNotFailWithoutLeaderMigrations(t *testing.T) {
 	forbidden := ranchertest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"leadermigrations.rke-lm.io is forbidden: User \"u-abcde\" cannot list resource"}`}

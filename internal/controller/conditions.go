@@ -5,6 +5,7 @@ package controller
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -27,8 +28,8 @@ func (w *work) assess(n v1alpha1.Counts) {
 	sum := fmt.Sprintf("%d of %d clusters are done, %d failed, %d are skipped", n.Done, n.Total, n.Failed, n.Skipped)
 	w.condition(v1alpha1.Complete, out.Complete, either(out.Complete, complete, progressing), sum)
 	failed, why, text := out.Failed, either(out.Failed, tooManyFailed, none), sum
-	if w.problem != nil && w.problem.reason == invalidSpec {
-		failed, why, text = true, invalidSpec, redact.Text(w.problem.err.Error())
+	if w.problem.fails() {
+		failed, why, text = true, w.problem.reason, redact.Text(w.problem.err.Error())
 	}
 	w.condition(v1alpha1.Failed, failed, why, text)
 	w.assessWaiting(out)
@@ -71,7 +72,7 @@ func explained(w waves.Wait) string {
 		if w.Stage != "" {
 			what = "the stage " + w.Stage + " of " + what
 		}
-		return what + " requires a LeaderMigrationApproval"
+		return what + " requires a LeaderMigrationApproval that is newer than the LeaderMigration"
 	}
 	return ""
 }
@@ -94,9 +95,17 @@ func (w *work) skipped(condition, text string) {
 // mostOfCondition is what is kept of a condition's message, which can have 32768 characters.
 const mostOfCondition = 32000
 
-// shortened keeps a text to a number of bytes.
+// shortened keeps a text to a number of bytes in JSON, where some characters have six.
 func shortened(text string, most int) string {
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+	for {
+		text = strings.ToValidUTF8(text[:min(len(text), most)], "")
+		quoted, _ := json.Marshal(text) // a string cannot fail
+		over := len(quoted) - len(`""`) - most
+		if over <= 0 {
+			return text
+		}
+		text = text[:len(text)-max(over/len(`\u003c`), 1)]
+	}
 }
 
 func (w *work) condition(kind string, holds bool, reason waves.Reason, message string) {

@@ -73,6 +73,7 @@ func (w *work) explain(ctx context.Context, runs Runs) {
 		if ctx.Err() != nil {
 			return
 		}
+		w.alive(true)
 		err := transform.Guard(m.Cluster, func() error {
 			data, err := nextChange(ctx, runs, m)
 			if err != nil {

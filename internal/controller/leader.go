@@ -28,11 +28,11 @@ type Election struct {
 }
 
 // Lead calls work whenever this process leads, with a context that ends when it does no longer,
-// until the context ends. It returns after work has.
+// until the context ends or work fails. It returns after work has.
 //
 // Wrangler's pkg/leader ends the process when it loses the lease, and so in the middle of a
 // run, with nodes cordoned and the cluster locked.
-func (e Election) Lead(ctx context.Context, work func(context.Context)) error {
+func (e Election) Lead(ctx context.Context, work func(context.Context) error) error {
 	client, err := kubernetes.NewForConfig(e.Config)
 	if err != nil {
 		return err
@@ -46,7 +46,9 @@ func (e Election) Lead(ctx context.Context, work func(context.Context)) error {
 }
 
 // term is one attempt to lead, and what this process does while it leads.
-func (e Election) term(ctx context.Context, client kubernetes.Interface, work func(context.Context)) error {
+func (e Election) term(ctx context.Context, client kubernetes.Interface, work func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	began, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
@@ -68,9 +70,12 @@ func (e Election) term(ctx context.Context, client kubernetes.Interface, work fu
 	}()
 	select {
 	case leading := <-began:
-		work(leading)
+		err = work(leading)
+		if err != nil {
+			stop() // else it would lead, and do nothing
+		}
 	case <-ended:
 	}
 	<-ended
-	return nil
+	return err
 }

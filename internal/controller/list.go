@@ -5,16 +5,20 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // migrationList is a page of LeaderMigrations.
 type migrationList struct {
 	kube.CustomList
-	Items []v1alpha1.LeaderMigration `json:"items"`
+	Items []json.RawMessage `json:"items"`
 }
 
 // List returns the LeaderMigrations of Rancher's own cluster, in all namespaces; none where
@@ -23,7 +27,14 @@ func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, erro
 	at := "/apis/" + v1alpha1.GroupVersion.String()
 	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", JSONOnly: true, Optional: true}
 	list, err := kube.Collect(ctx, c, r, func(page *migrationList, kept []v1alpha1.LeaderMigration) []v1alpha1.LeaderMigration {
-		return append(kept, page.Items...)
+		for _, raw := range page.Items {
+			lm, bad := decoded(raw)
+			if bad != nil {
+				lm.Status.Conditions = append(lm.Status.Conditions, metav1.Condition{Type: v1alpha1.Failed, Status: metav1.ConditionTrue, Reason: string(invalidSpec), Message: redact.Text(bad.Error())})
+			}
+			kept = append(kept, *lm)
+		}
+		return kept
 	})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,6 +32,8 @@ type Runs interface {
 	Get(ctx context.Context, cluster string) (rancher.Object, error)
 	// Open makes the run over a cluster by its NAMESPACE/NAME or its ID, from how it is now.
 	Open(ctx context.Context, cluster string) (migrate.Options, error)
+	// Permitted fails where the policy does not permit the choices, or what belongs to clusters in a namespace.
+	Permitted(home string) error
 	// Manually reports whether the user has run the commands of a stage.
 	Manually(stage string) bool
 	// Command is the command line that applies a stage to a file.
@@ -42,6 +45,8 @@ type Manager struct {
 	Client *kube.Client // of Rancher's own cluster
 	// Choose reads what a LeaderMigration chooses; it fails where that is not valid.
 	Choose func(context.Context, v1alpha1.LeaderMigrationSpec) (Runs, error)
+	// Policy reads what the operator permits.
+	Policy func() (Policy, error)
 	// Approvals are those that name a LeaderMigration.
 	Approvals func(namespace, migration string) []v1alpha1.LeaderMigrationApproval
 	// Slots bounds the runs of the process, by its capacity.
@@ -51,39 +56,68 @@ type Manager struct {
 	// Log is called with what goes wrong outside of a run; nil for none.
 	Log func(string)
 
-	audit  sync.Mutex // of the audit log of all runs
-	mu     sync.Mutex
-	active map[types.NamespacedName]*work
-	ended  sync.WaitGroup
+	audit    sync.Mutex // of the audit log of all runs
+	mu       sync.Mutex
+	active   map[types.NamespacedName]*work
+	watching func() error // fails while changes are not seen; nil unless the process leads
+	ended    sync.WaitGroup
 }
 
-// Changed is called with a LeaderMigration that is new or has changed; nil for one that is
+// Changed is called with a LeaderMigration that is new or has changed, as the server wrote it; nil for one that is
 // deleted. The runs of one that is deleted end as after an interrupt.
-func (m *Manager) Changed(ctx context.Context, key types.NamespacedName, lm *v1alpha1.LeaderMigration) {
+func (m *Manager) Changed(ctx context.Context, key types.NamespacedName, raw []byte) {
+	lm, bad := decoded(raw)
+	over := raw == nil || lm.DeletionTimestamp != nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := m.active[key]
-	if w != nil && (lm == nil || lm.UID != w.lm.UID || lm.DeletionTimestamp != nil) {
+	if w != nil && (over || lm.UID != w.current().UID || bad == nil && w.unread()) {
 		w.cancel()
 		delete(m.active, key)
 		w = nil
 	}
 	switch {
-	case lm == nil || lm.DeletionTimestamp != nil || ctx.Err() != nil:
+	case over || ctx.Err() != nil:
 	case w != nil:
-		w.update(lm)
+		w.update(lm, bad)
 	default:
-		m.begin(ctx, key, lm)
+		m.begin(ctx, key, lm, bad)
 	}
 }
 
+// silence is for how long a loop may decide nothing: what it waits for in between is bounded by less.
+const silence = 10 * time.Minute
+
+// Live fails where the process leads, and does not see what changes or does not decide what is next.
+func (m *Manager) Live() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.watching != nil {
+		if err := m.watching(); err != nil {
+			return err
+		}
+	}
+	for key, w := range m.active {
+		if at := w.turnedAt(); !at.IsZero() && time.Since(at) > silence {
+			return fmt.Errorf("nothing was decided about the LeaderMigration %s since %s", key, at.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+func (m *Manager) watched(by func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watching = by
+}
+
 // begin begins with a LeaderMigration, from its status.
-func (m *Manager) begin(ctx context.Context, key types.NamespacedName, lm *v1alpha1.LeaderMigration) {
+func (m *Manager) begin(ctx context.Context, key types.NamespacedName, lm *v1alpha1.LeaderMigration, bad error) {
 	if m.active == nil {
 		m.active = map[types.NamespacedName]*work{}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := newWork(m, lm.DeepCopy(), cancel)
+	w := newWork(m, lm, bad, cancel)
 	m.active[key] = w
 	m.ended.Go(func() {
 		defer m.forget(key, w)

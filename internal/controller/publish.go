@@ -45,10 +45,7 @@ func (w *work) publish(ctx context.Context, runs Runs) {
 // write writes the status, and the Events of what has happened since it was written last. A
 // status that cannot be written is written the next time.
 func (w *work) write(ctx context.Context) {
-	w.mu.Lock()
-	status, events, lm := w.status(), w.happened, w.lm
-	w.happened = nil
-	w.mu.Unlock()
+	status, events, lm := w.report()
 	if err := w.writeStatus(ctx, lm, status); err != nil && ctx.Err() == nil {
 		w.log(w.name() + ": the status is not written: " + err.Error())
 		w.mark()
@@ -60,14 +57,24 @@ func (w *work) write(ctx context.Context) {
 	}
 }
 
+// report is what is to be written; the Events once.
+func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []happening, lm *v1alpha1.LeaderMigration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, events = w.status(), w.happened
+	w.happened = nil
+	return s, events, w.lm
+}
+
 // path is that of the LeaderMigration on the API.
 func path(lm *v1alpha1.LeaderMigration) string {
 	return "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + url.PathEscape(lm.Namespace) + "/" + v1alpha1.MigrationResource + "/" + url.PathEscape(lm.Name)
 }
 
-// writeStatus replaces all of the status of the object with this UID.
+// writeStatus replaces the status of the object with this UID, except for clusters where none are known: they could not
+// be read, or there are none.
 func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s v1alpha1.LeaderMigrationStatus) error {
-	fields := map[string]any{"wave": nil, "waves": []any{}, "clusters": []any{}}
+	fields := map[string]any{"wave": nil}
 	text, err := json.Marshal(s)
 	if err == nil {
 		err = json.Unmarshal(text, &fields)

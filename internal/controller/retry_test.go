@@ -72,7 +72,7 @@ func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T
 		w.Worlds["alder"].Follow()
 		w.managed("birch", false)
 		w.wish("1")
-		w.manager.Changed(t.Context(), w.key, w.object())
+		w.manager.Changed(t.Context(), w.key, w.raw())
 		w.await(v1alpha1.Complete, "")
 		if got := w.states(); got != "alder=done birch=done cedar=done" || w.object().Status.ObservedRetry != "1" {
 			t.Errorf("%s, %q", got, w.object().Status.ObservedRetry)
@@ -106,7 +106,7 @@ func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
 				}
 			})
 			w.wish("1")
-			w.manager.Changed(t.Context(), w.key, w.object())
+			w.manager.Changed(t.Context(), w.key, w.raw())
 			time.Sleep(24 * time.Hour)
 			if got := w.states(); !strings.Contains(got, "birch=done") || w.Rancher.Object(at) != "" || fails != (refused == 1) || fails != (len(w.logs) > 0) {
 				t.Errorf("%s, refused %d times, %q, %v", got, refused, w.Rancher.Object(at), w.logs)
@@ -119,7 +119,7 @@ func TestOneWishIsOneAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := halfFailed(t)
 		w.wish("1")
-		w.manager.Changed(t.Context(), w.key, w.object())
+		w.manager.Changed(t.Context(), w.key, w.raw())
 		time.Sleep(24 * time.Hour)
 		w.end()
 		w.run() // another process, which reads the annotation too
@@ -130,7 +130,7 @@ func TestOneWishIsOneAttempt(t *testing.T) {
 		w.Worlds["alder"].Stick(false)
 		w.Worlds["alder"].Follow()
 		w.wish("2")
-		w.manager.Changed(t.Context(), w.key, w.object())
+		w.manager.Changed(t.Context(), w.key, w.raw())
 		w.await(v1alpha1.Complete, "")
 		if got := w.states(); got != "alder=done birch=skipped cedar=done" || w.Worlds["birch"].Patches() > 0 {
 			t.Errorf("%s, %v", got, w.Worlds["birch"].Writes())

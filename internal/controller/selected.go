@@ -60,14 +60,15 @@ func skippedFor(m migrate.Member) string {
 
 // selected finds the clusters and puts them into waves. Those that are not to be migrated are
 // failed or skipped from the beginning.
-func (w *work) selected(ctx context.Context, runs Runs) error {
-	selector, err := metav1.LabelSelectorAsSelector(&w.lm.Spec.Selector)
+func (w *work) selected(ctx context.Context, runs Runs) *problem {
+	spec := w.current().Spec
+	selector, err := metav1.LabelSelectorAsSelector(&spec.Selector)
 	if err != nil {
-		return fmt.Errorf("spec.selector: %w", err)
+		return &problem{invalidSpec, fmt.Errorf("spec.selector: %w", err)}
 	}
 	objects, err := runs.Find(ctx, selector.String())
 	if err != nil {
-		return err
+		return &problem{notReady, err}
 	}
 	of, labelled := map[string]rancher.Object{}, map[string]labels.Set{}
 	var names []string
@@ -75,11 +76,17 @@ func (w *work) selected(ctx context.Context, runs Runs) error {
 		name := o.FullName()
 		of[name], names, labelled[name] = o, append(names, name), labelsOf(o)
 	}
-	rules, err := rulesOf(w.lm.Spec, labelled)
-	if err != nil || len(names) == 0 {
-		return err
+	rules, err := rulesOf(spec, labelled)
+	if err != nil {
+		return &problem{invalidSpec, err}
+	}
+	if len(names) == 0 {
+		return &problem{noClusters, errors.New("no cluster has the labels of spec.selector")}
 	}
 	list := waves.Assign(rules, names)
+	if err := tooLarge(w.current(), list); err != nil {
+		return &problem{tooMany, err}
+	}
 	var members []migrate.Member
 	for _, wave := range list {
 		for _, name := range wave.Clusters {
@@ -91,22 +98,29 @@ func (w *work) selected(ctx context.Context, runs Runs) error {
 			members = append(members, m)
 		}
 	}
-	w.set(list, members, of)
+	w.set(spec, list, members, of)
 	return nil
 }
 
 // classified is the state in which a cluster begins, and why it is not migrated.
 func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (waves.State, error) {
-	if found := managers(o); found != nil {
-		return waves.Skipped, found
-	}
+	w.alive(true)
+	var found error
 	var p *transform.Plan
 	err := transform.Guard(o.FullName(), func() (err error) {
-		p, err = runs.Plan(ctx, o)
+		if found = managers(o); found != nil {
+			return nil
+		}
+		if err = runs.Permitted(o.Home()); err == nil {
+			p, err = runs.Plan(ctx, o)
+		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return waves.Failed, err
+	case found != nil:
+		return waves.Skipped, found
 	}
 	if !slices.Contains(route.Needs(p), rights.Helm) || runs.Manually(stages.InstallCCM) {
 		return waves.Waiting, nil

@@ -16,11 +16,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
-// policyOf is how a LeaderMigration decides what is next.
-func policyOf(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigrationApproval) (waves.Policy, error) {
+// policyOf is how a LeaderMigration decides what is next, where something requires an approval.
+func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.LeaderMigrationApproval) (waves.Policy, error) {
 	spec := lm.Spec
 	p := waves.Policy{
-		Limits: limitsOf(spec), Pause: spec.Pause, Stages: spec.Approval == v1alpha1.ApprovalStage, Starts: spec.Approval == v1alpha1.ApprovalWave,
+		Limits: limitsOf(spec), Pause: spec.Pause, Stages: need == v1alpha1.ApprovalStage, Starts: need == v1alpha1.ApprovalWave,
 		Waves: map[string]waves.Pace{},
 	}
 	for _, w := range spec.Waves {
@@ -31,7 +31,8 @@ func policyOf(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigration
 		p.Waves[w.Name] = pace
 	}
 	for _, a := range approvals {
-		if !a.CreationTimestamp.Before(&lm.CreationTimestamp) {
+		// One of the same second can be of a LeaderMigration with that name that was deleted.
+		if lm.CreationTimestamp.Before(&a.CreationTimestamp) {
 			p.Approvals = append(p.Approvals, waves.Approval{Wave: a.Spec.Wave, Stage: a.Spec.Stage})
 		}
 	}
@@ -57,6 +58,9 @@ func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) 
 	var list []waves.Rule
 	for _, w := range spec.Waves {
 		r := waves.Rule{Name: w.Name, Size: w.Size, Percent: w.Percent}
+		if w.Size > 0 && w.Percent > 0 || w.Selector != nil && w.Size+w.Percent > 0 {
+			return nil, fmt.Errorf("spec.waves: %s has more than one of selector, size and percent; remove the others", w.Name)
+		}
 		if w.Selector != nil {
 			s, err := metav1.LabelSelectorAsSelector(w.Selector)
 			if err != nil {

@@ -4,7 +4,9 @@
 package controller
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,13 +62,39 @@ func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
 	return m
 }
 
-// etcd accepts an object of 1.5 MiB. The messages and findings of all clusters share a part of it: the
-// rest of a cluster is small.
+// etcd accepts an object of 1.5 MiB. The messages of all clusters share a part of it: the rest of a cluster is small.
 const (
-	mostOfMessages = 600_000 // bytes, of all clusters
-	mostOfMessage  = 1000    // of one
-	mostFindings   = 5       // of one
+	mostOfObject   = 1536 * 1024 * 95 / 100 // bytes: the server keeps more of a change
+	mostOfMessages = 600_000                // of all clusters
+	mostOfMessage  = 1000                   // of one
+	mostOfCluster  = 600                    // of one, without its names and its message
+	mostOfWave     = 250                    // of one, without its name
+	mostFindings   = 5
 )
+
+// tooLarge fails if the object could become larger than etcd accepts, however the runs of its clusters end: then nothing
+// would remember how far they are.
+func tooLarge(lm *v1alpha1.LeaderMigration, list []waves.Wave) error {
+	text, err := json.Marshal(lm)
+	if err != nil {
+		return err
+	}
+	clusters, size := 0, len(text)+2*mostOfCondition
+	for _, w := range list {
+		clusters += len(w.Clusters)
+		size += len(w.Name) + mostOfWave
+		for _, c := range w.Clusters {
+			size += len(c) + len(w.Name) + mostOfCluster
+		}
+	}
+	if size += clusters * messageOf(clusters); size > mostOfObject {
+		return fmt.Errorf("the LeaderMigration would have up to %d bytes with its %d clusters, and etcd accepts %d; select fewer clusters in each of several LeaderMigrations", size, clusters, mostOfObject)
+	}
+	return nil
+}
+
+// messageOf is the room for the message of a cluster.
+func messageOf(clusters int) int { return min(mostOfMessage, mostOfMessages/max(clusters, 1)) }
 
 // clusterOf is how far a cluster is. No secret is in it. Its message has as many bytes at most.
 func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
@@ -112,7 +140,7 @@ func count(n *v1alpha1.Counts, s waves.State) {
 
 // status is that of the LeaderMigration now.
 func (w *work) status() v1alpha1.LeaderMigrationStatus {
-	s := v1alpha1.LeaderMigrationStatus{ObservedGeneration: w.lm.Generation, ObservedRetry: w.retried}
+	s := v1alpha1.LeaderMigrationStatus{ObservedGeneration: w.lm.Generation, ObservedRetry: w.retried, SpecDigest: w.digest, Approval: w.approval}
 	seen := migrate.Progress(w.members)
 	for _, wave := range w.waves {
 		one := v1alpha1.WaveStatus{Name: wave.Name}
@@ -129,9 +157,8 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 		}
 		s.Waves = append(s.Waves, one)
 	}
-	most := min(mostOfMessage, mostOfMessages/max(len(w.members), 1))
 	for _, m := range w.members {
-		s.Clusters = append(s.Clusters, clusterOf(m, w.ids[m.Cluster], most))
+		s.Clusters = append(s.Clusters, clusterOf(m, w.ids[m.Cluster], messageOf(len(w.members))))
 	}
 	w.assess(s.Counts)
 	s.Conditions = slices.Clone(w.conditions)

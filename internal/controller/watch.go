@@ -5,13 +5,16 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/rancher/lasso/pkg/cache"
 	"github.com/rancher/lasso/pkg/client"
 	"github.com/rancher/lasso/pkg/controller"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +25,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // Watch tells a Manager what changes, with controllers of lasso.
@@ -33,6 +37,17 @@ type Watch struct {
 	approvals tools.SharedIndexInformer
 	mu        sync.Mutex
 	clusters  map[string]string // what counts of each, by their keys
+	outages   map[string]*outage
+	began     time.Time
+	ready     bool // everything was read once
+}
+
+// outage is since when a kind cannot be read, and its version before.
+type outage struct {
+	informer tools.SharedIndexInformer
+	since    time.Time
+	version  string
+	err      error
 }
 
 // resources are those that are watched. They are not asked for: that would be one more
@@ -52,37 +67,75 @@ func clusterKind() schema.GroupVersionKind {
 
 // Run watches until the context ends, and returns when all runs have ended.
 func (w *Watch) Run(ctx context.Context) error {
-	known := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(known); err != nil {
-		return err
-	}
-	clients, err := client.NewSharedClientFactory(w.Config, &client.SharedClientFactoryOptions{Scheme: known, Mapper: resources()})
+	clients, err := client.NewSharedClientFactory(w.Config, &client.SharedClientFactoryOptions{Scheme: runtime.NewScheme(), Mapper: resources()})
 	if err != nil {
 		return err
 	}
-	w.clusters = map[string]string{}
-	caches := cache.NewSharedCachedFactory(clients, &cache.SharedCacheFactoryOptions{KindNamespace: map[schema.GroupVersionKind]string{
-		v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind): w.Namespace, v1alpha1.GroupVersion.WithKind(v1alpha1.ApprovalKind): w.Namespace,
-	}})
+	w.clusters, w.outages, w.began = map[string]string{}, map[string]*outage{}, time.Now()
+	small := func(o *metav1.ListOptions) { o.Limit = pageOfLarge }
+	migrations, approvals := v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind), v1alpha1.GroupVersion.WithKind(v1alpha1.ApprovalKind)
+	caches := cache.NewSharedCachedFactory(clients, &cache.SharedCacheFactoryOptions{
+		KindNamespace: map[schema.GroupVersionKind]string{migrations: w.Namespace, approvals: w.Namespace},
+		KindTweakList: map[schema.GroupVersionKind]cache.TweakListOptionsFunc{migrations: small, approvals: small},
+	})
 	factory := controller.NewSharedControllerFactory(caches, nil)
 	w.Manager.Approvals = w.approved
+	w.Manager.watched(w.live)
+	defer w.Manager.watched(nil)
 	defer w.Manager.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := w.register(ctx, factory); err != nil {
 		return err
 	}
-	if err := factory.Start(ctx, 1); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the API server cannot be watched: %w", err)
+	started := make(chan error, 1)
+	go func() { started <- factory.Start(ctx, 1) }() // it waits for the API server, whatever becomes of the context
+	select {
+	case err := <-started:
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("the API server cannot be watched: %w", err)
+		}
+		w.mu.Lock()
+		w.ready = true
+		w.mu.Unlock()
+	case <-ctx.Done():
 	}
 	<-ctx.Done()
 	return nil
 }
 
+// pageOfLarge keeps a page of objects that can have 1.5 MiB below what an answer may have.
+const pageOfLarge = 20
+
+// live fails while a kind cannot be read: then no change is seen, and no pause.
+func (w *Watch) live() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ready && time.Since(w.began) > silence {
+		return fmt.Errorf("not everything was read since %s", w.began.UTC().Format(time.RFC3339))
+	}
+	for kind, o := range w.outages {
+		if o.informer.LastSyncResourceVersion() == o.version && time.Since(o.since) > silence {
+			return fmt.Errorf("%s cannot be read since %s: %w", kind, o.since.UTC().Format(time.RFC3339), o.err)
+		}
+	}
+	return nil
+}
+
+// failed is called whenever a kind cannot be read.
+func (w *Watch) failed(kind string, informer tools.SharedIndexInformer, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o := w.outages[kind]; o == nil || o.version != informer.LastSyncResourceVersion() {
+		w.outages[kind] = &outage{informer, time.Now(), informer.LastSyncResourceVersion(), err}
+		w.Manager.log(kind + " cannot be read: " + redact.Text(err.Error()))
+	}
+}
+
 func (w *Watch) register(ctx context.Context, factory controller.SharedControllerFactory) error {
 	for _, k := range []struct {
 		kind   schema.GroupVersionKind
-		handle func(context.Context, types.NamespacedName, runtime.Object)
+		handle func(context.Context, types.NamespacedName, *unstructured.Unstructured) error
 		use    func(controller.SharedController) error
 	}{
 		{v1alpha1.GroupVersion.WithKind(v1alpha1.ApprovalKind), w.approval, func(c controller.SharedController) error {
@@ -94,17 +147,18 @@ func (w *Watch) register(ctx context.Context, factory controller.SharedControlle
 	} {
 		c, err := factory.ForKind(k.kind)
 		if err == nil {
-			err = k.use(c)
+			err = errors.Join(k.use(c), c.Informer().SetWatchErrorHandler(func(_ *tools.Reflector, err error) { w.failed(k.kind.Kind, c.Informer(), err) }))
 		}
 		if err != nil {
 			return err
 		}
 		c.RegisterHandler(ctx, kube.Program, controller.SharedControllerHandlerFunc(func(key string, o runtime.Object) (runtime.Object, error) {
 			namespace, name, err := tools.SplitMetaNamespaceKey(key)
-			if err == nil {
-				k.handle(ctx, types.NamespacedName{Namespace: namespace, Name: name}, o)
+			if err != nil {
+				return nil, err
 			}
-			return nil, err
+			u, _ := o.(*unstructured.Unstructured) // nil for one that is deleted
+			return nil, transform.Guard(key, func() error { return k.handle(ctx, types.NamespacedName{Namespace: namespace, Name: name}, u) })
 		}))
 	}
 	return nil
@@ -121,23 +175,42 @@ func headOnly(o any) (any, error) {
 	return o, nil
 }
 
-func (w *Watch) migration(ctx context.Context, key types.NamespacedName, o runtime.Object) {
-	lm, _ := o.(*v1alpha1.LeaderMigration)
-	w.Manager.Changed(ctx, key, lm)
+func (w *Watch) migration(ctx context.Context, key types.NamespacedName, u *unstructured.Unstructured) error {
+	if u == nil {
+		w.Manager.Changed(ctx, key, nil)
+		return nil
+	}
+	raw, err := u.MarshalJSON()
+	if err == nil {
+		w.Manager.Changed(ctx, key, raw)
+	}
+	return err
 }
 
 // approval wakes the LeaderMigration that an approval names; of one that is deleted the name is
 // not known any more.
-func (w *Watch) approval(_ context.Context, key types.NamespacedName, o runtime.Object) {
-	if a, is := o.(*v1alpha1.LeaderMigrationApproval); is && a != nil {
-		w.Manager.Approved(types.NamespacedName{Namespace: key.Namespace, Name: a.Spec.Migration})
+func (w *Watch) approval(_ context.Context, key types.NamespacedName, u *unstructured.Unstructured) error {
+	if u == nil {
+		return nil
 	}
+	a, err := approvalOf(u)
+	if err != nil {
+		w.Manager.log(key.String() + ": it approves nothing: " + redact.Text(err.Error()))
+		return nil
+	}
+	w.Manager.Approved(types.NamespacedName{Namespace: key.Namespace, Name: a.Spec.Migration})
+	return nil
+}
+
+func approvalOf(u *unstructured.Unstructured) (a v1alpha1.LeaderMigrationApproval, err error) {
+	err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &a)
+	return a, err
 }
 
 // cluster passes over changes of the status alone.
-func (w *Watch) cluster(_ context.Context, key types.NamespacedName, o runtime.Object) {
+func (w *Watch) cluster(_ context.Context, key types.NamespacedName, u *unstructured.Unstructured) error {
 	counts := ""
-	if u, is := o.(*unstructured.Unstructured); is && u != nil {
+	if u != nil {
 		counts = fmt.Sprint(u.GetUID(), u.GetGeneration(), u.GetLabels(), u.GetAnnotations())
 	}
 	w.mu.Lock()
@@ -147,13 +220,18 @@ func (w *Watch) cluster(_ context.Context, key types.NamespacedName, o runtime.O
 	if !same {
 		w.Manager.ClusterChanged(key)
 	}
+	return nil
 }
 
 // approved are the approvals that name a LeaderMigration.
 func (w *Watch) approved(namespace, migration string) (list []v1alpha1.LeaderMigrationApproval) {
 	for _, o := range w.approvals.GetStore().List() {
-		if a, is := o.(*v1alpha1.LeaderMigrationApproval); is && a.Namespace == namespace && a.Spec.Migration == migration {
-			list = append(list, *a)
+		u, is := o.(*unstructured.Unstructured)
+		if !is || u.GetNamespace() != namespace {
+			continue
+		}
+		if a, err := approvalOf(u); err == nil && a.Spec.Migration == migration {
+			list = append(list, a)
 		}
 	}
 	return list

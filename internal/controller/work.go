@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -29,6 +31,10 @@ type work struct {
 
 	mu         sync.Mutex
 	lm         *v1alpha1.LeaderMigration // as it was seen last
+	bad        error                     // why it cannot be decoded
+	digest     string                    // of what cannot be changed of it
+	approval   string                    // the strictest that it has had
+	seen       time.Time                 // when something was decided; zero while there is nothing to decide
 	waves      []waves.Wave
 	members    []migrate.Member
 	ids        map[string]string // of clusters, in Rancher
@@ -50,11 +56,35 @@ type problem struct {
 	err    error
 }
 
+// fails reports whether the LeaderMigration has failed, and passes whether the problem can pass while it stays as it is.
+func (p *problem) fails() bool {
+	return p != nil && slices.Contains([]waves.Reason{invalidSpec, notPermitted, tooMany}, p.reason)
+}
+
+func (p *problem) passes() bool {
+	return p != nil && slices.Contains([]waves.Reason{notPermitted, notReady, fault}, p.reason)
+}
+
+// problemOf is why a LeaderMigration is refused; nil without an error.
+func problemOf(err error) *problem {
+	denied := (*NotPermitted)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &denied):
+		return &problem{notPermitted, err}
+	}
+	return &problem{invalidSpec, err}
+}
+
 // The reasons of problems.
 const (
 	invalidSpec   waves.Reason = "InvalidSpec"
+	notPermitted  waves.Reason = "NotPermitted"
+	tooMany       waves.Reason = "TooManyClusters"
 	noClusters    waves.Reason = "NoClusters"
 	notReady      waves.Reason = "RancherNotReady"
+	fault         waves.Reason = "InternalError"
 	progressing   waves.Reason = "Progressing"
 	complete      waves.Reason = "Complete"
 	tooManyFailed waves.Reason = "TooManyFailures"
@@ -65,10 +95,13 @@ const (
 // changed.
 const again = 30 * time.Second
 
-func newWork(m *Manager, lm *v1alpha1.LeaderMigration, cancel context.CancelFunc) *work {
-	w := &work{Manager: m, lm: lm, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, former: map[string]bool{}, conditions: lm.Status.DeepCopy().Conditions}
+func newWork(m *Manager, lm *v1alpha1.LeaderMigration, bad error, cancel context.CancelFunc) *work {
+	w := &work{Manager: m, lm: lm, bad: bad, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, former: map[string]bool{}, conditions: slices.Clone(lm.Status.Conditions)}
 	w.waves, w.members, w.ids = resumed(lm.Status)
-	w.retried = lm.Status.ObservedRetry
+	w.retried, w.digest, w.approval = lm.Status.ObservedRetry, lm.Status.SpecDigest, lm.Status.Approval
+	if len(w.members) > 0 && w.digest == "" && bad == nil {
+		w.digest = digestOf(lm.Spec) // an earlier release has selected the clusters
+	}
 	w.expire()
 	return w
 }
@@ -81,18 +114,42 @@ func (w *work) poke() {
 	}
 }
 
-// update takes another version of the LeaderMigration.
-func (w *work) update(lm *v1alpha1.LeaderMigration) {
+// update takes another version of the LeaderMigration. Of one that cannot be decoded nothing begins, and what has begun
+// is completed as it was chosen.
+func (w *work) update(lm *v1alpha1.LeaderMigration, bad error) {
 	w.mu.Lock()
-	changed, wished := lm.Generation != w.lm.Generation, wishOf(lm) != wishOf(w.lm)
-	w.lm = lm.DeepCopy()
-	w.mu.Unlock()
-	if wished {
-		w.mark()
+	changed := lm.Generation != w.lm.Generation || wishOf(lm) != wishOf(w.lm) || (bad == nil) != (w.bad == nil)
+	if bad != nil {
+		lm.Spec = w.lm.Spec
 	}
-	if changed || wished {
+	w.lm, w.bad = lm, bad
+	w.mu.Unlock()
+	if changed {
+		w.mark()
 		w.poke()
 	}
+}
+
+// unread reports whether nothing is known of the clusters because the LeaderMigration could not be decoded.
+func (w *work) unread() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bad != nil && len(w.members) == 0
+}
+
+// alive sets whether there is something to decide; what takes long calls it again.
+func (w *work) alive(is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen = (time.Time{}); is {
+		w.seen = time.Now()
+	}
+}
+
+func (w *work) turnedAt() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
 }
 
 func (w *work) current() *v1alpha1.LeaderMigration {
@@ -151,9 +208,11 @@ func isElsewhere(m migrate.Member) bool {
 func (w *work) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		var later <-chan time.Time
-		if p := w.once(ctx); p != nil && p.reason == notReady {
+		w.alive(true)
+		if p := w.once(ctx); p.passes() {
 			later = time.After(again)
 		}
+		w.alive(false)
 		select {
 		case <-w.wake:
 		case <-later:
@@ -163,13 +222,20 @@ func (w *work) loop(ctx context.Context) {
 }
 
 // once goes as far as it is possible now.
-func (w *work) once(ctx context.Context) *problem {
-	runs, p := w.prepared(ctx)
-	w.mu.Lock()
-	w.problem = p
-	w.mu.Unlock()
-	if p == nil {
-		w.drive(ctx, runs)
+func (w *work) once(ctx context.Context) (p *problem) {
+	err := transform.Guard(w.name(), func() error {
+		var runs Runs
+		if runs, p = w.prepared(ctx); p == nil {
+			w.drive(ctx, runs)
+		}
+		return nil
+	})
+	if err != nil {
+		p = &problem{fault, err}
+		w.log(err.Error())
+	}
+	if p != nil {
+		w.stopped(p)
 	}
 	if ctx.Err() == nil {
 		w.write(ctx)
@@ -177,15 +243,24 @@ func (w *work) once(ctx context.Context) *problem {
 	return p
 }
 
+// stopped sets why nothing can be decided; nil for no reason.
+func (w *work) stopped(p *problem) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if (p == nil) != (w.problem == nil) || p != nil && (p.reason != w.problem.reason || p.err.Error() != w.problem.err.Error()) {
+		w.mark()
+	}
+	w.problem = p
+}
+
 // prepared reads what is chosen, and selects the clusters if that was not done before.
 func (w *work) prepared(ctx context.Context) (Runs, *problem) {
-	lm := w.current()
-	if _, err := policyOf(lm, nil); err != nil {
-		return nil, &problem{invalidSpec, err}
+	if _, err := w.policy(); err != nil {
+		return nil, problemOf(err)
 	}
-	runs, err := w.Choose(ctx, lm.Spec)
+	runs, err := w.Choose(ctx, w.current().Spec)
 	if err != nil {
-		return nil, &problem{invalidSpec, err}
+		return nil, problemOf(err)
 	}
 	if len(w.members) > 0 {
 		w.reconsider(ctx, runs)
@@ -195,22 +270,19 @@ func (w *work) prepared(ctx context.Context) (Runs, *problem) {
 	w.mu.Lock()
 	w.listed = time.Now()
 	w.mu.Unlock()
-	switch err := w.selected(ctx, runs); {
-	case err != nil:
-		return nil, &problem{notReady, err}
-	case len(w.members) == 0:
-		return nil, &problem{noClusters, errors.New("no cluster has the labels of spec.selector")}
+	if p := w.selected(ctx, runs); p != nil {
+		return nil, p
 	}
 	w.explain(ctx, runs) // before the status shows that there is something to read
 	w.write(ctx)
 	return runs, nil
 }
 
-// set sets the clusters.
-func (w *work) set(list []waves.Wave, members []migrate.Member, of map[string]rancher.Object) {
+// set sets the clusters that a specification selects.
+func (w *work) set(spec v1alpha1.LeaderMigrationSpec, list []waves.Wave, members []migrate.Member, of map[string]rancher.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waves, w.members, w.ids = list, members, map[string]string{}
+	w.waves, w.members, w.ids, w.digest = list, members, map[string]string{}, digestOf(spec)
 	for name, o := range of {
 		w.ids[name] = o.ID
 	}
@@ -222,7 +294,11 @@ func (w *work) set(list []waves.Wave, members []migrate.Member, of map[string]ra
 func (w *work) drive(ctx context.Context, runs Runs) {
 	publishing, stop := context.WithCancel(ctx)
 	var published sync.WaitGroup
-	published.Go(func() { w.publish(publishing, runs) })
+	published.Go(func() {
+		if err := transform.Guard(w.name(), func() error { w.publish(publishing, runs); return nil }); err != nil {
+			w.log(err.Error())
+		}
+	})
 	defer published.Wait()
 	defer stop()
 	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return runs.Open(ctx, cluster) }, OnChange: w.changed}
@@ -238,7 +314,7 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 func (w *work) next(list []migrate.Member) waves.Turn {
 	p, err := w.policy()
 	if err != nil {
-		return waves.Turn{Wait: &waves.Wait{Reason: invalidSpec}}
+		return waves.Turn{Wait: &waves.Wait{Reason: problemOf(err).reason}}
 	}
 	return p.Next(w.waves, migrate.Progress(list), time.Now())
 }
@@ -247,23 +323,41 @@ func (w *work) next(list []migrate.Member) waves.Turn {
 func (w *work) gate(wave, stage string) *waves.Wait {
 	p, err := w.policy()
 	if err != nil {
-		return &waves.Wait{Reason: invalidSpec}
+		return &waves.Wait{Reason: problemOf(err).reason}
 	}
 	return p.Stage(wave, stage, time.Now())
 }
 
-// policy is that of the LeaderMigration as it is now.
-func (w *work) policy() (waves.Policy, error) {
-	lm := w.current()
-	p, err := policyOf(lm, w.Approvals(lm.Namespace, lm.Name))
-	var found *problem
-	if err != nil {
-		found = &problem{invalidSpec, err}
+// policy is that of the LeaderMigration and of the operator as they are now.
+func (w *work) policy() (p waves.Policy, err error) {
+	lm, need, err := w.valid()
+	var operator Policy
+	if err == nil {
+		operator, err = w.Policy()
 	}
-	w.mu.Lock()
-	w.problem = found
-	w.mu.Unlock()
+	if err == nil {
+		p, err = policyOf(lm, stricter(need, operator.lists[leastApproval][0]), w.Approvals(lm.Namespace, lm.Name))
+	}
+	w.stopped(problemOf(err))
 	return p, err
+}
+
+// valid is the LeaderMigration as it is now, with the strictest approval that it has required: who can change it cannot
+// change what others have approved, nor that they have to.
+func (w *work) valid() (lm *v1alpha1.LeaderMigration, need string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.bad != nil:
+		return nil, "", w.bad
+	case w.digest != "" && w.digest != digestOf(w.lm.Spec):
+		return nil, "", errors.New("spec: selector, options, until, etcdSnapshot, canaryService or waves have changed since the clusters were selected; restore them, or create another LeaderMigration")
+	}
+	if need = stricter(w.approval, w.lm.Spec.Approval); need != w.approval {
+		w.approval = need
+		w.mark()
+	}
+	return w.lm, need, nil
 }
 
 // changed takes a cluster that has changed.
@@ -285,8 +379,10 @@ func (w *work) changed(m migrate.Member, e migrate.Event) {
 func (w *work) turned(t waves.Turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turn = t
-	w.mark()
+	if !reflect.DeepEqual(t, w.turn) {
+		w.mark()
+	}
+	w.turn, w.seen = t, time.Now()
 }
 
 // mark says that the status has changed.

@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +43,7 @@ type world struct {
 	running   map[string]bool
 	slots     int // of the process
 	interval  time.Duration
+	policy    string // a file; "" for none
 }
 
 const (
@@ -52,6 +55,14 @@ const (
 // run starts a process that leads.
 func (w *world) run() {
 	w.t.Helper()
+	w.make()
+	w.t.Cleanup(w.end)
+	w.lead()
+}
+
+// make makes the manager of a process.
+func (w *world) make() {
+	w.t.Helper()
 	server, err := w.server()
 	if err != nil {
 		w.t.Fatal(err)
@@ -62,11 +73,25 @@ func (w *world) run() {
 			if _, wrong := spec.Options["wrong"]; wrong {
 				return nil, fmt.Errorf("spec.options: wrong is no option")
 			}
-			return &runs{w, server, spec}, nil
+			r := &runs{w, server, spec}
+			return r, r.Permitted("")
 		},
+		Policy: w.readPolicy,
 	}
-	w.t.Cleanup(w.end)
-	w.lead()
+}
+
+// readPolicy reads the policy as the process does.
+func (w *world) readPolicy() (controller.Policy, error) { return controller.ReadPolicy(w.policy) }
+
+// permits writes the policy.
+func (w *world) permits(text string) {
+	w.t.Helper()
+	if w.policy == "" {
+		w.policy = filepath.Join(w.t.TempDir(), "policy.yaml")
+	}
+	if err := os.WriteFile(w.policy, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // lead lets the process lead, for the first time or again.
@@ -74,7 +99,7 @@ func (w *world) lead() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.stop = cancel
-	w.manager.Changed(ctx, w.key, w.object())
+	w.manager.Changed(ctx, w.key, w.raw())
 }
 
 // deny takes the permission to change clusters from the user, or gives it.
@@ -102,11 +127,14 @@ func (w *world) object() *v1alpha1.LeaderMigration {
 	return &lm
 }
 
+// raw is it as the server wrote it.
+func (w *world) raw() []byte { return []byte(w.Rancher.Object(path)) }
+
 // edit changes its specification, as a user does.
 func (w *world) edit(change func(spec map[string]any)) {
 	w.t.Helper()
 	w.Rancher.Edit(path, func(o map[string]any) { change(o["spec"].(map[string]any)) })
-	w.manager.Changed(w.t.Context(), w.key, w.object())
+	w.manager.Changed(w.t.Context(), w.key, w.raw())
 }
 
 // approve makes an approval.
@@ -218,8 +246,25 @@ func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error
 	}
 	return migrate.Options{
 		Server: server, Object: found[0], Planner: route.Planner{Distro: r.distro(cluster), Target: r.target()}, Until: r.spec.Until,
+		Permit:  func() error { return r.Permitted(found[0].Home()) },
 		Timeout: 10 * time.Minute, Interval: max(r.interval, 2*time.Second), User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
 	}, nil
+}
+
+func (r *runs) Permitted(home string) error {
+	p, err := r.readPolicy()
+	if err != nil {
+		return err
+	}
+	t := r.target()
+	var names []string
+	for name, v := range r.spec.Options {
+		names = append(names, name)
+		if name == "chart-repo" {
+			t.ChartRepo = strings.Trim(string(v.Raw), `"`)
+		}
+	}
+	return p.Check(t, names, home)
 }
 
 func (*runs) Manually(string) bool { return false }

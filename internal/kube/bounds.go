@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 )
 
 // What a server answers is kept in memory, so there are bounds. No honest answer comes
@@ -20,6 +21,8 @@ const (
 	// mostPages is how many pages a list may have: of a million objects. Kubernetes is
 	// made for 150,000 pods in a cluster.
 	mostPages = 2000
+	// memoryShare is the part of GOMEMLIMIT that one answer may have: while it is read and decoded, it is kept several times.
+	memoryShare = 8
 )
 
 // bounds are those of a client.
@@ -28,13 +31,16 @@ type bounds struct {
 	pages  int   // of a list
 }
 
-var usual = bounds{largestAnswer, mostPages}
+// usual are the bounds of this process.
+func usual() bounds {
+	return bounds{min(largestAnswer, debug.SetMemoryLimit(-1)/memoryShare), mostPages}
+}
 
 // TooLarge means that a server answers without an end. It is not asked again.
 type TooLarge struct{ what string }
 
 func (e *TooLarge) Error() string {
-	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, and the proxies in between"
+	return "the API server answers with " + e.what + ", which is more than any cluster has; check the address, the proxies in between, and GOMEMLIMIT, which limits an answer to an eighth of it"
 }
 
 // bounded ends an answer that has more than a number of bytes.
@@ -45,8 +51,8 @@ type bounded struct {
 
 func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := b.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
+	if err != nil || req.URL.Query().Get("watch") == "true" { // a watch has no end, and bounds each of its events
+		return res, err
 	}
 	res.Body = &boundedBody{res.Body, b.most, b.most}
 	return res, nil

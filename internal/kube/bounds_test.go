@@ -8,7 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +75,40 @@ func TestAnAnswerOfTheLargestSizeIsRead(t *testing.T) {
 	c, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) })
 	if a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}); err != nil || len(a.Body) != 1<<20 {
 		t.Errorf("%d bytes, %v", len(a.Body), err)
+	}
+}
+
+// Clients that watch have the same bound, but for the watch itself, which has no end.
+func TestAnAnswerToAClientThatWatchesIsBounded(t *testing.T) {
+	c, _ := serving(t, func(w http.ResponseWriter, r *http.Request) { stream(r, w.Write) })
+	client, err := rest.HTTPClientFor(c.Config(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, most := range map[string]int64{"": 1 << 20, "?watch=true": 8 << 20} {
+		res, err := client.Get(c.base + "/" + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.CopyN(io.Discard, res.Body, 8<<20)
+		res.Body.Close()
+		if large := (*TooLarge)(nil); n > most || errors.As(err, &large) != (query == "") {
+			t.Errorf("%q: %d bytes, %v", query, n, err)
+		}
+	}
+}
+
+// The pod of the chart has 512 MiB. An answer is read, and kept once more while it is decoded.
+func TestAnAnswerFitsIntoTheMemoryOfTheProcess(t *testing.T) {
+	const pod = 512 << 20
+	before := debug.SetMemoryLimit(pod)
+	defer debug.SetMemoryLimit(before)
+	if b := usual(); b.answer != pod/8 {
+		t.Errorf("%d bytes", b.answer)
+	}
+	debug.SetMemoryLimit(math.MaxInt64)
+	if b := usual(); b.answer != largestAnswer {
+		t.Errorf("%d bytes", b.answer)
 	}
 }
 

@@ -59,7 +59,7 @@ var ErrConfig = errors.New("no cluster to connect to")
 // ErrConfig.
 func Connect(c Connection) (*Client, error) {
 	if c.Rancher != "" {
-		return newClient(c.rancher(), c, usual, "")
+		return newClient(c.rancher(), c, usual(), "")
 	}
 	raw, _ := c.loader().RawConfig() // the next call reports what is wrong
 	config, err := c.loader().ClientConfig()
@@ -71,7 +71,7 @@ func Connect(c Connection) (*Client, error) {
 		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, c.Authority
 		config.Insecure = c.Insecure
 	}
-	return newClient(config, c, usual, cmp.Or(c.Context, raw.CurrentContext))
+	return newClient(config, c, usual(), cmp.Or(c.Context, raw.CurrentContext))
 }
 
 // rancher goes through Rancher's plain Kubernetes route to its own cluster.

@@ -3,7 +3,11 @@
 
 package kube
 
-import "k8s.io/client-go/rest"
+import (
+	"net/http"
+
+	"k8s.io/client-go/rest"
+)
 
 // Config is the configuration of the client for other clients of client-go, which watch. They
 // send at most so many requests per second.
@@ -11,5 +15,6 @@ func (c *Client) Config(perSecond float32) *rest.Config {
 	config := rest.CopyConfig(c.config)
 	config.QPS, config.Burst = perSecond, 2*int(perSecond)
 	config.AcceptContentTypes, config.NegotiatedSerializer, config.WarningHandler = "", nil, nil
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, c.bounds.answer} })
 	return config
 }

@@ -53,6 +53,9 @@ func (h *Hold) Error() string {
 	return "paused before the stage " + h.Stage
 }
 
+// beat lies between two decisions at most, which show that the migration is not stuck, and follow what has changed elsewhere.
+const beat = time.Minute
+
 // heldPause lies between two attempts on a cluster that another run has locked, or that permissions are missing on.
 const heldPause = 10 * time.Second
 
@@ -112,11 +115,13 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 		if !r.running() {
 			interrupt = ctx.Done()
 		}
+		pause := beat
 		if t.Wait != nil && !t.Wait.Until.IsZero() {
-			timer := time.NewTimer(time.Until(t.Wait.Until))
-			defer timer.Stop()
-			due = timer.C
+			pause = min(pause, time.Until(t.Wait.Until))
 		}
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		due = timer.C
 	}
 	select {
 	case n := <-r.news:

@@ -39,6 +39,8 @@ type Options struct {
 	Restart func(context.Context, route.OnMachine) error
 	// Confirm asks whether to continue with a stage; nil for yes.
 	Confirm func(ctx context.Context, stage string) (bool, error)
+	// Permit fails when the run must not write any more; nil where it always may.
+	Permit func() error
 	// OnEvent is called with each event, from one goroutine at a time; nil for none.
 	OnEvent func(Event)
 	// Continue and Revert are the command lines that continue with the run, and take the

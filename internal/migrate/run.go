@@ -81,7 +81,7 @@ func newRun(o Options, verb string) (*run, error) {
 	}
 	p := &progress{}
 	e := &events{o.OnEvent, o.Object.Title(), p}
-	w, waits := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb}, waiter{o.Timeout, o.Interval, e}
+	w, waits := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb, permit: o.Permit}, waiter{o.Timeout, o.Interval, e}
 	r := &run{
 		Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w, waiter: waits,
 		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits, o.Accept},

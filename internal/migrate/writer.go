@@ -55,12 +55,18 @@ type writer struct {
 	lock     *lock  // nil before the run holds it
 	audit    *audit // nil before the run holds the lock
 	mute     bool   // Events cannot be written
+	permit   func() error
 }
 
 // write makes a change: under the lock, and with its intent in the audit log before.
 func (w *writer) write(ctx context.Context, c write) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if w.permit != nil && c.act != actRelease && c.act != actDelete { // a run may always remove what it has left
+		if err := w.permit(); err != nil {
+			return err
+		}
 	}
 	if err := w.lock.confirm(ctx); err != nil {
 		return err

@@ -6,23 +6,14 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // LeaderMigrationApproval permits a wave of a LeaderMigration, or a stage in a wave, to begin.
-// RBAC on leadermigrationapprovals decides who approves. An approval that is older than the
-// LeaderMigration is not valid for it.
-// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// RBAC on leadermigrationapprovals decides who approves. An approval is valid only for a
+// LeaderMigration that is older.
 type LeaderMigrationApproval struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What is approved. It cannot be changed.
 	Spec LeaderMigrationApprovalSpec `json:"spec" wrangler:"required"`
-}
-
-// LeaderMigrationApprovalList is a list of LeaderMigrationApprovals.
-// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
-type LeaderMigrationApprovalList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []LeaderMigrationApproval `json:"items"`
 }
 
 // LeaderMigrationApprovalSpec is what is approved.

@@ -5,8 +5,6 @@
 // and the approvals of their waves and stages.
 //
 // Invariant: the comment of each field is its description in the CustomResourceDefinition,
-// so kubectl explain shows what is written here.
-//
-// +k8s:deepcopy-gen=package
-// +groupName=rke-lm.io
+// so kubectl explain shows what is written here. No type is one of client-go's: each object
+// is decoded by itself, so one that cannot be decoded is alone in its trouble.
 package v1alpha1

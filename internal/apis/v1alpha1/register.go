@@ -3,11 +3,7 @@
 
 package v1alpha1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-)
+import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // GroupVersion is that of all types here.
 var GroupVersion = schema.GroupVersion{Group: "rke-lm.io", Version: "v1alpha1"}
@@ -19,10 +15,3 @@ const (
 	ApprovalKind      = "LeaderMigrationApproval"
 	ApprovalResource  = "leadermigrationapprovals"
 )
-
-// AddToScheme adds the types to a scheme.
-func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &LeaderMigration{}, &LeaderMigrationList{}, &LeaderMigrationApproval{}, &LeaderMigrationApprovalList{})
-	metav1.AddToGroupVersion(s, GroupVersion)
-	return nil
-}

@@ -11,7 +11,6 @@ import (
 // LeaderMigration migrates clusters of a Rancher from the in-tree AWS cloud provider to the
 // external cloud-controller-manager, in waves. The controller that runs with rke-lm controller
 // migrates each cluster as rke-lm migrate does.
-// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type LeaderMigration struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -21,14 +20,6 @@ type LeaderMigration struct {
 	Spec LeaderMigrationSpec `json:"spec" wrangler:"required"`
 	// What the controller has seen and done.
 	Status LeaderMigrationStatus `json:"status,omitempty"`
-}
-
-// LeaderMigrationList is a list of LeaderMigrations.
-// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
-type LeaderMigrationList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []LeaderMigration `json:"items"`
 }
 
 // LeaderMigrationSpec is what a user chooses.
@@ -47,8 +38,8 @@ type LeaderMigrationSpec struct {
 	// At the end, each cluster of the first wave proves that its cloud controllers work: a
 	// Service of type LoadBalancer gets an address and is deleted.
 	CanaryService bool `json:"canaryService,omitempty"`
-	// The time to wait for each condition of a cluster, such as 30m. The default is that of
-	// rke-lm migrate.
+	// The time to wait for each condition of a cluster, such as 30m, at most a year. The default is
+	// that of rke-lm migrate.
 	Timeout *metav1.Duration `json:"timeout,omitempty" wrangler:"type=string"`
 
 	// No stage and no cluster begins while it is true. A stage that has begun is completed.
@@ -57,12 +48,13 @@ type LeaderMigrationSpec struct {
 	// clusters are in one wave if there are none.
 	Waves []Wave `json:"waves,omitempty"`
 	// Most clusters that are migrated at the same time.
-	MaxUnavailable int `json:"maxUnavailable,omitempty" wrangler:"min=1,default=1"`
+	MaxUnavailable int `json:"maxUnavailable,omitempty" wrangler:"min=1,max=10000,default=1"`
 	// Most clusters that can fail before no other one starts. Those in progress finish.
-	MaxFailures int `json:"maxFailures,omitempty" wrangler:"min=0,default=0"`
+	MaxFailures int `json:"maxFailures,omitempty" wrangler:"min=0,max=10000,default=0"`
 	// When stages and clusters can begin. They always can if it is not set.
 	Window *Window `json:"window,omitempty"`
-	// What requires a LeaderMigrationApproval: none, each wave, or each stage of each wave.
+	// What requires a LeaderMigrationApproval: none, each wave, or each stage of each wave. It can become
+	// stricter, and not weaker; the policy of the controller can require more.
 	Approval string `json:"approval,omitempty" wrangler:"type=string,options=none|wave|stage,default=none"`
 	// Roll back a cluster that fails to the state before the first stage. Without it a cluster
 	// that failed stays where it stopped, with exactly one manager that runs the cloud controllers.
@@ -87,13 +79,13 @@ type Wave struct {
 	// The clusters of this wave, of those that are in no earlier one.
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// The number of clusters, in the order of their names.
-	Size int `json:"size,omitempty" wrangler:"min=1"`
+	Size int `json:"size,omitempty" wrangler:"min=1,max=10000"`
 	// The percentage of all clusters, rounded up, in the order of their names.
 	Percent int `json:"percent,omitempty" wrangler:"min=1,max=100"`
 	// Whether the wave starts by itself, auto, or requires a LeaderMigrationApproval, manual.
 	After string `json:"after,omitempty" wrangler:"type=string,options=auto|manual,default=auto"`
 	// The time that passes after the last cluster of the wave has ended, before the next
-	// wave starts, such as 24h.
+	// wave starts, such as 24h, at most a year.
 	Soak *metav1.Duration `json:"soak,omitempty" wrangler:"type=string"`
 }
 

@@ -12,8 +12,12 @@ type LeaderMigrationStatus struct {
 	// The value of the annotation rke-lm.io/retry for which the clusters that had failed, or were
 	// skipped, were evaluated again.
 	ObservedRetry string `json:"observedRetry,omitempty"`
+	// Identifies what cannot be changed of the specification since the clusters were selected.
+	SpecDigest string `json:"specDigest,omitempty"`
+	// The strictest value that spec.approval has had: a weaker one has no effect.
+	Approval string `json:"approval,omitempty"`
 	// Complete: all clusters have ended, and no more failed than maxFailures. Failed: more did,
-	// or the spec is not valid. Waiting: nothing starts now, and why. ManagedElsewhere,
+	// or the spec is not valid or not permitted. Waiting: nothing starts now, and why. ManagedElsewhere,
 	// NeedsHelm and NeedsValues: clusters that the controller does not migrate, and why.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// The number of clusters in each state.

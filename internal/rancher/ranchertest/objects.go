@@ -23,7 +23,7 @@ import (
 var lists = map[string]string{
 	"provisioning.cattle.io/v1/clusters": "Cluster", "management.cattle.io/v3/clusters": "Cluster", "cluster.x-k8s.io/v1beta1/clusters": "Cluster",
 	"rke.cattle.io/v1/rkecontrolplanes": "RKEControlPlane", "cluster.x-k8s.io/v1beta1/machines": "Machine", "v1/secrets": "Secret",
-	installed + "/leadermigrations": "LeaderMigration",
+	installed + "/leadermigrations": "LeaderMigration", installed + "/leadermigrationapprovals": "LeaderMigrationApproval",
 }
 
 // installed is a group that a server has once it has an object of it, as after its definition was created.

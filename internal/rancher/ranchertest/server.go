@@ -54,6 +54,7 @@ type Server struct {
 
 	objects  map[string]map[string]any // by path
 	revision int
+	moved    chan struct{} // closed when an object may have changed
 	mu       sync.Mutex
 	http     *httptest.Server
 }
@@ -70,7 +71,7 @@ type Fault struct {
 // [memnet.Dial].
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{Downstream: map[string]http.Handler{}, Denied: map[string]bool{}, objects: map[string]map[string]any{}}
+	s := &Server{Downstream: map[string]http.Handler{}, Denied: map[string]bool{}, objects: map[string]map[string]any{}, moved: make(chan struct{})}
 	s.http = memnet.Serve(t, s)
 	return s
 }
@@ -108,6 +109,7 @@ func (*Server) file(t testing.TB, name, text string) string {
 func (s *Server) Do(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.wakeWatches()
 	change()
 }
 
@@ -163,7 +165,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.StripPrefix("/k8s/clusters/"+id, s.Downstream[id]).ServeHTTP(w, r)
 		return
 	}
+	if list := watched(r); list != "" && s.authorized(r) {
+		s.mu.Unlock()
+		s.watch(w, r, list)
+		return
+	}
 	a := s.answer(r)
+	if r.Method != http.MethodGet {
+		s.wakeWatches()
+	}
 	s.mu.Unlock()
 	if f.Lost {
 		panic(http.ErrAbortHandler)
@@ -196,6 +206,8 @@ func (s *Server) answer(r *http.Request) answer {
 		return asJSON(http.StatusUnauthorized, map[string]any{"type": "error", "status": "401", "message": "must authenticate"})
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
 		return s.review(r)
+	case local && path == "/version":
+		return asJSON(http.StatusOK, map[string]any{"major": "1", "minor": "27"})
 	case !local:
 		return status(http.StatusNotFound, "NotFound", "there is no such cluster")
 	case r.Method == http.MethodPatch && strings.HasSuffix(path, "/status"):
@@ -219,3 +231,6 @@ func asJSON(code int, v any) answer {
 func status(code int, reason, message string) answer {
 	return asJSON(code, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": reason, "message": message, "code": code})
 }
+
+// Drop ends the connections of clients.
+func (s *Server) Drop() { s.http.CloseClientConnections() }

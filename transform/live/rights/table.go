@@ -71,6 +71,8 @@ func controlling() []Row {
 		{Namespace: controllerSpace, Resource: "events", Do: []string{"create"}, Why: "what happened to a cluster, on the LeaderMigration"},
 		{Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"create"}, Why: "which controller is active"},
 		{Namespace: controllerSpace, Group: "coordination.k8s.io", Resource: "leases", Name: "rke-lm-controller", Do: []string{"get", "update"}, Why: "which controller is active"},
+		{Group: "authentication.k8s.io", Resource: "tokenreviews", Do: []string{"create"}, Optional: true, Why: "who reads /metrics; without it no one can"},
+		{Group: "authorization.k8s.io", Resource: "subjectaccessreviews", Do: []string{"create"}, Optional: true, Why: "whether this user has permission to"},
 	}
 	for i := range rows {
 		rows[i].For = []string{"controller"}

@@ -1,0 +1,43 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/controller"
+)
+
+// A process that leads and cannot work would keep others from it.
+func TestAProcessThatCannotWorkEndsAndReleasesTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		server, err := w.server()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := server.Local().Config(20)
+		config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+		e := controller.Election{Config: config, Namespace: namespace, Identity: "first", Duration: 15 * time.Second}
+		broken := errors.New("the API server cannot be watched")
+		ended := make(chan error, 1)
+		go func() { ended <- e.Lead(t.Context(), func(context.Context) error { return broken }) }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, broken) {
+				t.Error(err)
+			}
+		case <-time.After(time.Hour):
+			t.Fatal("it leads, and does nothing")
+		}
+		if lease := w.Rancher.Object("/apis/coordination.k8s.io/v1/namespaces/rke-lm/leases/" + controller.LeaseName); lease == "" || strings.Contains(lease, "first") {
+			t.Errorf("%s", lease)
+		}
+	})
+}

@@ -1,0 +1,232 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+func TestAPolicyPermitsWhatItNames(t *testing.T) {
+	const own = "https://charts.example.com/aws"
+	for _, c := range []struct {
+		name, policy string
+		target       transform.Target
+		options      []string
+		home, want   string
+	}{
+		{"the published chart without a policy", "", transform.Target{}, []string{"end-state"}, "fleet-default", ""},
+		{"another chart without a policy", "", transform.Target{ChartRepo: own}, nil, "", "does not permit " + own + ": chart-repositories"},
+		{"another image without a policy", "", transform.Target{ImageRepository: "registry.example.com/ccm"}, nil, "", "image-repositories"},
+		{"another tag of its image", "", transform.Target{ImageTag: "v1.28.3"}, nil, "", ""},
+		{"a chart that is named", "chart-repositories: [" + own + "]\n", transform.Target{ChartRepo: own + "/"}, nil, "", ""},
+		{"the published one, which is not", "chart-repositories: [" + own + "]\n", transform.Target{}, nil, "", "chart-repositories"},
+		{"a longer name", "chart-repositories: [" + own + "]\n", transform.Target{ChartRepo: own + ".attacker.example"}, nil, "", "chart-repositories"},
+		{"an image that is named", "image-repositories: [registry.example.com/ccm]\n", transform.Target{ImageRepository: "registry.example.com/ccm"}, nil, "", ""},
+		{"a namespace that is named", "namespaces: [fleet-default, c-x7k2p]\n", transform.Target{}, nil, "c-x7k2p", ""},
+		{"another namespace", "namespaces: [fleet-default]\n", transform.Target{}, nil, "fleet-local", "does not permit fleet-local: namespaces"},
+		{"no namespace at all", "namespaces: []\n", transform.Target{}, nil, "fleet-default", "namespaces"},
+		{"an option that is named", "options: [end-state]\n", transform.Target{}, []string{"end-state"}, "", ""},
+		{"another option", "options: [end-state]\n", transform.Target{}, []string{"end-state", "accept"}, "", "does not permit accept: options"},
+	} {
+		w := &world{t: t}
+		if c.policy != "" {
+			w.permits(c.policy)
+		}
+		p, err := w.readPolicy()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		err = p.Check(c.target, c.options, c.home)
+		if refused := (*controller.NotPermitted)(nil); errors.As(err, &refused) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestAPolicyThatCannotBeReadPermitsNothing(t *testing.T) {
+	for policy, want := range map[string]string{
+		"namespace: [a]\n":          "policy.yaml:1: namespace: ",
+		"namespaces: fleet\n":       "this must be a list of strings",
+		"approval: sometimes\n":     `approval "sometimes" is not one of none, wave, stage`,
+		"approval: wave\n---\na: b": "more than one document",
+	} {
+		w := &world{t: t}
+		w.permits(policy)
+		if _, err := w.readPolicy(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", policy, err)
+		}
+	}
+	if _, err := controller.ReadPolicy(t.TempDir() + "/none"); err == nil || !strings.HasPrefix(err.Error(), "--policy: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
+	for name, c := range map[string]struct{ spec, policy, permits, want string }{
+		"a chart":   {`{"selector":{},"options":{"chart-repo":"https://charts.example.com/aws"}}`, "", "chart-repositories: ['https://charts.example.com/aws']\n", "chart-repositories"},
+		"an option": {`{"selector":{},"options":{"accept":["node-rename"]}}`, "options: []\n", "options: [accept]\n", "options"},
+		"no policy": {`{"selector":{}}`, "options: {}\n", "approval: none\n", "--policy: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, c.spec, "alder")
+				w.permits(c.policy)
+				w.run()
+				if got := w.becomes(path, v1alpha1.Failed, "NotPermitted"); !strings.Contains(got, c.want) {
+					t.Errorf("%s", got)
+				}
+				time.Sleep(time.Hour)
+				if len(w.object().Status.Clusters) > 0 || w.Worlds["alder"].Patches() > 0 {
+					t.Errorf("%s", w.Rancher.Object(path))
+				}
+				w.permits(c.permits)
+				w.await(v1alpha1.Complete, "")
+				w.finished("alder")
+			})
+		})
+	}
+}
+
+func TestAClusterInANamespaceThatIsNotPermittedFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		w.permits("namespaces: [fleet-other]\n")
+		w.run()
+		w.await(v1alpha1.Failed, "TooManyFailures")
+		if c := w.object().Status.Clusters[0]; c.State != string(waves.Failed) || !strings.Contains(c.Message, "does not permit fleet-default") || w.Worlds["alder"].Patches() > 0 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// The operator changes the policy while a run is between two stages: its next write is refused.
+func TestAPolicyHoldsBeforeEachWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		w.permits("namespaces: [fleet-default]\n")
+		w.onShow = func(m migrate.Member, e migrate.Event) {
+			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration {
+				w.permits("namespaces: []\n")
+			}
+		}
+		w.run()
+		w.await(v1alpha1.Failed, "TooManyFailures")
+		if c := w.object().Status.Clusters[0]; c.Stage != stages.InstallCCM || !strings.Contains(c.Message, "does not permit fleet-default") {
+			t.Errorf("%+v", c)
+		}
+		if s := w.Worlds["alder"].Spec(t); strings.Contains(s, "aws-cloud-controller-manager") || len(w.Worlds["alder"].Cordoned()) > 0 {
+			t.Errorf("%s", s)
+		}
+	})
+}
+
+func TestThePolicyRequiresApprovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"approval":"none"}`, "alder")
+		w.permits("approval: wave\n")
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		time.Sleep(time.Hour)
+		if w.Worlds["alder"].Patches() > 0 {
+			t.Error("the cluster was changed without an approval")
+		}
+		w.approve("rest", "")
+		w.await(v1alpha1.Complete, "")
+		w.finished("alder")
+	})
+}
+
+// An API server without CEL lets the creator change the object. The other processes know of it from the status.
+func TestAnApprovalIsNotWeakenedByWhoCreatesTheLeaderMigration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"approval":"stage"}`, "alder")
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.edit(func(spec map[string]any) { spec["approval"] = "none" })
+		time.Sleep(time.Hour)
+		w.end()
+		w.run()
+		time.Sleep(time.Hour)
+		if w.Worlds["alder"].Patches() > 0 || w.object().Status.Approval != v1alpha1.ApprovalStage {
+			t.Errorf("%s", w.Rancher.Object(path))
+		}
+		for _, stage := range stages.Names() {
+			w.approve("rest", stage)
+		}
+		w.await(v1alpha1.Complete, "")
+	})
+}
+
+func TestAnApprovalOfTheSecondInWhichTheLeaderMigrationWasCreatedIsOfAnEarlierOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"approval":"wave"}`, "alder")
+		w.approvals = []v1alpha1.LeaderMigrationApproval{{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "rest"}}}
+		w.run()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		time.Sleep(time.Hour)
+		if w.Worlds["alder"].Patches() > 0 {
+			t.Error("the cluster was changed")
+		}
+	})
+}
+
+// What was approved is what is done.
+func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
+	for name, change := range map[string]func(spec map[string]any){
+		"options":  func(spec map[string]any) { spec["options"] = map[string]any{"cordon": "never"} },
+		"selector": func(spec map[string]any) { spec["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}} },
+		"until":    func(spec map[string]any) { spec["until"] = stages.InstallCCM },
+		"waves":    func(spec map[string]any) { spec["waves"] = []any{map[string]any{"name": "rest", "after": "auto"}} },
+		"snapshot": func(spec map[string]any) { spec["etcdSnapshot"] = true },
+		"canary":   func(spec map[string]any) { spec["canaryService"] = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, `{"selector":{},"approval":"wave","pause":true}`, "alder")
+				w.run()
+				w.await(v1alpha1.Waiting, string(waves.Paused))
+				w.approve("rest", "")
+				var before map[string]any
+				w.edit(func(spec map[string]any) {
+					before = map[string]any{}
+					for k, v := range spec {
+						before[k] = v
+					}
+					change(spec)
+					spec["pause"] = false
+				})
+				if got := w.becomes(path, v1alpha1.Failed, "InvalidSpec"); !strings.Contains(got, "create another LeaderMigration") {
+					t.Error(got)
+				}
+				w.end()
+				w.run()
+				time.Sleep(time.Hour)
+				if w.Worlds["alder"].Patches() > 0 {
+					t.Fatal("the cluster was changed")
+				}
+				w.edit(func(spec map[string]any) {
+					clear(spec)
+					for k, v := range before {
+						spec[k] = v
+					}
+					spec["pause"], spec["timeout"], spec["maxFailures"] = false, "20m", 1
+				})
+				w.await(v1alpha1.Complete, "")
+			})
+		})
+	}
+}

@@ -1,0 +1,194 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	lasso "github.com/rancher/lasso/pkg/log"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// watch starts a process that leads and watches the API server, as the command does.
+func (w *world) watch() {
+	w.t.Helper()
+	w.make()
+	lasso.Infof = func(string, ...any) {}
+	server, err := w.server()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	w.stop = cancel
+	go func() {
+		ended <- (&controller.Watch{Config: server.Local().Config(100), Namespace: namespace, Manager: w.manager}).Run(ctx)
+	}()
+	w.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+	})
+}
+
+// other puts another LeaderMigration, with parts in JSON, and returns its path.
+func (w *world) other(name, spec, status string) string {
+	w.Rancher.Put(w.t, `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"`+name+`","namespace":"rke-lm","creationTimestamp":"`+time.Now().UTC().Format(time.RFC3339)+`"},"spec":`+spec+`,"status":`+status+`}`)
+	return strings.Replace(path, "/summer", "/"+name, 1)
+}
+
+// becomes waits until a condition of the LeaderMigration at a path is true for a reason, and returns its message.
+func (w *world) becomes(path, kind, reason string) string {
+	w.t.Helper()
+	for range 3600 {
+		var o struct {
+			Status struct{ Conditions []metav1.Condition }
+		}
+		if err := json.Unmarshal([]byte(w.Rancher.Object(path)), &o); err != nil {
+			w.t.Fatal(err)
+		}
+		if c := meta.FindStatusCondition(o.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason {
+			return c.Message
+		}
+		time.Sleep(time.Second)
+	}
+	w.t.Fatalf("%s is not true for %s: %s\n%v", kind, reason, w.Rancher.Object(path), w.logs)
+	return ""
+}
+
+const noStatus = `{}`
+
+// A specification that no type of Go can hold, and a status, are those of an API server without the definition's schema.
+func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
+	for name, c := range map[string]struct{ spec, status, want string }{
+		"a timeout beyond a duration": {`{"selector":{},"timeout":"9999999h"}`, noStatus, `invalid duration "9999999h"`},
+		"a soak beyond a duration":    {`{"selector":{},"waves":[{"name":"a","soak":"9999999h"}]}`, noStatus, `invalid duration "9999999h"`},
+		"a number beyond an integer":  {`{"selector":{},"maxFailures":1e30}`, noStatus, "maxFailures"},
+		"a number as a name":          {`{"selector":{},"waves":[{"name":7}]}`, noStatus, "name"},
+		"a list as a selector":        {`{"selector":[]}`, noStatus, "selector"},
+		"a time that is none":         {`{"selector":{}}`, `{"clusters":[{"name":"a","wave":"rest","state":"done","since":"2026-07-15 12:00"}],"waves":[{"name":"rest"}]}`, "status: "},
+		"no specification":            {`[]`, noStatus, "spec: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, `{"selector":{},"approval":"wave"}`, "alder")
+				bad := w.other("autumn", c.spec, c.status)
+				w.watch()
+				w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+				if got := w.becomes(bad, v1alpha1.Failed, "InvalidSpec"); !strings.Contains(got, c.want) {
+					t.Errorf("%q\n%s", got, w.Rancher.Object(bad))
+				}
+				if now := w.Rancher.Object(bad); strings.Contains(c.status, `"since"`) && !strings.Contains(now, "2026-07-15 12:00") {
+					t.Errorf("its status is lost: %s", now)
+				}
+				writes := w.Rancher.Count("/leadermigrations/autumn/status")
+				w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
+				w.await(v1alpha1.Waiting, string(waves.Paused))
+				time.Sleep(time.Hour)
+				if more := w.Rancher.Count("/leadermigrations/autumn/status") - writes; more > 0 {
+					t.Errorf("%d writes of its status in an hour", more)
+				}
+				if err := w.manager.Live(); err != nil || w.Worlds["alder"].Patches() > 0 {
+					t.Errorf("%v, %v", err, w.logs)
+				}
+				w.Rancher.Edit(bad, func(o map[string]any) {
+					o["spec"], o["status"] = map[string]any{"selector": map[string]any{}, "approval": "wave"}, map[string]any{}
+				})
+				w.becomes(bad, v1alpha1.Waiting, string(waves.ApprovalRequired))
+			})
+		})
+	}
+}
+
+func TestALeaderMigrationThatCannotBeDecodedAnyMoreStopsBeforeItsNextStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"approval":"stage"}`, "alder")
+		w.watch()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["timeout"] = "9999999h" })
+		w.becomes(path, v1alpha1.Waiting, "InvalidSpec")
+		time.Sleep(time.Hour)
+		if w.Worlds["alder"].Patches() > 0 {
+			t.Error("the cluster was changed")
+		}
+		w.Rancher.Edit(path, func(o map[string]any) { delete(o["spec"].(map[string]any), "timeout") })
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed) {
+			t.Error("it is still not valid")
+		}
+	})
+}
+
+// What the kubelet asks for turns red, although the process leads and renews its lease.
+func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"approval":"wave"}`, "alder")
+		w.watch()
+		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
+		time.Sleep(time.Hour)
+		if err := w.manager.Live(); err != nil {
+			t.Error(err)
+		}
+		w.Rancher.Do(func() {
+			w.Rancher.Fault = func(r *http.Request) (f ranchertest.Fault) {
+				if strings.HasSuffix(r.URL.Path, "/leadermigrations") {
+					f.Status, f.Body = http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"no"}`
+				}
+				return f
+			}
+		})
+		w.Rancher.Drop()
+		time.Sleep(5 * time.Minute)
+		if err := w.manager.Live(); err != nil {
+			t.Errorf("an outage of five minutes: %v", err)
+		}
+		time.Sleep(10 * time.Minute)
+		if err := w.manager.Live(); err == nil || !strings.Contains(err.Error(), "LeaderMigration cannot be read since") {
+			t.Errorf("%v", err)
+		}
+		w.Rancher.Do(func() { w.Rancher.Fault = nil })
+		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
+		w.await(v1alpha1.Waiting, string(waves.Paused))
+		if err := w.manager.Live(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAProcessWhoseLoopStopsIsNotAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{}}`, "alder")
+		stuck := make(chan struct{})
+		w.onShow = func(m migrate.Member, _ migrate.Event) { <-stuck }
+		w.run()
+		time.Sleep(9 * time.Minute)
+		if err := w.manager.Live(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Minute)
+		if err := w.manager.Live(); err == nil || !strings.Contains(err.Error(), "nothing was decided about the LeaderMigration rke-lm/summer since") {
+			t.Errorf("%v", err)
+		}
+		close(stuck)
+		w.await(v1alpha1.Complete, "")
+		time.Sleep(time.Hour)
+		if err := w.manager.Live(); err != nil {
+			t.Error(err)
+		}
+	})
+}
