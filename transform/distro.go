@@ -124,6 +124,9 @@ type Cluster interface {
 	// Findings returns what the rules that guard a stage say about the cluster;
 	// with "" what all rules say.
 	Findings(stage string) []Finding
+	// Manager returns what in the documents runs the cloud-controller-manager; a node that does
+	// not exist where nothing does.
+	Manager() yamledit.Node
 	// Restarts returns what restarts when the cluster becomes a successor of it.
 	Restarts(after Cluster) []Restart
 }

@@ -37,6 +37,9 @@ func withStages(c Cluster) *opened {
 // look returns how far stage i is, and its edit if that is to be applied.
 func (c *opened) look(i int, choice Choice) (State, *yamledit.Edit, error) {
 	s, state := c.stages[i], Done
+	if s.Skipped != nil && s.Skipped() {
+		state = Skipped
+	}
 	if s.NotInFile != nil && s.NotInFile() {
 		if s.Edit == nil || !choice.names(s.Name) {
 			return NotInFile, nil, nil

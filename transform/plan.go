@@ -16,13 +16,15 @@ type State string
 // A stage is done when its result holds or a later stage supersedes it; it is
 // blocked when an error guards it. A document does not show how far a stage of
 // actions alone has come: it never counts as left to do. Nor does a stage count
-// whose result may have come to the cluster without the document.
+// whose result may have come to the cluster without the document, nor one that was
+// skipped for good: nothing of it is in the document, and a later one leaves no use for it.
 const (
 	Done       State = "done"
 	Todo       State = "todo"
 	Blocked    State = "blocked"
 	ActionOnly State = "action"
 	NotInFile  State = "not-in-file"
+	Skipped    State = "skipped"
 )
 
 // Plan is the stages of one cluster, applied one after another.
@@ -91,7 +93,7 @@ func (s PlannedStage) Files() ([]File, error) {
 
 // Prepared returns the files that the commands before the stage name.
 func (s PlannedStage) Prepared() []File {
-	if s.State == Done {
+	if s.Past() {
 		return nil
 	}
 	return s.Stage.Prepare.Files
@@ -114,16 +116,30 @@ func (s PlannedStage) Changes() bool { return slices.ContainsFunc(s.Documents, R
 // Left reports whether the stage's edit is left to do.
 func (s PlannedStage) Left() bool { return s.State == Todo || s.State == Blocked }
 
+// Past reports whether the stage is done, or was skipped for good.
+func (s PlannedStage) Past() bool { return s.State == Done || s.State == Skipped }
+
 // Left reports whether an edit is left to do.
 func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, PlannedStage.Left) }
 
 // Open reports whether an edit is left to do, or something is not in the file and
 // no one has said that it is known.
-func (p *Plan) Open() bool { return p.Left() || slices.ContainsFunc(p.Steps, PlannedStage.unknown) }
+func (p *Plan) Open() bool { return p.Left() || len(p.NotShown()) > 0 }
 
-func (s PlannedStage) unknown() bool {
-	return s.State == NotInFile && slices.ContainsFunc(s.Findings, func(f Finding) bool { return !f.Accepted })
+// NotShown returns what was found about documents that the plan does not have, and was not
+// accepted: whether a cloud-controller-manager runs, above all.
+func (p *Plan) NotShown() []Finding {
+	all := slices.Clone(p.Unseen)
+	for _, s := range p.Steps {
+		if s.State == NotInFile {
+			all = append(all, s.Findings...)
+		}
+	}
+	return slices.DeleteFunc(all, func(f Finding) bool { return f.Accepted })
 }
+
+// RuleNotInFile is for an external cluster whose cloud-controller-manager the file does not show.
+const RuleNotInFile = "ccm-not-in-file"
 
 // Step returns the step of a stage.
 func (p *Plan) Step(stage string) (PlannedStage, bool) {
@@ -198,6 +214,7 @@ func build(d Distro, c *opened, i int, target Target, choice Choice, made revisi
 	step.State, edit, err = c.look(i, choice)
 	if step.State == NotInFile {
 		own, _ := Unseen(d, c.Findings(step.Stage.Name))
+		own = slices.DeleteFunc(own, func(f Finding) bool { return f.Rule != RuleNotInFile })
 		step.Findings = made.findings(c.Documents(), own)
 	}
 	if edit == nil || err != nil {

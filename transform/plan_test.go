@@ -21,6 +21,7 @@ type lamps struct {
 }
 
 func (l lamps) Restarts(Cluster) []Restart      { return nil }
+func (l lamps) Manager() yamledit.Node          { return yamledit.Node{} }
 func (l lamps) Chosen() Target                  { return Target{} }
 func (l lamps) Identity() Identity              { return Identity{Distro: "lamps"} }
 func (l lamps) Documents() []*yamledit.Document { return Only(l.doc) }

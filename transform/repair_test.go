@@ -18,6 +18,7 @@ type letters struct {
 }
 
 func (letters) Restarts(Cluster) []Restart        { return nil }
+func (letters) Manager() yamledit.Node            { return yamledit.Node{} }
 func (letters) Chosen() Target                    { return Target{} }
 func (letters) Identity() Identity                { return Identity{} }
 func (c letters) Documents() []*yamledit.Document { return Only(c.doc) }

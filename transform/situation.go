@@ -63,7 +63,7 @@ func ProgressBroken(version string) Progress {
 func (p *Plan) Progress() Progress {
 	begun := false
 	for _, s := range p.Steps {
-		begun = begun || s.Stage.Edit != nil && s.State == Done
+		begun = begun || s.Stage.Edit != nil && s.Past()
 	}
 	switch {
 	case p.Target.Situation == Broken:

@@ -26,6 +26,9 @@ type Stage struct {
 	// Early reports that the stage cannot be done yet, although nothing is left
 	// to edit: what it takes away was never there. nil means never.
 	Early func() bool
+	// Skipped reports that the document holds nothing of the stage although it is past the
+	// one that makes it useless: it was skipped for good. nil means never.
+	Skipped func() bool
 	// NotInFile reports that the document neither holds what the stage makes nor
 	// shows that it is missing: it may have come to the cluster by other means. Then
 	// only a choice of this very stage edits the document. nil means never.

@@ -238,6 +238,9 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
+	if found := p.NotShown(); a.choice.Next && len(steps) == 0 && err == nil && len(found) > 0 {
+		err = &notShown{found}
+	}
 	var fileSteps []fileStep
 	for _, s := range steps {
 		fileSteps = append(fileSteps, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
@@ -292,10 +295,14 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 		name = f.Docs[0].File() + ": "
 	}
 	var first *transform.ManualFirst
+	var hidden *notShown
 	switch {
 	case errors.As(err, &first):
 		outputs.WriteManual(said, a.palette(a.err), first.Manual)
 		return nil, line{}, err
+	case errors.As(err, &hidden):
+		outputs.WriteFindings(said, a.palette(a.err), hidden.found, "")
+		return nil, line{name, err.Error()}, nil
 	case errors.Is(err, errNotPlanned):
 		return nil, line{name, err.Error()}, nil
 	case err != nil:
@@ -316,6 +323,11 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	}
 	return fileSteps, line{name, strings.Join(stages, ", ") + a.direction()}, nil
 }
+
+// notShown means that no edit is left, and that the file does not show all of the migration.
+type notShown struct{ found []transform.Finding }
+
+func (*notShown) Error() string { return "no edit is left, and whether a manager runs is not known" }
 
 // direction is said of stages that are undone.
 func (a *applyOptions) direction() string {

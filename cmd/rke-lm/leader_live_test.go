@@ -53,7 +53,7 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 		"no one takes over":       {0, dies, exitcode.Found, "error leader-missing", 30 * time.Second},
 		"no one ever led":         {0, neverLed, exitcode.Found, "error leader-missing", 30 * time.Second},
 		"it may not lock its own": {0, func(s *apitest.Server) { s.Denied["system:serviceaccount:kube-system:"+ownLease] = true }, exitcode.Found, "error lease-rbac-missing", 0},
-		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitcode.Found, "error leader-missing", 0},
+		"no manager at all":       {0, func(s *apitest.Server) { s.DaemonSets = nil; onlyExternal(s) }, exitcode.Found, "error ccm-removed", 0},
 	} {
 		for _, stage := range [][]string{nil, {"--stage", "disable-leader-migration"}, {"--stage", "verify-provider-ids"}} {
 			t.Run(name+strings.Join(stage, " "), func(t *testing.T) {

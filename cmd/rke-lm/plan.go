@@ -134,7 +134,7 @@ func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error,
 		outs = append(outs, outputs.NewPlan(plan, p.stage))
 	}
 	outs[0].Findings = outputs.Findings(f.Objections(t))
-	left := first.Open() || len(plans) > 1 || slices.ContainsFunc(first.Unseen, func(f transform.Finding) bool { return !f.Accepted })
+	left := first.Open() || len(plans) > 1
 	add, write := p.adds(plans, outs, p.classes(f, t), f), p.writes(plans, outs, f)
 	return func() error {
 		p.left = p.left || left

@@ -143,7 +143,7 @@ func newStage(s transform.PlannedStage) Stage {
 	if s.Left() {
 		out.AfterByHand = s.Stage.AfterByHand
 	}
-	if s.State != transform.Done {
+	if !s.Past() {
 		out.Prepare, out.prepared = actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
 		out.Actions = append(out.Actions, actions(slices.Concat(s.Stage.Before, s.Stage.After))...)
 	}

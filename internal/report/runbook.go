@@ -98,8 +98,9 @@ func codes(names []string) string {
 func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	s, at := r.Plan.Steps[i], r.Stages[i]
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
-	if s.State == transform.Done {
-		fmt.Fprint(w, "- [x] Nothing to do: the document already has the result.\n\n")
+	if s.Past() {
+		why := map[transform.State]string{transform.Done: "the document already has the result", transform.Skipped: "it was skipped, and after the switch it is of no use"}
+		fmt.Fprintf(w, "- [x] Nothing to do: %s.\n\n", why[s.State])
 		return
 	}
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))

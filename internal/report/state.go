@@ -53,9 +53,11 @@ func word(s transform.State) string {
 	return string(s)
 }
 
-// open reports whether there is something to show of the stage: it is not done, and is no
-// manual part of a migration that is complete.
-func (s Stage) open() bool { return s.State != transform.Done && !s.past }
+// open reports whether there is something to show of the stage: it is neither done nor skipped
+// for good, and is no manual part of a migration that is complete.
+func (s Stage) open() bool {
+	return s.State != transform.Done && s.State != transform.Skipped && !s.past
+}
 
 // effect is the sentence on what the stage restarts; "" for one that edits nothing. For how
 // long no manager runs the cloud controllers is in its reason.

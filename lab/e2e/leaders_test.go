@@ -27,8 +27,8 @@ func TestAFinishedClusterWithoutALeaderIsNotOK(t *testing.T) {
 
 	s.rollOut(withoutPods(right)) // no cloud-controller-manager was ever installed
 	s.leads(cluster.KCM)
-	s.faulted("", "leader-missing")
-	s.faulted(last, "leader-missing", "daemonset-empty")
+	s.faulted("", "ccm-removed")
+	s.faulted(last, "ccm-removed", "daemonset-empty")
 
 	s.rollOut(routed(right)) // one that ends whenever it gains its lease
 	s.eventually("the manager's end", func(context.Context) bool { return s.agent.Restarts(cluster.CCM) > 0 })

@@ -24,6 +24,12 @@ func (b Bundle) Grant(e *yamledit.Edit) error {
 	return b.Append(e, leadermigration.Grant(b.Lease))
 }
 
+// Grants reports whether the manifests grant the migration lease, or cannot be read.
+func (b Bundle) Grants() bool {
+	docs, err := b.Documents()
+	return err != nil || leadermigration.Granted(docs, b.Lease)
+}
+
 // CheckGrant requires that the lease can be locked.
 func (b Bundle) CheckGrant() error {
 	docs, err := b.Documents()

@@ -14,8 +14,8 @@ import (
 // cluster is the manifests of one cluster, of which each has its part in the stages.
 // It has several; a single manifest is a *migration.
 type cluster struct {
-	members []*migration
-	target  transform.Target
+	*neighbours
+	target transform.Target
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -73,16 +73,19 @@ type neighbours struct {
 	beside  []*yamledit.Document // with permissions
 }
 
-// has reports whether a manifest of a manager is among them.
-func (n *neighbours) has(component string) bool {
-	return slices.ContainsFunc(n.members, func(m *migration) bool { return m.Component == component })
+// Manager implements transform.Cluster.
+func (n *neighbours) Manager() yamledit.Node {
+	if i := slices.IndexFunc(n.members, func(m *migration) bool { return m.Component == cloudManager }); i >= 0 {
+		return n.members[i].Root
+	}
+	return yamledit.Node{}
 }
 
 func joined(members []*migration) transform.Cluster {
 	if len(members) == 1 {
 		return members[0]
 	}
-	return &cluster{members, members[0].target}
+	return &cluster{members[0].neighbours, members[0].target}
 }
 
 // Chosen implements transform.Cluster.

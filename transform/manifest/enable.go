@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"path"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -66,8 +67,13 @@ func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 
 // enableLeaderMigration gives kube-controller-manager the flag.
 func (m *migration) enableLeaderMigration() transform.Stage {
-	if m.Component != kubeManager {
+	switch {
+	case m.Component != kubeManager:
 		return stages.Elsewhere("The manifest of kube-controller-manager gets the flag first, before this one changes.")
+	case m.isExternal() && !m.showsMigration():
+		s := stages.Elsewhere("The switch removes the flag from kube-controller-manager, so its manifest does not show whether it had one.")
+		s.NotInFile = m.isExternal
+		return s
 	}
 	return m.stages().Enable(transform.Stage{
 		Why:    " One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
@@ -88,6 +94,11 @@ func (m *migration) enableEdit() (*yamledit.Edit, error) {
 		return e, nil
 	}
 	return e, m.join(e)
+}
+
+// showsMigration reports whether the documents have what only leader migration leaves.
+func (m *migration) showsMigration() bool {
+	return leadermigration.Granted(m.beside, m.target.Lease()) || slices.ContainsFunc(m.members, func(o *migration) bool { return o.on(leaderFlag) || o.finished() })
 }
 
 // isExternal reports whether kube-controller-manager runs no cloud controllers.

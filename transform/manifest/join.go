@@ -72,7 +72,7 @@ func (c *cluster) stage(lists [][]transform.Stage, i int) transform.Stage {
 // plans reports whether a stage, which a single document takes for one done by hand,
 // shows in the documents.
 func (c *cluster) plans(stage string) bool {
-	return stage == stages.InstallCCM && c.members[0].has(cloudManager)
+	return stage == stages.InstallCCM && c.Manager().Exists()
 }
 
 // why says it for each component once.

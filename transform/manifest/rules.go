@@ -66,6 +66,7 @@ func argumentRules() []transform.Checked[*migration] {
 			ID: leadermigration.RuleNodeIPAM, Severity: transform.Error, Guards: bothManagers, Acceptable: true,
 			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.",
 		}, Check: (*migration).ipamLost},
+		{Rule: rules.ProviderMixed.WithGuards(stages.EnableLeaderMigration, stages.InstallCCM), Check: (*migration).providerMixed},
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.",
 		), Check: (*migration).providerRemoved},

@@ -31,7 +31,7 @@ func (m *migration) backup() []transform.Finding {
 // ccmNotInFile is about an external kube-controller-manager; its counterpart is
 // another document.
 func (m *migration) ccmNotInFile() []transform.Finding {
-	if !m.isExternal() || m.has(cloudManager) {
+	if !m.isExternal() || m.Manager().Exists() {
 		return nil
 	}
 	_, at := m.provider()
@@ -90,6 +90,20 @@ func (m *migration) providerRemoved() []transform.Finding {
 		return nil
 	}
 	return []transform.Finding{transform.FindingAt(at, "leader migration is on and no --"+providerFlag+" is set: kube-controller-manager holds the migration lease and runs no cloud controllers", "set --"+providerFlag+"="+inTree+" until the switch, or remove --"+leaderFlag)}
+}
+
+// providerMixed compares the documents of a cluster, with its first one.
+func (m *migration) providerMixed() []transform.Finding {
+	if m.Doc != m.members[0].Doc {
+		return nil
+	}
+	var list []rules.Provided
+	for _, o := range m.members {
+		if name, at := o.provider(); o.Component != cloudManager {
+			list = append(list, rules.Provided{What: o.Component + " in " + o.Doc.File(), Provider: name, At: at})
+		}
+	}
+	return rules.ProviderMixed.Check(list, m.Version)
 }
 
 func (m *migration) flagLeftOnKCM() []transform.Finding {

@@ -20,7 +20,7 @@ func TestStagesOfEachManager(t *testing.T) {
 		{"a manager that is in-tree", static(onAWS), "enable-leader-migration todo, switch-to-external todo", transform.Target{}},
 		{"one with the flag", static(onAWS, "--enable-leader-migration"), "enable-leader-migration done, switch-to-external todo", transform.Target{}},
 		{"one with the flag and no configuration", static(onAWS, "--enable-leader-migration"), "enable-leader-migration todo, switch-to-external todo", generated},
-		{"an external one", static("--cloud-provider=external"), "enable-leader-migration done, install-ccm not-in-file, switch-to-external done", transform.Target{}},
+		{"an external one", static("--cloud-provider=external"), "enable-leader-migration not-in-file, install-ccm not-in-file, switch-to-external done", transform.Target{}},
 		{"an external one that kept the flag", static("--cloud-provider=external", "--enable-leader-migration"), "enable-leader-migration done, install-ccm not-in-file, switch-to-external todo", transform.Target{}},
 		{"a ClusterConfiguration", configuration("  extraArgs: {cloud-provider: aws}\n"), "enable-leader-migration todo, switch-to-external todo", transform.Target{}},
 		{"a cloud manager before the migration", cloud(onAWS), "install-ccm todo, disable-leader-migration todo", transform.Target{}},

@@ -88,7 +88,11 @@ func (s *Side) all() []*yamledit.Document { return slices.Concat(s.Docs, s.Besid
 
 func removed(before *Side, t transform.Target) Change {
 	f := transform.FindingAt(before.Docs[0].Root(), before.Identity().Title()+" is removed, with its documents in "+before.Docs[0].File(), "check that the cluster is meant to be deleted or to be described elsewhere")
-	return Change{Cluster: before.full(t), Kind: Removed, Before: before, Findings: clusterRemoved.Report([]transform.Finding{f}, t.Accept)}
+	found := clusterRemoved.Report([]transform.Finding{f}, t.Accept)
+	if m := before.manager(t); m.Exists() && before.Distro.Span.Several { // a manifest runs in a cluster that stays
+		found = append(ccmRemoved.Report([]transform.Finding{managerGone(m)}, t.Accept), found...)
+	}
+	return Change{Cluster: before.full(t), Kind: Removed, Before: before, Findings: found}
 }
 
 // Same reports whether both sides have the same bytes.

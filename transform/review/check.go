@@ -8,21 +8,25 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // check reports what is wrong with the change.
 func (c *comparison) check(out Change) {
-	switch {
-	case c.old == nil && len(c.findings) == 0:
+	if c.old == nil && len(c.findings) == 0 {
 		c.fresh() // not a cluster to migrate: its changes are not of a migration
 		return
-	case c.old != nil && c.now == nil:
-		return // what the change lost is reported, and explains the rest
 	}
 	c.order()
+	if (c.took || c.old != nil && c.now == nil) && len(transform.Stopping(c.findings)) > 0 {
+		return // what the change lost is reported, and explains the rest
+	}
 	c.upgrade(out)
 	c.machines()
 	c.documents(out.Edits)
@@ -35,18 +39,51 @@ func (c *comparison) order() {
 	at := func(message, fix string) transform.Finding {
 		return transform.FindingAt(c.place(), message, fix)
 	}
+	skipped, begin := c.passed()
+	again := "revert this edit, and begin with " + begin + ": rke-lm apply --next"
+	if c.took = skipped != "" && c.old.Target.Situation.HandsOver() && !slices.Contains(c.target.Accept, transform.RuleNotInFile) && !c.after.manager(c.target).Exists(); c.took {
+		c.report(providerLost, at("the provider is taken away: control planes become external, and no cloud-controller-manager is in the file, so no manager runs the cloud controllers", again))
+		return
+	}
 	if n := c.merged(); n > 1 {
 		c.report(severalStages, at(fmt.Sprintf("the change performs %d stages at once: %s", len(c.performed), strings.Join(c.performed, ", ")),
 			"merge them one by one; roll each out and check it with rke-lm verify --stage before the next"))
 	}
-	if len(c.performed) > 0 {
-		if first := c.next(); first != "" && c.earlier(first, c.performed[0]) {
-			c.report(stageOutOfOrder, at(c.performed[0]+" is performed, and "+first+" comes before it and is not done", "perform "+first+" first, with rke-lm apply --next"))
-		}
+	if first := next(c.now); skipped != "" {
+		c.report(stageOutOfOrder, at("the provider becomes external, and "+skipped+" comes before that and is not done", again))
+	} else if first != "" && len(c.performed) > 0 && c.earlier(first, c.performed[0]) {
+		c.report(stageOutOfOrder, at(c.performed[0]+" is performed, and "+first+" comes before it and is not done", "perform "+first+" first, with rke-lm apply --next"))
 	}
 	if len(c.undone) > 0 {
 		c.report(stageUndone, at("the change undoes "+strings.Join(c.undone, ", "), "revert this edit; for a rollback that is intended, use --accept "+stageUndone.ID+", or accept it in the base"))
 	}
+}
+
+// removal reports a cloud-controller-manager that is taken out of the documents. While
+// kube-controller-manager is in-tree that undoes its stage, and does no harm before it.
+func (c *comparison) removal() {
+	was := c.before.manager(c.target)
+	if !was.Exists() || c.after.manager(c.target).Exists() {
+		return
+	}
+	if c.old != nil && c.now != nil {
+		before, _ := c.old.Step(stages.InstallCCM)
+		after, _ := c.now.Step(stages.InstallCCM)
+		if after.State != transform.NotInFile {
+			if before.State == transform.Done && !slices.Contains(c.undone, stages.InstallCCM) {
+				c.gone, c.undone = was, append(c.undone, stages.InstallCCM)
+			}
+			return
+		}
+	}
+	c.gone = was
+	c.report(ccmRemoved, managerGone(nearest(c.after.Docs[0], was)))
+}
+
+// managerGone is the finding about a manager that is removed, at what is left of its place.
+func managerGone(at yamledit.Node) transform.Finding {
+	return transform.FindingAt(at, "the cloud-controller-manager is taken out, and no other manager runs the cloud controllers: new nodes stay uninitialized, and no load balancer changes",
+		"revert this edit; if the manager is installed from another place, accept "+ccmRemoved.ID+" in the base until this is merged")
 }
 
 // merged is how many stages would be rolled out at once. Without leader migration some
@@ -69,22 +106,24 @@ func (c *comparison) earlier(a, b string) bool {
 	return at(a) < at(b)
 }
 
-// place is where the change edits what its first stage edits, or the cluster as a whole.
+// place is where the change edits what its first stage edits, or what the switch would, or the
+// cluster as a whole.
 func (c *comparison) place() yamledit.Node {
 	plan, names := c.old, c.performed
-	if len(names) == 0 {
+	if len(names) == 0 && len(c.undone) > 0 {
 		plan, names = c.now, c.undone
+	} else if len(names) == 0 {
+		names = []string{stages.SwitchToExternal}
 	}
-	for i, doc := range c.before.Docs {
-		if i >= len(c.after.Docs) {
-			break
-		}
+	return c.where(func(d difference) bool { return edited(plan, names, d.node().Path()) })
+}
+
+// where is the first difference of a kind, or the cluster as a whole.
+func (c *comparison) where(is func(difference) bool) yamledit.Node {
+	for i, doc := range c.before.Docs[:min(len(c.before.Docs), len(c.after.Docs))] {
 		for _, d := range differences(spec(doc), spec(c.after.Docs[i])) {
-			if edited(plan, names, d.node().Path()) {
-				if d.after.Exists() {
-					return d.after
-				}
-				return nearest(c.after.Docs[i], d.before)
+			if is(d) {
+				return d.at(c.after.Docs[i])
 			}
 		}
 	}
@@ -96,23 +135,10 @@ func (c *comparison) upgrade(out Change) {
 	if out.Version == "" || !c.moves() || c.old.Target.Version == out.Cluster.Version {
 		return
 	}
-	c.report(stageWithUpgrade, transform.FindingAt(c.versionAt(out),
+	moved := func(d difference) bool { s, _ := d.after.String(); return s == out.Cluster.Version }
+	c.report(stageWithUpgrade, transform.FindingAt(c.where(moved),
 		fmt.Sprintf("the change moves the cluster from %s to %s together with %s", out.Version, out.Cluster.Version, c.named()),
 		"upgrade in a change of its own, or plan the upgrade as a part of the switch, with target-version in the configuration of the base"))
-}
-
-func (c *comparison) versionAt(out Change) yamledit.Node {
-	for i, doc := range c.before.Docs {
-		if i >= len(c.after.Docs) {
-			break
-		}
-		for _, d := range differences(spec(doc), spec(c.after.Docs[i])) {
-			if s, _ := d.after.String(); s == out.Cluster.Version {
-				return d.after
-			}
-		}
-	}
-	return c.after.Docs[0].Root()
 }
 
 // guards reports what the rules that guard the stages of the change find in the result.
@@ -137,9 +163,18 @@ func (c *comparison) fresh() {
 	for _, f := range lint(c.before, c.target) {
 		had[f.Rule+" "+f.Path] = true
 	}
-	for _, f := range lint(c.after, c.target) {
+	found := lint(c.after, c.target)
+	gone := slices.IndexFunc(found, func(f transform.Finding) bool { return f.Rule == rules.InTreeGone.ID })
+	if gone >= 0 && c.old != nil && next(c.old) != "" && !k8s.From(c.old.Cluster.Version, k8s.FirstWithout) {
+		found = found[gone : gone+1] // what else is wrong on that release does not matter
+		found[0].Fix = "do not merge this; finish the migration on " + semver.MajorMinor(c.old.Cluster.Version)[1:] + ", where " + next(c.old) + " is next, and upgrade then"
+	}
+	for _, f := range found {
 		lost := func(other transform.Finding) bool {
 			return other.Rule == flagOverridden.ID && other.File == f.File && other.Line == f.Line
+		}
+		if f.Rule == rules.ProviderMixed.ID {
+			f.Severity = transform.Error // a change that makes it is worse than a file that has it
 		}
 		if !had[f.Rule+" "+f.Path] && !slices.ContainsFunc(c.findings, lost) {
 			c.findings = append(c.findings, f)
@@ -147,12 +182,14 @@ func (c *comparison) fresh() {
 	}
 }
 
-// lint returns the errors of a side.
+// lint returns the errors of a side, and what is one in a change.
 func lint(s *Side, t transform.Target) []transform.Finding {
 	c, _ := s.Distro.Lint(s.all(), t)
 	if c == nil {
 		return nil
 	}
 	own, _ := transform.Unseen(s.Distro, c.Findings(""))
-	return slices.DeleteFunc(own, func(f transform.Finding) bool { return f.Severity != transform.Error })
+	return slices.DeleteFunc(own, func(f transform.Finding) bool {
+		return f.Severity != transform.Error && f.Rule != rules.ProviderMixed.ID
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,6 +21,8 @@ type comparison struct {
 	performed     []string        // in their order
 	undone        []string
 	expected      []*yamledit.Document // before, with the stages of the change
+	took          bool                 // the provider, with no manager in its place
+	gone          yamledit.Node        // the manager that is removed
 	findings      []transform.Finding
 }
 
@@ -29,11 +32,18 @@ func (c *comparison) evaluate() Change {
 		out.Version = v
 	}
 	c.plan()
+	c.removal()
 	c.expect(out)
-	out.Stages, out.Undone, out.Next = c.stages(), c.undone, c.next()
+	out.Stages, out.Undone, out.Next = c.stages(), c.undone, next(c.now)
+	if out.Version != "" && c.now != nil { // another release can be another situation, in which plan shows it
+		p, _ := transform.Build(c.after.Distro, c.after.Docs, c.target)
+		out.Next = next(p)
+	}
 	out.Classes = c.classes()
 	out.Edits = c.edits()
-	c.check(out)
+	if c.check(out); c.took {
+		out.Next = "" // it is reverted
+	}
 	out.Kind = Unchanged
 	if out.Version != "" || len(out.Stages)+len(out.Undone)+len(out.Classes)+len(out.Edits)+len(c.findings) > 0 {
 		out.Kind = Changed
@@ -63,6 +73,9 @@ func (c *comparison) plan() {
 	}
 	if c.now != nil {
 		c.performed, c.undone = moved(c.old, c.now), moved(c.now, c.old)
+		if first, _ := c.passed(); first != "" { // what comes after it only seems to be made, but for the switch
+			c.performed = slices.DeleteFunc(c.performed, func(name string) bool { return name != stages.SwitchToExternal })
+		}
 	}
 }
 
@@ -142,17 +155,47 @@ func (c *comparison) stages() []Stage {
 	return list
 }
 
-// next is the first stage that is left after the change.
-func (c *comparison) next() string {
-	if c.now == nil {
-		return ""
-	}
-	for _, s := range c.now.Steps {
-		if s.Left() {
-			return s.Stage.Name
+// next is the first stage that is left in a plan; "" for none.
+func next(p *transform.Plan) string {
+	if p != nil {
+		for _, s := range p.Steps {
+			if s.Left() {
+				return s.Stage.Name
+			}
 		}
 	}
 	return ""
+}
+
+// passed is the first stage that the change passes over: it was left to do, the switch leaves no
+// use for it, and the change does not perform it. begin is where to begin instead. A manager that is
+// accepted as installed elsewhere was not passed over.
+func (c *comparison) passed() (first, begin string) {
+	if c.now == nil {
+		return "", ""
+	}
+	for _, s := range c.old.Steps {
+		now, _ := c.now.Step(s.Stage.Name)
+		if begin == "" && !s.Past() {
+			begin = s.Stage.Name
+		}
+		switch {
+		case s.Stage.Name == stages.SwitchToExternal:
+			return "", ""
+		case s.Left() && !now.Left() && !slices.Contains(c.performed, s.Stage.Name) &&
+			!slices.ContainsFunc(now.Findings, func(f transform.Finding) bool { return f.Rule == transform.RuleNotInFile && f.Accepted }):
+			return s.Stage.Name, begin
+		}
+	}
+	return "", ""
+}
+
+// manager is what runs the cloud-controller-manager on a side.
+func (s *Side) manager(t transform.Target) yamledit.Node {
+	if c, _ := s.Distro.Lint(s.all(), t); c != nil {
+		return c.Manager()
+	}
+	return yamledit.Node{}
 }
 
 // report adds findings of a rule.

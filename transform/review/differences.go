@@ -65,6 +65,14 @@ func (d difference) node() yamledit.Node {
 	return d.before
 }
 
+// at is its place after the change, or the nearest one to what was removed.
+func (d difference) at(now *yamledit.Document) yamledit.Node {
+	if d.after.Exists() {
+		return d.after
+	}
+	return nearest(now, d.before)
+}
+
 func (d difference) kind() Kind {
 	switch {
 	case !d.before.Exists():

@@ -10,12 +10,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// documents is the path of an edit that adds or removes a document of the cluster.
+const documents = "documents"
+
 // edits returns what changes in the documents outside of the configuration of machine
 // classes and of the release, and is not of a stage.
 func (c *comparison) edits() []Edit {
 	if len(c.expected) != len(c.after.Docs) {
 		at := c.after.Docs[0].Root()
-		return []Edit{{At: at, Path: "documents", How: Changed}}
+		return []Edit{{At: at, Path: documents, How: Changed}}
 	}
 	covered := c.covered()
 	var found []Edit
@@ -29,11 +32,7 @@ func (c *comparison) edits() []Edit {
 			if slices.ContainsFunc(covered, func(p string) bool { return overlap(p, path) }) {
 				continue
 			}
-			at := d.after
-			if !at.Exists() {
-				at = nearest(now, d.before)
-			}
-			found = append(found, Edit{At: at, Path: path, How: d.kind()})
+			found = append(found, Edit{At: d.at(now), Path: path, How: d.kind()})
 		}
 	}
 	return found
@@ -78,7 +77,7 @@ func (c *comparison) documents(edits []Edit) {
 		switch {
 		case edited(c.old, c.performed, e.Path):
 			c.report(stageDiffers, at(what+" differently than "+c.named()+" does it with the choices of the base", "compare it with the diff of rke-lm plan, and check the choices, such as --chart-version"))
-		case edited(c.now, c.undone, e.Path): // the undo explains it
+		case edited(c.now, c.undone, e.Path), c.gone.Exists() && (e.Path == documents || overlap(e.Path, c.gone.Path())): // the undo, or the removal, explains it
 		case overlapsAny(begun, e.Path):
 			c.report(stageIncomplete, at(what+", and the result is that of no stage", c.instead()))
 		case c.moves():

@@ -56,7 +56,9 @@ func (c *comparison) departure(class, key string, was, is transform.Setting) dep
 		d.at = nearest(c.after.Docs[0], was.Origin)
 		return d
 	}
-	d.override, d.lost = overridden(was, is)
+	if strings.HasSuffix(key, "-arg") { // other keys hold no flags
+		d.override, d.lost = overridden(was, is)
+	}
 	return d
 }
 
@@ -136,7 +138,7 @@ func (c *comparison) named() string {
 
 // instead names the command that makes the change as a stage.
 func (c *comparison) instead() string {
-	if next := c.next(); next != "" {
+	if next := next(c.now); next != "" {
 		return next + " is next: make the change with rke-lm apply --next, or revert this edit"
 	}
 	return "revert this edit, or make the change with rke-lm apply"

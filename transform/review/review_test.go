@@ -115,6 +115,14 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 		{"a stage that is undone, accepted", granted, cluster, transform.Target{Accept: []string{"stage-undone"}}, []string{"stage-undone"}},
 		{"a switch that node-rename blocks", waiting, switched, transform.Target{}, []string{"node-rename!"}},
 		{"a provider that is removed", granted, replaced(t, granted, "      cloud-provider-name: aws\n", ""), external, []string{"provider-lost!"}},
+		{"external in one line", cluster, replaced(t, cluster, "name: aws", "name: external"), external, []string{"provider-lost!"}},
+		{"external before the manager, which comes from elsewhere", performed(t, d, granted, external, "enable-leader-migration"), replaced(t, performed(t, d, granted, external, "enable-leader-migration", "install-ccm", "switch-to-external"), chartOf(t, switched), ""), transform.Target{EndState: "external", Accept: []string{"ccm-not-in-file"}}, nil},
+		{"no manager after the switch", switched, replaced(t, switched, chartOf(t, switched), ""), external, []string{"ccm-removed!"}},
+		{"no manager before it", waiting, replaced(t, waiting, chartOf(t, waiting), ""), external, []string{"stage-undone!"}},
+		{"no manager after the switch, which is known", switched, replaced(t, switched, chartOf(t, switched), ""), transform.Target{Accept: []string{"ccm-removed"}}, []string{"ccm-removed"}},
+		{"1.27 before the switch", waiting, strings.ReplaceAll(waiting, "v1.26.15+rke2r1", "v1.27.16+rke2r2"), external, []string{"in-tree-gone!"}},
+		{"1.27 after it", switched, strings.ReplaceAll(switched, "v1.26.15+rke2r1", "v1.27.16+rke2r2"), external, nil},
+		{"workers alone become external", cluster, replaced(t, cluster, "machinePools:\n", "machineSelectorConfig:\n      - config: {cloud-provider-name: external}\n        machineLabelSelector: {matchLabels: {zone: b}}\n    machinePools:\n      - {name: b, workerRole: true, quantity: 1, labels: {zone: b}}\n"), external, []string{"edit-without-stage", "provider-mixed!"}},
 		{"the same key in another place", cluster, replaced(t, replaced(t, cluster, "      cloud-provider-name: aws\n", ""), "    machinePools:\n", "    machineSelectorConfig:\n      - config:\n          cloud-provider-name: aws\n    machinePools:\n"), external, nil},
 		{"an argument of a manifest with a stage", granted, replaced(t, performed(t, d, granted, external, "enable-leader-migration"), "grace-period=30s", "grace-period=40s"), external, []string{"edit-with-stage!"}},
 	} {
@@ -130,6 +138,17 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 			}
 		})
 	}
+}
+
+// chartOf is the document of the chart in a text, with the separator before it.
+func chartOf(t *testing.T, text string) string {
+	t.Helper()
+	const end = "        version: 0.0.8\n"
+	from, to := strings.Index(text, "      ---\n      apiVersion: helm.cattle.io"), strings.Index(text, end)
+	if from < 0 || to < from {
+		t.Fatal("no chart")
+	}
+	return text[from : to+len(end)]
 }
 
 func TestAClusterThatIsNotMigratedIsComparedAndNothingMore(t *testing.T) {

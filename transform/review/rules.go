@@ -20,7 +20,9 @@ var (
 	stageDiffers = transform.Rule{ID: "stage-differs", Severity: transform.Warning,
 		Doc: "The result of a stage is there, and written differently than rke-lm plans it with the choices of the base."}
 	providerLost = transform.Rule{ID: "provider-lost", Severity: transform.Error, Acceptable: true,
-		Doc: "The cluster can be migrated before the change, and not after it: the provider was removed, or replaced by another one than aws or external."}
+		Doc: "The cluster can be migrated before the change, and not after it: the provider was removed, or replaced by another one than aws or external. Or control planes become external before the stages that come first, and no cloud-controller-manager is in the file."}
+	ccmRemoved = transform.Rule{ID: "ccm-removed", Severity: transform.Error, Acceptable: true,
+		Doc: "The cloud-controller-manager is taken out of the files of a cluster that has no other manager: its document, its values file, or additionalManifest. Before the switch it is stage-undone. Accept it in the base where the manager moves to a place that is not reviewed; ccm-not-in-file does not accept it."}
 	planLost = transform.Rule{ID: "plan-lost", Severity: transform.Error, Acceptable: true,
 		Doc: "The migration can be planned before the change, and not after it."}
 	flagOverridden = transform.Rule{ID: "flag-overridden", Severity: transform.Error, Acceptable: true,
@@ -48,7 +50,7 @@ var (
 func Rules() []transform.Rule {
 	return []transform.Rule{
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
-		providerLost, planLost, flagOverridden, editWithStage, editWithoutStage,
+		providerLost, ccmRemoved, planLost, flagOverridden, editWithStage, editWithoutStage,
 		acceptanceAdded, configurationChanged, clusterRemoved, stagesUnknown, formNotRead, baseUnread,
 	}
 }

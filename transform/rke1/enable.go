@@ -17,6 +17,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
 		Why:       m.configWhy() + " RKE restarts it on one control plane after the other.",
 		Edit:      m.enableEdit,
+		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()) },
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      m.enableUndo,
 		Before:    m.enableActions(),

@@ -22,6 +22,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
 	return m.stages().Grant(transform.Stage{
 		Edit:    m.grantEdit,
+		Skipped: m.neverGranted,
 		Check:   transform.CheckBy(m.checkGrant),
 		Undo:    m.grantUndo,
 		After:   []transform.Action{m.taken()},
@@ -33,6 +34,10 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		},
 	})
 }
+
+// neverGranted reports whether the cluster is external and its addons have no permission on the
+// lease.
+func (m *migration) neverGranted() bool { return m.isExternal() && !m.bundle().Grants() }
 
 func (m *migration) grantEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()

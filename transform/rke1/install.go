@@ -55,7 +55,7 @@ func (m *migration) uninstalled() []transform.Action {
 // cloud-controller-manager is in its documents: the chart never is in that of RKE. In a broken
 // cluster it comes after the switch.
 func (m *migration) lacksManager() bool {
-	return m.isExternal() && !m.showsManager() && m.target.Situation != transform.Broken
+	return m.isExternal() && !m.Manager().Exists() && m.target.Situation != transform.Broken
 }
 
 // runsManager reports whether addons run a cloud-controller-manager, or cannot be

@@ -67,6 +67,7 @@ func providerRules() []rule {
 		{Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.",
 		), Check: (*migration).notMigratable},
+		{Rule: rules.ProviderMixed.Rule, Check: (*migration).providerMixed},
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names from EC2 (rancher/rancher #22851).",
 		), Check: (*migration).providerRemoved},

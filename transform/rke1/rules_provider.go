@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -146,8 +145,7 @@ func (m *migration) inTreeGone() []transform.Finding {
 // leaseGrantMissing checks a manager that runs the cloud controllers itself. What
 // addons_include names is not in the file.
 func (m *migration) leaseGrantMissing() []transform.Finding {
-	docs, err := m.bundle().Documents()
-	if err != nil || leadermigration.Granted(docs, m.target.Lease()) {
+	if m.bundle().Grants() {
 		return nil
 	}
 	return rules.LeaseGrantMissing.Check(m.argsOf(manager), m.component(manager))
@@ -167,6 +165,15 @@ func (m *migration) providerRemoved() []transform.Finding {
 	at := m.get(providerKey, nameKey)
 	return m.one(at, "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
 		"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
+}
+
+// providerMixed compares the components, each of which has the same provider on all machines.
+func (m *migration) providerMixed() []transform.Finding {
+	var list []rules.Provided
+	for _, service := range components {
+		list = append(list, rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey))})
+	}
+	return rules.ProviderMixed.Check(list, m.Version)
 }
 
 func (m *migration) flagLeftOnKCM() []transform.Finding {

@@ -37,9 +37,22 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
-			if step, _ := p.Step(name); step.State != transform.Done || step.Changes() {
+			if step, _ := p.Step(name); step.State != transform.Skipped || step.Changes() {
 				t.Errorf("%s is %s in\n%s", name, step.State, text)
 			}
+		}
+	}
+}
+
+// The permission stays in addons for good, so it shows that there was a migration.
+func TestAClusterThatWasMigratedSkippedNothing(t *testing.T) {
+	p, err := transform.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
+		if step, _ := p.Step(name); step.State != transform.Done {
+			t.Errorf("%s is %s", name, step.State)
 		}
 	}
 }

@@ -52,8 +52,16 @@ func (m *migration) checkOneManager() error {
 	return m.get(addonsKey).Errorf("a cloud-controller-manager is among the addons, and "+values.File()+" has the values for another one", "remove --ccm-values, or the manager from the addons")
 }
 
-// showsManager reports whether the documents show what runs the cloud-controller-manager.
-func (m *migration) showsManager() bool { return m.file != nil || m.runsManager() }
+// Manager implements transform.Cluster.
+func (m *migration) Manager() yamledit.Node {
+	switch {
+	case m.file != nil:
+		return m.file.doc.Root()
+	case m.runsManager():
+		return m.get(addonsKey)
+	}
+	return yamledit.Node{}
+}
 
 // finalTag returns the image tag that the chart has to have at the end, or "" to keep the one it
 // has.

@@ -27,6 +27,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Before:    m.enableActions(),
 		Files:     m.enableFiles,
 		Edit:      m.enableEdit,
+		Skipped:   func() bool { return m.neverGranted() && !m.showsLeaderMigration() },
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      m.enableUndo,
 		Verify:    []transform.Action{m.settled()},

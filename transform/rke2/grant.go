@@ -27,14 +27,18 @@ func (m *migration) usual(at yamledit.Node, what string) error {
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return m.stages().Grant(transform.Stage{
-		Edit:  m.grantEdit,
-		Check: transform.CheckBy(m.checkGrant),
-		Undo:  m.grantUndo,
+		Edit:    m.grantEdit,
+		Skipped: m.neverGranted,
+		Check:   transform.CheckBy(m.checkGrant),
+		Undo:    m.grantUndo,
 		UndoAfter: []transform.Action{transform.Gone{
 			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
 	})
 }
+
+// neverGranted reports whether the switch has begun and the file has no permission on the lease.
+func (m *migration) neverGranted() bool { return m.switching() && !m.bundle().Grants() }
 
 func (m *migration) grantEdit() (*yamledit.Edit, error) {
 	e := m.Doc.Edit()

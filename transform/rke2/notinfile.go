@@ -6,6 +6,7 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // An external cluster needs a cloud-controller-manager, and its file need not hold
@@ -15,11 +16,17 @@ import (
 // lacksManager reports whether the cluster is external and no
 // cloud-controller-manager is in its file.
 func (m *migration) lacksManager() bool {
-	if !m.handedOver() || !m.switching() {
-		return false // no control plane is in the file, or the stage comes after the switch
-	}
+	// Without the second no control plane is in the file, or the stage comes after the switch.
+	return m.handedOver() && m.switching() && !m.Manager().Exists()
+}
+
+// Manager implements transform.Cluster. What cannot be read may hold one.
+func (m *migration) Manager() yamledit.Node {
 	_, chart, err := m.chart()
-	return err == nil && !chart && !m.hasWorkload()
+	if _, own := m.workload(); err == nil && !chart && !own {
+		return yamledit.Node{}
+	}
+	return m.RKEConfig().Get(manifestKey)
 }
 
 func (m *migration) ccmNotInFile() []transform.Finding {

@@ -71,6 +71,7 @@ func clusterRules() []rule {
 		{Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
 		), Check: (*migration).notMigratable},
+		{Rule: rules.ProviderMixed.Rule, Check: (*migration).providerMixed},
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"A cluster with signs of a migration to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning if the name is empty and there is no sign of a migration: Rancher's UI writes this if a provider was removed, and if there was none.",
 		), Check: (*migration).providerRemoved},
@@ -109,7 +110,7 @@ func chartRules() []rule {
 		{Rule: rules.CCMMinorSkew.WithGuards(imageMoves...).WithDoc(
 			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
 		), Check: (*migration).ccmMinorSkew},
-		{Rule: rules.CCMNotInFile.Rule, Check: (*migration).ccmNotInFile},
+		{Rule: rules.CCMNotInFile.WithGuards(chartRuns...), Check: (*migration).ccmNotInFile},
 		{Rule: rules.CCMUnschedulable.Rule, Check: (*migration).ccmUnschedulable},
 		{Rule: transform.Rule{
 			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,

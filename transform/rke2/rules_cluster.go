@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -83,15 +82,4 @@ func objectOf(root yamledit.Node) (id string, ok bool) {
 	}
 	kind, name := field("kind"), field("metadata", "name")
 	return strings.Join([]string{group, kind, field("metadata", "namespace"), name}, "\x00"), kind != "" && name != ""
-}
-
-// hasWorkload reports whether the manifest runs a cloud-controller-manager
-// without the chart.
-func (m *migration) hasWorkload() bool {
-	docs, err := m.manifest()
-	if err != nil {
-		return false
-	}
-	_, found := ccm.FindWorkload(docs)
-	return found
 }

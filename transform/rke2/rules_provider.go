@@ -5,13 +5,13 @@ package rke2
 
 import (
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -77,6 +77,19 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 		}
 	}
 	return nodes
+}
+
+// providerMixed compares the components of all machines.
+func (m *migration) providerMixed() []transform.Finding {
+	var list []rules.Provided
+	for _, key := range componentArgs {
+		for _, class := range m.Classes {
+			if config := m.Effective(class); m.needs(class, key) {
+				list = append(list, rules.Provided{What: strings.TrimSuffix(key, "-arg") + " on " + class.Name, Provider: config.provider(key), At: config.providerOrigin(key)})
+			}
+		}
+	}
+	return rules.ProviderMixed.Check(list, m.Version)
 }
 
 // stubEnabled checks control planes. Up to 1.35 any cloud-provider-name also turns
@@ -181,8 +194,7 @@ func (m *migration) providerRemoved() []transform.Finding {
 // manifest, has what only a migration to the external provider leaves.
 func (m *migration) showsMigration(config Config) bool {
 	_, flag := args.Last(args.Of(config[managerArgs].Value), leaderFlag)
-	_, chart, _ := m.chart()
-	return flag || chart || m.hasWorkload() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.provider(key) == external })
+	return flag || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.provider(key) == external })
 }
 
 func (m *migration) flagLeftOnKCM() []transform.Finding {
@@ -190,8 +202,7 @@ func (m *migration) flagLeftOnKCM() []transform.Finding {
 }
 
 func (m *migration) leaseGrantMissing() []transform.Finding {
-	docs, err := m.manifest()
-	if err != nil || leadermigration.Granted(docs, m.target.Lease()) {
+	if m.bundle().Grants() {
 		return nil
 	}
 	return m.eachManager(rules.LeaseGrantMissing.Check)

@@ -11,7 +11,7 @@ import (
 // CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
 // not show.
 var CCMNotInFile = ccmNotInFile{transform.Rule{
-	ID: "ccm-not-in-file", Severity: transform.Warning, Guards: installCCM, Acceptable: true,
+	ID: transform.RuleNotInFile, Severity: transform.Warning, Guards: installCCM, Acceptable: true,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none. Until it is accepted, plan --exit-code gives 1.",
 }}
 

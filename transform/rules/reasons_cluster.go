@@ -54,6 +54,8 @@ var clusterReasons = []Reason{
 		"In `lint` over a repository with other clusters, so that it does not fail because of them."},
 	{"provider-in-selector", "The value that machines get is not the one in machineGlobalConfig: who edits that one changes nothing.",
 		planner, "Nothing: the switch edits the entry that takes effect.", "Always; it informs."},
+	{"provider-mixed", "A node with an external kubelet keeps the taint for uninitialized nodes until a cloud-controller-manager runs, while an in-tree kube-controller-manager still owns the load balancers.",
+		migration, "Set aws everywhere, and let switch-to-external change all of them.", "If the machines are moved in a fixed order, and a cloud-controller-manager runs."},
 	{"provider-removed", "Without a provider RKE2 starts its own stub, which gives new nodes the provider ID rke2://. It cannot be changed afterwards.",
 		"rancher/rke2 pkg/rke2/rke2_linux.go; k3s-io/k3s pkg/cloudprovider", "Set cloud-provider-name to external, do not remove it.", ""},
 	{"psact-dropped", "The entry replaces the list to which Rancher's webhook adds the pod security configuration: policies are then off.",

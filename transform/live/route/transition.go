@@ -64,7 +64,7 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, p.Target)}
 	l.Snapshot, l.ChecksAlone = stages.Named(stage).Snapshot, stages.Named(stage).ChecksAlone
 	switch {
-	case folded(p, stage) || step.State == transform.Done || step.State == transform.NotInFile || r.past(p, stage, files, seen):
+	case folded(p, stage) || step.Past() || step.State == transform.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
 		l.To, l.Findings, l.Blocked = step.Documents[0].After, findingsOf(p, stage), step.State == transform.Blocked

@@ -175,17 +175,23 @@ func (j *evaluation) owning(l leading) leading {
 	return l
 }
 
+// ccmRemoved is about a cluster that has no other manager of the cloud controllers.
+func (j *evaluation) ccmRemoved() []transform.Finding {
+	l := j.leader()
+	if l.missing == "" || len(j.cloudPods()) > 0 {
+		return nil
+	}
+	return []transform.Finding{found(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")}
+}
+
 func (j *evaluation) leaderMissing() []transform.Finding {
 	l := j.leader()
-	if l.missing == "" {
+	if l.missing == "" || len(j.cloudPods()) == 0 {
 		return nil
 	}
 	fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
 	path := "kube-system/pods"
-	switch {
-	case len(j.cloudPods()) == 0:
-		path, fix = leasePath(l.lease), "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart"
-	case l.lease != "":
+	if l.lease != "" {
 		fix += ": " + shell.Line("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
 		path = leasePath(l.lease)
 	}
