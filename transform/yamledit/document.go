@@ -35,6 +35,7 @@ type Document struct {
 	comments func() []comment
 	aliases  func() map[*yaml.Node][]*yaml.Node // of anchored nodes
 	derived  memory
+	indices  sync.Map // an index by mapping
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8

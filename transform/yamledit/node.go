@@ -58,24 +58,45 @@ func (n Node) entry(key string) Node {
 	if !n.IsMap() {
 		return Node{doc: n.doc}
 	}
-	merges := false
+	const few = 32
+	if len(n.y.Content) > few || mergeKey(n.y) != nil {
+		if p, has := n.doc.index(n.y).by[key]; has {
+			return n.member(p)
+		}
+		return Node{doc: n.doc}
+	}
 	for i := 0; i+1 < len(n.y.Content); i += 2 {
-		k := n.y.Content[i]
-		switch {
-		case isMergeKey(k):
-			merges = true
-		case k.Kind == yaml.ScalarNode && k.Value == key:
+		if k := n.y.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
 			return n.child(i / 2)
 		}
 	}
-	if merges {
-		for _, c := range n.merged() {
-			if c.key.Kind == yaml.ScalarNode && c.key.Value == key {
-				return c
-			}
+	return Node{doc: n.doc}
+}
+
+// index has the entries of a mapping as readers see them, and by their keys.
+type index struct {
+	pairs []pair
+	by    map[string]pair
+}
+
+// index returns that of a mapping, which is made once.
+func (d *Document) index(m *yaml.Node) index {
+	if known, has := d.indices.Load(m); has {
+		return known.(index)
+	}
+	ix := index{pairs: pairs(m), by: map[string]pair{}}
+	for _, p := range ix.pairs {
+		if _, has := ix.by[p.key.Value]; !has && p.key.Kind == yaml.ScalarNode {
+			ix.by[p.key.Value] = p
 		}
 	}
-	return Node{doc: n.doc}
+	d.indices.Store(m, ix)
+	return ix
+}
+
+// member returns an entry as readers see it.
+func (n *Node) member(p pair) Node {
+	return Node{doc: n.doc, parent: n, index: p.index, key: p.key, at: p.value, y: resolved(p.value), from: p.from}
 }
 
 // child returns entry or item i as it is written.
@@ -100,10 +121,10 @@ func (n Node) merged() []Node {
 
 // members returns the entries of a mapping as readers see them.
 func (n Node) members() []Node {
-	list := pairs(n.y)
+	list := n.doc.index(n.y).pairs
 	ns := make([]Node, len(list))
 	for i, p := range list {
-		ns[i] = Node{doc: n.doc, parent: &n, index: p.index, key: p.key, at: p.value, y: resolved(p.value), from: p.from}
+		ns[i] = n.member(p)
 	}
 	return ns
 }
@@ -111,7 +132,7 @@ func (n Node) members() []Node {
 // Len returns the number of entries or items.
 func (n Node) Len() int {
 	if n.IsMap() && mergeKey(n.y) != nil {
-		return len(pairs(n.y))
+		return len(n.doc.index(n.y).pairs)
 	}
 	return n.written()
 }
