@@ -84,7 +84,10 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
-	c.configs, c.setters = c.effective(), &setters{}
+	for i := range c.Classes {
+		c.Classes[i].reach = c.reach(c.Classes[i])
+	}
+	c.configs, c.setters = c.effective(), &setters{byReach: map[string]map[string][]yamledit.Node{}}
 	c.manifests = sync.OnceValues(inlinemanifest.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil

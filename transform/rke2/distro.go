@@ -177,19 +177,30 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 		return nil, err
 	}
 	out := make([]transform.MachineClass, 0, len(c.Classes))
+	shared := map[string]transform.MachineClass{}
 	for _, class := range c.Classes {
-		m := transform.MachineClass{Name: class.Name, Labels: class.Labels}
-		config := c.Effective(class)
-		for _, key := range slices.Sorted(maps.Keys(config)) {
-			s := config[key]
-			m.Settings = append(m.Settings, transform.Setting{Key: key, Value: s.Value, Origin: s.Origin, Why: c.why(s.Origin), Overridden: s.Overridden})
+		m, known := shared[class.reach]
+		if !known {
+			m = c.explained(class)
+			shared[class.reach] = m
 		}
-		for _, d := range c.Dropped(class) {
-			m.Dropped = append(m.Dropped, transform.Dropped{Key: d.Key, Origin: d.Origin, Reason: string(d.Reason)})
-		}
+		m.Name, m.Labels = class.Name, class.Labels
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// explained returns what machines of a class get, which classes of the same reach share.
+func (c *Cluster) explained(class Class) (m transform.MachineClass) {
+	config := c.Effective(class)
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		s := config[key]
+		m.Settings = append(m.Settings, transform.Setting{Key: key, Value: s.Value, Origin: s.Origin, Why: c.why(s.Origin), Overridden: s.Overridden})
+	}
+	for _, d := range c.Dropped(class) {
+		m.Dropped = append(m.Dropped, transform.Dropped{Key: d.Key, Origin: d.Origin, Reason: string(d.Reason)})
+	}
+	return m
 }
 
 // machines works the configuration of a machine out from its own labels, as Rancher's

@@ -44,11 +44,10 @@ func (c *Cluster) effective() map[string]Config {
 	configs := make(map[string]Config, len(c.Classes))
 	shared := map[string]Config{}
 	for _, class := range c.Classes {
-		reach := c.reach(class)
-		config, known := shared[reach]
+		config, known := shared[class.reach]
 		if !known {
 			config = c.effectiveOf(class)
-			shared[reach] = config
+			shared[class.reach] = config
 		}
 		configs[class.Name] = config
 	}
@@ -57,7 +56,17 @@ func (c *Cluster) effective() map[string]Config {
 
 // reach distinguishes classes by all that their configuration depends on.
 func (c *Cluster) reach(class Class) string {
-	return string(bit(class.Server())) + c.selected(class.Labels)
+	return string([]byte{bit(class.ControlPlane()), bit(class.Server())}) + c.selected(class.Labels)
+}
+
+// kinds returns the first class of each reach.
+func (c *Cluster) kinds() []Class {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(c.Classes), func(class Class) bool {
+		twice := seen[class.reach]
+		seen[class.reach] = true
+		return twice
+	})
 }
 
 func bit(b bool) byte {
@@ -101,28 +110,27 @@ const dataDirKey = "data-dir"
 // Candidates returns the locations that set a key for a class, in the order of
 // the merge: the last one wins. The caller must not change the result.
 func (c *Cluster) Candidates(class Class, key string) []yamledit.Node {
+	if class.reach == "" {
+		class.reach = c.reach(class)
+	}
 	return c.setters.of(class, c.Layers)[key]
 }
 
-// setters are the locations that set each key, by the classes for which they do.
+// setters are the locations that set each key, by the reach of the classes for which they do.
 type setters struct {
 	mu      sync.Mutex
-	byClass map[string]classSetters
+	byReach map[string]map[string][]yamledit.Node
 }
 
-type classSetters struct {
-	labels map[string]string
-	byKey  map[string][]yamledit.Node
-}
-
-// of goes through the layers once for each class.
+// of goes through the layers once for each reach.
 func (s *setters) of(class Class, layers []Layer) map[string][]yamledit.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.byClass[class.Name]; ok && maps.Equal(known.labels, class.Labels) {
-		return known.byKey
+	byKey, known := s.byReach[class.reach]
+	if known {
+		return byKey
 	}
-	byKey := map[string][]yamledit.Node{}
+	byKey = map[string][]yamledit.Node{}
 	for _, l := range layers {
 		if !l.Matches(class) {
 			continue
@@ -131,10 +139,7 @@ func (s *setters) of(class Class, layers []Layer) map[string][]yamledit.Node {
 			byKey[e.Key] = append(byKey[e.Key], e.Value)
 		}
 	}
-	if s.byClass == nil {
-		s.byClass = map[string]classSetters{}
-	}
-	s.byClass[class.Name] = classSetters{class.Labels, byKey}
+	s.byReach[class.reach] = byKey
 	return byKey
 }
 

@@ -102,7 +102,7 @@ func (m *migration) overrides(check func(key string, earlier, later yamledit.Nod
 	type pair struct{ earlier, later string }
 	seen := map[pair]bool{}
 	var found []transform.Finding
-	for _, class := range m.Classes {
+	for _, class := range m.kinds() {
 		last := map[string]yamledit.Node{} // what has set a key so far
 		for _, l := range m.Layers {
 			if !l.Matches(class) {
