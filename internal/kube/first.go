@@ -35,17 +35,12 @@ func (f *first) last(began, end time.Time, err error) time.Time {
 		return end
 	}
 	f.refused.Do(func() {
-		if f.began = began; f.note == nil {
-			return
+		if f.began = began; f.note != nil {
+			f.note("cannot connect to " + f.where + ": " + redact.Text(op.Error()) + "; trying again")
 		}
-		text := "cannot connect to " + f.where + ": " + redact.Text(op.Error()) + "; trying again"
-		if f.limit > 0 {
-			text += " for " + f.limit.String()
-		}
-		f.note(text)
 	})
-	if f.limit == 0 {
-		return end
+	if f.limit > 0 {
+		end = earlier(end, f.began.Add(f.limit))
 	}
-	return earlier(end, f.began.Add(f.limit))
+	return end
 }
