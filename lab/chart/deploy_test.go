@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -113,7 +115,7 @@ func TestTheControllerRunsWithTheLeastPrivileges(t *testing.T) {
 	case !*s.ReadOnlyRootFilesystem, *s.AllowPrivilegeEscalation, len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL":
 		t.Errorf("%+v", s)
 	}
-	for _, want := range []string{"--rancher-url=$(RANCHER_URL)", "--cacert=/var/run/secrets/rke-lm/ca/cacerts.pem", "--namespace=rke-lm", "--metrics-bind-address=:8080"} {
+	for _, want := range []string{"--rancher-url=$(RANCHER_URL)", "--cacert=/var/run/secrets/rke-lm/ca/cacerts.pem", "--namespace=rke-lm", "--metrics-bind-address=:8080", "--policy=/etc/rke-lm/policy.yaml"} {
 		if !slices.Contains(c.Args, want) {
 			t.Errorf("no %s in %v", want, c.Args)
 		}
@@ -137,6 +139,8 @@ func TestTheImageWithHelmIsChosenByAValue(t *testing.T) {
 		{map[string]any{"helm": true}, "rke-lm:v0.1.0-helm"},
 		{map[string]any{"helm": false}, "rke-lm:v0.1.0"},
 		{map[string]any{"helm": true, "tag": "own"}, "rke-lm:own"},
+		{map[string]any{"tag": "own", "digest": "sha256:" + strings.Repeat("0a", 32)}, "rke-lm@sha256:" + strings.Repeat("0a", 32)},
+		{map[string]any{"digest": "v0.1.0"}, ""},
 		{map[string]any{"helm": "yes"}, ""},
 	} {
 		rendered, err := ownChart(t, example(map[string]any{"image": c.image}))
@@ -156,6 +160,65 @@ func TestTheImageWithHelmIsChosenByAValue(t *testing.T) {
 		tmp := slices.IndexFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/tmp" && !m.ReadOnly })
 		if tmp < 0 || !*pod.Containers[0].SecurityContext.ReadOnlyRootFilesystem {
 			t.Errorf("helm cannot write to /tmp: %+v", pod.Containers[0])
+		}
+	}
+}
+
+// What is permitted is what the values name, and the clusters are those of the roles.
+func TestThePolicyIsThatOfTheValues(t *testing.T) {
+	rendered, err := ownChart(t, example(map[string]any{
+		"rke1Clusters": []any{"c-abcde"},
+		"policy":       map[string]any{"approval": "wave", "chartRepositories": []any{"https://charts.example.com"}, "options": []any{"end-state"}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := read[map[string]any](t, read[corev1.ConfigMap](t, objects(t, rendered)["ConfigMap/rke-lm/rke-lm-policy"]).Data["policy.yaml"])
+	want := map[string]any{
+		"approval": "wave", "namespaces": []any{"fleet-default", "c-abcde"}, "chart-repositories": []any{"https://charts.example.com"},
+		"image-repositories": []any{}, "options": []any{"end-state"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	if rendered, err = ownChart(t, example(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if text := objects(t, rendered)["ConfigMap/rke-lm/rke-lm-policy"]; strings.Contains(text, "options") {
+		t.Errorf("all options are permitted without a list: %s", text)
+	}
+}
+
+func TestTheNetworkOfThePodIsThatOfTheValues(t *testing.T) {
+	for url, ports := range map[string][]int32{"https://rancher.example.com": {443}, "https://rancher.example.com:8443/base": {443, 8443}, "https://[2001:db8::1]:6443": {443, 6443}} {
+		rendered, err := ownChart(t, example(map[string]any{"rancher": map[string]any{"url": url, "user": "u-abcde"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := objects(t, rendered)
+		p := read[networkingv1.NetworkPolicy](t, found["NetworkPolicy/rke-lm/rke-lm"]).Spec
+		pod := read[appsv1.Deployment](t, found["Deployment/rke-lm/rke-lm"]).Spec.Template
+		for key, v := range p.PodSelector.MatchLabels {
+			if pod.Labels[key] != v {
+				t.Errorf("the pod has no label %s=%s", key, v)
+			}
+		}
+		var got []int32
+		for _, port := range p.Egress[1].Ports {
+			got = append(got, port.Port.IntVal)
+		}
+		if len(p.PolicyTypes) != 2 || !slices.Equal(got, ports) || p.Ingress[0].Ports[0].Port.StrVal != "metrics" || len(p.Ingress[0].From) != 1 {
+			t.Errorf("%s: %+v", url, p)
+		}
+	}
+	for values, want := range map[string]int{`{"metricsFrom":[]}`: 0, `{"enabled":false}`: -1} {
+		rendered, err := ownChart(t, example(map[string]any{"networkPolicy": read[map[string]any](t, values)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := objects(t, rendered)["NetworkPolicy/rke-lm/rke-lm"]
+		if (text == "") != (want < 0) || text != "" && len(read[networkingv1.NetworkPolicy](t, text).Spec.Ingress) != want {
+			t.Errorf("%s: %s", values, text)
 		}
 	}
 }
@@ -230,7 +293,7 @@ func TestTheDashboardShowsMetricsThatExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := objects(t, rendered)
-	if !strings.Contains(found["ServiceMonitor/rke-lm/rke-lm"], "release: prometheus") {
+	if s := found["ServiceMonitor/rke-lm/rke-lm"]; !strings.Contains(s, "release: prometheus") || !strings.Contains(s, "scheme: https") || !strings.Contains(s, "bearerTokenFile: ") {
 		t.Errorf("%s", found["ServiceMonitor/rke-lm/rke-lm"])
 	}
 	text := read[struct {

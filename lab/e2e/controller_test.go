@@ -201,8 +201,12 @@ func (k *controlled) run(heard func(*process, report.RunEvent)) *process {
 	if err != nil {
 		k.Fatal(err)
 	}
+	policy := filepath.Join(k.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte("namespaces: ["+rancher.Namespace+"]\nchart-repositories: [\""+k.rancher.Charts()+"\"]\n"), 0o600); err != nil {
+		k.Fatal(err)
+	}
 	p := &process{cmd: exec.Command(program, "controller", "-o", "json", "--namespace", controllerSpace, "--rancher-url", k.rancher.URL(), "--cacert", k.rancher.CA(),
-		"--audit-log", k.auditLog, "--lease-duration", "6s"), ended: make(chan struct{})}
+		"--audit-log", k.auditLog, "--lease-duration", "6s", "--policy", policy), ended: make(chan struct{})}
 	p.cmd.Env = append(k.rancher.Helm().Environment(), "RANCHER_TOKEN="+k.token, "PATH="+filepath.Dir(k.rancher.Helm().Path)+":"+os.Getenv("PATH"))
 	p.cmd.Stderr = k.logs
 	out, err := p.cmd.StdoutPipe()
