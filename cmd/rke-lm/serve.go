@@ -44,11 +44,8 @@ func serveHTTPS(address string, h http.Handler, note func(string)) (stop func(),
 		return nil, fmt.Errorf("--metrics-bind-address %s: %w", address, err)
 	}
 	certificate, key, err := cert.GenerateSelfSignedCertKey("rke-lm", nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
+	pair, failed := tls.X509KeyPair(certificate, key)
+	if err := errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, ErrorLog: log.New(io.Discard, "", 0)}

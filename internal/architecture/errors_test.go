@@ -25,6 +25,8 @@ var withoutCode = map[string]string{
 	"internal/controller.noHelm":    "only in a status: no command ends with it",
 	"internal/controller.ownValues": "only in a status: no command ends with it",
 
+	"internal/controller.NotPermitted": "a policy that cannot be read, which is an input; else only in a status",
+
 	"transform/yamledit.ErrTooDeep": "an input that cannot be edited",
 	"internal/kube.ErrConfig":       "wrong usage: no cluster is named",
 	"internal/rancher.ErrNone":      "wrong usage: no cluster has the name",

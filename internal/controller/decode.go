@@ -5,7 +5,6 @@ package controller
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,16 +33,14 @@ func decoded(raw []byte) (*v1alpha1.LeaderMigration, error) {
 }
 
 // part reads all of a part of an object, or nothing.
-func part[T any](raw json.RawMessage, into *T) error {
-	var v T
-	if len(raw) == 0 {
-		return nil
+func part[T any](raw json.RawMessage, into *T) (err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, into)
 	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return err
+	if err != nil {
+		*into = *new(T)
 	}
-	*into = v
-	return nil
+	return err
 }
 
 // digestOf identifies what cannot be changed of a specification: API servers below 1.25 do not prevent it.
@@ -53,6 +50,5 @@ func digestOf(s v1alpha1.LeaderMigrationSpec) string {
 	if err != nil {
 		return err.Error() // its options came as JSON
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }

@@ -5,7 +5,6 @@ package controller
 
 import (
 	"crypto/sha256"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -24,7 +23,8 @@ type Readers struct {
 	Next   http.Handler
 
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]time.Time // until when a token is not reviewed again
+	known [sha256.Size]byte // of the token that was permitted last, as Prometheus sends it again and again
+	until time.Time         // when it is reviewed again
 }
 
 // reviewed is for how long a permission counts that was reviewed.
@@ -47,7 +47,10 @@ func (s *Readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // review is the status of an answer to the user with a token.
 func (s *Readers) review(r *http.Request, token string) int {
 	sum := sha256.Sum256([]byte(token))
-	if s.knows(sum) {
+	s.mu.Lock()
+	fresh := sum == s.known && time.Now().Before(s.until)
+	s.mu.Unlock()
+	if fresh {
 		return http.StatusOK
 	}
 	who, err := s.Client.AuthenticationV1().TokenReviews().Create(r.Context(), &authentication.TokenReview{Spec: authentication.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
@@ -70,22 +73,8 @@ func (s *Readers) review(r *http.Request, token string) int {
 	case !access.Status.Allowed:
 		return http.StatusForbidden
 	}
-	s.learn(sum)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known, s.until = sum, time.Now().Add(reviewed)
 	return http.StatusOK
-}
-
-func (s *Readers) knows(sum [sha256.Size]byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Now().Before(s.known[sum])
-}
-
-func (s *Readers) learn(sum [sha256.Size]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[[sha256.Size]byte]time.Time{}
-	}
-	maps.DeleteFunc(s.known, func(_ [sha256.Size]byte, until time.Time) bool { return !time.Now().Before(until) })
-	s.known[sum] = time.Now().Add(reviewed)
 }

@@ -93,7 +93,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	select {
 	case err := <-started:
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("the API server cannot be watched: %w", err)
+			return &kube.Unreached{What: "watch Rancher's own cluster", Err: err}
 		}
 		w.mu.Lock()
 		w.ready = true
