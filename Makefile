@@ -48,8 +48,7 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 	@new=$$(git ls-files --others --exclude-standard -- $(GOLDENS)); \
 	if [ -n "$$new" ]; then echo "not in git:"; echo "$$new"; exit 1; fi
 
-# The build constraints, which come before the header of every file, are for generators alone.
-generate: ## Rewrite what is made from the API types and the table of rights: deep copies, and deploy/
+generate: ## Rewrite what is made from the API types, the table of rights and the chart: deploy/
 	go test ./cmd/rke-lm -run 'TestDocsCustomResourceDefinitions|TestDocsDeploy' -update
 	cp deploy/crds.yaml deploy/chart/crds/crds.yaml
 	cd lab/chart && go test -run TestTheManifestIsTheRenderedChart . -update
