@@ -83,7 +83,7 @@ func TestTheExamplesOfDeliveryNameTheFolderOfTheClusters(t *testing.T) {
 	if at(t, flux[1], "spec", "sourceRef", "name") != at(t, flux[0], "metadata", "name") || flux[1]["spec"].(map[string]any)["postBuild"] != nil {
 		t.Error("Flux takes other files, or changes them")
 	}
-	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, "clusters: 2;") || r.stderr != "" {
+	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, "clusters: 2;") || r.stderr != "configuration: .rke-lm.yaml\n" {
 		t.Errorf("other files are taken for clusters:\n%s%s", r.stdout, r.stderr)
 	}
 }

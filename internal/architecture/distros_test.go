@@ -24,7 +24,7 @@ var (
 
 // named are what knows distros: themselves, the tables of facts about their releases, the
 // one list of them, and the clusters that tests and benchmarks are run on.
-var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/distros.go", "internal/fleet"}, testServers, distros)
+var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/distros.go", "internal/fleet", "transform/forms"}, testServers, distros)
 
 // TestNoDistroIsNamedElsewhere: what distinguishes distros is a part of transform.Distro, so
 // that another one needs no branch.

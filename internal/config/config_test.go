@@ -59,7 +59,7 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 		{"a number in a list", "accept: [1]\n", "accept: this must be a list of strings"},
 		{"a key twice", "end-state: external\nend-state: aws-override\n", `rke-lm.yaml:2: the key "end-state" is duplicated`},
 		{"a list", "- end-state\n", "rke-lm.yaml:1: not a mapping of flags to values"},
-		{"two documents", "end-state: external\n---\nend-state: external\n", "more than one document"},
+		{"two documents", "end-state: external\n---\nend-state: external\n", "a second document"},
 		{"an alias of another type", "accept: &a [node-rename]\nend-state: *a\n", "end-state: this must be a string"},
 		{"no YAML", "end-state: [\n", "rke-lm.yaml:"},
 	} {

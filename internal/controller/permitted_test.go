@@ -62,7 +62,7 @@ func TestAPolicyThatCannotBeReadPermitsNothing(t *testing.T) {
 		"namespace: [a]\n":          "policy.yaml:1: namespace: ",
 		"namespaces: fleet\n":       "this must be a list of strings",
 		"approval: sometimes\n":     `approval "sometimes" is not one of none, wave, stage`,
-		"approval: wave\n---\na: b": "more than one document",
+		"approval: wave\n---\na: b": "a second document",
 	} {
 		w := &world{t: t}
 		w.permits(policy)

@@ -24,7 +24,7 @@ func (c *comparison) check(out Change) {
 		return
 	}
 	c.order()
-	if (c.took || c.old != nil && c.now == nil) && len(transform.Stopping(c.findings)) > 0 {
+	if c.old != nil && c.now == nil || c.took && len(transform.Stopping(c.findings)) > 0 {
 		return // what the change lost is reported, and explains the rest
 	}
 	c.upgrade(out)
@@ -70,8 +70,9 @@ func (c *comparison) removal() {
 		before, _ := c.old.Step(stages.InstallCCM)
 		after, _ := c.now.Step(stages.InstallCCM)
 		if after.State != transform.NotInFile {
+			c.gone = was
 			if before.State == transform.Done && !slices.Contains(c.undone, stages.InstallCCM) {
-				c.gone, c.undone = was, append(c.undone, stages.InstallCCM)
+				c.undone = append(c.undone, stages.InstallCCM)
 			}
 			return
 		}
