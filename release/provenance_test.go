@@ -51,7 +51,7 @@ func TestTheProvenanceIsWhatInTotoAndSLSADefine(t *testing.T) {
 	if s.GetPredicateType() != "https://slsa.dev/provenance/v1" || p.GetRunDetails().GetBuilder().GetId() != builder {
 		t.Errorf("%.2000s", text)
 	}
-	for _, part := range []string{`"_type"`, `"id"`, `"buildType"`, `"sha256"`, `"resolvedDependencies"`} {
+	for _, part := range []string{`"_type"`, `"id"`, `"buildType"`, `"digest"`, `"resolvedDependencies"`} {
 		broken := bytes.ReplaceAll(text, []byte(part), []byte(`"other"`))
 		if _, _, err := readProvenance(broken); err == nil {
 			t.Errorf("it is valid without %s", part)
