@@ -27,7 +27,8 @@ func (s *splicer) blockList(n Node) (*blockList, error) {
 			b.starts = append(b.starts, s.doc.start(n.y.Content[i]))
 		}
 	} else {
-		b.starts, b.width = s.doc.dashes(n.y), s.dashWidth(n.y)
+		b.starts = s.doc.dashes(n.y)
+		b.width = s.dashWidth(n.y, b.starts)
 	}
 	if len(b.starts) == 0 {
 		return nil, n.Errorf("the layout of this list is not supported", "write one item a line, each with its own dash")
@@ -36,22 +37,15 @@ func (s *splicer) blockList(n Node) (*blockList, error) {
 	return b, nil
 }
 
-// dashWidth returns the columns from a dash to its item, as the list has them.
-func (s *splicer) dashWidth(list *yaml.Node) int {
-	for _, c := range list.Content {
-		if plainStart(list) && hasText(c) && s.onDashLine(list, c) {
-			return c.Column - list.Column
+// dashWidth returns the columns from a dash to its item on the same line, as the list has them.
+func (s *splicer) dashWidth(list *yaml.Node, dashes []int) int {
+	for i, dash := range dashes {
+		item := s.doc.start(list.Content[i])
+		if hasText(list.Content[i]) && dash < item && len(bytes.Trim(s.doc.Bytes()[dash+1:item], " \t")) == 0 {
+			return item - dash
 		}
 	}
 	return s.doc.style().width
-}
-
-// onDashLine reports whether nothing but blanks is between a dash in the
-// list's column and item c.
-func (s *splicer) onDashLine(list, c *yaml.Node) bool {
-	ix := s.doc.lines()
-	dash, item := ix.offset(c.Line, list.Column), s.doc.start(c)
-	return dash < item && s.doc.Bytes()[dash] == '-' && len(bytes.Trim(s.doc.Bytes()[dash+1:item], " \t")) == 0
 }
 
 func (b *blockList) end(i int) int {
@@ -180,7 +174,11 @@ func (b *blockList) insertFirst(text, pad string) {
 	}
 	at := ix.start(ix.of(first))
 	if k := b.node.key; k != nil {
-		at = ix.start(ix.of(b.doc.afterColon(k)) + 1)
+		before := b.doc.afterColon(k)
+		if !plainStart(b.node.y) {
+			before = b.doc.propertiesEnd(b.node.y)
+		}
+		at = ix.start(ix.of(before) + 1)
 	}
 	if at == 0 && bytes.HasPrefix(b.doc.Bytes(), []byte(bom)) {
 		at = len(bom)

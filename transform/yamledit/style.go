@@ -116,7 +116,7 @@ func (w *styleWalk) node(n *yaml.Node) {
 		}
 	case yaml.SequenceNode:
 		for _, c := range n.Content {
-			if n.Style&yaml.FlowStyle == 0 && isBlock(c) && plainStart(c) {
+			if n.Style&yaml.FlowStyle == 0 && plainStart(n) && isBlock(c) && plainStart(c) {
 				w.width[firstColumn(c)-n.Column]++
 			}
 			w.node(c)
