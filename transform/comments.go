@@ -5,6 +5,7 @@ package transform
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -22,6 +23,9 @@ type line struct {
 	number int
 }
 
+// reference is a comment that describes nothing: the ID of an issue, or a link.
+var reference = regexp.MustCompile(`^#+\s*([A-Z][A-Z0-9]*-\d+|#\d+|https?://\S+)\s*$`)
+
 // commentNotes names the comments at the values that an edit replaces: every one
 // of them stays, and what it says may no longer be true.
 func commentNotes(edit *yamledit.Edit) []Finding {
@@ -29,6 +33,9 @@ func commentNotes(edit *yamledit.Edit) []Finding {
 	said := map[line]bool{}
 	for _, n := range eachNode(edit, (*yamledit.Edit).Replaced) {
 		for _, l := range n.Comments() {
+			if reference.MatchString(n.Document().Comment(l)) {
+				continue
+			}
 			if begins := !said[line{n.Document(), l}] && !said[line{n.Document(), l - 1}]; begins {
 				f := FindingAt(n, "this comment describes a value that the stage changes; the stage keeps the comment", "update the comment if it is no longer true")
 				f.Rule, f.Severity, f.Line = RuleComment, Note, l

@@ -97,6 +97,9 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		if !c.Flags().Changed(flag) {
 			continue
 		}
+		if slices.Contains(stages.Names(), stage) && !slices.Contains(stages.EditNames(), stage) {
+			return fmt.Errorf("--%s %s edits no file; rke-lm plan --stage %s shows its commands, and rke-lm verify --stage %s checks its result", flag, stage, stage, stage)
+		}
 		if err := checkOneOf(flag, stage, stages.EditNames()...); err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func notToMigrate(f clusters.Cluster, t transform.Target) error {
 // show prints what a cluster's machines get, or adds it to the result.
 func (e *explainOptions) show(config outputs.EffectiveConfig, result *outputs.EffectiveConfigs) error {
 	if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
-		fmt.Fprintf(e.err, "%s: %s/%s: no class has %s\n", config.Source.File, config.Namespace, config.Name, e.key)
+		fmt.Fprintf(e.err, "%s: %s/%s: %s is not set for any class\n", config.Source.File, config.Namespace, config.Name, e.key)
 	}
 	if e.output != "text" {
 		result.Clusters = append(result.Clusters, config)
@@ -126,6 +126,9 @@ func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document
 	}
 	for _, c := range classes {
 		config.Classes = append(config.Classes, outputs.NewClass(c, e.key))
+	}
+	if err == nil && e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
+		err = checkOneOf("key", e.key, d.Keys()...)
 	}
 	return config, err
 }

@@ -50,8 +50,8 @@ func TestAnUpgradeIsOneMinorAtMost(t *testing.T) {
 		"v1.26.9": "version: v1.26.9\n",
 		"v1.27.1": "version: v1.27.1\n",
 		"v1.26.4": "is older",
-		"v1.28.0": "2 minors later",
-		"latest":  "not a test release such as v1.27.1",
+		"v1.28.0": "c.yaml: --target-version v1.28.0: it is 2 minors after v1.26.5",
+		"latest":  "--target-version latest: it is not a test release such as v1.27.1",
 	} {
 		m, doc := move(t, "v1.26.5", to)
 		e := doc.Edit()

@@ -94,19 +94,24 @@ func (m Upgrade) Check(at yamledit.Node) error {
 		return err
 	}
 	if minors := m.Minors(); minors > 1 {
-		return at.Errorf(fmt.Sprintf("the target version %s is %d minors later", m.To, minors), "upgrade one minor at a time")
+		return m.refuse(at, fmt.Sprintf("it is %d minors after %s", minors, m.From), "upgrade one minor at a time")
 	}
 	return nil
 }
 
 func (m Upgrade) later(at yamledit.Node) error {
 	if !m.Is(m.To) {
-		return at.Errorf("the target version is not "+m.Distro+" release such as "+m.Example, "correct --target-version")
+		return m.refuse(at, "it is not "+m.Distro+" release such as "+m.Example, "correct it")
 	}
 	if semver.Compare(m.To, m.From) < 0 {
-		return at.Errorf("the target version "+m.To+" is older", "choose a later one")
+		return m.refuse(at, "it is older than "+m.From, "choose a later one")
 	}
 	return nil
+}
+
+// refuse names the flag, whose value is wrong for the cluster of a document.
+func (m Upgrade) refuse(of yamledit.Node, what, do string) error {
+	return &yamledit.Error{File: of.Document().File(), What: "--target-version " + m.To + ": " + what, Do: do}
 }
 
 // CheckRollback refuses to go back to the in-tree provider on a release without it. The

@@ -126,12 +126,12 @@ func TestEditsThatCannotBeMadeAreRefused(t *testing.T) {
 	}{
 		{"another volume of the name", static(onAWS) + "  volumes:\n  - {name: leader-migration-config, emptyDir: {}}\n", "m.yaml:14: spec.volumes[0]: another volume has the name", generated},
 		{"a mount without its volume", static(onAWS) + "    volumeMounts:\n    - {mountPath: /etc/leadermigration.conf, name: gone}\n", "it mounts a volume that does not exist", generated},
-		{"a target two minors up", static(onAWS), "is 2 minors later", transform.Target{Version: "v1.28.1"}},
+		{"a target two minors up", static(onAWS), "it is 2 minors after v1.26", transform.Target{Version: "v1.28.1"}},
 		{"an older target", static(onAWS), "is older", transform.Target{Version: "v1.25.1"}},
-		{"a target that is no release", static(onAWS), "the target version is not a Kubernetes release", transform.Target{Version: "latest"}},
+		{"a target that is no release", static(onAWS), "--target-version latest: it is not a Kubernetes release", transform.Target{Version: "latest"}},
 		{"a digest in the way", strings.Replace(static(onAWS), "v1.26.15", "v1.26.15@sha256:0f", 1), "the image has a digest", transform.Target{Version: "v1.27.1"}},
 		{"a tag with more in it", strings.Replace(static(onAWS), "v1.26.15", "v1.26.15-custom", 1), "the image has a digest, or a tag with more than the release, so the release cannot be changed", transform.Target{Version: "v1.27.1"}},
-		{"a cloud manager's tag two minors up", cloud(onAWS), "is 2 minors later", transform.Target{ImageTag: "v1.28.1"}},
+		{"a cloud manager's tag two minors up", cloud(onAWS), "it is 2 minors after v1.26", transform.Target{ImageTag: "v1.28.1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := transform.Build(Distro(), transform.Only(parse(t, c.in)), c.target)

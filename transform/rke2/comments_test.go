@@ -123,3 +123,16 @@ func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 		t.Error(after)
 	}
 }
+
+// A comment that refers to an issue or a page describes no value.
+func TestAPlanDoesNotNameCommentsThatDescribeNothing(t *testing.T) {
+	for comment, noted := range map[string]bool{
+		"INFRA-1221": false, "#418": false, "https://wiki.example.com/clusters": false,
+		"INFRA-1221 in-tree until then": true, "aws": true, "in-tree": true,
+	} {
+		s := step(t, plan(t, release, "machineGlobalConfig:\n  cloud-provider-name: aws # "+comment+"\n", inTurn), stages.SwitchToExternal)
+		if got := slices.ContainsFunc(s.Findings, func(f transform.Finding) bool { return f.Rule == transform.RuleComment }); got != noted {
+			t.Errorf("%s: %t", comment, got)
+		}
+	}
+}

@@ -30,6 +30,7 @@ func Distro() transform.Distro {
 		Open:      open,
 		Lint:      lint,
 		Explain:   explain,
+		Keys:      func() []string { return LookupRelease("").Keys() },
 		Deliver:   transform.ThroughRancher,
 		IsObject:  transform.Served,
 		Span:      span(),

@@ -165,6 +165,16 @@ func (n Node) Comments() []int {
 	return lines
 }
 
+// Comment returns the comment on a line of the file, from its #; "" where there is none.
+func (d *Document) Comment(line int) string {
+	for _, c := range d.comments() {
+		if d.commentLine(c) == line {
+			return c.text
+		}
+	}
+	return ""
+}
+
 // extent returns the bytes of an entry with its key, or of an item with its dash.
 func (n Node) extent() (start, end int) {
 	start, end = n.span(n.at)
