@@ -18,6 +18,7 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -98,7 +99,7 @@ func (a *applyOptions) check(c *cobra.Command) error {
 			continue
 		}
 		if slices.Contains(stages.Names(), stage) && !slices.Contains(stages.EditNames(), stage) {
-			return fmt.Errorf("--%s %s edits no file; rke-lm plan --stage %s shows its commands, and rke-lm verify --stage %s checks its result", flag, stage, stage, stage)
+			return errors.New("--" + flag + " " + stage + " edits no file; " + shell.Line("rke-lm plan --stage %s shows its commands, and rke-lm verify --stage %s checks its result", stage, stage))
 		}
 		if err := checkOneOf(flag, stage, stages.EditNames()...); err != nil {
 			return err
