@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -117,16 +116,16 @@ func (c *connection) checkPaths(paths []string) error {
 // kubectl is how kubectl reaches the cluster that the flags name; "" where they name none, or one
 // of a Rancher.
 func (c *connection) kubectl() string {
-	words := []string{"kubectl"}
-	for flag, value := range map[string]string{"--kubeconfig": c.kubeconfig, "--context": c.context} {
-		if value != "" && !c.live() {
-			words = append(words, flag+"="+value)
-		}
-	}
-	if len(words) == 1 {
+	if c.live() || c.kubeconfig+c.context == "" {
 		return ""
 	}
-	slices.Sort(words[1:])
+	words := []string{"kubectl"}
+	if c.context != "" {
+		words = append(words, "--context="+c.context)
+	}
+	if c.kubeconfig != "" {
+		words = append(words, "--kubeconfig="+c.kubeconfig)
+	}
 	return shell.Words(words...)
 }
 
