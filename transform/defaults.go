@@ -16,6 +16,9 @@ func WordsAreProof([]byte) bool { return true }
 // NoClasses is the Explain of a distro whose machines all get what the file says.
 func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
 
+// NoKeys is the Keys of a distro without classes.
+func NoKeys() []string { return nil }
+
 // NoObject is the IsObject of a distro whose documents Rancher does not write.
 func NoObject(*yamledit.Document) bool { return false }
 

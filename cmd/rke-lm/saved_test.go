@@ -363,7 +363,7 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 	for want, args := range map[string][]string{
 		"if any flags in the group [stage next undo] are set":                     {"--undo", "install-ccm", "--next"},
 		"at least one of the flags in the group [stage next undo]":                {"--plan", "plans"},
-		"--undo cordon-control-plane is not known; use one of grant":              {"--undo", "cordon-control-plane"},
+		"--undo cordon-control-plane edits no file; rke-lm plan --stage cordon":   {"--undo", "cordon-control-plane"},
 		"--canonical requires --undo":                                             {"--canonical", "--next"},
 		"if any flags in the group [plan canonical] are set":                      {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
 		"has no stage grant-migration-lease":                                      {"--undo", "grant-migration-lease", "--no-leader-migration"},

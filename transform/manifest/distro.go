@@ -30,6 +30,7 @@ func Distro() transform.Distro {
 		Open:      open,
 		Lint:      lint,
 		Explain:   explain,
+		Keys:      transform.NoKeys,
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,

@@ -22,6 +22,7 @@ func Distro() transform.Distro {
 		Open:      open,
 		Lint:      lint,
 		Explain:   transform.NoClasses,
+		Keys:      transform.NoKeys,
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
