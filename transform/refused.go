@@ -21,11 +21,14 @@ type Refused struct {
 
 func (e *Refused) Error() string { return e.At.Error() }
 
-// ExitCode is that of a refusal for a cluster that is not to be migrated, and that of
-// an input for a document that cannot be edited.
+// ExitCode is that of a refusal for a cluster that is not to be migrated, that of a finding for one
+// that is described twice, and that of an input for a document that cannot be edited.
 func (e *Refused) ExitCode() exitcode.Code {
-	if e.Rule == RuleNotMigratable {
+	switch e.Rule {
+	case RuleNotMigratable:
 		return exitcode.Refused
+	case RuleDuplicate:
+		return exitcode.Found
 	}
 	return exitcode.Input
 }
@@ -38,13 +41,16 @@ func (e *Refused) Unwrap() error { return e.At }
 // migrate.
 const RuleNotMigratable = "not-migratable"
 
+// RuleDuplicate is for a document whose cluster another one describes as well.
+const RuleDuplicate = "duplicate-cluster"
+
 // NotMigratable refuses a cluster because of a node.
 func NotMigratable(at yamledit.Node, what, do string) error {
 	return Refuse(RuleNotMigratable, at, what, do)
 }
 
 // Refuse refuses a document because of a node and for a rule.
-func Refuse(rule string, at yamledit.Node, what, do string) error {
+func Refuse(rule string, at yamledit.Node, what, do string) *Refused {
 	return &Refused{Rule: rule, At: at.Errorf(what, do), Path: at.Path()}
 }
 

@@ -193,6 +193,7 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 		return nil, err
 	}
 	var said, diff bytes.Buffer
+	outputs.WriteFindings(&said, a.palette(a.err), f.Objections(t), "")
 	changes, note, err := a.changed(f, t, &said, &diff)
 	made, known := a.worked(f, t, changes, err)
 	file := f.Docs[0].File() // what waits for its turn keeps texts, and not the documents with all that follows from them

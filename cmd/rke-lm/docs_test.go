@@ -148,6 +148,7 @@ type refusal struct {
 var documentedRefusals = []refusal{
 	{"templated", "refused-helm-template", exitcode.Input, "The file is a template: `{{ }}` is outside of quotes. Render it, plan the result, and apply the diff to the template."},
 	{"encrypted", "refused-sops", exitcode.Input, "SOPS encrypted the file, and an edit would break its checksum. Decrypt it first, or make the printed change inside of `sops`."},
+	{transform.RuleDuplicate, "rule-duplicate-cluster", exitcode.Found, "The cluster is described twice in what is applied together: a file, a folder, a kustomization, a bundle of Fleet. Remove one, or accept the rule."},
 	{transform.RuleNotMigratable, "refused-k3s", exitcode.Refused, "The document is understood, but holds no cluster that can be migrated."},
 }
 

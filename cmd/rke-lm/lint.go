@@ -132,7 +132,7 @@ func (l *lintOptions) check(paths []string) error {
 func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
 	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Beside), t)
 	if err == nil {
-		err = f.Overlaid
+		err, _ = f.Refused(t)
 	}
 	if c == nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (l *lintOptions) fail(err error, t transform.Target) bool {
 	case transform.Templated.ID, transform.Encrypted.ID:
 		l.code = max(l.code, exitcode.Of(err))
 		return true
-	case rules.ChangedByOverlay.ID:
+	case rules.ChangedByOverlay.ID, rules.DuplicateCluster.ID:
 		if findings[0].Stops() {
 			l.code = max(l.code, exitcode.Of(err))
 			return true

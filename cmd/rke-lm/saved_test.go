@@ -274,9 +274,9 @@ func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
 }
 
 func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
-	here(t, map[string]string{"a.yaml": wharf, "b.yaml": wharf})
-	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b.yaml")
-	says(t, r, "error: b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
+	here(t, map[string]string{"a.yaml": wharf, "b/b.yaml": wharf})
+	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b/b.yaml")
+	says(t, r, "error: b/b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
 }
 
 func TestAFolderOfSomethingElseIsRefused(t *testing.T) {

@@ -23,8 +23,11 @@ type Cluster struct {
 	Beside  []*yamledit.Document // that rules read
 	Sources []source.Source      // for each of Docs
 	Live    *Live                // nil for files
-	// Overlaid refuses a document that kustomizations or Fleet change; nil for others.
-	Overlaid error
+	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
+	overlaid error
+	// twin is another place that describes the cluster, which may be applied together; "" for none.
+	twin     string
+	together bool
 
 	// unread refuses documents where another one, which may be of the same cluster, could
 	// not be read; nil for others.
@@ -36,10 +39,27 @@ func (c Cluster) Refusal(t transform.Target) error {
 	if c.unread != nil {
 		return c.unread
 	}
-	if slices.Contains(t.Accept, rules.ChangedByOverlay.ID) {
+	err, accepted := c.Refused(t)
+	if accepted {
 		return nil
 	}
-	return c.Overlaid
+	return err
+}
+
+// Refused is what places next to a cluster make of it: the first that the operator does not accept,
+// or else one that is accepted.
+func (c Cluster) Refused(t transform.Target) (err error, accepted bool) {
+	if c.together {
+		err, accepted = c.described(), slices.Contains(t.Accept, rules.DuplicateCluster.ID)
+	}
+	if c.overlaid != nil && (err == nil || accepted) {
+		err, accepted = c.overlaid, slices.Contains(t.Accept, rules.ChangedByOverlay.ID)
+	}
+	return err, accepted
+}
+
+func (c Cluster) described() *transform.Refused {
+	return rules.Described(c.Docs[0], c.Distro.Identify(c.Docs[0]), c.twin)
 }
 
 // Work is called for every cluster. What it returns shows the result, and is called in

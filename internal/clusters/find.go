@@ -26,6 +26,8 @@ type Finder struct {
 	Values   string // the values file of the only cluster; "" for none
 	Unknown  bool   // files without a cluster are passed over, also if they are named
 
+	known *twins // in the files of the run
+
 	Reached func(Progress) // called after each step; nil for none
 }
 
@@ -46,6 +48,9 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work
 		if valuesErr != nil {
 			yield(failed(valuesErr))
 			return
+		}
+		if !f.Apart {
+			f.known = f.twins(ctx, sources)
 		}
 		found, more := f.gather(ctx, sources, work, yield)
 		if err == nil && !found && more && !f.Unknown && ctx.Err() == nil {
@@ -122,12 +127,14 @@ func (f Finder) work(p piece, work Work) Result {
 	return r
 }
 
-// on calls work for a cluster, once it is known what overlays make of its documents.
+// on calls work for a cluster, once it is known what overlays make of its documents, and where else
+// it is described.
 func (f Finder) on(c Cluster, work Work) (func() error, error) {
 	for i, doc := range c.Docs {
-		if c.Overlaid == nil {
-			c.Overlaid = kustomize.Evaluate(doc, f.Overlays.Use(c.Sources[i]))
+		if c.overlaid == nil {
+			c.overlaid = kustomize.Evaluate(doc, f.Overlays.Use(c.Sources[i]))
 		}
 	}
+	c.twin, c.together = f.known.find(f.names(c))
 	return work(c)
 }

@@ -232,7 +232,7 @@ func TestAClusterThatAnOverlayChangesIsRefusedUnlessThatIsAccepted(t *testing.T)
 	if !errors.As(s.errs[0], &refusal) {
 		t.Fatal(s.errs)
 	}
-	c := Cluster{Overlaid: refusal}
+	c := Cluster{overlaid: refusal}
 	if err := c.Refusal(transform.Target{Accept: []string{refusal.Rule}}); err != nil {
 		t.Error(err)
 	}

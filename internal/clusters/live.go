@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Live is an object of a Rancher.
@@ -110,10 +111,14 @@ func (c Cluster) For(t transform.Target) transform.Target {
 	return t
 }
 
-// Objections are what the object of a live cluster itself says against changing it;
-// a file has none.
+// Objections are what the object of a live cluster itself says against changing it, and for a file
+// that one in another folder describes the cluster as well.
 func (c Cluster) Objections(t transform.Target) []transform.Finding {
-	if c.Live == nil {
+	if c.Live == nil && c.twin != "" && !c.together {
+		f := c.described().Finding()
+		f.Severity, f.Fix = transform.Warning, "nothing, if each folder is for a Rancher of its own; or else remove one of them"
+		return rules.DuplicateCluster.Report([]transform.Finding{f}, t.Accept)
+	} else if c.Live == nil {
 		return nil
 	}
 	return preconditions.Evaluate(preconditions.Seen{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)

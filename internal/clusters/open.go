@@ -35,7 +35,11 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 					return nil
 				}
 				for _, item := range yamledit.Items(c, transform.Parse) {
-					if more = yield(piece{source: s, number: i, chunk: item, words: words}); !more {
+					p := piece{source: s, number: i, chunk: item, words: words}
+					if f.known != nil && !s.IsFile() {
+						f.known.add(f.describes(p))
+					}
+					if more = yield(p); !more {
 						return context.Canceled
 					}
 				}

@@ -44,8 +44,12 @@ const (
 
 // Use returns what overlays make of a file.
 func (o *Overlays) Use(s Source) kustomize.Use {
-	if o == nil || !s.IsFile() {
-		return kustomize.Use{}
+	if !s.IsFile() {
+		return kustomize.Use{Roots: []string{s.Name}}
+	}
+	file := realPath(s.Path)
+	if o == nil {
+		return kustomize.Use{Roots: []string{filepath.Dir(file)}}
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -53,7 +57,6 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 		o.of, o.below, o.around = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
 	}
 	shown := display(s.Path)
-	file := realPath(s.Path)
 	top := o.top(filepath.Dir(file))
 	var use kustomize.Use
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
@@ -64,6 +67,10 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			}
 			if listed(k.Refs(), dir, file) {
 				use.Layers, use.Built = o.building(k, top, shown)
+				use.Roots = []string{filepath.Dir(file)}
+				for _, b := range use.Built {
+					use.Roots = append(use.Roots, "kustomization "+b.Folder)
+				}
 				return use
 			}
 		}
@@ -71,7 +78,7 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			break
 		}
 	}
-	use.Layers = o.fleet(file, top, shown)
+	use.Layers, use.Roots = o.fleet(file, top, shown)
 	return use
 }
 
@@ -196,25 +203,28 @@ func (o *Overlays) top(dir string) string {
 	return top
 }
 
-// fleet returns what Fleet lays over a file of the bundle that it belongs to.
-func (o *Overlays) fleet(file, top string, shown func(string) string) []*kustomize.Kustomization {
-	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+// fleet returns what Fleet lays over a file of the bundle that it belongs to, and its roots.
+func (o *Overlays) fleet(file, top string, shown func(string) string) (layers []*kustomize.Kustomization, roots []string) {
+	roots = []string{filepath.Dir(file)}
+	for dir := roots[0]; ; dir = filepath.Dir(dir) {
 		if text, err := readSmall(filepath.Join(dir, kustomize.FleetFile)); err == nil {
 			rel, err := filepath.Rel(dir, file)
 			if err != nil {
-				return nil
+				return nil, roots
 			}
-			var layers []*kustomize.Kustomization
+			if roots = append(roots, "bundle "+dir); strings.HasPrefix(rel, "overlays"+string(filepath.Separator)) {
+				return nil, nil // it is laid over other files
+			}
 			for _, over := range kustomize.FleetOverlays(text, filepath.ToSlash(rel)) {
 				path := filepath.Join(dir, over)
 				if text, err := readSmall(path); err == nil && path != file {
 					layers = append(layers, kustomize.FleetOverlay(shown(path), text))
 				}
 			}
-			return layers
+			return layers, roots
 		}
 		if dir == top || dir == filepath.Dir(dir) {
-			return nil
+			return nil, roots
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,6 +26,17 @@ type Use struct {
 	Built []*Kustomization
 	// PatchOf is the kustomization that has the file for a patch, or nil.
 	PatchOf *Kustomization
+	// Roots are what is applied together with the file, its folder first; none for a file that is
+	// applied with another one, such as a patch.
+	Roots []string
+}
+
+// Named is what the layers make of the name of an object.
+func (u Use) Named(id transform.Identity) transform.Identity {
+	for _, k := range u.Layers {
+		id.Name, id.Namespace = k.prefix+id.Name+k.suffix, cmp.Or(k.namespace, id.Namespace)
+	}
+	return id
 }
 
 // Evaluate refuses a document that overlays change: the plan would not be for what

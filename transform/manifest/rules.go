@@ -92,6 +92,9 @@ func workloadRules() []transform.Checked[*migration] {
 			ID: "deployment-deadlock", Severity: transform.Error, Guards: theManager, Acceptable: true,
 			Doc: "The Deployment of kube-controller-manager has one replica, the strategy Recreate, or lets as many pods go as there are: the manager that would create the new pods is stopped first.",
 		}, Check: (*migration).deadlock},
+		{Rule: rules.DuplicateCluster.WithDoc(
+			"Refused, with exit code 1: two folders of one kustomization or bundle of Fleet have an object with the same namespace and name. In one folder the rule is not-migratable.",
+		)},
 		{Rule: transform.Encrypted},
 		{Rule: transform.Rule{
 			ID: "host-path-in-deployment", Severity: transform.Warning, Guards: theManager, Acceptable: true,

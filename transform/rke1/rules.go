@@ -60,6 +60,7 @@ func providerRules() []rule {
 		{Rule: rules.CloudConfigLost.WithDoc(
 			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager; an error for a file in the arguments of kube-controller-manager, which they do not copy.",
 		), Check: (*migration).cloudConfigLost},
+		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
 		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
 		{Rule: rules.InTreeGone.Rule, Check: (*migration).inTreeGone},

@@ -59,6 +59,7 @@ func clusterRules() []rule {
 		), Check: (*migration).configWithoutFlag},
 		{Rule: rules.ControlPlanesAtOnce.Rule, Check: (*migration).controlPlanesAtOnce},
 		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
+		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
 		{Rule: rules.FlagLeftOnKCM.WithGuards(afterSwitch...), Check: (*migration).flagLeftOnKCM},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},

@@ -1,0 +1,99 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// twin is a cluster of RKE2 as short as it can be planned.
+func twin(name string) string {
+	return "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: " + name + ", namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n" +
+		"  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n"
+}
+
+const (
+	twinOfRKE1    = "cluster_name: ibis\nkubernetes_version: v1.26.15-rancher1-1\nnodes: [{address: 10.0.3.4, role: [controlplane, etcd, worker]}]\ncloud_provider: {name: aws}\n"
+	twinOfManager = "apiVersion: v1\nkind: Pod\nmetadata: {name: kube-controller-manager, namespace: kube-system}\nspec:\n  containers:\n  - name: kube-controller-manager\n" +
+		"    image: registry.k8s.io/kube-controller-manager:v1.26.15\n    command: [kube-controller-manager, --cloud-provider=aws]\n"
+)
+
+// A cluster that is described twice is refused by every verb that plans or writes, wherever both
+// places are applied together, and nothing of the two is written.
+func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
+	const fleet = "defaultNamespace: fleet-default\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		both  string // where one of the two names the other; "" for no finding
+		warns bool
+	}{
+		{"in one file", map[string]string{"a.yaml": twin("ibis") + "---\n" + twin("ibis")}, "a.yaml:1: fleet-default/ibis is described in a.yaml:10 as well", false},
+		{"in one folder", map[string]string{"a.yaml": twin("ibis"), "b.json": `{"apiVersion":"provisioning.cattle.io\/v1","kind":"Cluster","metadata":{"name":"ibis","namespace":"fleet-default"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`}, "b.json:1: fleet-default/ibis is described in a.yaml:1 as well", false},
+		{"in a list", map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(twin("ibis"), "\n", "\n  ") + "\n- " + strings.ReplaceAll(twin("ibis"), "\n", "\n  ") + "\n"}, "fleet-default/ibis is described in a.yaml:", false},
+		{"in a bundle of Fleet", map[string]string{"fleet.yaml": fleet, "eu/a.yaml": twin("ibis"), "us/a.yaml": twin("ibis")}, "us/a.yaml:1: fleet-default/ibis is described in eu/a.yaml:1 as well", false},
+		{"in a kustomization", map[string]string{"kustomization.yaml": "resources: [eu, us]\n", "eu/kustomization.yaml": "resources: [a.yaml]\n", "eu/a.yaml": twin("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": twin("ibis")}, "us/a.yaml:1: fleet-default/ibis is described in eu/a.yaml:1 as well", false},
+		{"by RKE1", map[string]string{"a.yml": twinOfRKE1, "b.yml": twinOfRKE1}, "a.yml:1: ibis is described in b.yml:1 as well", false},
+		{"by manifests of a bundle", map[string]string{"fleet.yaml": fleet, "eu/kcm.yaml": twinOfManager, "us/kcm.yaml": twinOfManager}, "us/kcm.yaml:1: kube-system/kube-controller-manager is described in eu/kcm.yaml:1 as well", false},
+		{"in folders of two bundles", map[string]string{"eu/fleet.yaml": fleet, "eu/a.yaml": twin("ibis"), "us/fleet.yaml": fleet, "us/a.yaml": twin("ibis")}, "us/a.yaml:1", true},
+		{"in two folders", map[string]string{"eu/a.yaml": twin("ibis"), "us/a.yaml": twin("ibis")}, "us/a.yaml:1", true},
+		{"in two folders, by RKE1", map[string]string{"eu/a.yml": twinOfRKE1, "us/a.yml": twinOfRKE1}, "us/a.yml:1", true},
+		{"only in a file of an overlay of Fleet", map[string]string{"fleet.yaml": fleet + "targetCustomizations: [{name: eu, yaml: {overlays: [us]}}]\n", "a.yaml": twin("heron"), "overlays/us/b.yaml": twin("ibis"), "overlays/eu/b.yaml": twin("ibis")}, "", false},
+		{"only until kustomize renames it", map[string]string{"eu/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: eu-\n", "eu/a.yaml": twin("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": twin("ibis")}, "", false},
+		{"without a name", map[string]string{"a.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1), "b.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1)}, "", false},
+		{"by manifests of two clusters", map[string]string{"eu/kcm.yaml": twinOfManager, "us/kcm.yaml": twinOfManager}, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for name, text := range c.files {
+				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run", "apply --next"} {
+				r := runHere(t, "", append(strings.Fields(verb), ".")...)
+				all := r.stdout + r.stderr
+				named := strings.Contains(all, "is described in")
+				switch refused := c.both != "" && !c.warns; {
+				case refused && r.code != exitcode.Found, !refused && r.code != exitcode.Done:
+					t.Errorf("%s exits %d:\n%s", verb, r.code, all)
+				case named != (c.both != ""), !strings.HasPrefix(verb, "lint") && !strings.Contains(all, c.both):
+					t.Errorf("%s does not name both places as it is to:\n%s", verb, all)
+				case c.warns && strings.HasPrefix(verb, "lint") && !strings.Contains(all, "warning duplicate-cluster"):
+					t.Errorf("%s does not warn:\n%s", verb, all)
+				}
+			}
+			for name, text := range c.files {
+				if got, err := os.ReadFile(name); c.both != "" && !c.warns && (err != nil || string(got) != text) {
+					t.Errorf("%s was written: %v", name, err)
+				}
+			}
+			for _, verb := range []string{"plan", "lint"} {
+				if r := runHere(t, "", append(strings.Fields(verb), "--accept", "duplicate-cluster", ".")...); r.code != exitcode.Done {
+					t.Errorf("%s with the acceptance exits %d:\n%s", verb, r.code, r.stderr)
+				}
+			}
+		})
+	}
+}
+
+func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
+	for _, verb := range []string{"plan", "lint", "apply --next"} {
+		r := runHere(t, twin("ibis")+"---\n"+twin("heron")+"---\n"+twin("ibis"), append(strings.Fields(verb), "-")...)
+		if all := r.stdout + r.stderr; r.code != exitcode.Found || !strings.Contains(all, "<stdin>:19") || !strings.Contains(all, "is described in <stdin>:1 as well") {
+			t.Errorf("%s exits %d:\n%s", verb, r.code, all)
+		}
+		if strings.HasPrefix(verb, "apply") && r.stdout != "" {
+			t.Errorf("%s writes:\n%s", verb, r.stdout)
+		}
+	}
+}
