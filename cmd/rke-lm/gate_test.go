@@ -23,12 +23,13 @@ import (
 // base/PATH is in the base, change/PATH after the change, and tip/PATH is what the branch into which it is
 // merged has since; delete lists paths that the change removes, a line each; args has more arguments of
 // review, and folder is where it runs. script is what a shell does in the clone after the change, before the
-// review: links, and the surgery of a repository. A program that it makes at $PROGRAM must not run.
+// review: links, and the surgery of a repository; base-script is what it does before the base is committed. A program that it makes at $PROGRAM must not run.
 type gateCase struct {
-	why, args, folder, script string
-	want                      []string // rules of errors; none for a change that is to pass
-	base, change, tip         map[string]string
-	deleted                   []string
+	why, args, folder  string
+	baseScript, script string
+	want               []string // rules of errors; none for a change that is to pass
+	base, change, tip  map[string]string
+	deleted            []string
 }
 
 func readGateCase(t *testing.T, file string) gateCase {
@@ -53,6 +54,8 @@ func readGateCase(t *testing.T, file string) gateCase {
 			c.args = string(f.Data)
 		case f.Name == "folder":
 			c.folder = strings.TrimSpace(string(f.Data))
+		case f.Name == "base-script":
+			c.baseScript = string(f.Data)
 		case f.Name == "script":
 			c.script = string(f.Data)
 		case side == "tip":
@@ -75,6 +78,7 @@ func (c gateCase) review(t *testing.T) ran {
 	for name, text := range c.base {
 		h.write(name, text)
 	}
+	runScript(t, c.baseScript)
 	h.commit("base")
 	h.git("switch", "--quiet", "--create", "change")
 	for name, text := range c.change {
@@ -100,9 +104,7 @@ func (c gateCase) review(t *testing.T) ran {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch "+program+".ran\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("sh", "-eu", "-c", c.script).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		runScript(t, c.script)
 		os.Remove(program + ".ran") // the script runs git as well
 	}
 	if c.folder != "" {
@@ -113,6 +115,14 @@ func (c gateCase) review(t *testing.T) ran {
 		t.Error("a program of the repository ran")
 	}
 	return r
+}
+
+// runScript runs a script of a case.
+func runScript(t *testing.T, script string) {
+	t.Helper()
+	if out, err := exec.Command("sh", "-eu", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // errorsOf returns the rules of the errors that count in a review as JSON. An input that cannot

@@ -156,6 +156,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	})
 	after, formsAfter := r.sides(ctx, "files of the change", v.After, fail)
 	result.Findings = append(result.Findings, outputs.Findings(review.Forms(formsBefore, formsAfter, t.Accept))...)
+	result.Findings = append(result.Findings, outputs.Findings(review.Links(v.Links, t.Accept))...)
 	if err := r.checkValues(after); err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.S
 
 // settings reads the configuration that a file of a commit or of the working tree is; none for nil.
 func (r *reviewOptions) settings(f *git.File, err error) ([]review.Setting, error) {
-	if f == nil || err != nil {
+	if f == nil || err != nil || f.Kind() != "" {
 		return nil, err
 	}
 	name := r.repo.Name(f.Path)
@@ -85,6 +86,9 @@ func (r *reviewOptions) reconfigured(accepted []string, result *outputs.Review) 
 		}
 		before, err := r.settings(was, nil)
 		after, err := r.settings(has, err)
+		if has != nil && has.Kind() != "" {
+			err = fmt.Errorf("%s: a %s in the change, which is not read; replace it by a file", r.repo.Name(has.Path), has.Kind())
+		}
 		if err != nil {
 			r.fail(result, err)
 			continue

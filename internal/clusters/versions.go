@@ -5,7 +5,9 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 // Versions are the sources of two versions of a repository: the files that differ, and
@@ -21,6 +24,7 @@ type Versions struct {
 	Before, After []source.Source
 	Was           map[string]string // the names of renamed files before, by those after
 	Changes       []git.Change      // all of them, also those that were not requested
+	Links         []review.Link     // that belong to the change
 }
 
 // Requested are the files and folders of a repository that a run is about; none for all.
@@ -39,14 +43,19 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, from: from, to: to, requested: requested, Versions: Versions{Was: map[string]string{}, Changes: changes}, folders: map[string]bool{}, touched: map[string]bool{}}
-	if err := v.findValues(); err != nil {
+	base, err := repo.Tree(ctx, from)
+	if err != nil {
+		return Versions{}, err
+	}
+	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, Versions: Versions{Was: map[string]string{}, Changes: changes}, folders: map[string]bool{}, touched: map[string]bool{}}
+	if err := errors.Join(v.findRequested(), v.findValues()); err != nil {
 		return Versions{}, err
 	}
 	for _, c := range changes {
 		v.take(c)
 	}
-	if err := v.neighbors(ctx); err != nil {
+	v.lead()
+	if err := v.neighbors(); err != nil {
 		return Versions{}, err
 	}
 	if v.Before, err = v.sources(v.before); err == nil {
@@ -59,12 +68,32 @@ type comparing struct {
 	Finder
 	Versions
 	repo          *git.Repository
-	from, to      string
+	base, changed git.Tree
 	requested     Requested
 	values        string // the values file; "" for none
 	before, after []git.File
 	folders       map[string]bool // that hold a changed file
 	touched       map[string]bool
+}
+
+// findRequested refuses paths that would be compared with nothing.
+func (v *comparing) findRequested() error {
+	paths := v.requested
+	if at, inside := v.repo.Path(v.Values); v.Values != "" && inside {
+		paths = append(paths, at)
+	}
+	for _, root := range paths {
+		f, has := v.changed[root]
+		for _, tree := range []git.Tree{v.base, v.changed} {
+			for p := range tree {
+				has = has || Requested{root}.Has(p)
+			}
+		}
+		if !has || f.Path != "" && f.Kind() != "" {
+			return fmt.Errorf("%s: no file or folder before the change or after it; check the path", v.repo.Name(root))
+		}
+	}
+	return nil
 }
 
 // findValues makes the values file, and the clusters near it, part of both versions.
@@ -88,23 +117,49 @@ func (v *comparing) take(c git.Change) {
 	if !is(c.Before) && !is(c.After) {
 		return
 	}
-	if c.Before != nil {
-		v.keep(&v.before, *c.Before)
-	}
-	if c.After != nil {
-		v.keep(&v.after, *c.After)
-	}
+	v.keep(&v.before, c.Before, v.base)
+	v.keep(&v.after, c.After, v.changed)
 	if c.Before != nil && c.After != nil {
 		v.Was[v.repo.Name(c.After.Path)] = v.repo.Name(c.Before.Path)
 	}
 }
 
-// keep adds a file that a search would find.
-func (v *comparing) keep(list *[]git.File, f git.File) {
+// keep adds a file of a version that a search would find, or a link that it would follow.
+func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree) {
+	if f == nil {
+		return
+	}
 	v.touched[f.Path] = true
-	if v.searched(f) {
-		*list = append(*list, f)
+	switch {
+	case f.Kind() != "":
+		v.link(*f, in)
+	case v.searched(*f):
+		*list = append(*list, *f)
 		v.folders[path.Dir(f.Path)] = true
+	}
+}
+
+// link adds a link, unless it is another name of a file, and one that no search looks for.
+func (v *comparing) link(f git.File, in git.Tree) {
+	to, found := in[v.repo.Target(f)]
+	folder := git.File{Path: f.Path + ".yaml"} // its name needs no ending
+	if of := (review.Link{File: v.repo.Name(f.Path), Kind: f.Kind()}); !slices.Contains(v.Links, of) && v.searched(folder) && (v.searched(f) || !found || to.Kind() != "") {
+		v.Links = append(v.Links, of)
+	}
+}
+
+// lead adds the links that lead out of the requested paths to files that the change edits.
+func (v *comparing) lead() {
+	for _, p := range slices.Sorted(maps.Keys(v.changed)) {
+		f := v.changed[p]
+		if f.Kind() == "" || v.touched[p] || !v.requested.Has(p) {
+			continue
+		}
+		to := v.repo.Target(f)
+		edited := func(c *git.File) bool { return c != nil && !v.requested.Has(c.Path) && Requested{to}.Has(c.Path) }
+		if slices.ContainsFunc(v.Changes, func(c git.Change) bool { return edited(c.Before) || edited(c.After) }) {
+			v.Links = append(v.Links, review.Link{File: v.repo.Name(p), Kind: f.Kind(), Edited: v.repo.Name(to)})
+		}
 	}
 }
 
@@ -114,21 +169,18 @@ func (v *comparing) searched(f git.File) bool {
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
-func (v *comparing) neighbors(ctx context.Context) error {
-	for folder := range v.folders {
-		files, err := v.repo.List(ctx, v.from, folder)
+func (v *comparing) neighbors() error {
+	for _, p := range slices.Sorted(maps.Keys(v.base)) {
+		f := v.base[p]
+		if !v.folders[path.Dir(p)] || f.Kind() != "" || v.touched[p] || !v.searched(f) {
+			continue
+		}
+		text, err := v.repo.Read(f, source.MaxFile)
 		if err != nil {
 			return err
 		}
-		files = slices.DeleteFunc(files, func(f git.File) bool { return v.touched[f.Path] || !v.searched(f) })
-		for _, f := range files {
-			text, err := v.repo.Read(f, source.MaxFile)
-			if err != nil {
-				return err
-			}
-			if v.joins(f, text) {
-				v.before, v.after = append(v.before, f), append(v.after, f)
-			}
+		if v.joins(f, text) {
+			v.before, v.after = append(v.before, f), append(v.after, f)
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -19,17 +19,27 @@ type File struct {
 	mode string
 }
 
-// regular reports whether the file holds text of its own: no link, no submodule.
-func (f File) regular() bool { return strings.HasPrefix(f.mode, "100") }
+const submodule = "160000"
+
+// Kind is "" for a file that holds text of its own, and names what else it is.
+func (f File) Kind() string {
+	switch {
+	case strings.HasPrefix(f.mode, "100"):
+		return ""
+	case f.mode == submodule:
+		return "submodule"
+	}
+	return "symbolic link"
+}
 
 // Change is a file before and after; one of them is nil for a file that is added or
-// removed. A file that was renamed has both.
+// removed. A file that was renamed has both. Links and submodules are files here.
 type Change struct{ Before, After *File }
 
 // Changes lists the files that differ between a commit and another one, or with "" the
 // working tree, with files there that git does not know yet and does not ignore.
 func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, error) {
-	args := []string{"diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=all", from}
+	args := []string{"diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty", from}
 	if to != "" {
 		args = append(args, to)
 	}
@@ -44,10 +54,20 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	out, err = r.git(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	for p := range strings.SplitSeq(string(out), "\x00") {
 		if p != "" {
-			changes = append(changes, Change{After: &File{Path: p, mode: "100644"}})
+			changes = append(changes, Change{After: &File{Path: strings.TrimSuffix(p, "/"), mode: r.modeOf(p)}})
 		}
 	}
 	return changes, err
+}
+
+// modeOf is what git would make of a file that it does not know yet; a repository ends in a slash.
+func (r *Repository) modeOf(name string) string {
+	if _, err := os.Readlink(filepath.Join(r.top, name)); err == nil {
+		return "120000"
+	} else if strings.HasSuffix(name, "/") {
+		return submodule
+	}
+	return "100644"
 }
 
 // parseRaw reads what git diff --raw -z prints: for each file its modes, hashes and
@@ -79,34 +99,11 @@ func change(info []string, was, is string, workTree bool) Change {
 		after.Hash = ""
 	}
 	c := Change{before, after}
-	if !before.regular() || info[4] == "A" {
+	if info[4] == "A" {
 		c.Before = nil
 	}
-	if !after.regular() || info[4] == "D" {
+	if info[4] == "D" {
 		c.After = nil
 	}
 	return c
-}
-
-// List returns the regular files of a folder of a commit, without those in folders below.
-func (r *Repository) List(ctx context.Context, commit, folder string) ([]File, error) {
-	var under []string
-	if folder != "." {
-		under = []string{folder + "/"}
-	}
-	files, err := r.entries(ctx, commit, under...)
-	return slices.DeleteFunc(files, func(f File) bool { return !f.regular() || path.Dir(f.Path) != folder }), err
-}
-
-// entries returns what a commit has at paths, and of a path that ends in a slash what is in it.
-func (r *Repository) entries(ctx context.Context, commit string, paths ...string) ([]File, error) {
-	out, err := r.git(ctx, append([]string{"ls-tree", "-z", "--full-tree", commit, "--"}, paths...)...)
-	var files []File
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		info, p, found := strings.Cut(line, "\t")
-		if parts := strings.Fields(info); found && len(parts) == 3 {
-			files = append(files, File{p, parts[2], parts[0]})
-		}
-	}
-	return files, err
 }

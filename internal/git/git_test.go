@@ -6,6 +6,7 @@ package git
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,19 +106,78 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	if err := os.Symlink("same", "link"); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"changed→changed", "gone→", "odd \n\"ü\t→odd \n\"ü\t", "old→moved", "→new"}
+	want := []string{"changed→changed", "gone→", "odd \n\"ü\t→odd \n\"ü\t", "old→moved", "→link", "→new"}
 	got, err := r.Changes(t.Context(), first, "")
-	if list := without(told(got), "→link"); err != nil || !slices.Equal(list, want) {
-		t.Errorf("working tree: %q, %v", list, err)
+	if err != nil || !slices.Equal(told(got), want) {
+		t.Errorf("working tree: %q, %v", told(got), err)
 	}
 	second := commitAll(t)
-	if got, err = r.Changes(t.Context(), first, second); err != nil || !slices.Equal(without(told(got), "→"), want) {
+	if got, err = r.Changes(t.Context(), first, second); err != nil || !slices.Equal(told(got), want) {
 		t.Errorf("commit: %q, %v", told(got), err)
 	}
 }
 
-func without(list []string, name string) []string {
-	return slices.DeleteFunc(list, func(s string) bool { return s == name })
+// Links and submodules are changes of their own kind, in the working tree and in a commit.
+func TestLinksAndSubmodulesAreChanges(t *testing.T) {
+	r := repository(t)
+	put(t, "file", "a")
+	put(t, "of/here", "a")
+	if err := os.Symlink("of", "link"); err != nil {
+		t.Fatal(err)
+	}
+	first := commitAll(t)
+	for _, name := range []string{"file", "link"} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("of/here", "file"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "link", "a")
+	if err := os.Symlink("../out", "of/out"); err != nil {
+		t.Fatal(err)
+	}
+	do(t, "init", "--quiet", "inner")
+	do(t, "-C", "inner", "commit", "--quiet", "--allow-empty", "--message", "a")
+	kinds := func(to string) (list []string) {
+		changes, err := r.Changes(t.Context(), first, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, err := r.Tree(t.Context(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := base.Changed(changes)
+		for _, c := range changes {
+			line := c.After.Path + ": " + c.After.Kind()
+			if f, found := tree[c.After.Path]; !found || f != *c.After {
+				t.Errorf("%s is not in the tree", line)
+			}
+			if c.Before != nil {
+				line = c.Before.Kind() + " → " + line
+			}
+			if c.After.Kind() == "symbolic link" {
+				line += " to " + r.Target(*c.After)
+			}
+			list = append(list, line)
+		}
+		slices.Sort(list)
+		return list
+	}
+	want := []string{" → file: symbolic link to of/here", "inner: submodule", "of/out: symbolic link to out", "symbolic link → link: "}
+	if got := kinds(""); !slices.Equal(got, want) {
+		t.Errorf("working tree: %q", got)
+	}
+	do(t, "-c", "advice.addEmbeddedRepo=false", "add", "--all")
+	if got := kinds(commitAll(t)); !slices.Equal(got, want) {
+		t.Errorf("commit: %q", got)
+	}
+	do(t, "-C", "inner", "commit", "--quiet", "--allow-empty", "--message", "b")
+	if got, err := r.Changes(t.Context(), first, ""); err != nil || !slices.Contains(told(got), "→inner") {
+		t.Errorf("%q, %v", told(got), err)
+	}
 }
 
 func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
@@ -129,11 +189,14 @@ func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
 	put(t, ".gitattributes", "* -text filter=shout\n")
 	do(t, "config", "filter.shout.smudge", "tr a-z A-Z") // at a checkout
 	commit := commitAll(t)
-	files, err := r.List(t.Context(), commit, "a")
-	if err != nil || len(files) != 3 {
-		t.Fatalf("%+v, %v", files, err)
+	tree, err := r.Tree(t.Context(), commit)
+	if err != nil || len(tree) != len(texts)+1 {
+		t.Fatal(tree, err)
 	}
-	for _, f := range files {
+	for _, f := range tree {
+		if path.Dir(f.Path) != "a" {
+			continue
+		}
 		if got, err := r.Read(f, 100); err != nil || string(got) != texts[f.Path] {
 			t.Errorf("%s: %q, %v", f.Path, got, err)
 		}

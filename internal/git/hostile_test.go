@@ -92,7 +92,7 @@ func (a attack) read(t *testing.T) error {
 	if _, err := r.MergeBase(t.Context(), a.commit, a.commit); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.List(t.Context(), a.commit, "."); err != nil {
+	if _, err := r.Tree(t.Context(), a.commit); err != nil {
 		t.Error(err)
 	}
 	changes, err := r.Changes(t.Context(), a.commit, "")
@@ -237,9 +237,10 @@ func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 	put(t, "large.yaml", strings.Repeat("a", 1<<20))
 	put(t, "small.yaml", "a")
 	commit := commitAll(t)
-	files, err := r.List(t.Context(), commit, ".")
-	if err != nil || len(files) != 2 {
-		t.Fatal(files, err)
+	tree, err := r.Tree(t.Context(), commit)
+	files := []File{tree["large.yaml"], tree["small.yaml"]}
+	if err != nil || len(tree) != 2 {
+		t.Fatal(tree, err)
 	}
 	if _, err := r.Read(files[0], 1<<20-1); err == nil || !strings.Contains(err.Error(), "large.yaml: cannot read it: has 1048576 bytes, more than the 1048575 that are read") {
 		t.Error(err)

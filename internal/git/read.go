@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,8 +53,11 @@ func (r reader) size(question, hash string) (int, error) {
 // ErrUnread means that the bytes of a file that a commit has are not to be had.
 var ErrUnread = errors.New("cannot read it")
 
-// Read returns the bytes of a file of a commit. One larger than most is refused before a byte of it is read.
+// Read returns the bytes of a file of a commit. One larger than most is refused before a byte of it is
+// read. It may be used by several goroutines.
 func (r *Repository) Read(f File, most int) ([]byte, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
 	size, err := r.objects.size("info", f.Hash)
 	if err == nil && size > most {
 		err = fmt.Errorf("has %d bytes, more than the %d that are read; make it smaller, or exclude it", size, most)
@@ -75,13 +77,9 @@ func (r *Repository) Read(f File, most int) ([]byte, error) {
 
 // File returns a file of a commit, if the commit has it.
 func (r *Repository) File(ctx context.Context, commit, name string) (f File, found bool, err error) {
-	files, err := r.entries(ctx, commit, name)
-	i := slices.IndexFunc(files, func(f File) bool { return f.Path == name })
-	switch {
-	case err != nil || i < 0:
-		return File{}, false, err
-	case !files[i].regular():
-		return File{}, false, fmt.Errorf("%s: not a regular file in %.12s; replace the link or folder by a file", r.Name(name), commit)
+	files, err := r.Tree(ctx, commit, name)
+	if f, found = files[name]; found && f.Kind() != "" {
+		err = fmt.Errorf("%s: a %s in %.12s; replace it by a file", r.Name(name), f.Kind(), commit)
 	}
-	return files[i], true, nil
+	return f, found, err
 }

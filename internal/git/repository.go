@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/semver"
 
@@ -29,6 +30,7 @@ type Repository struct {
 	prefix  string // of the folder in the work tree; "." at its top
 	env     []string
 	objects reader
+	reading sync.Mutex
 	release func() // removes the directory of ours
 }
 
