@@ -82,6 +82,9 @@ type Span struct {
 	Gather func(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error)
 	// Beside recognizes a document that rules read and that no stage edits.
 	Beside Beside
+	// Configs recognizes the same of machine configurations, which rules read where machines
+	// may be renamed.
+	Configs Beside
 	// WithValues adds the values file of the chart, which the operator names, to the documents
 	// of a cluster. It fails for a file that is none. See NoValues.
 	WithValues func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error)

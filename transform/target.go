@@ -18,6 +18,12 @@ const (
 	EndStateOverride = "aws-override"
 )
 
+// Where an end state is chosen, apart from files.
+const (
+	EndStateByFlag   = "--end-state"
+	EndStateByObject = "spec.options"
+)
+
 // When control planes are cordoned for the switch.
 const (
 	CordonAuto   = "auto" // where they carry no workloads and no version changes
@@ -55,9 +61,18 @@ type Machines []map[string]string
 
 // Target is what the operator chose. The zero Target is a valid choice.
 type Target struct {
-	// EndState is one of the end states; "" means EndStateExternal, but only
-	// a choice that was spelled out acknowledges that nodes may be renamed.
-	EndState string `json:"endState,omitempty"`
+	// EndState is one of the end states; "" leaves it to what is known of the names of Nodes.
+	// EndStateBy is where the operator chose it: EndStateByFlag, EndStateByObject or a file.
+	EndState   string `json:"endState,omitempty"`
+	EndStateBy string `json:"endStateBy,omitempty"`
+	// HostNames are known names; nil where no one has read any.
+	HostNames HostNames `json:"hostNames,omitempty"`
+	// Named are the machine classes whose Nodes a cloud provider names in the documents as
+	// they are given; nil until Distro.Open has decided it.
+	Named map[string]bool `json:"-"`
+	// Taken is the end state of documents that are still in-tree where the operator chose none; ""
+	// until Distro.Open has decided it.
+	Taken string `json:"-"`
 	// Version is the Kubernetes release that the switch moves to; "" keeps it.
 	Version string `json:"targetVersion,omitempty"`
 	// AssumeVersion replaces a version that a file does not state.
@@ -69,6 +84,8 @@ type Target struct {
 	// Machines are those of a live cluster whose object does not show its machine classes;
 	// nil for a file, and where the object shows them.
 	Machines *Machines `json:"-"`
+	// Beside are documents that rules read, such as the machine configurations of pools.
+	Beside []*yamledit.Document `json:"-"`
 	// Values is the operator's values file for the chart of a live cluster of RKE: helm gets a
 	// copy of it with what the migration requires. It is nil where the file is a document of
 	// the cluster, and where there is none.

@@ -57,7 +57,7 @@ func (o *options) foundConfig(flags *pflag.FlagSet) (string, error) {
 // apply sets the flags of choice that a file holds and the command line does not. A verb
 // without a flag has no use for it.
 func (o *options) apply(flags *pflag.FlagSet, file string, settings []review.Setting) error {
-	o.configured = map[string]bool{}
+	o.configured, o.configuredBy = map[string]bool{}, file
 	for _, s := range settings {
 		f := flags.Lookup(s.Key)
 		if f == nil || f.Changed {

@@ -32,7 +32,7 @@ func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 				t.Fatalf("%s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
 			}
 		}
-		ok("plan", "--end-state", "external", "--out", plans, file)
+		ok("plan", "--out", plans, file)
 		ok("apply", "--plan", plans, "--stage", "enable-leader-migration", "--through", file)
 		if got := content(); strings.Count(got, "enable-leader-migration") < 2 {
 			t.Errorf("%s: not all items were changed\n%s", name, got)

@@ -33,7 +33,7 @@ func commandOn(t *testing.T, w *migratetest.World, words ...string) (code int, o
 func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)
-		code, out, said := commandOn(t, w, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json", "--until", "enable-leader-migration")
+		code, out, said := commandOn(t, w, "migrate", "--cluster", "orchard", "--yes", "-o", "json", "--until", "enable-leader-migration")
 		if code != exitcode.Done {
 			t.Fatalf("%d %s", code, said)
 		}
@@ -63,7 +63,7 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)
-		line := []string{"migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "html", "--timeout", "1m", "--until"}
+		line := []string{"migrate", "--cluster", "orchard", "--yes", "-o", "html", "--timeout", "1m", "--until"}
 		code, out, said := commandOn(t, w, append(line, "enable-leader-migration")...)
 		if code != exitcode.Done || !strings.Contains(said, "ok ") {
 			t.Fatalf("%d %s", code, said)
@@ -99,9 +99,9 @@ func TestAClusterWhoseSelectorsMatchManyLabelsIsMigrated(t *testing.T) {
 		})
 		w.Follow()
 		for _, words := range [][]string{
-			{"plan", "--end-state", "external"}, {"explain"}, {"lint"}, {"status"},
-			{"apply", "--end-state", "external", "--next"},
-			{"migrate", "--end-state", "external", "--yes"}, {"rollback", "--yes"},
+			{"plan"}, {"explain"}, {"lint"}, {"status"},
+			{"apply", "--next"},
+			{"migrate", "--yes"}, {"rollback", "--yes"},
 		} {
 			if words[0] != "status" {
 				words = append(words, "--cluster", "orchard")
@@ -119,12 +119,12 @@ func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 		w := migratetest.NewRKE2(t)
 		w.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
 		w.Stick(true)
-		code, out, said := commandOn(t, w, "migrate", "--cluster", "fleet-default/orchard", "--end-state", "external", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
+		code, out, said := commandOn(t, w, "migrate", "--cluster", "fleet-default/orchard", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
 		if code != exitcode.Failed || !strings.Contains(said, "stopped at enable-leader-migration") {
 			t.Fatalf("%d %s %s", code, out, said)
 		}
 		for _, want := range []string{
-			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --end-state=external --insecure-skip-tls-verify=true --rancher-url=" + w.URL,
+			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --insecure-skip-tls-verify=true --rancher-url=" + w.URL,
 			" --until=enable-leader-migration --yes=true\n", "to roll back: rke-lm rollback --accept=address-flapping",
 		} {
 			if !strings.Contains(said, want) {
@@ -165,7 +165,7 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 func TestRulesOfLiveClustersCanBeAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)
-		code, _, said := commandOn(t, w, "rollback", "--yes", "--cluster", "orchard", "--end-state", "external", "--accept", "node-new")
+		code, _, said := commandOn(t, w, "rollback", "--yes", "--cluster", "orchard", "--accept", "node-new")
 		if code != exitcode.Done {
 			t.Errorf("%d %s", code, said)
 		}

@@ -23,7 +23,7 @@ import (
 func commandOnFleet(t *testing.T, f *migratetest.Fleet, words ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
-	line := append([]string{"migrate", "--end-state", "external", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)
+	line := append([]string{"migrate", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)
 	code := run(t.Context(), line, streams{in: strings.NewReader(""), out: &out, err: &err, network: memnet.Dial})
 	return ran{out.String(), err.String(), code}
 }
@@ -72,12 +72,12 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 		if failed.Cluster != "fleet-default/alder" || failed.State != waves.Failed || failed.ExitCode != exitcode.Failed || failed.Since == nil || failed.End == nil {
 			t.Errorf("%+v", failed)
 		}
-		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder --end-state=external", " --until=enable-leader-migration --yes=true"} {
+		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes=true"} {
 			if !strings.Contains(failed.End.Continue, want) || strings.Contains(failed.End.Continue, "wave") || strings.Contains(failed.End.Continue, "selector") {
 				t.Errorf("%s", failed.End.Continue)
 			}
 		}
-		if !strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") || !strings.Contains(report.Continue, "rke-lm migrate --end-state=external") || !strings.Contains(report.Continue, "--selector=fleet") {
+		if !strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") || !strings.Contains(report.Continue, "rke-lm migrate") || !strings.Contains(report.Continue, "--selector=fleet") {
 			t.Errorf("%s\n%s", failed.End.Revert, report.Continue)
 		}
 		kinds := map[string]bool{}

@@ -72,7 +72,7 @@ func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigr
 
 // read sets the flags from the options.
 func (c *migrationChoices) read(flags *pflag.FlagSet, spec v1alpha1.LeaderMigrationSpec) error {
-	const name = "spec.options"
+	const name = transform.EndStateByObject
 	text, err := json.Marshal(spec.Options)
 	if err != nil || len(spec.Options) == 0 {
 		return err

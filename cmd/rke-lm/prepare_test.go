@@ -85,7 +85,7 @@ func TestKubeletsOf127NeedCredentialsForECR(t *testing.T) {
 
 func TestPlanFoldersHoldWhatTheCommandsForAWSName(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "plans")
-	if r := runHere(t, "", "plan", "--end-state", "external", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal")); r.code != exitcode.Done {
+	if r := runHere(t, "", "plan", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal")); r.code != exitcode.Done {
 		t.Fatal(r.stderr)
 	}
 	books, err := filepath.Glob(filepath.Join(out, "*", "*", "runbook.md"))

@@ -92,7 +92,7 @@ func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
-		out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external")
+		out := runAt(t, flags, "plan", "--cluster", "harbour")
 		for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
 			if !strings.Contains(out.stdout, want) {
 				t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
@@ -246,7 +246,7 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 		}, nil, "; correct the object, or ask the administrators of this Rancher"},
 		{"an imported one", func(*ranchertest.Server) {}, []string{"--cluster", "guest"}, "imported or hosted"},
 		{"Rancher's own", func(*ranchertest.Server) {}, []string{"--cluster", "fleet-local/local"}, "Rancher itself runs on"},
-		{"a stage out of its order", func(*ranchertest.Server) {}, []string{"--cluster", "harbour", "--stage", "switch-to-external", "--end-state", "external"}, "comes before"},
+		{"a stage out of its order", func(*ranchertest.Server) {}, []string{"--cluster", "harbour", "--stage", "switch-to-external"}, "comes before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -312,7 +312,7 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
 		t.Chdir(t.TempDir())
-		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitcode.Done {
+		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans"); out.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
@@ -340,7 +340,7 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
 		t.Chdir(t.TempDir())
-		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--end-state", "external", "--out", "plans"); out.code != exitcode.Done {
+		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans"); out.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		book := textOf(t, "plans/fleet-default/harbour/runbook.md")

@@ -85,14 +85,14 @@ var changes = []reviewed{
 	}},
 	{"acceptance-added", true, func(h *history) {
 		h.apply("--next", orchardMoved)
-		h.replace(".rke-lm.yaml", "end-state: external\n", "end-state: external\naccept:\n  - several-stages\n")
+		h.replace(".rke-lm.yaml", "cordon: auto\n", "cordon: auto\naccept:\n  - several-stages\n")
 	}},
 	{"switch", false, func(h *history) { h.apply("--next", orchardMoved) }},
 	{"disable", false, func(h *history) { h.apply("--next", orchardMoved) }},
 	{"more-pods-on-each-machine", false, func(h *history) { h.replace(orchardMoved, "max-pods=110", "max-pods=250") }},
 	{"more-machines", false, func(h *history) { h.replace(orchardMoved, poolOfWorkers, strings.Replace(poolOfWorkers, "6", "8", 1)) }},
 	{"acceptance-alone", false, func(h *history) {
-		h.replace(".rke-lm.yaml", "end-state: external\n", "end-state: external\naccept:\n  - stage-undone\n")
+		h.replace(".rke-lm.yaml", "cordon: auto\n", "cordon: auto\naccept:\n  - stage-undone\n")
 	}},
 	{"rollback-that-the-base-accepts", false, func(h *history) { h.apply("--undo", "disable-leader-migration", orchardMoved) }},
 	{"half-an-rke-switch", true, func(h *history) {
@@ -124,7 +124,7 @@ func reviewedRepository(t *testing.T) *history {
 		h.write(to, string(text))
 	}
 	h.write(depot, depotText)
-	h.write(".rke-lm.yaml", "end-state: external\n")
+	h.write(".rke-lm.yaml", "cordon: auto\n")
 	h.write("clusters/kustomized/values.yaml", "replicas: 3\n")
 	h.commit("the clusters as they are")
 	return h
@@ -179,7 +179,7 @@ func TestAReviewComesInEveryFormat(t *testing.T) {
 		h.apply("--through", "--stage", "install-ccm", orchard)
 		h.apply("--next", depot)
 		h.replace("clusters/harbour.yaml", "v1.26.15+rke2r1", "v1.26.15+rke2r2")
-		h.replace(".rke-lm.yaml", "end-state: external\n", "end-state: external\naccept:\n  - several-stages\n")
+		h.replace(".rke-lm.yaml", "cordon: auto\n", "cordon: auto\naccept:\n  - several-stages\n")
 	})
 	for format, check := range formatChecks(schema) {
 		r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", format)

@@ -28,6 +28,7 @@ type options struct {
 	color        string
 	noColor      bool
 	distro       string
+	hostNames    string // file with the host names of Nodes
 	values       string // the values file of an RKE cluster
 	copiesValues bool   // the verb uses a copy of it for a live cluster
 	apart        bool   // every document is a cluster of its own
@@ -37,8 +38,9 @@ type options struct {
 	connection
 	acceptable []transform.Rule // in addition to the static ones
 
-	config     string          // file with choices
-	configured map[string]bool // flags that it has set
+	config       string          // file with choices
+	configured   map[string]bool // flags that it has set
+	configuredBy string          // the file that was read
 
 	overlays    *source.Overlays // of the files that are read
 	exclude     []string         // patterns of files that are not
@@ -115,6 +117,7 @@ stage as a small diff, and changes only what the stage promises.`,
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
 	f.StringVar(&o.distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
+	f.StringVar(&o.hostNames, "host-names", "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
 	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
@@ -145,7 +148,7 @@ func (o *options) fileFlags(f *pflag.FlagSet) {
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
 	defer group(f, choiceGroup)()
-	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external (the default; setting it acknowledges node-rename: nodes can register again under their host names) or aws-override, which keeps the node names")
+	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external, or aws-override, which keeps the names of nodes (default: aws-override where external is known to rename nodes, as in machine pools, else external)")
 	f.StringVar(&t.Version, "target-version", "", "release to upgrade to: in the switch if it is one minor later, else after the migration, one minor after the other")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")
 	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
@@ -200,6 +203,12 @@ var choiceValues = map[string][]string{
 // target checks the choices and returns them.
 func (o *options) target() (transform.Target, error) {
 	t := o.choices
+	if t.EndState != "" {
+		t.EndStateBy = transform.EndStateByFlag
+		if o.configured["end-state"] {
+			t.EndStateBy = o.configuredBy
+		}
+	}
 	for _, c := range []struct{ flag, value string }{
 		{"end-state", t.EndState}, {"cordon", t.Cordon}, {"rbac", t.RBAC}, {"leader-migration-config", t.LeaderMigrationConfig},
 	} {
@@ -207,6 +216,15 @@ func (o *options) target() (transform.Target, error) {
 			continue
 		}
 		if err := checkOneOf(c.flag, c.value, choiceValues[c.flag]...); err != nil {
+			return t, err
+		}
+	}
+	if o.hostNames != "" {
+		text, err := os.ReadFile(o.hostNames)
+		if err != nil {
+			return t, fmt.Errorf("--host-names: %w", err)
+		}
+		if t.HostNames, err = transform.ReadHostNames(o.hostNames, text); err != nil {
 			return t, err
 		}
 	}

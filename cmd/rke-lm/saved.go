@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -72,6 +73,7 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 		return nil, nil, err
 	}
 	var fileSteps []fileStep
+	before := f.Docs
 	for _, s := range steps {
 		t := fileStep{stage: s.Stage.Name}
 		if t.after, err = revised(f.Docs, s.After); err != nil {
@@ -79,7 +81,11 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 		}
 		if a.undo == "" {
 			t.blocked, t.findings = s.Stage.State == transform.Blocked, s.Stage.Findings
+			if err := renames(f.Distro, before, t.after, plan.Target, &t); err != nil {
+				return nil, nil, err
+			}
 		}
+		before = t.after
 		fileSteps = append(fileSteps, t)
 	}
 	if a.undo != "" {
@@ -110,4 +116,21 @@ func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, e
 		}
 	}
 	return after, nil
+}
+
+// renames blocks a step that renames Nodes: earlier versions of rke-lm planned it without an acceptance.
+func renames(d transform.Distro, before, after []*yamledit.Document, chosen transform.Target, t *fileStep) error {
+	c, err := d.Open(before, chosen)
+	if err != nil || t.blocked {
+		return err
+	}
+	if c, err = d.Open(after, c.Chosen()); err != nil {
+		return err
+	}
+	for _, f := range transform.Stopping(c.Findings(t.stage)) {
+		if f.Rule == rules.NodeRename.ID {
+			t.blocked, t.findings = true, append(t.findings, f)
+		}
+	}
+	return nil
 }

@@ -32,7 +32,7 @@ func migrating(t *testing.T, w *migratetest.World) *process {
 	t.Helper()
 	server := httptest.NewTLSServer(w) // of another process
 	t.Cleanup(func() { w.End(); server.Close() })
-	return started(t, "migrate", "--cluster", "orchard", "--end-state", "external", "--yes", "-o", "json",
+	return started(t, "migrate", "--cluster", "orchard", "--yes", "-o", "json",
 		"--rancher-url", server.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
 }
 

@@ -19,7 +19,7 @@ func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
 		w := migratetest.NewRKE1(t)
 		t.Chdir(t.TempDir())
 		putFile(t, "values.yaml", ownValues)
-		cluster := []string{"--cluster", migratetest.RKE1ID, "--end-state", "external", "--ccm-values", "values.yaml"}
+		cluster := []string{"--cluster", migratetest.RKE1ID, "--ccm-values", "values.yaml"}
 
 		code, out, said := commandOn(t, w, append([]string{"plan", "--out", "plans"}, cluster...)...)
 		if code != exitcode.Done || !strings.Contains(out, "helm gets a copy of values.yaml") {
@@ -53,7 +53,7 @@ func TestAValuesFileOfALiveClusterIsRefusedBeforeAnythingIsWritten(t *testing.T)
 		for name, text := range map[string]string{"values.yaml": ownValues, "two.yaml": "args: []\n---\nargs: []\n", "chart.yaml": "replicas: 3\n", "empty.yaml": "", "disk.yaml": "nodeSelector: {disk: fast}\n"} {
 			putFile(t, name, text)
 		}
-		one := []string{"--cluster", migratetest.RKE1ID, "--end-state", "external"}
+		one := []string{"--cluster", migratetest.RKE1ID}
 		for _, c := range []struct {
 			of    *migratetest.World
 			words []string
@@ -68,7 +68,7 @@ func TestAValuesFileOfALiveClusterIsRefusedBeforeAnythingIsWritten(t *testing.T)
 			{rke1, append([]string{"plan", "--ccm-values", "chart.yaml"}, one...), "chart.yaml:1: no value of the chart"},
 			{rke1, append([]string{"apply", "--next", "--ccm-values", "values.yaml"}, one...), "--ccm-values: this command changes or checks files or objects"},
 			{rke1, []string{"migrate", "--yes", "-l", "a=b", "--ccm-values", "values.yaml"}, "--ccm-values is of one cluster"},
-			{rke2, []string{"migrate", "--yes", "--cluster", "orchard", "--end-state", "external", "--ccm-values", "values.yaml"}, "only a cluster of RKE takes the values file"},
+			{rke2, []string{"migrate", "--yes", "--cluster", "orchard", "--ccm-values", "values.yaml"}, "only a cluster of RKE takes the values file"},
 		} {
 			c.of.Forget()
 			code, _, said := commandOn(t, c.of, c.words...)
@@ -84,7 +84,7 @@ func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
 		w := migratetest.NewRKE1(t)
 		w.PutRelease(t, `{"args":["--v=2","--cloud-provider=aws","--configure-cloud-routes=false"],"image":{"repository":"mirror.example/hunter2"}}`+"\n")
 		t.Chdir(t.TempDir())
-		cluster := []string{"--cluster", migratetest.RKE1ID, "--end-state", "external"}
+		cluster := []string{"--cluster", migratetest.RKE1ID}
 		w.Forget()
 		code, out, said := commandOn(t, w, append([]string{"migrate", "--yes"}, cluster...)...)
 		if code != exitcode.Refused || !strings.Contains(said, "(release-values-replaced)") || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {

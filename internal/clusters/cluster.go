@@ -111,6 +111,7 @@ type Result struct {
 	piece
 	cluster bool
 	joins   *Cluster           // a document that may be one of several of its cluster
+	reads   bool               // it is the only one, and rules read others
 	seen    *yamledit.Document // one that rules read
 	values  *yamledit.Document // one of a values file
 	show    func() error       // what is left to do, in the order of the documents

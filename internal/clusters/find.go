@@ -24,6 +24,7 @@ type Finder struct {
 	Overlays *source.Overlays   // of the files that are read
 	Excluded source.Excluded
 	Values   string // the values file of the only cluster; "" for none
+	Configs  bool   // machine configurations are read as well
 	Unknown  bool   // files without a cluster are passed over, also if they are named
 
 	known *twins // in the files of the run
@@ -111,7 +112,8 @@ func (f Finder) work(p piece, work Work) Result {
 			return nil
 		}
 		r.cluster, c.Sources = true, []source.Source{p.source}
-		if f.Values != "" || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
+		r.reads = !f.Apart && f.Configs && len(c.Distro.Span.Configs.Kinds) > 0 && !c.Distro.Span.Joins(c.Docs[0])
+		if f.Values != "" || r.reads || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
 			r.joins = &c
 			return nil
 		}

@@ -50,6 +50,11 @@ func (held *gathered) add(c *Cluster, r Result) {
 	held.groups[i].Add(c.Docs[0], r.source)
 }
 
+// full reports whether no more documents of a distro are held.
+func (held *gathered) full(d transform.Distro) bool {
+	return slices.ContainsFunc(held.groups, func(g *Group) bool { return g.distro.Name == d.Name && len(g.docs) == MaxDocuments })
+}
+
 // see takes a document that rules read. Beyond MaxDocuments none is kept.
 func (held *gathered) see(r Result) {
 	if len(held.seen) < MaxDocuments {
@@ -89,6 +94,10 @@ func (g *gathering) take(r Result) bool {
 			g.first = r.err
 		}
 		return true
+	}
+	if r.reads && g.of(r.number).full(r.joins.Distro) {
+		r.show, r.err = g.on(*r.joins, g.handle) // a stream has no end: without what rules read
+		r.joins = nil
 	}
 	if !r.end && r.err != nil && g.mayJoin(r.chunk.Bytes) {
 		g.of(r.number).unread = r.place()

@@ -104,6 +104,7 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 
 // For completes the choices for a cluster: with the version of its Rancher, and its machines.
 func (c Cluster) For(t transform.Target) transform.Target {
+	t.Beside = c.Beside
 	if c.Live != nil {
 		t.RancherVersion = cmp.Or(t.RancherVersion, c.Live.Version)
 		t.Machines = c.Live.machines

@@ -54,12 +54,14 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 
 // words reports whether a text has the words of a document of a distro, or of one that rules read.
 func (f Finder) words(text []byte) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Words.In(text) || d.Span.Beside.Words.In(text) })
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+		return d.Words.In(text) || d.Span.Beside.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
+	})
 }
 
 // beside reports whether rules of a distro read a document.
 func (f Finder) beside(doc *yamledit.Document) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Beside.Has(doc) })
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Beside.Has(doc) || f.Configs && d.Span.Configs.Has(doc) })
 }
 
 // meant reports whether a text that cannot be read was meant for a document of a distro.

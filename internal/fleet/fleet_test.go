@@ -34,7 +34,7 @@ func TestEveryStageAppliesToTheFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := transform.Build(rke2.Distro(), transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
+		p, err := transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func hostileResults(t *testing.T) *Results {
 	r := &Results{Verb: "plan", Version: "v0", Errors: []Problem{{File: hostile, Message: hostile}}}
 	finding := transform.Finding{Rule: "node-rename", Severity: transform.Error, File: hostile, Line: 3, Path: hostile, Message: hostile, Fix: hostile}
 	r.Findings = []transform.Finding{finding}
-	p := planned(t, transform.Target{})
+	p := planned(t, renaming)
 	plan := NewPlan(p, "")
 	plan.Name, plan.Source.File = hostile, hostile
 	for i := range plan.Stages {

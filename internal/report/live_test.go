@@ -76,7 +76,7 @@ func TestAnEventForProgramsHasNoSecret(t *testing.T) {
 		Type: migrate.Staged, Stage: "switch-to-external", From: from, To: to,
 		Findings: []transform.Finding{{Rule: "r", Message: "password=hunter2"}},
 		Machines: []rollout.MachineProgress{{Name: "m", Node: "n", Waiting: "token=hunter2", Failures: 2, Output: "no space left"}},
-		Actions:  planned(t, transform.Target{}).Steps[2].Stage.After,
+		Actions:  planned(t, renaming).Steps[2].Stage.After,
 		Outcome:  &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
 	})
 	if err := WriteRunEvent(&b, e); err != nil {

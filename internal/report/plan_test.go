@@ -50,7 +50,10 @@ func document(t *testing.T, text string) *yamledit.Document {
 	return d
 }
 
-// planned is the plan of a cluster whose switch is blocked until an end state is chosen.
+// renaming is an end state whose switch is blocked until it is accepted.
+var renaming = transform.Target{EndState: transform.EndStateExternal}
+
+// planned is the plan of a cluster.
 func planned(t *testing.T, target transform.Target) *transform.Plan {
 	t.Helper()
 	p, err := transform.Build(rke2.Distro(), transform.Only(document(t, wharf)), target)
@@ -78,7 +81,7 @@ func says(t *testing.T, text string, parts ...string) {
 
 func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 	var b bytes.Buffer
-	WritePlan(&b, Palette{}, NewPlan(planned(t, transform.Target{}), ""))
+	WritePlan(&b, Palette{}, NewPlan(planned(t, renaming), ""))
 	says(t, b.String(),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
 		"  grant-migration-lease ", "to do\n", "  switch-to-external ", "blocked\n",
@@ -88,7 +91,7 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 }
 
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
-	p := NewPlan(planned(t, transform.Target{}), stages.EnableLeaderMigration)
+	p := NewPlan(planned(t, renaming), stages.EnableLeaderMigration)
 	if len(p.Stages) != 1 || p.Stages[0].Name != stages.EnableLeaderMigration || p.Stages[0].Diff == "" || len(p.Stages[0].Edits) == 0 {
 		t.Errorf("%+v", p.Stages)
 	}
@@ -98,7 +101,7 @@ func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
 }
 
 func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
-	p := NewPlan(planned(t, transform.Target{}), "")
+	p := NewPlan(planned(t, renaming), "")
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""
 	var b bytes.Buffer

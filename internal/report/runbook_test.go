@@ -52,7 +52,7 @@ func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
 }
 
 func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
-	text := runbook(t, transform.Target{}, func(r *Runbook) { r.Live = "fleet-default/wharf" })
+	text := runbook(t, renaming, func(r *Runbook) { r.Live = "fleet-default/wharf" })
 	says(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf", "--undo grant-migration-lease --cluster fleet-default/wharf", "**These errors block the stage.**")
 	if strings.Contains(text, "Manually: ") {
 		t.Error("it names a file")

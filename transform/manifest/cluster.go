@@ -57,6 +57,9 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 		}
 		seen.members = append(seen.members, &migration{Manifest: m, target: target, neighbours: seen})
 	}
+	if target.Situation == "" {
+		target.Named = map[string]bool{Name: slices.ContainsFunc(seen.members, (*migration).inTree)}
+	}
 	target = target.In(situation(seen.members))
 	for _, m := range seen.members {
 		m.target = target

@@ -17,11 +17,16 @@ import (
 // aws, CurrentNodeName).
 func (m *migration) nodeRename() []transform.Finding {
 	name, at := m.provider()
-	if m.Component == cloudManager || m.isNamed() || !rules.NodeRename.Applies(name, m.stage, m.target) {
+	switches := name == inTree || name == external && m.stage != "" && m.target.Named[Name]
+	if m.Component == cloudManager || m.isNamed() || !switches || !rules.NodeRename.Open(m.target) {
 		return nil
 	}
+	if list := m.target.HostNames.Changes(); len(list) > 0 {
+		return rules.NodeRename.At(at, m.stage, "external renames "+rules.NodeRename.Some(list)+": in-tree kubelets name their nodes after the private DNS names of the instances, external kubelets use the host name, and each of these registers as a new Node",
+			"set the host name of each machine, or --hostname-override of its kubelet, to the name of its Node; or accept the new names with --accept node-rename")
+	}
 	return rules.NodeRename.At(at, m.stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
-		"make sure that every node's name equals its host name or its --hostname-override, then use --end-state external")
+		"show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external")
 }
 
 // isNamed reports whether kubeadm names the node as EC2 does. kubeadm passes the name

@@ -22,7 +22,9 @@ func situation(members []*migration) transform.Situation {
 
 // stops reports whether what the manifest is for does not start with its provider. The
 // cloud-controller-manager does.
-func (m *migration) stops() bool {
+func (m *migration) stops() bool { return m.inTree() && k8s.From(m.Version, k8s.FirstWithout) }
+
+func (m *migration) inTree() bool {
 	name, _ := m.provider()
-	return m.Component != cloudManager && name == inTree && k8s.From(m.Version, k8s.FirstWithout)
+	return m.Component != cloudManager && name == inTree
 }

@@ -53,8 +53,11 @@ func (c *comparison) evaluate() Change {
 }
 
 // plan plans both sides with the same choices and in the same situation: that of the
-// cluster before the change.
+// cluster before the change. Where no end state was chosen, it is that of the change.
 func (c *comparison) plan() {
+	if after, err := c.after.Distro.Open(c.after.Docs, c.target); err == nil {
+		c.target.Taken = after.Chosen().Taken
+	}
 	old, err := transform.Build(c.before.Distro, c.before.Docs, c.target)
 	if err != nil {
 		if len(transform.NotMigratableIn(err)) == 0 {

@@ -93,7 +93,9 @@ func rules(findings []transform.Finding) []string {
 
 func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 	d := rke2.Distro()
-	external := transform.Target{EndState: transform.EndStateExternal}
+	external := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
+	moved := external
+	moved.Version = "v1.27.16+rke2r2"
 	granted := performed(t, d, cluster, external, "grant-migration-lease")
 	waiting := performed(t, d, cluster, external, "grant-migration-lease", "enable-leader-migration", "install-ccm")
 	switched := performed(t, d, waiting, external, "switch-to-external")
@@ -106,11 +108,12 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 	}{
 		{"a stage alone", cluster, granted, external, nil},
 		{"another cluster-wide value", cluster, replaced(t, cluster, "quantity: 3", "quantity: 5"), external, []string{"edit-without-stage"}},
-		{"the switch", waiting, switched, external, nil},
+		{"the switch", waiting, switched, external, []string{"node-rename"}},
+		{"the switch that is taken where no end state is chosen", waiting, performed(t, d, waiting, transform.Target{}, "switch-to-external"), transform.Target{}, nil},
 		{"two stages", cluster, performed(t, d, granted, external, "enable-leader-migration"), external, []string{"several-stages!"}},
-		{"the switch with another release", waiting, upgrade(switched), external, []string{"stage-with-upgrade!"}},
+		{"the switch with another release", waiting, upgrade(switched), external, []string{"node-rename", "stage-with-upgrade!"}},
 		{"a release alone", waiting, upgrade(waiting), external, nil},
-		{"the switch with a release that was planned", waiting, performed(t, d, waiting, transform.Target{EndState: "external", Version: "v1.27.16+rke2r2"}, "switch-to-external"), transform.Target{EndState: "external", Version: "v1.27.16+rke2r2"}, nil},
+		{"the switch with a release that was planned", waiting, performed(t, d, waiting, moved, "switch-to-external"), moved, []string{"node-rename"}},
 		{"a stage that is undone", granted, cluster, external, []string{"stage-undone!"}},
 		{"a stage that is undone, accepted", granted, cluster, transform.Target{Accept: []string{"stage-undone"}}, []string{"stage-undone"}},
 		{"a switch that node-rename blocks", waiting, switched, transform.Target{}, []string{"node-rename!"}},

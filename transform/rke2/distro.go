@@ -103,6 +103,9 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target) *migration {
 	m := &migration{Cluster: c, target: target, objects: objects(c.Doc, docs[1:])}
 	m.target = target.In(m.situation())
+	if target.Situation == "" {
+		m.target.Named, m.target.Taken = m.named(), m.endState()
+	}
 	return m
 }
 

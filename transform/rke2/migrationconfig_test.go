@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-var generated = transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}
+var generated = transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate, Accept: chosen.Accept}
 
 // with returns generated with a change.
 func with(change func(*transform.Target)) transform.Target {

@@ -4,6 +4,8 @@
 package rke2
 
 import (
+	"slices"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
@@ -29,33 +31,150 @@ func (m *migration) namedByMetadata(c Class) bool {
 	return m.onlyNamesNodes() && truthy(m.Effective(c)[nodeNameKey].Value)
 }
 
-// nodeRename leaves out machines that take their names from the metadata anyway.
-func (m *migration) nodeRename() []transform.Finding {
-	if m.isOverridden() {
-		return nil
+// keepsName reports whether machines of a class take the name of their Node from the metadata
+// as they are configured. RKE2 for Windows never does (pkg/rke2/rke2_windows.go at v1.22.17 to v1.29.10).
+func (m *migration) keepsName(c Class) bool {
+	return m.namedByMetadata(c) || !c.Windows() && m.Effective(c)[providerKey].Value == inTree
+}
+
+// named are the classes whose Nodes a cloud provider names: the in-tree kubelet does so, too.
+func (m *migration) named() map[string]bool {
+	of := map[string]bool{}
+	for _, c := range m.Classes {
+		of[c.Name] = m.keepsName(c) || !m.onlyNamesNodes() && m.Effective(c).provider(kubeletArgs) == inTree
 	}
-	var found []transform.Finding
-	for _, at := range m.winners(providerKey, func(c Class) bool { return !m.namedByMetadata(c) }) {
-		if name, _ := at.String(); rules.NodeRename.Applies(name, m.stage, m.target) {
-			found = append(found, rules.NodeRename.At(at, m.stage, m.renames(), m.keepsNames())...)
+	return of
+}
+
+// renames reports whether an external provider is known to rename Nodes. A pool is always of a node
+// driver, which gives each machine its own name for a host name (rancher/machine
+// commands/create.go, writeCloudConfig): only the machines of a live cluster show another thing.
+func (m *migration) renames() bool {
+	known := m.target.HostNames
+	return len(known.Changes()) > 0 || len(m.pools()) > 0 && !(m.target.Machines != nil && known.Equal())
+}
+
+func (m *migration) pools() []string { return m.namesOf(func(c Class) bool { return c.Pool.Exists() }) }
+
+// namesOf lists classes by their names.
+func (m *migration) namesOf(of func(Class) bool) (names []string) {
+	for _, c := range m.Classes {
+		if of(c) {
+			names = append(names, c.Name)
 		}
 	}
+	return names
+}
+
+// losesName reports whether the switch, the one that is checked or the one that is planned, takes the
+// name of its Nodes from a class.
+func (m *migration) losesName(c Class) bool {
+	if m.stage != "" {
+		return m.target.Named[c.Name] && !m.keepsName(c)
+	}
+	external := m.endState() == transform.EndStateExternal && !m.keepsNamesAsExternal()
+	return m.target.Named[c.Name] && (external || c.Windows() && !m.onlyNamesNodes())
+}
+
+// nodeRename reports what the end state does to names, where the provider of the machines is set.
+func (m *migration) nodeRename() (found []transform.Finding) {
+	add := func(of func(Class) bool, message, fix string) {
+		for _, n := range m.winners(providerKey, of) {
+			found = append(found, rules.NodeRename.At(n, m.stage, message, fix)...)
+		}
+	}
+	named := func(c Class) bool { return m.target.Named[c.Name] && !c.Windows() }
+	loses := func(c Class) bool { return m.losesName(c) && !c.Windows() }
+	switch others := m.apart(); {
+	case m.target.EndState == "" && len(others) > 0:
+		add(named, "machines of class "+rules.NodeRename.Some(others)+" have the external provider, those of class "+rules.NodeRename.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
+	case !slices.ContainsFunc(m.Classes, loses):
+		found = m.taken(named)
+	case m.renames():
+		add(loses, m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
+	case rules.NodeRename.Open(m.target):
+		add(loses, m.mayRename()+registersAgain, "compare each Node with the host name of its machine (docs/guide.md, Node names) and add --host-names; or choose --end-state external, where all are equal, or aws-override")
+	}
+	windows := func(c Class) bool { return m.losesName(c) && c.Windows() }
+	if m.hasWindows() {
+		windows = named
+	}
+	add(windows, "any end state renames Windows machines: RKE2 "+m.Version+" does not take their names from the instance metadata, the in-tree kubelet did, and an external one uses the host name", "prepare for new Nodes of these machines, and accept their names with --accept node-rename")
 	return found
 }
 
-func (m *migration) renames() string {
-	const then = "with external the kubelet uses the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve"
-	if m.onlyNamesNodes() {
-		return "with aws RKE2 " + m.Version + " reads the node's name from the instance metadata, and does nothing else; " + then
+// apart lists the classes that are external while control planes are not.
+func (m *migration) apart() []string {
+	if !slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && m.target.Named[c.Name] }) {
+		return nil
 	}
-	return "with aws RKE2 " + m.minor() + " also reads the node's name from the instance metadata; " + then
+	return m.namesOf(func(c Class) bool { return !m.target.Named[c.Name] && !c.Windows() })
 }
 
-func (m *migration) keepsNames() string {
-	if m.onlyNamesNodes() {
-		return "nothing: the stages keep the names; with --end-state external, make sure that every node's name equals its host name, or that every machine gets " + nodeNameKey + ": true"
+// hasWindows reports whether a live cluster without pools has machines with Windows, whose names only
+// an in-tree kubelet takes from the metadata.
+func (m *migration) hasWindows() bool {
+	isWindows := func(labels map[string]string) bool { return labels[LabelOS] == "windows" }
+	return m.target.Machines != nil && len(m.pools()) == 0 && !m.onlyNamesNodes() && slices.ContainsFunc(*m.target.Machines, isWindows)
+}
+
+// taken reports the end state that the stages take, once, where the operator chose none.
+func (m *migration) taken(named func(Class) bool) []transform.Finding {
+	at := m.winners(providerKey, named)
+	if m.stage == "" || m.target.EndState != "" || len(at) == 0 {
+		return nil
 	}
-	return "make sure that every node's name equals its host name, then use --end-state external; or use aws-override"
+	because := m.mayRename()
+	if m.renames() {
+		because = m.renaming()
+	}
+	message, fix := "the end state is aws-override: "+because, "nothing, if the names are to stay"
+	switch {
+	case m.keepsNamesAsExternal():
+		message = "the end state is external with " + nodeNameKey + ", which keeps the names: without it, " + because
+	case m.target.Situation.HandsOver():
+		fix = "keep cloud-provider=external in " + kubeletArgs + " of every machine class, and in " + managerArgs + " and " + apiServerArgs + " of the control planes: the upgrade to 1.27 requires it, and upgrade-kubernetes refuses without it"
+	}
+	f := transform.FindingAt(at[0], message, fix)
+	f.Severity = transform.Note
+	return []transform.Finding{f}
+}
+
+// renaming is what an external provider does to Nodes that are known to get other names.
+func (m *migration) renaming() string {
+	nodes, changes := "", rules.NodeRename.Some(m.target.HostNames.Changes())
+	why := m.namedBy() + ", and with external the kubelet uses the host name"
+	if pools := m.namesOf(func(c Class) bool { return c.Pool.Exists() && m.target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
+		nodes = "every node of the machine pools " + rules.NodeRename.Some(pools) + ", later ones as well"
+		why = m.namedBy() + ", and rancher-machine sets the host name of a machine to the machine's name"
+		if changes != "" {
+			changes = " (" + changes + ")"
+		}
+	} else if m.onlyNamesNodes() {
+		why += ", or a node-name of the machine, which aws overwrites on this release"
+	}
+	if list := m.hosts(unclear); len(list) > 0 {
+		why += "; unless the user data of the pool " + list[0].Name + " sets another host name, which is not known"
+	}
+	return "external renames " + nodes + changes + ": " + why
+}
+
+const registersAgain = "; a renamed node registers as a new Node, whose name a cloud-controller-manager up to 1.29 cannot resolve"
+
+// mayRename is the same of Nodes whose host names are not known.
+func (m *migration) mayRename() string {
+	unknown := ""
+	if list := m.target.HostNames.Unknown(); len(list) > 0 {
+		unknown = " of " + rules.NodeRename.Some(list)
+	}
+	return "the host names" + unknown + " are not known: " + m.namedBy() + ", and with external the kubelet uses the host name"
+}
+
+func (m *migration) namedBy() string {
+	if m.onlyNamesNodes() {
+		return "with aws RKE2 " + m.Version + " reads the node's name from the instance metadata, and does nothing else"
+	}
+	return "with aws RKE2 " + m.minor() + " also reads the node's name from the instance metadata"
 }
 
 // nameOnlyWhy reports what the switch does on a release where aws was only a name.

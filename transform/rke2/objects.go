@@ -36,6 +36,7 @@ func span() transform.Span {
 	s.Joins = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
 	s.Gather = gather
 	s.Beside = transform.Beside{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
+	s.Configs = transform.Beside{Words: transform.Words{{machineConfig}}, Kinds: []string{machineConfig}}
 	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
 }

@@ -64,19 +64,29 @@ func (m *migration) isOverridden() bool {
 	})
 }
 
-// endState is the operator's choice, or else what the file is migrated to. From 1.27 on
-// nothing is known of nodes but that aws named them, so the names are kept: with an external
-// provider where the machines can take them from the metadata, else with the override.
+// endState is the operator's choice, or else what the file is migrated to. A migration that
+// has begun is not turned round. From 1.27 on the names are kept: with an external provider
+// where the machines can take them from the metadata, else with the override. Before, an external
+// provider is for machines that are not known to have other names.
 func (m *migration) endState() string {
 	switch {
 	case m.target.EndState != "":
 		return m.target.EndState
 	case m.isOverridden():
 		return transform.EndStateOverride
-	case m.target.Situation.HandsOver(), m.isExternal(), m.keepsNamesAsExternal():
+	case m.isNamedExternal():
+		return transform.EndStateExternal
+	case m.target.Taken != "":
+		return m.target.Taken
+	case m.keepsNamesAsExternal(), m.target.Situation.HandsOver() && !m.renames():
 		return transform.EndStateExternal
 	}
 	return transform.EndStateOverride
+}
+
+// isNamedExternal reports whether a control plane has the name of the external provider.
+func (m *migration) isNamedExternal() bool {
+	return slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && m.Effective(c)[providerKey].Value == external })
 }
 
 // knowsProvider reports whether a component has the flag --cloud-provider.

@@ -5,11 +5,13 @@ package rke2
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const (
@@ -26,19 +28,6 @@ func moveTo(version string) transform.Target {
 
 // Before the switch the rename is still to come, after it the document states nothing
 // about the past. The switch itself is checked by its plan.
-func TestNodeRenameInTheDocumentAsItIs(t *testing.T) {
-	checkRule(t, "node-rename", []ruleCase{
-		{"in-tree", "", onAWS, transform.Target{}, []string{"warning 8"}},
-		{"with a choice", "", onAWS, chosen, nil},
-		{"external", "", globalOff, transform.Target{}, nil},
-		{"overridden", "", onAWS + kcm + toOwn + kubelet + toOwn, transform.Target{}, nil},
-		{"a release whose aws only names nodes", "v1.31.4+rke2r1", onAWS, transform.Target{}, []string{"warning 8"}},
-		{"a key that Rancher drops keeps no name", "v1.31.4+rke2r1", onAWS + "  node-name-from-cloud-provider-metadata: true\n", transform.Target{}, []string{"warning 8"}},
-		{"external there", "v1.31.4+rke2r1", globalOff, transform.Target{}, nil},
-		{"another provider", "", "machineGlobalConfig: {cloud-provider-name: harvester}\n", transform.Target{}, nil},
-	})
-}
-
 func TestInTreeIsGoneInTheDocumentAsItIs(t *testing.T) {
 	const overridden = onAWS + kcm + toOwn + kubelet + toOwn
 	checkRule(t, "in-tree-gone", []ruleCase{
@@ -69,7 +58,7 @@ func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
 
 // A node whose name comes from the metadata under any provider keeps it.
 func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
-	m := &migration{Cluster: cluster(t, split+onAWS+"  node-name-from-cloud-provider-metadata: true\n").Cluster}
+	m := &migration{Cluster: cluster(t, split+globalOff+"  node-name-from-cloud-provider-metadata: true\n").Cluster}
 	newer := LookupRelease("v1.34.1+rke2r1")
 	newer.server = maps.Clone(newer.server)
 	newer.server[nodeNameKey] = ArgBoolean // as metadata of 2026 lists it
@@ -82,8 +71,9 @@ func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 	if want := map[string]bool{"cp": true, "etcd": true, "workers": false}; !maps.Equal(named, want) {
 		t.Errorf("%v, want %v", named, want)
 	}
-	if list := m.nodeRename(); len(list) != 1 {
-		t.Errorf("workers take the host name: %+v", list)
+	m.target, m.stage = transform.Target{Named: map[string]bool{"cp": true, "etcd": true, "workers": true}}, stages.SwitchToExternal
+	if lost := m.namesOf(m.losesName); !slices.Equal(lost, []string{"workers"}) {
+		t.Errorf("workers take the host name: %v", lost)
 	}
 }
 

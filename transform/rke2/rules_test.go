@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // chosen is a target that acknowledges that nodes may be renamed.
-var chosen = transform.Target{EndState: transform.EndStateExternal}
+var chosen = transform.Target{EndState: transform.EndStateExternal, Accept: []string{rules.NodeRename.ID}}
 
 // found lists findings as rule, severity and line.
 func found(list []transform.Finding) []string {
@@ -59,7 +59,7 @@ func expect(t *testing.T, config, rule string, want ...string) []transform.Findi
 }
 
 func TestAPlainClusterHasNoFindings(t *testing.T) {
-	p := plan(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", chosen)
+	p := plan(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", override)
 	for _, name := range everyEdit {
 		if s := step(t, p, name); s.Findings != nil {
 			t.Errorf("%s: %v", name, found(s.Findings))
@@ -198,29 +198,6 @@ func TestWindowsPoolsAreAWarning(t *testing.T) {
 		transform.RuleNotMigratable, "warning 9", "warning 10")
 }
 
-// On every release aws takes the name of a node from the instance metadata, and external does
-// not. From 1.27 on the stages keep the names unless the operator chooses external.
-func TestNodesMayBeRenamedOnEveryRelease(t *testing.T) {
-	for _, version := range []string{
-		"v1.22.17", "v1.24.17", "v1.26.15", "v1.28.15", "v1.29.10", "v1.29.11", "v1.29.12", "v1.30.6", "v1.30.7",
-		"v1.31.2", "v1.31.3", "v1.31.4", "v1.32.0", "v1.33.5", "v1.34.1", "v1.36.0",
-	} {
-		t.Run(version, func(t *testing.T) {
-			for _, target := range []transform.Target{{}, chosen} {
-				s := step(t, plan(t, version+"+rke2r1", onAWS, target), stages.SwitchToExternal)
-				asked := target.EndState == "" && !k8s.From(version, k8s.FirstWithout)
-				if got := len(about(s.Findings, "node-rename")) > 0; got != asked {
-					t.Errorf("end state %q: %v", target.EndState, found(s.Findings))
-				}
-				override := target.EndState == "" && !asked
-				if got := strings.Contains(string(s.After()[0].Bytes()), "cloud-provider-name: aws"); got != override {
-					t.Errorf("end state %q: %s", target.EndState, s.After()[0].Bytes())
-				}
-			}
-		})
-	}
-}
-
 // From some patches on aws is a name and nothing else, and the texts say so.
 func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 	const nothing = "does nothing else"
@@ -234,8 +211,8 @@ func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range about(c.Findings(""), "node-rename") {
-			if strings.Contains(f.Message, nothing) != only || strings.Contains(f.Fix, nodeNameKey) != only {
+		for _, f := range append(about(c.Findings(""), "node-rename"), about(s.Findings, "node-rename")...) {
+			if strings.Contains(f.Message, nothing) != only {
 				t.Errorf("%s: %s; %s", version, f.Message, f.Fix)
 			}
 		}
@@ -246,16 +223,6 @@ func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 	overridden := step(t, plan(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
 	if !strings.Contains(overridden.Stage.Why, "The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.") {
 		t.Error(overridden.Stage.Why)
-	}
-}
-
-func TestNodeRenameIsWhereTheProviderWins(t *testing.T) {
-	p := plan(t, release, split+onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forControlPlanes+"\n", transform.Target{})
-	s := step(t, p, stages.SwitchToExternal)
-	for i, path := range []string{"spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name"} {
-		if list := about(s.Findings, "node-rename"); len(list) != 2 || list[i].Path != path {
-			t.Errorf("%+v", list)
-		}
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 
 func migrated(t *testing.T, doc *yamledit.Document) *migration {
 	t.Helper()
-	return planned(t, doc, transform.Target{})
+	return planned(t, doc, chosen)
 }
 
 func planned(t *testing.T, doc *yamledit.Document, target transform.Target) *migration {
@@ -64,7 +64,7 @@ func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 // reverse restores every byte.
 func after(t *testing.T, config, stage string) string {
 	t.Helper()
-	return afterAt(t, release, config, stage, transform.Target{})
+	return afterAt(t, release, config, stage, chosen)
 }
 
 // afterAt does so on a release, with the operator's choices.

@@ -4,11 +4,14 @@
 package rules
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// NodeRename is for nodes that may get another name with an external provider. How
+// NodeRename is for nodes that get another name with an external provider, or may get one. How
 // they get their names is the distro's, which describes it.
 var NodeRename = nodeRename{transform.Rule{
 	ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
@@ -16,11 +19,10 @@ var NodeRename = nodeRename{transform.Rule{
 
 type nodeRename struct{ transform.Rule }
 
-// Applies reports whether the names of nodes have to be chosen: the operator chose
-// no end state, and the provider is in-tree, or external by the switch that is checked.
-// A document that is external already says nothing about the past.
-func (nodeRename) Applies(provider, stage string, t transform.Target) bool {
-	return t.EndState == "" && (provider == inTree || provider == external && stage != "")
+// Open reports whether an operator has to answer for names of which the document shows nothing.
+// The choice of an end state is an answer only where no host name was read.
+func (nodeRename) Open(t transform.Target) bool {
+	return !t.HostNames.Equal() && (t.EndState == "" || len(t.HostNames) > 0)
 }
 
 // At is an error of the switch. A document that is still in-tree is warned of it.
@@ -30,4 +32,26 @@ func (nodeRename) At(n yamledit.Node, stage, message, fix string) []transform.Fi
 		return as(transform.Warning, found)
 	}
 	return found
+}
+
+// Answer is how an operator keeps the names, or accepts others, where the end state is chosen.
+func (nodeRename) Answer(t transform.Target) string {
+	switch t.EndStateBy {
+	case transform.EndStateByFlag:
+		return "remove --end-state: aws-override then keeps the names; or accept the new names with --accept node-rename"
+	case transform.EndStateByObject:
+		return "accept the new names with accept: [node-rename] in a LeaderMigrationApproval; or create a LeaderMigration without end-state: aws-override then keeps the names"
+	case "":
+		return "choose --end-state aws-override, which keeps the names; or accept the new names with --accept node-rename"
+	}
+	return "remove end-state from " + t.EndStateBy + ": aws-override then keeps the names; or accept the new names with the line accept: [node-rename] there"
+}
+
+// Some shortens a list.
+func (nodeRename) Some(list []string) string {
+	const most = 3
+	if more := len(list) - most; more > 0 {
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(list, ", ")
 }

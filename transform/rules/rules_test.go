@@ -93,20 +93,23 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 		}
 	}
 	at := parsed(t, "provider: aws\n").Get("provider")
+	equal, half := transform.HostNames{"n": "n"}, transform.HostNames{"n": "n", "o": ""}
 	for _, c := range []struct {
-		provider, stage string
-		target          transform.Target
-		want            bool
+		target transform.Target
+		want   bool
 	}{
-		{inTree, "", transform.Target{}, true},
-		{external, "", transform.Target{}, false},
-		{external, stages.SwitchToExternal, transform.Target{}, true},
-		{inTree, "", transform.Target{EndState: transform.EndStateExternal}, false},
-		{"gce", stages.SwitchToExternal, transform.Target{}, false},
+		{transform.Target{}, true},
+		{transform.Target{EndState: transform.EndStateExternal}, false},
+		{transform.Target{HostNames: equal}, false},
+		{transform.Target{HostNames: half}, true},
+		{transform.Target{HostNames: half, EndState: transform.EndStateExternal}, true},
 	} {
-		if NodeRename.Applies(c.provider, c.stage, c.target) != c.want {
+		if NodeRename.Open(c.target) != c.want {
 			t.Errorf("%+v", c)
 		}
+	}
+	if got := NodeRename.Some([]string{"a", "b", "c", "d", "e"}); got != "a, b, c and 2 more" {
+		t.Error(got)
 	}
 	if got := said(NodeRename.At(at, "", "m", "f")) + said(NodeRename.At(at, stages.SwitchToExternal, "m", "f")); got != "warning m / f m / f" {
 		t.Error(got)
