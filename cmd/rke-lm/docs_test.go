@@ -298,7 +298,7 @@ func plural(kind string) string {
 
 func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
 	for _, verb := range []string{"plan", "explain"} {
-		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitcode.Done || strings.Contains(got.stdout, ": null") {
+		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitcode.Done || strings.Contains(got.stdout, "\": null") {
 			t.Errorf("%s -o json: exit code %d, or a null in it", verb, got.code)
 		}
 	}
