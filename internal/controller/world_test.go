@@ -207,7 +207,7 @@ type runs struct {
 }
 
 func (*runs) target() transform.Target {
-	return transform.Target{EndState: transform.EndStateExternal}
+	return transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
 }
 
 func (r *runs) Find(ctx context.Context, selector string) ([]rancher.Object, error) {

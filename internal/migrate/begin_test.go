@@ -77,13 +77,13 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
-		r.Planner.Target.EndState = ""
+		r.Planner.Target.Accept = nil
 		err := migrate.Forward(t.Context(), r)
 		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
 			t.Errorf("%v %v", err, w.Writes())
 		}
 		r = w.run(t, "two", logged(t))
-		r.Planner.Target.EndState = ""
+		r.Planner.Target.Accept = nil
 		r.Until = stages.InstallCCM
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Errorf("stages before it: %v", err)

@@ -36,7 +36,7 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 			w.Follow()
 			for _, work := range []string{"migrate", "rollback"} {
 				r := w.run(t, work, nil)
-				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, Canonical: true}
 				r.OnEvent = func(e migrate.Event) {
 					logged(t)(e)
 					switch {
@@ -70,7 +70,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 		w.Rancher.Put(t, psactText)
 		w.Follow()
 		r := w.run(t, "one", nil)
-		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal}
+		r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
 		r.OnEvent = func(e migrate.Event) {
 			logged(t)(e)
 			if e.Type == migrate.Staged && e.Stage == stages.SwitchToExternal {
