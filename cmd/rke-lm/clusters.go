@@ -21,7 +21,7 @@ import (
 // finder finds the clusters that the flags mean.
 func (o *options) finder() clusters.Finder {
 	known := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return o.distro != "" && d.Name != o.distro })
-	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Unknown: o.skipUnknown, Configs: o.choices.EndState == transform.EndStateExternal}
+	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
 }
 
 // clusters calls work for every cluster in the paths, or in the Rancher that the flags

@@ -24,7 +24,7 @@ type Finder struct {
 	Overlays *source.Overlays   // of the files that are read
 	Excluded source.Excluded
 	Values   string // the values file of the only cluster; "" for none
-	Configs  bool   // machine configurations are read as well
+	Configs  bool   // what shows the names of machines is read as well
 	Unknown  bool   // files without a cluster are passed over, also if they are named
 
 	known *twins // in the files of the run

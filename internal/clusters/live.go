@@ -27,7 +27,8 @@ type Live struct {
 	Object  rancher.Object
 	Version string // of the Rancher; "" where it cannot be read
 
-	machines *transform.Machines // where the object does not show the machine classes
+	machines []rollout.Machine   // nil where they cannot be listed
+	labels   *transform.Machines // theirs
 }
 
 // Name is how a command line names the cluster.
@@ -85,8 +86,8 @@ func (f Finder) workLive(ctx context.Context, l *Live, work Work) Result {
 	return r
 }
 
-// OpenLive opens an object, and reads the labels of its machines where the object alone does
-// not show their classes.
+// OpenLive opens an object, and lists its machines: they show names of Nodes, and the machine
+// classes where the object alone does not.
 func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 	_, c, err := f.Open(l.Object.Chunk())
 	switch {
@@ -96,10 +97,37 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 		return c, refused("%s: it is not %s", l.Object.Title(), f.Expected())
 	}
 	c.Live = l
-	if c.Distro.Live.ByMachines(c.Docs[0]) {
-		l.machines, err = l.Server.MachineLabels(ctx, l.Object)
+	needed := c.Distro.Live.ByMachines(c.Docs[0])
+	if needed || l.Object.Kind.Planned && (f.Configs || c.Docs[0].Root().Get("spec", "rkeConfig", "machinePools").Len() > 0) {
+		if l.machines, err = l.Server.Machines(ctx, l.Object); err == nil {
+			l.labels = &transform.Machines{}
+		}
+		for _, m := range l.machines {
+			*l.labels = append(*l.labels, m.Labels)
+		}
+	}
+	if !needed {
+		err = nil // without permission the names are not known
 	}
 	return c, err
+}
+
+// hostNames completes what was read of host names: rancher-machine sets them for the machines of pools.
+func (l *Live) hostNames(read transform.HostNames) transform.HostNames {
+	of, known := transform.HostNames{}, len(read) > 0
+	for _, m := range l.machines {
+		if m.Node == "" {
+			continue
+		}
+		of[m.Node] = read[m.Node]
+		if ref := m.Infrastructure; ref.Name != "" && ref.Kind != "CustomMachine" {
+			of[m.Node], known = ref.Name, true
+		}
+	}
+	if !known || len(of) == 0 {
+		return read
+	}
+	return of
 }
 
 // For completes the choices for a cluster: with the version of its Rancher, and its machines.
@@ -107,7 +135,8 @@ func (c Cluster) For(t transform.Target) transform.Target {
 	t.Beside = c.Beside
 	if c.Live != nil {
 		t.RancherVersion = cmp.Or(t.RancherVersion, c.Live.Version)
-		t.Machines = c.Live.machines
+		t.HostNames = c.Live.hostNames(t.HostNames)
+		t.Machines = c.Live.labels
 	}
 	return t
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -67,14 +66,10 @@ func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]b
 	return a.Body, err
 }
 
-// MachineLabels returns the labels of the machines of a cluster.
-func (s *Server) MachineLabels(ctx context.Context, o Object) (*transform.Machines, error) {
+// Machines lists the machines of a cluster, without their plans.
+func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	list, err := s.machines(ctx, o)
-	labels := transform.Machines{}
-	for _, m := range list {
-		labels = append(labels, m.Labels)
-	}
-	return &labels, s.explained(err)
+	return list, s.explained(err)
 }
 
 // machines lists the Machines of a cluster.
