@@ -13,7 +13,7 @@ import (
 )
 
 // fileFlags are the flags that take files, or a command, which may be a script, for which the shell completes paths.
-var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "ccm-values", "config", "dump", "exclude", "from", "kubeconfig", "policy", "restart-command", "snapshot", "token-file"}
+var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "ccm-values", "config", "dump", "exclude", "from", "host-names", "kubeconfig", "policy", "restart-command", "snapshot", "token-file"}
 
 // completing is the root of a command line that a shell completes.
 func completing(t *testing.T) *cobra.Command {
