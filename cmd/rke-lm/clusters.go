@@ -21,7 +21,14 @@ import (
 // finder finds the clusters that the flags mean.
 func (o *options) finder() clusters.Finder {
 	known := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return o.distro != "" && d.Name != o.distro })
-	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
+	only := ""
+	switch {
+	case o.hostNames != "":
+		only = hostNames
+	case o.values != "":
+		only = ccmValues
+	}
+	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Only: only, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
 }
 
 // clusters calls work for every cluster in the paths, or in the Rancher that the flags
@@ -29,6 +36,13 @@ func (o *options) finder() clusters.Finder {
 func (o *options) clusters(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
 	if err := o.checkPaths(paths); err != nil {
 		return clusters.Failed(err)
+	}
+	with := work
+	work = func(c clusters.Cluster) (func() error, error) {
+		if err := checkHostNames(o.hostNames, c); err != nil {
+			return nil, err
+		}
+		return with(c)
 	}
 	if !o.live() {
 		if err := o.checkFiles(paths); err != nil {
@@ -44,6 +58,14 @@ func (o *options) clusters(ctx context.Context, paths []string, work clusters.Wo
 		return clusters.Failed(err)
 	}
 	return o.watched(ctx, o.finderOf("clusters").Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work))
+}
+
+// checkHostNames refuses host names for RKE, whose kubelets take another name than the host's.
+func checkHostNames(file string, c clusters.Cluster) error {
+	if file == "" || c.Distro.Live.Kind != transform.Management {
+		return nil
+	}
+	return c.Docs[0].Root().Errorf("--"+hostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
 }
 
 // inFiles calls work for every cluster in the paths. If files without one are skipped, there may

@@ -203,7 +203,11 @@ func constrain(props *apiextensionsv1.JSONSchemaProps, kind string) {
 	}
 	if kind == v1alpha1.ApprovalKind {
 		set(&spec, "stage", func(p *apiextensionsv1.JSONSchemaProps) { p.Enum = values(stages.Names()...) })
-		immutable(" cannot be changed: create another approval", "migration", "wave", "stage")
+		set(&spec, "accept", func(p *apiextensionsv1.JSONSchemaProps) {
+			most, longest := int64(100), int64(63)
+			p.MaxItems, p.Items.Schema.MaxLength = &most, &longest
+		})
+		immutable(" cannot be changed: create another approval", "migration", "wave", "stage", "accept")
 		return
 	}
 	set(&spec, "options", func(p *apiextensionsv1.JSONSchemaProps) { p.XPreserveUnknownFields, p.Properties = nil, optionProps() })

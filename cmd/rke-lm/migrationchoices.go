@@ -37,8 +37,8 @@ func choiceFlags(o *options, f *pflag.FlagSet, byHand *[]string) {
 	defineByHand(f, byHand)
 }
 
-// choose reads the choices of a LeaderMigration.
-func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSpec) (controller.Runs, error) {
+// choose reads the choices of a LeaderMigration, and those of its approvals.
+func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSpec, accept ...string) (controller.Runs, error) {
 	o := *k.options
 	o.choices, o.acceptable = transform.Target{}, verify.Rules()
 	c := &migrationChoices{runOptions: &runOptions{options: &o}, policy: k.policy}
@@ -46,6 +46,10 @@ func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigr
 	choiceFlags(&o, flags, &c.run.ByHand)
 	if err := c.read(flags, spec); err != nil {
 		return nil, err
+	}
+	for _, rule := range accept {
+		c.names, c.flags = append(c.names, "accept"), append(c.flags, "--accept="+rule)
+		o.choices.Accept = append(o.choices.Accept, rule)
 	}
 	target, err := o.target()
 	if err != nil {

@@ -194,6 +194,8 @@ func (c *runOptions) openLive(ctx context.Context, server *rancher.Server, o ran
 		return f, err
 	case f.Distro.Live.Kind != o.Kind:
 		return f, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
+	case checkHostNames(c.hostNames, f) != nil:
+		return f, checkHostNames(c.hostNames, f)
 	case o.ID == "":
 		return f, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
 	}

@@ -81,7 +81,7 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 		}
 		if a.undo == "" {
 			t.blocked, t.findings = s.Stage.State == transform.Blocked, s.Stage.Findings
-			if err := renames(f.Distro, before, t.after, plan.Target, &t); err != nil {
+			if err := renames(f.Distro, before, t.after, f.For(plan.Target), &t); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -468,3 +468,21 @@ func TestEveryChoiceCanBeInAConfig(t *testing.T) {
 		}
 	}
 }
+
+// A plan that an earlier release has saved chose external, which was an answer then.
+func TestASavedPlanThatRenamesNodesStopsBeforeTheSwitch(t *testing.T) {
+	here(t, map[string]string{"wharf.yaml": wharf + "    machinePools: [{name: servers, controlPlaneRole: true, etcdRole: true}]\n"})
+	must(t, exitcode.Done, "plan", "--out", "plans", "--end-state", "external", "--accept", "node-rename", "wharf.yaml")
+	saved := "plans/fleet-default/wharf/plan.json"
+	for _, accepted := range []string{`"accepted": true`, `"accept": [`} {
+		if !strings.Contains(textOf(t, saved), accepted) {
+			t.Fatalf("no %s in %s", accepted, textOf(t, saved))
+		}
+	}
+	putFile(t, saved, strings.ReplaceAll(textOf(t, saved), `"node-rename"`, `"address-flapping"`))
+	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", stages.InstallCCM, "--through", "wharf.yaml")
+	r := must(t, exitcode.Found, "apply", "--plan", "plans", "--stage", stages.SwitchToExternal, "wharf.yaml")
+	if !strings.Contains(r.stderr, "external renames every node of the machine pools servers") || strings.Contains(textOf(t, "wharf.yaml"), "cloud-provider-name: external") {
+		t.Error(r.stderr)
+	}
+}

@@ -26,10 +26,12 @@ func (o *options) valuesFlag(f *pflag.FlagSet, usage string) {
 	f.StringVar(&o.values, ccmValues, "", usage)
 }
 
-// checkLiveValues refuses a values file next to clusters of a Rancher, unless there is one and the
+// checkLiveValues refuses host names and a values file next to clusters of a Rancher, unless there is one and the
 // verb uses a copy.
 func (o *options) checkLiveValues() error {
 	switch {
+	case o.hostNames != "" && o.selector != "":
+		return errors.New("--" + hostNames + " is of one cluster; use --cluster in place of --selector")
 	case o.values == "":
 		return nil
 	case o.selector != "":

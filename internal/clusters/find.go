@@ -24,6 +24,7 @@ type Finder struct {
 	Overlays *source.Overlays   // of the files that are read
 	Excluded source.Excluded
 	Values   string // the values file of the only cluster; "" for none
+	Only     string // the flag that is of one cluster, so that a second one is refused; "" for none
 	Configs  bool   // what shows the names of machines is read as well
 	Unknown  bool   // files without a cluster are passed over, also if they are named
 
@@ -68,7 +69,7 @@ func (f Finder) From(ctx context.Context, sources []source.Source, work Work) it
 // gather yields what comes of sources. It reports whether there was a cluster or an error,
 // and whether more results are wanted.
 func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, yield func(Result) bool) (found, more bool) {
-	g := gathering{Finder: f, folders: NewFolders(sources), groups: map[string]*gathered{}, handle: work, yield: yield}
+	g := gathering{Finder: f, folders: NewFolders(sources, f.Only != ""), groups: map[string]*gathered{}, handle: work, yield: yield}
 	at := Progress{Sources: len(sources)}
 	at.report(f.Reached)
 	for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
@@ -85,7 +86,7 @@ func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, 
 // a document that the rules of one read.
 func (f Finder) Shared(text []byte) bool {
 	return yamledit.Disguised(text) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
-		return !f.Apart && d.Span.Several && d.Words.In(text) || d.Span.Beside.Words.In(text)
+		return !f.Apart && d.Span.Several && d.Words.In(text) || d.Span.Beside.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
 	})
 }
 
@@ -113,7 +114,7 @@ func (f Finder) work(p piece, work Work) Result {
 		}
 		r.cluster, c.Sources = true, []source.Source{p.source}
 		r.reads = !f.Apart && f.Configs && len(c.Distro.Span.Configs.Kinds) > 0 && !c.Distro.Span.Joins(c.Docs[0])
-		if f.Values != "" || r.reads || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
+		if f.Only != "" || r.reads || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
 			r.joins = &c
 			return nil
 		}

@@ -5,7 +5,6 @@ package clusters
 
 import (
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -17,11 +16,10 @@ type Folders struct {
 	last map[string]int
 }
 
-// NewFolders takes the sources in the order in which they are read. With a values file they are
-// of one cluster, wherever they are.
-func NewFolders(sources []source.Source) Folders {
+// NewFolders takes the sources in the order in which they are read. Those of
+// one cluster are together, wherever they are.
+func NewFolders(sources []source.Source, together bool) Folders {
 	f := Folders{last: map[string]int{}}
-	together := slices.ContainsFunc(sources, func(s source.Source) bool { return s.Values })
 	for i, s := range sources {
 		folder := "stream " + strconv.Itoa(i)
 		if path, err := s.Absolute(); err == nil && path != "" {

@@ -36,7 +36,7 @@ type gathered struct {
 	unused []Result          // ends of sources that hold nothing but documents that rules read
 	unread string            // place of a document that could not be read; "" for none
 
-	linked bool     // the operator names a values file
+	linked bool     // a flag is of one cluster
 	values []Result // its documents
 	failed bool     // it cannot be read
 }
@@ -95,7 +95,7 @@ func (g *gathering) take(r Result) bool {
 		}
 		return true
 	}
-	if r.reads && g.of(r.number).full(r.joins.Distro) {
+	if r.reads && g.Only == "" && g.of(r.number).full(r.joins.Distro) {
 		r.show, r.err = g.on(*r.joins, g.handle) // a stream has no end: without what rules read
 		r.joins = nil
 	}
@@ -107,7 +107,9 @@ func (g *gathering) take(r Result) bool {
 	switch {
 	case r.joins != nil:
 		g.waits = true
-		g.of(r.number).add(r.joins, r)
+		held := g.of(r.number)
+		held.linked = g.Only != ""
+		held.add(r.joins, r)
 		return true
 	case !r.end:
 		return !g.met || g.yield(r)

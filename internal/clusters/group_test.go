@@ -22,7 +22,7 @@ func TestTheFilesOfAFolderEndTogetherAndAStreamByItself(t *testing.T) {
 		path := filepath.Join(folder, name)
 		return source.Source{Name: path, Path: path}
 	}
-	f := NewFolders([]source.Source{file("a.yaml"), file("sub/b.yaml"), source.FromReader("<stdin>", strings.NewReader("")), file("c.yaml")})
+	f := NewFolders([]source.Source{file("a.yaml"), file("sub/b.yaml"), source.FromReader("<stdin>", strings.NewReader("")), file("c.yaml")}, false)
 	var ends []bool
 	for i := range 4 {
 		ends = append(ends, f.Ends(i))

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Live is an object of a Rancher.
@@ -98,7 +99,9 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 	}
 	c.Live = l
 	needed := c.Distro.Live.ByMachines(c.Docs[0])
-	if needed || l.Object.Kind.Planned && (f.Configs || c.Docs[0].Root().Get("spec", "rkeConfig", "machinePools").Len() > 0) {
+	pools := c.Docs[0].Root().Get("spec", "rkeConfig", "machinePools").Items()
+	if needed || l.Object.Kind.Planned && (f.Configs || len(pools) > 0) {
+		c.Beside = l.beside(ctx, pools)
 		if l.machines, err = l.Server.Machines(ctx, l.Object); err == nil {
 			l.labels = &transform.Machines{}
 		}
@@ -110,6 +113,22 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 		err = nil // without permission the names are not known
 	}
 	return c, err
+}
+
+// beside reads the machine configurations of pools: what cannot be read is not known.
+func (l *Live) beside(ctx context.Context, pools []yamledit.Node) (docs []*yamledit.Document) {
+	for _, pool := range pools {
+		name, _ := pool.Get("machineConfigRef", "name").String()
+		if kind, _ := pool.Get("machineConfigRef", "kind").String(); kind != rancher.MachineConfigKind {
+			continue
+		}
+		if raw, err := l.Server.MachineConfig(ctx, l.Object, name); err == nil {
+			if doc, err := yamledit.ParseString(name, string(raw)); err == nil {
+				docs = append(docs, doc)
+			}
+		}
+	}
+	return docs
 }
 
 // hostNames completes what was read of host names: rancher-machine sets them for the machines of pools.

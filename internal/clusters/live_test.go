@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // managed calls f with a Rancher that has some clusters.
@@ -120,6 +121,37 @@ func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 			t.Errorf("what is not looked at needs no right: %v", err)
 		}
 	}, "orchard")
+}
+
+// What is not there is not known, and nothing fails.
+func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
+	pools := strings.Replace(provisioned("wharf"), `"rkeConfig": {`, `"rkeConfig": {"machinePools": [{"name": "a", "controlPlaneRole": true, "machineConfigRef": {"kind": "Amazonec2Config", "name": "nc-wharf-a"}}, {"name": "b", "workerRole": true, "machineConfigRef": {"kind": "Amazonec2Config", "name": "nc-wharf-b"}}], `, 1)
+	external := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
+	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
+		r.Put(t, pools)
+		r.Put(t, `{"apiVersion": "rke-machine-config.cattle.io/v1", "kind": "Amazonec2Config", "metadata": {"name": "nc-wharf-a", "namespace": "fleet-default"}, "userdata": "#cloud-config\nhostname: hunter2\n"}`)
+		for _, gone := range []bool{false, true} {
+			if gone {
+				r.RemoveAll("/amazonec2configs/")
+			}
+			for result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}, func(c Cluster) (func() error, error) {
+				p, err := transform.Build(c.Distro, c.Docs, c.For(external))
+				if err != nil {
+					return nil, err
+				}
+				step, _ := p.Step(stages.SwitchToExternal)
+				found := transform.Stopping(step.Findings)
+				if shared := len(found) == 1 && found[0].Rule == "node-name-shared" && strings.Contains(found[0].Message, "nc-wharf-a"); shared == gone || strings.Contains(fmt.Sprint(found), "hunter2") {
+					t.Errorf("gone: %t, %+v", gone, found)
+				}
+				return nil, nil
+			}) {
+				if err := result.Use(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
 }
 
 // Only a file has to think of all labels that machines may have.

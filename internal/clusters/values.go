@@ -35,7 +35,7 @@ func (g *gathering) takeValues(r Result) bool {
 	return !g.folders.Ends(r.number) || g.complete(r.number)
 }
 
-// link works on the only cluster of a run, with its values file. All files of the run then end
+// link works on the only cluster of a run, with its values file if there is one. All files of the run then end
 // together: none is written unless all can be.
 func (g *gathering) link(held *gathered) bool {
 	for _, end := range held.ends {
@@ -44,7 +44,7 @@ func (g *gathering) link(held *gathered) bool {
 	if held.failed || len(held.groups) == 0 {
 		return true // the end of a file says why
 	}
-	c, err := held.only(g.Values)
+	c, err := held.only(g.Only, g.Values)
 	r := resultOf(held.groups[0].First())
 	if err == nil {
 		r = resultOf(c.Docs[0], c.Sources[0])
@@ -57,11 +57,14 @@ func (g *gathering) link(held *gathered) bool {
 	return g.yield(r)
 }
 
-// only returns the cluster of a run with its values file. Which of several clusters the file is
+// only returns the cluster of a run with its values file. Which of several clusters a flag is
 // of does not show.
-func (held *gathered) only(file string) (Cluster, error) {
+func (held *gathered) only(flag, file string) (Cluster, error) {
 	var all []Cluster
 	for _, group := range held.groups {
+		for _, seen := range held.seen {
+			group.See(seen.seen, seen.source)
+		}
 		found, err := group.Clusters()
 		if err != nil {
 			return Cluster{}, err
@@ -71,10 +74,12 @@ func (held *gathered) only(file string) (Cluster, error) {
 	c := all[0]
 	if len(all) > 1 {
 		second := all[1].Docs[0].Root()
-		return c, second.Errorf(fmt.Sprintf("a second cluster, next to that of %s:%d, and a values file is of one", c.Docs[0].File(), c.Docs[0].Root().Line()), "name one cluster with its own --ccm-values")
+		return c, second.Errorf(fmt.Sprintf("a second cluster, next to that of %s:%d, and --%s is of one", c.Docs[0].File(), c.Docs[0].Root().Line(), flag), "name one cluster with its own --"+flag)
 	}
-	err := held.addValues(&c, file)
-	return c, err
+	if file == "" {
+		return c, nil
+	}
+	return c, held.addValues(&c, file)
 }
 
 // addValues adds the one document of the values file.

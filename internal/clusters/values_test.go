@@ -31,7 +31,7 @@ func foundWith(t *testing.T, files map[string]string, values string, paths ...st
 			t.Fatal(err)
 		}
 	}
-	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: &source.Overlays{}, Values: values}
+	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: &source.Overlays{}, Values: values, Only: "ccm-values"}
 	for r := range f.Files(t.Context(), paths, strings.NewReader(files["-"]), func(c Cluster) (func() error, error) {
 		return func() error {
 			var names []string

@@ -120,6 +120,40 @@ func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 	})
 }
 
+// A LeaderMigration of an earlier release has chosen external without it, and nothing in it can be changed.
+func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `{"selector":{},"maxFailures":2,"options":{"end-state":"external"},"waves":[{"name":"one","size":1}]}`, "alder", "birch")
+		retry := func(wish, want string) {
+			t.Helper()
+			w.wish(wish)
+			w.manager.Changed(t.Context(), w.key, w.raw())
+			time.Sleep(time.Hour)
+			if got := w.states(); got != want {
+				t.Errorf("%s, want %s: %+v", got, want, w.object().Status.Clusters)
+			}
+		}
+		w.approvals = []v1alpha1.LeaderMigrationApproval{{Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "one", Accept: []string{"node-rename"}}}} // older than the migration
+		w.run()
+		time.Sleep(time.Hour)
+		for _, c := range w.object().Status.Clusters {
+			if c.State != string(waves.Failed) || !strings.Contains(c.Message, "switch-to-external is blocked") || !strings.Contains(c.Message, "node-rename") {
+				t.Errorf("%+v", c)
+			}
+		}
+		if n := w.Worlds["alder"].Patches(); n > 0 {
+			t.Errorf("%d writes", n)
+		}
+		retry("1", "alder=failed birch=failed")
+		w.approve("one", "", "node-rename")
+		retry("2", "alder=done birch=failed")
+		w.finished("alder")
+		w.edit(func(spec map[string]any) { spec["options"].(map[string]any)["accept"] = []any{"node-rename"} })
+		w.await(v1alpha1.Waiting, "InvalidSpec")
+		retry("3", "alder=done birch=failed")
+	})
+}
+
 func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, `{"selector":{}}`, "alder")

@@ -43,8 +43,8 @@ type Runs interface {
 // Manager has the LeaderMigrations that are in progress.
 type Manager struct {
 	Client *kube.Client // of Rancher's own cluster
-	// Choose reads what a LeaderMigration chooses; it fails where that is not valid.
-	Choose func(context.Context, v1alpha1.LeaderMigrationSpec) (Runs, error)
+	// Choose reads what a LeaderMigration chooses, and accepts more rules; it fails where that is not valid.
+	Choose func(ctx context.Context, spec v1alpha1.LeaderMigrationSpec, accept ...string) (Runs, error)
 	// Policy reads what the operator permits.
 	Policy func() (Policy, error)
 	// Approvals are those that name a LeaderMigration.

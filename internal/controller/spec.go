@@ -30,11 +30,8 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 		}
 		p.Waves[w.Name] = pace
 	}
-	for _, a := range approvals {
-		// One of the same second can be of a LeaderMigration with that name that was deleted.
-		if lm.CreationTimestamp.Before(&a.CreationTimestamp) {
-			p.Approvals = append(p.Approvals, waves.Approval{Wave: a.Spec.Wave, Stage: a.Spec.Stage})
-		}
+	for _, a := range approving(lm, approvals) {
+		p.Approvals = append(p.Approvals, waves.Approval{Wave: a.Wave, Stage: a.Stage})
 	}
 	if spec.Window == nil {
 		return p, nil
@@ -47,6 +44,16 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 		return p, fmt.Errorf("spec.window: %w", err)
 	}
 	return p, nil
+}
+
+// approving are the approvals of a LeaderMigration. One of the same second can be of a LeaderMigration with that name that was deleted.
+func approving(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigrationApproval) (list []v1alpha1.LeaderMigrationApprovalSpec) {
+	for _, a := range approvals {
+		if lm.CreationTimestamp.Before(&a.CreationTimestamp) {
+			list = append(list, a.Spec)
+		}
+	}
+	return list
 }
 
 func limitsOf(spec v1alpha1.LeaderMigrationSpec) waves.Limits {

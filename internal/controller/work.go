@@ -301,13 +301,34 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 	})
 	defer published.Wait()
 	defer stop()
-	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return runs.Open(ctx, cluster) }, OnChange: w.changed}
+	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return w.open(ctx, runs, cluster) }, OnChange: w.changed}
 	f.Lasting = &migrate.Lasting{
 		Members: slices.Clone(w.members), Wake: w.wake, OnTurn: w.turned, Slots: w.Slots, Audit: &w.audit,
 		Again: w.again, Next: w.next, Gate: w.gate,
 		Rollback: func() bool { return w.current().Spec.RollbackOnFailure },
 	}
 	f.Run(ctx)
+}
+
+// open makes the run over a cluster, with what the approvals of its wave accept by now: whoever can change the
+// LeaderMigration cannot accept more than it did.
+func (w *work) open(ctx context.Context, runs Runs, cluster string) (o migrate.Options, err error) {
+	w.mu.Lock()
+	lm, i := w.lm, slices.IndexFunc(w.members, func(m migrate.Member) bool { return m.Cluster == cluster })
+	wave := w.members[i].Wave
+	w.mu.Unlock()
+	var rules []string
+	for _, a := range approving(lm, w.Approvals(lm.Namespace, lm.Name)) {
+		if a.Wave == wave {
+			rules = append(rules, a.Accept...)
+		}
+	}
+	if len(rules) > 0 {
+		if runs, err = w.Choose(ctx, lm.Spec, rules...); err != nil {
+			return o, err
+		}
+	}
+	return runs.Open(ctx, cluster)
 }
 
 // next decides what is next, by the LeaderMigration as it is now.

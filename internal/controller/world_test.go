@@ -69,11 +69,11 @@ func (w *world) make() {
 	}
 	w.manager = &controller.Manager{
 		Client: server.Local(), Slots: make(chan struct{}, max(w.slots, 3)), Approvals: w.approved, Show: w.show, Log: w.log,
-		Choose: func(_ context.Context, spec v1alpha1.LeaderMigrationSpec) (controller.Runs, error) {
+		Choose: func(_ context.Context, spec v1alpha1.LeaderMigrationSpec, accept ...string) (controller.Runs, error) {
 			if _, wrong := spec.Options["wrong"]; wrong {
 				return nil, fmt.Errorf("spec.options: wrong is no option")
 			}
-			r := &runs{w, server, spec}
+			r := &runs{w, server, spec, accept}
 			return r, r.Permitted("")
 		},
 		Policy: w.readPolicy,
@@ -138,10 +138,10 @@ func (w *world) edit(change func(spec map[string]any)) {
 }
 
 // approve makes an approval.
-func (w *world) approve(wave, stage string) {
+func (w *world) approve(wave, stage string, accept ...string) {
 	w.mu.Lock()
 	w.approvals = append(w.approvals, v1alpha1.LeaderMigrationApproval{
-		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: wave, Stage: stage},
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: wave, Stage: stage, Accept: accept},
 	})
 	w.mu.Unlock()
 	w.manager.Approved(w.key)
@@ -204,10 +204,16 @@ type runs struct {
 	*world
 	server *rancher.Server
 	spec   v1alpha1.LeaderMigrationSpec
+	accept []string // by approvals
 }
 
-func (*runs) target() transform.Target {
-	return transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
+// target has the choices of tests, unless the LeaderMigration chooses an end state.
+func (r *runs) target() transform.Target {
+	t := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
+	if _, own := r.spec.Options["end-state"]; own {
+		t.Accept, t.EndStateBy = r.accept, transform.EndStateByObject
+	}
+	return t
 }
 
 func (r *runs) Find(ctx context.Context, selector string) ([]rancher.Object, error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -28,6 +30,48 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 			t.Errorf("%v %d %v", err, exitcode.Of(err), w.Writes())
 		}
 	})
+}
+
+// Nothing that RKE2 derives from the name of a Node proves that its machine has that name.
+func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
+	named := func(w *world, args func(node string) string) {
+		w.API.Do(func() {
+			for i := range w.API.Nodes {
+				n := &w.API.Nodes[i]
+				n.Labels["kubernetes.io/hostname"] = n.Name // that of the host is orchard-servers-0
+				n.Status.NodeInfo.KubeletVersion = "v1.26.15+rke2r1"
+				n.Annotations = map[string]string{"rke2.io/node-args": args(n.Name)}
+			}
+		})
+	}
+	for _, c := range []struct {
+		name, args string // NODE stands for the name of the Node
+		chosen     string
+		want       string // in the error; "" for none
+	}{
+		{"the label", `["server"]`, "", "the host names are not known"},
+		{"node-names", `["server","--node-name","NODE"]`, "", ""},
+		{"other node-names", `["server","--node-name=x-NODE"]`, transform.EndStateExternal, "external renames " + apitest.NodeName(0) + " to x-" + apitest.NodeName(0)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := rke2World(t)
+			w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
+				delete(o["spec"].(map[string]any)["rkeConfig"].(map[string]any), "machinePools")
+			})
+			w.Follow()
+			named(w, func(node string) string { return strings.ReplaceAll(c.args, "NODE", node) })
+			w.Forget()
+			r := w.run(t, "one", logged(t))
+			r.Planner.Target = transform.Target{EndState: c.chosen}
+			err := migrate.Forward(t.Context(), r)
+			if c.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), c.want) || c.want != "" && len(w.Writes()) > 0 {
+				t.Errorf("%s: %v %v", c.name, err, w.Writes())
+			}
+			if s := w.Spec(t); c.want == "" && !strings.Contains(s, `"cloud-provider-name":"external"`) {
+				t.Errorf("%s: %s", c.name, s)
+			}
+		})
+	}
 }
 
 func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
@@ -87,6 +131,12 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 		r.Until = stages.InstallCCM
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Errorf("stages before it: %v", err)
+		}
+		w.Forget()
+		r = w.run(t, "three", logged(t)) // as a run of an earlier release is continued
+		r.Planner.Target.Accept = nil
+		if err := migrate.Forward(t.Context(), r); !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
+			t.Errorf("the run that continues: %v %v", err, w.Writes())
 		}
 	})
 }

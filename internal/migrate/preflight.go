@@ -5,6 +5,7 @@ package migrate
 
 import (
 	"context"
+	"maps"
 	"os/exec"
 	"slices"
 
@@ -65,6 +66,9 @@ func (r *run) preflight(ctx context.Context) (*beginning, error) {
 	if b.seen, err = r.cluster.observer.Look(ctx); err != nil {
 		return b, err
 	}
+	if err := r.named(ctx, b); err != nil {
+		return b, err
+	}
 	r.cordon.noteForeign(b.seen)
 	if b.position, err = r.Planner.Position(p, b.seen); err != nil {
 		return b, err
@@ -77,6 +81,20 @@ func (r *run) preflight(ctx context.Context) (*beginning, error) {
 		return b, r.Planner.CheckRollback(p, b.stages, b.seen)
 	}
 	return b, r.begin(b)
+}
+
+// named plans again where Nodes show by which names their machines register without a cloud provider.
+func (r *run) named(ctx context.Context, b *beginning) (err error) {
+	known := b.seen.HostNames(r.Planner.Target.HostNames)
+	if r.back() || maps.Equal(known, r.Planner.Target.HostNames) {
+		return nil
+	}
+	r.Planner.Target.HostNames = known
+	r.keepStep(b.plan)
+	if b.plan, err = r.cluster.plan(ctx); err == nil {
+		b.stages, err = r.names(b.plan)
+	}
+	return err
 }
 
 // names are the stages that the run goes through.

@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 const inTreeEBS = "kubernetes.io/aws-ebs"
 
 var keptLabels = append([]string{
-	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel, observation.EtcdLabel,
+	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel, observation.EtcdLabel, observation.HostLabel,
 }, observation.ControlPlaneLabels...)
 
 func keepNodes(list *corev1.NodeList, kept []observation.Node) []observation.Node {
@@ -46,10 +47,36 @@ func keepNode(n *corev1.Node) observation.Node {
 			out.Labels[l] = v
 		}
 	}
+	if args, is := n.Annotations[nodeArgs]; is || strings.Contains(n.Status.NodeInfo.KubeletVersion, "+rke2") {
+		delete(out.Labels, observation.HostLabel) // RKE2 sets it to the name of the Node (k3s pkg/daemons/agent)
+		out.NodeName = nodeName(args)
+	}
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, t.Key)
 	}
 	return out
+}
+
+// nodeArgs is the annotation in which RKE2 writes its arguments, with those of its files of configuration.
+const nodeArgs = "rke2.io/node-args"
+
+// nodeName is the node-name in the arguments of RKE2; "" for none.
+func nodeName(args string) (name string) {
+	var list []string
+	if json.Unmarshal([]byte(args), &list) != nil {
+		return ""
+	}
+	for i, a := range list {
+		flag, value, joined := strings.Cut(a, "=")
+		switch {
+		case flag != "--node-name":
+		case joined:
+			name = value
+		case i+1 < len(list):
+			name = list[i+1]
+		}
+	}
+	return redact.Text(strings.ToLower(name))
 }
 
 // internalIP returns the first address of the node within its network, or "".

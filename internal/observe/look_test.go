@@ -5,6 +5,7 @@ package observe_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
@@ -101,6 +103,41 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The label and the address of an RKE2 Node are its name, whatever the host is called.
+func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
+	const label = "kubernetes.io/hostname"
+	for _, c := range []struct {
+		name, version, label string
+		args                 *string
+		host                 string
+	}{
+		{name: "the label of RKE", version: "v1.26.15", label: "quay-2", host: "quay-2"},
+		{name: "the label of RKE2", version: "v1.26.15+rke2r1", label: apitest.NodeName(0)},
+		{name: "the label of RKE2 next to its arguments", version: "v1.26.15", label: "quay-2", args: new(`["server","--cloud-provider-name","aws"]`)},
+		{name: "a node-name", version: "v1.31.4+rke2r1", label: apitest.NodeName(0), args: new(`["agent","--node-name","QUAY-2","--token","********"]`), host: "quay-2"},
+		{name: "a node-name in one word", version: "v1.31.4+rke2r1", args: new(`["agent","--node-name=a","--node-name=quay-2"]`), host: "quay-2"},
+		{name: "no value", version: "v1.31.4+rke2r1", args: new(`["agent","--node-name"]`)},
+		{name: "no list", version: "v1.31.4+rke2r1", args: new(`agent`)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := apitest.Start(t)
+			s.Fill(1)
+			n := &s.Nodes[0]
+			n.Status.NodeInfo.KubeletVersion = c.version
+			if c.label != "" {
+				n.Labels[label] = c.label
+			}
+			if c.args != nil {
+				n.Annotations = map[string]string{"rke2.io/node-args": *c.args}
+			}
+			want := transform.HostNames{n.Name: c.host}
+			if got := look(t, s).HostNames(transform.HostNames{n.Name: ""}); !maps.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", c.name, got, want)
+			}
+		})
+	}
 }
 
 // The authorizer is asked as the API server asks it: with the groups of the user,

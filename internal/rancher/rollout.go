@@ -66,6 +66,17 @@ func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]b
 	return a.Body, err
 }
 
+// MachineConfigKind is that of machine configurations of pools on AWS.
+const MachineConfigKind = "Amazonec2Config"
+
+// MachineConfig reads a machine configuration of pools on AWS, by its name; nil where there is none.
+func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]byte, error) {
+	return s.optional(ctx, kube.Request{
+		What: "get amazonec2configs.rke-machine-config.cattle.io", Method: http.MethodGet,
+		Path: "/apis/rke-machine-config.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/amazonec2configs/" + url.PathEscape(name),
+	}, MachineConfigKind)
+}
+
 // Machines lists the machines of a cluster, without their plans.
 func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	list, err := s.machines(ctx, o)

@@ -136,7 +136,7 @@ func (k *controlled) approve(user, wave, stage string) error {
 func (k *controlled) migration(spec string) {
 	k.Helper()
 	k.apply("apiVersion: rke-lm.io/v1alpha1\nkind: LeaderMigration\nmetadata: {name: \"" + k.name + "\", namespace: " + controllerSpace + "}\nspec:\n" +
-		"  selector: {matchLabels: {fleet: \"" + k.name + "\"}}\n  options: {end-state: external, chart-repo: \"" + k.rancher.Charts() + "\"}\n  timeout: 5m\n" + spec)
+		"  selector: {matchLabels: {fleet: \"" + k.name + "\"}}\n  options: {end-state: external, accept: [node-rename], chart-repo: \"" + k.rancher.Charts() + "\"}\n  timeout: 5m\n" + spec)
 }
 
 // edit changes the LeaderMigration as a user does.

@@ -146,7 +146,7 @@ func (s *scenario) kill(component cluster.Component) {
 func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
 	s := mistake(t)
 	doc := document(t, "rke2.yaml")
-	plan := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
+	plan := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, NoLeaderMigration: true})
 	s.rollOut(s.wanted(doc))
 	s.leads(cluster.KCM)
 	s.rollOut(at(s, plan, stages.InstallCCM))

@@ -29,7 +29,7 @@ func TestAManagerInAnotherNamespaceIsASecondOwner(t *testing.T) {
 	}
 	s.kubelets(s.join())
 	doc := document(t, "rke2.yaml")
-	hasty := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, NoLeaderMigration: true})
+	hasty := plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, NoLeaderMigration: true})
 	s.rollOut(s.wanted(doc))
 	s.leads(cluster.KCM)
 	s.rollOut(at(s, hasty, stages.InstallCCM))

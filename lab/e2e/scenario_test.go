@@ -144,7 +144,7 @@ func inPlace(t *testing.T, name, line, by string) *yamledit.Document {
 // planned returns the stages of an RKE2 cluster as rke-lm plans them.
 func planned(t *testing.T, doc *yamledit.Document) *transform.Plan {
 	t.Helper()
-	return plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal})
+	return plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}})
 }
 
 // plannedFor returns the stages of an RKE2 cluster for an operator's choices.

@@ -250,10 +250,10 @@ func (a action) whole() bool { return a.verb == "migrate" || a.verb == "rollback
 // here.
 func (a action) spares(resource string) bool { return a.verb == "owners" && resource == "configmaps" }
 
-// continues reports whether a run does its work without a rule: it would change the cluster, and wait for it. No
+// continues reports whether a verb does its work without a rule: a run would change the cluster, and wait for it. No
 // Node of these clusters registers again.
 func (a action) continues(without left) bool {
-	return a.whole() && slices.ContainsFunc(rights.Table(), func(row rights.Row) bool {
+	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rights.Table(), func(row rights.Row) bool {
 		return (row.Optional || row.When == rights.Registration) && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
 			row.Resource == without.rule.Resources[0] && slices.Equal(row.Do, without.rule.Verbs)
 	})

@@ -191,7 +191,7 @@ func TestAChangeOfTheObjectReachesEveryMachine(t *testing.T) {
 // The chart's Job, its DaemonSet and its pods go the way that they go in any cluster.
 func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 	l := withRKE2(t)
-	plan, err := transform.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, ChartRepo: l.Charts()})
+	plan, err := transform.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func subjects(t *testing.T) (list []subject, releases []string) {
 			continue
 		}
 		forms := []form{{"none", doc}}
-		target := transform.Target{EndState: transform.EndStateExternal, ChartRepo: "https://charts.example.org"}
+		target := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: "https://charts.example.org"}
 		plan, err := transform.Build(rke2.Distro(), transform.Only(doc), target)
 		if err != nil {
 			continue

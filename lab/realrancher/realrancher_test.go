@@ -143,7 +143,7 @@ func (l *lab) verbs() {
 	if strings.Contains(said, "not one of the known versions") {
 		l.Error(said)
 	}
-	code, out, said = l.rke("plan", "--cluster", "fleet-default/harbour", "--end-state", "external", "-o", "json")
+	code, out, said = l.rke("plan", "--cluster", "fleet-default/harbour", "--end-state", "external", "--accept", "node-rename", "-o", "json")
 	if code != 0 && code != 1 || !json.Valid([]byte(out)) || !strings.Contains(out, "switch-to-external") {
 		l.Errorf("plan: %d\n%s%s", code, out, said)
 	}
@@ -152,7 +152,7 @@ func (l *lab) verbs() {
 		l.Fatal(err)
 	}
 	// A cluster that has no machines yet has not applied its last change.
-	dry := []string{"apply", "--dry-run=server", "--next", "--cluster", "fleet-default/harbour", "--end-state", "external"}
+	dry := []string{"apply", "--dry-run=server", "--next", "--cluster", "fleet-default/harbour", "--end-state", "external", "--accept", "node-rename"}
 	if code, out, said = l.rke(dry...); code != 4 || !strings.Contains(said, "cluster-not-settled") {
 		l.Errorf("apply --dry-run=server: %d\n%s%s", code, out, said)
 	}

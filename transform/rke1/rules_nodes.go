@@ -38,7 +38,7 @@ func (m *migration) metadataConflict() []transform.Finding {
 
 // metadataUnset checks clusters that are external: before, the switch decides.
 func (m *migration) metadataUnset() []transform.Finding {
-	if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() {
+	if !m.isNamedExternal() || m.usesMetadata() || !m.lacksOwnName() || m.target.HostNames.Equal() {
 		return nil
 	}
 	fix := upgradeForMetadata

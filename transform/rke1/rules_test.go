@@ -148,6 +148,8 @@ func TestRulesOfTheNodes(t *testing.T) {
 		{name: "no nodes in the file", config: outside, want: []string{"error 2"}},
 		{name: "a false", config: outside + "  useInstanceMetadataHostname: false\n", want: []string{"error 4"}},
 		{name: "one of two has a name", config: both + outside, want: []string{"error 5"}},
+		{name: "the labels are the names", config: outside, target: transform.Target{HostNames: transform.HostNames{"a": "a"}}},
+		{name: "a label is another name", config: outside, target: transform.Target{HostNames: transform.HostNames{"a": "a", "b": "c"}}, want: []string{"error 2"}},
 		{name: "all have one", config: named + outside},
 		{name: "the metadata is asked", config: isOut},
 		{name: "in-tree", config: onAWS},

@@ -153,7 +153,7 @@ func TestNodeRenameIsWhereTheProviderWins(t *testing.T) {
 // The line to add, or to remove, is where the end state was chosen.
 func TestNodeRenameNamesThePlaceOfTheChoice(t *testing.T) {
 	for by, want := range map[string]string{
-		transform.EndStateByFlag: "remove --end-state: ", transform.EndStateByObject: "or one with accept: [node-rename] in spec.options",
+		transform.EndStateByFlag: "remove --end-state: ", transform.EndStateByObject: "accept: [node-rename] in a LeaderMigrationApproval",
 		".rke-lm.yaml": "remove end-state from .rke-lm.yaml: aws-override then keeps the names; or accept the new names with the line accept: [node-rename] there",
 	} {
 		_, _, list := switched(t, release, split+onAWS, transform.Target{EndState: transform.EndStateExternal, EndStateBy: by})

@@ -40,7 +40,7 @@ func (nodeRename) Answer(t transform.Target) string {
 	case transform.EndStateByFlag:
 		return "remove --end-state: aws-override then keeps the names; or accept the new names with --accept node-rename"
 	case transform.EndStateByObject:
-		return "create a LeaderMigration without end-state: aws-override then keeps the names; or one with accept: [node-rename] in spec.options"
+		return "create a LeaderMigration without end-state: aws-override then keeps the names; or accept the new names with accept: [node-rename] in a LeaderMigrationApproval of the wave, and set the annotation rke-lm.io/retry"
 	case "":
 		return "choose --end-state aws-override, which keeps the names; or accept the new names with --accept node-rename"
 	}

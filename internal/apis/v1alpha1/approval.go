@@ -25,4 +25,7 @@ type LeaderMigrationApprovalSpec struct {
 	// The stage of all clusters in the wave, with approval: stage. Without a stage the start of
 	// the wave is approved.
 	Stage string `json:"stage,omitempty"`
+	// Rules whose errors are accepted for the clusters of the wave that begin from now on, in addition to those in
+	// options.accept of the LeaderMigration, which cannot be changed.
+	Accept []string `json:"accept,omitempty"`
 }

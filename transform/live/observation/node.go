@@ -4,9 +4,12 @@
 package observation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
 )
 
 // Labels and taints of nodes that decisions look at (k8s.io/api/core/v1,
@@ -26,14 +29,16 @@ var ControlPlaneLabels = []string{"node-role.kubernetes.io/control-plane", "node
 
 // Node is a Node, without what no decision needs.
 type Node struct {
-	Name          string            `json:"name"`
-	UID           string            `json:"uid"`
-	ProviderID    string            `json:"providerID"`
-	Labels        map[string]string `json:"labels,omitempty"`  // those that are named above
-	Taints        []string          `json:"taints,omitempty"`  // keys
-	Address       string            `json:"address,omitempty"` // the InternalIP that its kubelet reports
-	Unschedulable bool              `json:"unschedulable,omitempty"`
-	Cordoned      string            `json:"cordoned,omitempty"` // the run of rke-lm that cordoned it
+	Name       string            `json:"name"`
+	UID        string            `json:"uid"`
+	ProviderID string            `json:"providerID"`
+	Labels     map[string]string `json:"labels,omitempty"`  // those that are named above
+	Taints     []string          `json:"taints,omitempty"`  // keys
+	Address    string            `json:"address,omitempty"` // the InternalIP that its kubelet reports
+	// NodeName is the node-name of an RKE2 machine, which --cloud-provider-name aws may hide.
+	NodeName      string `json:"nodeName,omitempty"`
+	Unschedulable bool   `json:"unschedulable,omitempty"`
+	Cordoned      string `json:"cordoned,omitempty"` // the run of rke-lm that cordoned it
 	// Ready is the condition of that name; nil where the node has none.
 	Ready *Condition `json:"ready,omitempty"`
 	// InTreeVolumes counts the EBS volumes that the in-tree plugin has attached
@@ -47,6 +52,19 @@ type Condition struct {
 	Status string    `json:"status"`           // True, False or Unknown
 	Reason string    `json:"reason,omitempty"` // one word
 	Since  time.Time `json:"since,omitzero"`   // by the cluster's clock, so for people only
+}
+
+// HostNames completes what is known of the names by which machines register if no cloud provider names them. HostLabel is
+// kept where it is the kubelet's, not the Node's name.
+func (o *Observation) HostNames(read transform.HostNames) transform.HostNames {
+	of := transform.HostNames{}
+	for _, n := range o.Nodes {
+		of[n.Name] = cmp.Or(n.NodeName, read[n.Name], n.Labels[HostLabel])
+	}
+	if len(of.Changes()) == 0 && !of.Equal() {
+		return read // some Nodes that keep their names say nothing of the others
+	}
+	return of
 }
 
 // IsReady reports whether the node says that it is.

@@ -98,6 +98,7 @@ func local() []Row {
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "whether the cluster is paused"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change is applied"},
 		{For: []string{"plan"}, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Optional: true, Why: "the names of Nodes and machines; without it they are not compared"},
+		{For: append([]string{"plan"}, writing...), Kind: transform.Provisioning, Namespace: Home, Group: "rke-machine-config.cattle.io", Resource: "amazonec2configs", Do: []string{"get"}, Optional: true, Why: "whether the user data of a pool sets host names; without it that is not known"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change is applied; each by its name; not with `apply --accept cluster-not-settled`"},
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that prevents two runs at the same time"},
 		{For: whole, Kind: transform.Provisioning, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},

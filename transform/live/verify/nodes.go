@@ -73,6 +73,17 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 	})
 }
 
+// nodeNameHidden finds machines that would register under a name of their own with an external provider.
+func (j *evaluation) nodeNameHidden() []transform.Finding {
+	return j.eachNode(func(n observation.Node) (string, string) {
+		if n.NodeName == "" || n.NodeName == n.Name {
+			return "", ""
+		}
+		return "its machine has the node-name " + n.NodeName + ", which cloud-provider-name: aws overwrites on " + j.Observation.Version + "; with external it registers as a new Node of that name",
+			"choose --end-state aws-override, which keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node"
+	})
+}
+
 // nodeNew finds nodes that the snapshot knows neither by name nor by instance.
 func (j *evaluation) nodeNew() []transform.Finding {
 	if j.Before == nil {
