@@ -69,7 +69,7 @@ func (f Finder) From(ctx context.Context, sources []source.Source, work Work) it
 // gather yields what comes of sources. It reports whether there was a cluster or an error,
 // and whether more results are wanted.
 func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, yield func(Result) bool) (found, more bool) {
-	g := gathering{Finder: f, folders: NewFolders(sources, f.Only != ""), groups: map[string]*gathered{}, handle: work, yield: yield}
+	g := gathering{Finder: f, folders: NewFolders(sources, f.together()), groups: map[string]*gathered{}, handle: work, yield: yield}
 	at := Progress{Sources: len(sources)}
 	at.report(f.Reached)
 	for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
@@ -89,6 +89,9 @@ func (f Finder) Shared(text []byte) bool {
 		return !f.Apart && d.Span.Several && d.Words.In(text) || d.Span.Beside.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
 	})
 }
+
+// together reports whether a flag other than that of a values file is of one cluster.
+func (f Finder) together() bool { return f.Only != "" && f.Values == "" }
 
 // work opens a document, and calls work if it is a cluster.
 func (f Finder) work(p piece, work Work) Result {

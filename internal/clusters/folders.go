@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -20,6 +21,7 @@ type Folders struct {
 // one cluster are together, wherever they are.
 func NewFolders(sources []source.Source, together bool) Folders {
 	f := Folders{last: map[string]int{}}
+	together = together || slices.ContainsFunc(sources, func(s source.Source) bool { return s.Values })
 	for i, s := range sources {
 		folder := "stream " + strconv.Itoa(i)
 		if path, err := s.Absolute(); err == nil && path != "" {

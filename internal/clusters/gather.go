@@ -108,7 +108,7 @@ func (g *gathering) take(r Result) bool {
 	case r.joins != nil:
 		g.waits = true
 		held := g.of(r.number)
-		held.linked = g.Only != ""
+		held.linked = held.linked || g.together()
 		held.add(r.joins, r)
 		return true
 	case !r.end:

@@ -163,6 +163,9 @@ func (w *World) managers(spec, config map[string]any) {
 	for _, a := range list {
 		kube = append(kube, "--"+a.Name+"="+a.Value)
 	}
+	if own, is := args.Last(list, "cloud-provider"); is {
+		provider = own.Value // it comes after RKE2's
+	}
 	_, migrates := args.Last(list, "enable-leader-migration")
 	var docs []*yamledit.Document
 	manifest, _ := spec["rkeConfig"].(map[string]any)["additionalManifest"].(string)
