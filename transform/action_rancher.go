@@ -45,7 +45,7 @@ func (CopySecret) Purpose() string {
 
 // Command implements Action.
 func (a CopySecret) Command() string {
-	return shell.Line(`kubectl --kubeconfig "$RANCHER_KUBECONFIG" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
+	return shell.Line(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
 		a.Namespace, a.Name, a.Key, a.To)
 }
 
@@ -59,5 +59,5 @@ func (a ApplyConfigMap) Purpose() string {
 
 // Command implements Action.
 func (a ApplyConfigMap) Command() string {
-	return shell.Line(`kubectl --kubeconfig "$RANCHER_KUBECONFIG" apply -f %s`, shell.Path(path.Base(a.File)))
+	return shell.Line(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" apply -f %s`, shell.Path(path.Base(a.File)))
 }

@@ -53,6 +53,7 @@ func ThroughRancher(doc *yamledit.Document, file string) Delivery {
 		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +
 			"keys that were removed from the file):",
 		Command:  shell.Line("kubectl replace -f %s", shell.Path(file)),
+		Rancher:  true,
 		Resource: ResourceOf(doc),
 	}
 }

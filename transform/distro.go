@@ -109,6 +109,7 @@ func Only(doc *yamledit.Document) []*yamledit.Document { return []*yamledit.Docu
 type Delivery struct {
 	How     string // begins after "bring the file to"
 	Command string // in the shell; "" for none
+	Rancher bool   // the document is an object on Rancher's own cluster
 	// Resource is what kubectl calls the document's kind; "" where no API server has
 	// the document as an object.
 	Resource string

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ type connection struct {
 }
 
 // naming are the flags that name a server, a cluster or a file of one.
-var naming = []string{"cluster", "selector", "rancher-url", "rancher-cli", ccmValues}
+var naming = []string{"cluster", "selector", "context", "kubeconfig", "rancher-url", "rancher-cli", ccmValues}
 
 // checkGiven refuses an empty one, as a shell makes of a variable that is not set: it
 // would mean another cluster than the one that was meant.
@@ -113,20 +114,44 @@ func (c *connection) checkPaths(paths []string) error {
 	return nil
 }
 
-// kubectl is how kubectl reaches the cluster that the flags name; "" where they name none, or one
-// of a Rancher.
-func (c *connection) kubectl() string {
-	if c.live() || c.kubeconfig+c.context == "" {
-		return ""
+// inShell is what commands need to reach the cluster that the flags name; for one of a Rancher
+// nothing, as only rke-lm knows its address.
+func (c *connection) inShell() (named shell.Cluster) {
+	if c.live() {
+		return named
 	}
-	words := []string{"kubectl"}
 	if c.context != "" {
-		words = append(words, "--context="+c.context)
+		named.Context = shell.Word(c.context)
 	}
 	if c.kubeconfig != "" {
-		words = append(words, "--kubeconfig="+c.kubeconfig)
+		named.Kubeconfig = shell.Word(c.kubeconfig)
 	}
-	return shell.Words(words...)
+	return named
+}
+
+// server are the flags that name the server, for the commands of a runbook.
+func (c *connection) server() (flags []string, err error) {
+	for _, f := range []struct {
+		name, value string
+		file        bool
+	}{
+		{"--kubeconfig", c.kubeconfig, true}, {"--context", c.context, false}, {"--rancher-url", c.rancher, false}, {"--token-file", c.tokenFile, true},
+		{"--rancher-cli", c.commandLine, false}, {"--cacert", c.authority, true},
+	} {
+		if f.value == "" {
+			continue
+		}
+		if f.file {
+			if f.value, err = filepath.Abs(f.value); err != nil {
+				return nil, err
+			}
+		}
+		flags = append(flags, f.name+"="+f.value)
+	}
+	if c.insecure {
+		flags = append(flags, "--insecure-skip-tls-verify")
+	}
+	return flags, nil
 }
 
 func userAgent() string { return "rke-lm/" + currentBuild().Version }

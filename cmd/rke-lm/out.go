@@ -23,9 +23,10 @@ import (
 
 // planFolders writes plans below a folder; without one it writes nothing.
 type planFolders struct {
-	dir   string
-	taken map[string]string // place of each plan written: what it is the plan of
-	made  outcomes
+	dir    string
+	server []string          // the flags that name the Rancher of live clusters
+	taken  map[string]string // place of each plan written: what it is the plan of
+	made   outcomes
 }
 
 // check refuses a folder in which the next search would take the plans' documents
@@ -74,7 +75,7 @@ func (fs *planFolders) write(p *transform.Plan, out outputs.Plan, of clusters.Cl
 	if err != nil {
 		return err
 	}
-	files, err := planFiles(p, out, folder, paths, of)
+	files, err := planFiles(p, out, folder, paths, of, fs.server)
 	if err != nil {
 		return err
 	}
@@ -114,15 +115,16 @@ func (fs *planFolders) take(s transform.Saved) error {
 	return nil
 }
 
-// planFiles returns what a plan folder holds for people.
-func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, of clusters.Cluster) ([]planfolder.File, error) {
+// planFiles returns what a plan folder holds for people. server are the flags that name the
+// Rancher of a live cluster.
+func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
 	from, err := newStart(folder, paths)
 	if err != nil {
 		return nil, err
 	}
 	book := outputs.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder)}
 	if of.Live != nil {
-		book.Live = of.Live.Name()
+		book.Live, book.Server = of.Live.Name(), server
 	}
 	for i, path := range paths {
 		file := from.path(path)

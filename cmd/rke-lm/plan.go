@@ -66,7 +66,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 
 var planFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
-func (p *planOptions) check(paths []string) error {
+func (p *planOptions) check(paths []string) (err error) {
 	if err := p.checkOutput(planFormats); err != nil {
 		return err
 	}
@@ -77,6 +77,9 @@ func (p *planOptions) check(paths []string) error {
 		if err := checkOneOf("stage", p.stage, stages.Names()...); err != nil {
 			return err
 		}
+	}
+	if p.folders.server, err = p.server(); err != nil {
+		return err
 	}
 	return p.folders.check(paths)
 }

@@ -169,7 +169,7 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 		t.Chdir(c.from)
 		must(t, exitcode.Done, "plan", "--out", c.out, c.file)
 		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
-		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", "kubectl replace -f " + c.out + "/", "aws-ccm-policy.json, in `" + c.out + "/fleet-default/wharf`:"} {
+		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", "aws-ccm-policy.json, in `" + c.out + "/fleet-default/wharf`:"} {
 			if !strings.Contains(book, want) {
 				t.Errorf("it does not say %s", want)
 			}
@@ -192,7 +192,7 @@ func TestEveryStageOfTheRunbookHasAGate(t *testing.T) {
 	for part := range strings.SplitSeq(book, "\n## ") {
 		name, text, _ := strings.Cut(part, "\n")
 		stage := name[strings.LastIndex(name, " ")+1:]
-		gate := "```sh\nrke-lm verify --stage " + stage + " --wait 60m\n```\n\n```text\n"
+		gate := "```sh\nrke-lm verify --context=\"${CONTEXT:?}\" --stage " + stage + " --wait 60m\n```\n\n```text\n"
 		if strings.Count(text, "**Gate.** Afterwards ") != 1 || strings.Count(text, gate) != 1 {
 			t.Errorf("%s has no gate\n%s", stage, text)
 		}
@@ -210,7 +210,7 @@ func TestTheRunbookHasAllOfAStage(t *testing.T) {
 		"# Runbook: rke2 fleet-default/wharf\n", "| 05 | switch-to-external | to do |", "## 01 grant-migration-lease\n", "**Why.** By default kube-controller-manager has no permission on the migration lease",
 		"`01-grant-migration-lease.diff` has the diff", "- line 15, `spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg`", "'/", "my cluster.yaml'\n",
 		"`aws-ccm-values.yaml` is for the stage", "**Before.**\n\n- [ ] before the edit, the cloud-controller-manager must run", "**After.**\n\n- [ ] on Rancher's own cluster, wait",
-		"**Check.**\n\n- [ ] the answer must be yes:\n\n```sh\nkubectl -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
+		"**Check.**\n\n- [ ] the answer must be yes:\n\n```sh\nkubectl --context=\"${CONTEXT:?}\" -n kube-system auth can-i update leases/", "Manually: put `03-install-ccm.yaml` in the place of the document",
 		"**After the undo.**\n\n- [ ] this must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, but Kubernetes cannot be downgraded",
 		"## 04 cordon-control-plane\n", "**Do.**\n\n- [ ] cordon the control planes", "**Undo.**\n\n- [ ] uncordon",
 	} {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,7 @@ type verifyOptions struct {
 	against  string
 	wait     time.Duration
 	allPods  bool
+	of       string // the live cluster and its address
 }
 
 // inCluster keeps the snapshot as a ConfigMap.
@@ -124,7 +126,7 @@ func (v *verifyOptions) check() error {
 		return err
 	}
 	v.choice.Check, v.choice.Late = stages.After(v.stage, v.target), stages.Late(v.stage)
-	v.choice.Kubectl = v.kubectl()
+	v.choice.Cluster = v.inShell()
 	if v.from != "" && v.connection != (connection{}) {
 		return errors.New("--from reads a file; remove the connection flags")
 	}
@@ -158,6 +160,7 @@ func (v *verifyOptions) observe(ctx context.Context, before *observation.Snapsho
 		return nil, nil, err
 	}
 	observer.AllPods, observer.Before = v.allPods, before
+	v.of = strings.TrimSpace(cmp.Or(v.cluster, v.context) + " (" + observer.Client.Address() + ")")
 	o, err := v.await(ctx, observer)
 	return o, observer, err
 }
@@ -254,6 +257,7 @@ func (v *verifyOptions) write(shown outputs.Verification) error {
 
 func (v *verifyOptions) show(o *observation.Observation) error {
 	shown := outputs.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
+	shown.Cluster = v.of
 	if err := v.write(shown); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Runbook struct {
 	Files  []string       // that hold the cluster, as a command names them; "-" for a stream
 	Values string         // the values file of the chart, as a command names it; "" for none
 	Live   string         // the cluster's name on its Rancher, in place of a file
+	Server []string       // the flags that name that Rancher
 	Start  []string       // files in the folder with the documents as they are
 	Stages []RunbookStage // one for each step of the plan
 }
@@ -50,7 +51,7 @@ func (r Runbook) Write(w io.Writer) {
 	p := NewPlan(r.Plan, "")
 	fmt.Fprintf(w, "# Runbook: %s\n\n", inline(title(p)))
 	if r.Live != "" {
-		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from its object on Rancher. Without the fields that the server\nmanages, the object had the SHA-256 %s. The commands need the connection flags of that Rancher.\n\n", inline(release(p)), code(p.SHA256))
+		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from its object on Rancher. Without the fields that the server\nmanages, the object had the SHA-256 %s.\n\n", inline(release(p)), code(p.SHA256))
 	} else {
 		fmt.Fprintf(w, "Leader migration of a cluster (%s), planned from %s. Document %d of that file had the SHA-256\n%s.\n\n",
 			inline(release(p)), code(place(p.Source)), p.Source.Document+1, code(p.SHA256))
@@ -230,7 +231,7 @@ func (r Runbook) deliver(w io.Writer, d RunbookDocument) {
 	by := r.Plan.Delivery(d.Before, r.Folder+"/"+d.Name)
 	fmt.Fprintf(w, "Manually: put %s in the place of %s. Then apply the file to %s\n\n", code(d.Name), r.the(d), by.How)
 	if by.Command != "" {
-		fmt.Fprintln(w, fenced("sh", by.Command))
+		fmt.Fprintln(w, fenced("sh", clusterOf(by.Rancher).In(by.Command)))
 	}
 }
 
@@ -242,7 +243,7 @@ contain secrets. kubectl has --patch-file since 1.20.`
 
 // patch returns the command line for a patch.
 func (r Runbook) patch(d RunbookDocument, file string) string {
-	return r.Plan.PatchCommand(d.Before, r.Folder+"/"+file)
+	return clusterOf(r.Plan.Delivery(d.Before, "").Rancher).In(r.Plan.PatchCommand(d.Before, r.Folder+"/"+file))
 }
 
 // noPatch reports why an object that kubectl printed has no patch, and what that means.
@@ -258,7 +259,7 @@ func (r Runbook) noPatch(w io.Writer, d RunbookDocument) {
 func (r Runbook) command(flag, stage string) string {
 	switch {
 	case r.Live != "":
-		return shell.Line("rke-lm apply --plan %s %s %s --cluster %s", r.Folder, flag, stage, r.Live)
+		return shell.Words(append([]string{"rke-lm", "apply", "--plan", r.Folder, flag, stage, "--cluster", r.Live}, r.Server...)...)
 	}
 	line := shell.Line("rke-lm apply --plan %s %s %s", r.Folder, flag, stage)
 	if r.Values != "" {
@@ -284,8 +285,26 @@ func (r Runbook) commands(w io.Writer, at RunbookStage, heading string, actions 
 		if slices.ContainsFunc(at.Files, func(name string) bool { return strings.Contains(command, name) }) {
 			purpose += ", in " + code(r.Folder)
 		}
-		step(w, purpose, command)
+		step(w, purpose, clusterOf(onRancher(a)).In(command))
 	}
+}
+
+// onRancher reports whether an action is one on Rancher's own cluster.
+func onRancher(a transform.Action) bool {
+	switch a.(type) {
+	case transform.ClusterSettled, transform.ClusterUpdated:
+		return true
+	}
+	return false
+}
+
+// clusterOf is how commands name Rancher's own cluster, or the one that is migrated: by variables,
+// as only the user knows what his kubeconfig calls them. No command runs without its variable.
+func clusterOf(rancher bool) shell.Cluster {
+	if rancher {
+		return shell.Cluster{Kubeconfig: `"${RANCHER_KUBECONFIG:?}"`}
+	}
+	return shell.Cluster{Context: `"${CONTEXT:?}"`}
 }
 
 // step writes a command with a box to check.

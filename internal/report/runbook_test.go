@@ -39,7 +39,7 @@ func TestARunbookOfAFileSaysHowEachStageIsDoneAndUndone(t *testing.T) {
 		"**Do.**\n\n- [ ] apply the edit:\n\n```sh\nrke-lm apply --plan plans/wharf --stage grant-migration-lease clusters/wharf.yaml\n```", "Manually: put `01.yaml` in the place of the document.",
 		"**Undo.** Undo later stages first.", "rke-lm apply --plan plans/wharf --undo grant-migration-lease clusters/wharf.yaml", "Manually: put `00-start.yaml` in the place of the document. Then apply the file as before.",
 		"## 02 enable-leader-migration", "Manually: put `01.yaml` in the place of the document.",
-		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n- [ ] ", "kubectl get nodes")
+		"**Prepare in AWS, if missing.**", "## 04 cordon-control-plane", "Nothing in the document.", "## 08 verify-provider-ids", "**Do.**\n\n- [ ] ", "kubectl --context=\"${CONTEXT:?}\" get nodes")
 }
 
 func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
@@ -52,8 +52,8 @@ func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
 }
 
 func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
-	text := runbook(t, renaming, func(r *Runbook) { r.Live = "fleet-default/wharf" })
-	says(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf", "--undo grant-migration-lease --cluster fleet-default/wharf", "**These errors block the stage.**")
+	text := runbook(t, renaming, func(r *Runbook) { r.Live, r.Server = "fleet-default/wharf", []string{"--context=rancher"} })
+	says(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf --context=rancher", "--undo grant-migration-lease --cluster fleet-default/wharf --context=rancher", "rke-lm verify --stage install-ccm --wait 60m --cluster fleet-default/wharf --context=rancher", "**These errors block the stage.**")
 	if strings.Contains(text, "Manually: ") {
 		t.Error("it names a file")
 	}

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +29,8 @@ func (r Runbook) start(w io.Writer) {
 	fmt.Fprintf(w, `## Before the first stage
 
 %s
-kubectl and %s use the cluster that is migrated, except where Rancher's own cluster is named
-%s.
+The commands take their clusters from variables, and do not run without them: set %s to the context of %s in
+your kubeconfig%s.
 
 Do one stage at a time, from its first box to its last, and start the next one only after its gate has passed. A stage
 that is done can be repeated: then nothing happens. The plan is valid for the document at this time: once another user
@@ -50,15 +51,18 @@ Before the first stage %s.
 
 A gate waits for at most %s. To return to the start, undo the stages in reverse order. A stage without an undo states so.
 
-`, where, code("rke-lm verify"), r.connection(), expect, fenced("sh", shell.Words(append(r.verify(""), "--snapshot")...)), inline(stages.Holds("", r.Plan.Target)), code("ok"), length(transform.RolloutTime))
+`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.Holds("", r.Plan.Target)), code("ok"), length(transform.RolloutTime))
 }
 
-// connection is what the commands need to reach the cluster.
-func (r Runbook) connection() string {
-	if r.Live != "" {
-		return "(add the connection flags of that Rancher to each rke-lm command)"
+// name is the cluster, as people call it.
+func (r Runbook) name() string { return inline(r.Plan.Cluster.Title()) }
+
+// ofRancher names the variable of Rancher's own cluster, if commands run there.
+func (r Runbook) ofRancher() string {
+	if !r.Plan.Delivery(r.Plan.Start[0], "").Rancher {
+		return ""
 	}
-	return "(check " + code("kubectl config current-context") + ", or add " + code("--cluster") + " and the connection flags of its Rancher to rke-lm verify)"
+	return ", and " + code("RANCHER_KUBECONFIG") + " to a kubeconfig of Rancher's own cluster"
 }
 
 // length is a time as people write it.
@@ -70,7 +74,7 @@ func length(d time.Duration) string {
 }
 
 // verify is the command that checks what a stage promises; "" is for what always has to hold.
-func (r Runbook) verify(stage string) []string {
+func (r Runbook) verify(stage string, flags ...string) string {
 	words := []string{"rke-lm", "verify"}
 	if stage != "" {
 		words = append(words, "--stage", stage)
@@ -82,15 +86,16 @@ func (r Runbook) verify(stage string) []string {
 	if t.NoLeaderMigration {
 		words = append(words, "--no-leader-migration")
 	}
+	words = append(words, flags...)
 	if r.Live != "" {
-		words = append(words, "--cluster", r.Live)
+		return shell.Words(slices.Concat(words, []string{"--cluster", r.Live}, r.Server)...)
 	}
-	return words
+	return clusterOf(false).In(shell.Words(words...))
 }
 
 // await is the same, for as long as a change may take.
 func (r Runbook) await(stage string) string {
-	return shell.Words(append(r.verify(stage), "--wait", fmt.Sprintf("%dm", transform.RolloutTime/time.Minute))...)
+	return r.verify(stage, "--wait", fmt.Sprintf("%dm", transform.RolloutTime/time.Minute))
 }
 
 // duration writes how long a stage may take, as far as that is known.

@@ -18,6 +18,7 @@ type Verification struct {
 	APIVersion string              `json:"apiVersion"`
 	Kind       string              `json:"kind"`
 	OK         bool                `json:"ok"`
+	Cluster    string              `json:"cluster,omitempty"`
 	Version    string              `json:"version"`
 	Stage      string              `json:"stage"`
 	Reached    string              `json:"reached"`
@@ -70,6 +71,9 @@ func NewVerification(o *observation.Observation, c verify.Choice, v verify.Verdi
 
 // WriteVerification writes a verdict for people.
 func WriteVerification(w io.Writer, p Palette, v Verification) {
+	if v.Cluster != "" {
+		fmt.Fprintf(w, "cluster           %s\n", v.Cluster)
+	}
 	if v.Version != "" {
 		fmt.Fprintf(w, "Kubernetes        %s\n", v.Version)
 	}

@@ -21,6 +21,7 @@ func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 	if _, _, wrapped := configOf(doc.Root()); wrapped {
 		return transform.Delivery{
 			How:      "Rancher as\nusual: with the tool that manages the cluster, or with Edit as YAML of the cluster.",
+			Rancher:  true,
 			Resource: resource(doc),
 		}
 	}

@@ -5,12 +5,12 @@ package verify
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -21,8 +21,8 @@ type Choice struct {
 	Late    *stages.Check
 	Version string   // the release that the cluster is to move to, if any
 	Accept  []string // rules whose errors are acknowledged
-	// Kubectl is how kubectl reaches the cluster, as words for a shell; "" for kubectl alone.
-	Kubectl string
+	// Cluster is what the commands of advice need to reach the cluster.
+	Cluster shell.Cluster
 }
 
 // Verdict is what there is to say about an observation.
@@ -91,10 +91,8 @@ func (v Verdict) Unmet() []transform.Finding {
 // findings are those of the rules that check what was requested.
 func (j *evaluation) findings() []transform.Finding {
 	found := transform.FindingsOf(checked(), j, j.Check.Stage, j.Accept)
-	if j.Kubectl != "" {
-		for i := range found {
-			found[i].Fix = strings.ReplaceAll(found[i].Fix, "kubectl ", j.Kubectl+" ")
-		}
+	for i := range found {
+		found[i].Fix = j.Cluster.In(found[i].Fix)
 	}
 	if !j.Check.NodesOnly {
 		return found

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // Every provider ID is either right or found by one rule.
@@ -105,7 +106,7 @@ func TestTheTaintIsOnlyAddedOnceAManagerRuns(t *testing.T) {
 			t.Errorf("%q without a manager: %s", id, all)
 		}
 		o.Managers = []observation.Manager{{Component: observation.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
-		if all := fixes(Evaluate(o, Choice{Kubectl: "kubectl --context=prod"})); !strings.Contains(all, after) || strings.Contains(all, before) {
+		if all := fixes(Evaluate(o, Choice{Cluster: shell.Cluster{Context: "prod"}})); !strings.Contains(all, after) || strings.Contains(all, before) {
 			t.Errorf("%q with a manager: %s", id, all)
 		}
 	}

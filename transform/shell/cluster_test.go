@@ -1,0 +1,28 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shell
+
+import "testing"
+
+func TestCommandsNameTheirCluster(t *testing.T) {
+	prod := Cluster{Context: `"${CONTEXT:?}"`}
+	for command, want := range map[string]string{
+		"kubectl get nodes":                      `kubectl --context="${CONTEXT:?}" get nodes`,
+		"a | xargs kubectl taint":                `a | xargs kubectl --context="${CONTEXT:?}" taint`,
+		"helm get values ccm":                    `helm --kube-context="${CONTEXT:?}" get values ccm`,
+		"rke-lm verify --stage install-ccm":      `rke-lm verify --context="${CONTEXT:?}" --stage install-ccm`,
+		`kubectl --kubeconfig "$R" get secret`:   `kubectl --kubeconfig "$R" get secret`,
+		"rke up --config a.yml; grep kubectlish": "rke up --config a.yml; grep kubectlish",
+	} {
+		if got := prod.In(command); got != want {
+			t.Errorf("%s becomes\n%s, want\n%s", command, got, want)
+		}
+	}
+	if got := (Cluster{Kubeconfig: "'my file'"}).In("kubectl get nodes"); got != "kubectl --kubeconfig='my file' get nodes" {
+		t.Error(got)
+	}
+	if got := (Cluster{}).In("kubectl get nodes"); got != "kubectl get nodes" {
+		t.Error(got)
+	}
+}
