@@ -29,7 +29,7 @@ var causes = []cause{
 	{[]string{"could not find any suitable subnets for creating the elb"},
 		"add to the subnets for load balancers the tag " + account.TagPrefix + "ID, and kubernetes.io/role/elb=1 to public or kubernetes.io/role/internal-elb=1 to internal ones; a public subnet needs a route to an internet gateway"},
 	{[]string{"unauthorizedoperation", "unauthorizedaccess", "accessdenied", "access denied", "not authorized to perform"},
-		"add the missing permission to the IAM role of the control planes; the file " + account.ManagerPolicyFile + " of rke-lm plan --out has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
+		"add the missing permission to the IAM role of the control planes; the file " + account.ManagerPolicyFile + " of rke-lm plan --out DIR has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
 	{[]string{"nocredentialproviders", "no ec2 imds role found", "ec2metadataerror", "failed to refresh cached credentials"},
 		"make the instance metadata reachable for the manager, for its credentials: it needs an instance profile, and host networking or a hop limit of 2"},
 	{[]string{"toomanyloadbalancers", "securitygrouplimitexceeded", "rulespersecuritygrouplimitexceeded"},
