@@ -243,8 +243,8 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
-	if found := p.NotShown(); a.choice.Next && len(steps) == 0 && err == nil && len(found) > 0 {
-		err = &notShown{found}
+	if a.choice.Next && len(steps) == 0 && err == nil {
+		err = nothingLeft(p)
 	}
 	var fileSteps []fileStep
 	for _, s := range steps {
@@ -331,6 +331,14 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 
 // notShown means that no edit is left, and that the file does not show all of the migration.
 type notShown struct{ found []transform.Finding }
+
+// nothingLeft is the error of a plan without an edit that is left; nil if the file shows all of it.
+func nothingLeft(p *transform.Plan) error {
+	if found := p.NotShown(); len(found) > 0 {
+		return &notShown{found}
+	}
+	return nil
+}
 
 func (*notShown) Error() string { return "no edit is left, and whether a manager runs is not known" }
 

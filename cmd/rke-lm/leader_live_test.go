@@ -104,6 +104,29 @@ func onlyExternal(s *apitest.Server) {
 	s.Pods = kept
 }
 
+// Status counts a cluster that has no manager at all as one with an error, and not as one that is done.
+func TestStatusReportsAClusterWhoseManagerIsRemoved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := finished(t)
+		removed, config := finished(t)
+		removed.DaemonSets = nil
+		onlyExternal(removed)
+		for _, c := range []struct {
+			name, config, want string
+		}{{"with its manager", s.Kubeconfig(t), "errors: 0,"}, {"without it", config, "errors: 1,"}} {
+			r := runHere(t, "", "status", "--kubeconfig", c.config)
+			if r.code != exitcode.Done || !strings.Contains(r.stdout, c.want) {
+				t.Errorf("%s: exit %d\n%s%s", c.name, r.code, r.stdout, r.stderr)
+			}
+		}
+		r := runHere(t, "", "status", "-o", "json", "--kubeconfig", config)
+		if !strings.Contains(r.stdout, `"errors": 1`) || !strings.Contains(r.stdout, `"provider": "external"`) {
+			t.Errorf("%s%s", r.stdout, r.stderr)
+		}
+	})
+}
+
 // Clusters are looked at together, so one without a leader takes as long as many.
 func TestStatusFollowsTheLeadersOfAllClustersAtOnce(t *testing.T) {
 	t.Parallel()

@@ -72,6 +72,11 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 	if err != nil {
 		return nil, nil, err
 	}
+	if a.choice.Next && len(steps) == 0 {
+		if p, err := transform.BuildFor(f.Distro, f.Docs, plan.Target, a.choice); err == nil {
+			return nil, nil, nothingLeft(p)
+		}
+	}
 	var fileSteps []fileStep
 	before := f.Docs
 	for _, s := range steps {
