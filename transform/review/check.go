@@ -168,6 +168,7 @@ func (c *comparison) fresh() {
 	gone := slices.IndexFunc(found, func(f transform.Finding) bool { return f.Rule == rules.InTreeGone.ID })
 	if gone >= 0 && c.old != nil && next(c.old) != "" && !k8s.From(c.old.Cluster.Version, k8s.FirstWithout) {
 		found = found[gone : gone+1] // what else is wrong on that release does not matter
+		c.took = true
 		found[0].Fix = "do not merge this; finish the migration on " + semver.MajorMinor(c.old.Cluster.Version)[1:] + ", where " + next(c.old) + " is next, and upgrade then"
 	}
 	for _, f := range found {

@@ -21,7 +21,7 @@ type comparison struct {
 	performed     []string        // in their order
 	undone        []string
 	expected      []*yamledit.Document // before, with the stages of the change
-	took          bool                 // the provider, with no manager in its place
+	took          bool                 // the provider, with no manager in its place: it is reverted
 	gone          yamledit.Node        // the manager that is removed
 	findings      []transform.Finding
 }
@@ -76,7 +76,7 @@ func (c *comparison) plan() {
 		c.report(planLost, placed(err, c.after.Docs[0].Root(), ""))
 	}
 	if c.now != nil {
-		c.performed, c.undone = moved(c.old, c.now), moved(c.now, c.old)
+		c.performed, c.undone = c.own(moved(c.old, c.now)), moved(c.now, c.old)
 		if first, _ := c.passed(); first != "" { // what comes after it only seems to be made, but for the switch
 			c.performed = slices.DeleteFunc(c.performed, func(name string) bool { return name != stages.SwitchToExternal })
 		}
@@ -98,6 +98,27 @@ func placed(err error, n yamledit.Node, prefix string) transform.Finding {
 		}
 	}
 	return f
+}
+
+// own leaves out the stages that the release of the change leaves no use for, whatever else the
+// change makes: they are done without it as well.
+func (c *comparison) own(performed []string) []string {
+	from, to := c.old.Cluster.Version, c.now.Cluster.Version
+	if from == to || len(performed) == 0 {
+		return performed
+	}
+	docs := slices.Clone(c.before.Docs)
+	for i := range docs[:min(len(docs), len(c.after.Docs))] {
+		docs[i] = upgraded(docs[i], c.after.Docs[i], from, to)
+	}
+	p, err := transform.Build(c.before.Distro, docs, c.old.Target)
+	if err != nil {
+		return performed
+	}
+	return slices.DeleteFunc(performed, func(name string) bool {
+		s, _ := p.Step(name)
+		return name != stages.UpgradeKubernetes && s.State == transform.Done
+	})
 }
 
 // moved lists the stages with an edit that is left in one plan and done in the other.
