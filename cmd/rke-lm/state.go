@@ -63,7 +63,11 @@ func (s *states) row(w worked) bool {
 		return false
 	}
 	id := p.Cluster
-	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), whereIs(w.of))
+	at := whereIs(w.of)
+	if w.err != nil {
+		at.file = yamledit.Stdin // no command continues with what is refused
+	}
+	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), at)
 	return true
 }
 
