@@ -56,6 +56,7 @@ func argumentRules() []transform.Checked[*migration] {
 		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
 		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
 		{Rule: rules.FlagOnExternalGate.WithGuards(bothManagers...), Check: (*migration).flagOnExternalGate},
+		{Rule: rules.FlagUnknown.WithGuards(bothManagers...), Check: (*migration).flagUnknown},
 		{Rule: rules.InTreeGone.WithGuards(theManager...), Check: (*migration).inTreeGone},
 		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
 		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: (*migration).leaseGrantMissing},

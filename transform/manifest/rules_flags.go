@@ -130,6 +130,10 @@ func (m *migration) flagOnExternalGate() []transform.Finding {
 	return rules.FlagOnExternalGate.Check(m.arguments.List(), m.move().Reached(), transform.FindingAt)
 }
 
+func (m *migration) flagUnknown() []transform.Finding {
+	return rules.FlagUnknown.Check(m.Component, m.arguments.List(), m.move().Reached(), transform.FindingAt)
+}
+
 func (m *migration) leaderElectionOff() []transform.Finding {
 	return rules.LeaderElectionOff.Check(m.arguments.List(), m.Component, m.target, transform.FindingAt)
 }

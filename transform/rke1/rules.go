@@ -68,6 +68,7 @@ func providerRules() []rule {
 		{Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.",
 		), Check: (*migration).notMigratable},
+		{Rule: rules.StorageClassInTree.Rule, Check: (*migration).storageClassInTree},
 		{Rule: rules.ProviderMixed.Rule, Check: (*migration).providerMixed},
 		{Rule: rules.ProviderRemoved.WithDoc(
 			"No cloud provider is set, and the file shows that the cluster had one: leader migration, a cloud-controller-manager in addons, or useInstanceMetadataHostname. Without a provider nodes lose the names from EC2 (rancher/rancher #22851).",
@@ -117,6 +118,7 @@ func argumentRules() []rule {
 			ID: "extra-args-type", Severity: transform.Error, Guards: everyEdit, Acceptable: true,
 			Doc: "A value in extra_args is not a string. Rancher's API rejects it; RKE itself accepts it, so it is a note in a cluster.yml.",
 		}, Check: (*migration).extraArgsType, Fix: (*migration).quoteExtraArgs},
+		{Rule: rules.FlagUnknown.Rule, Check: (*migration).flagUnknown},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},
 		{Rule: rules.LeaderElectionOff.WithGuards(flagEdits...), Check: (*migration).leaderElectionOff},
 		{Rule: rules.UnknownConfigKey.WithDoc(

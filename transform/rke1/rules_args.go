@@ -86,27 +86,33 @@ func (m *migration) spellServices() []transform.Correction {
 	return fixes
 }
 
-// gateServices are the components that read feature gates.
-var gateServices = []string{apiService, manager, scheduler, kubelet, proxy}
+// gateServices are the components that read feature gates, with their own names.
+var gateServices = [][2]string{{apiService, "kube-apiserver"}, {manager, "kube-controller-manager"}, {scheduler, "kube-scheduler"}, {kubelet, "kubelet"}, {proxy, "kube-proxy"}}
 
 func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachComponent(func(list []args.Placed) []transform.Finding {
+	return m.eachComponent(func(_ string, list []args.Placed) []transform.Finding {
 		return rules.CSIGateStale.Check(list, m.move().Reached(), m.stage, transform.FindingAt)
 	})
 }
 
 func (m *migration) flagOnExternalGate() []transform.Finding {
-	return m.eachComponent(func(list []args.Placed) []transform.Finding {
+	return m.eachComponent(func(_ string, list []args.Placed) []transform.Finding {
 		return rules.FlagOnExternalGate.Check(list, m.move().Reached(), transform.FindingAt)
+	})
+}
+
+func (m *migration) flagUnknown() []transform.Finding {
+	return m.eachComponent(func(component string, list []args.Placed) []transform.Finding {
+		return rules.FlagUnknown.Check(component, list, m.move().Reached(), transform.FindingAt)
 	})
 }
 
 // eachComponent calls check for the arguments of each component that reads feature
 // gates.
-func (m *migration) eachComponent(check func([]args.Placed) []transform.Finding) []transform.Finding {
+func (m *migration) eachComponent(check func(component string, list []args.Placed) []transform.Finding) []transform.Finding {
 	var found []transform.Finding
 	for _, service := range gateServices {
-		found = append(found, check(m.argsOf(service))...)
+		found = append(found, check(service[1], m.argsOf(service[0]))...)
 	}
 	return found
 }

@@ -109,6 +109,11 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan")
 }
 
+func (m *migration) storageClassInTree() []transform.Finding {
+	docs, _ := m.bundle().Documents()
+	return rules.StorageClassInTree.Check(docs, m.bundle().At())
+}
+
 // cloudConfigLost checks a file that the manager names itself: no one but the
 // operator knows what is in it.
 func (m *migration) cloudConfigLost() []transform.Finding {

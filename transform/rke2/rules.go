@@ -63,6 +63,7 @@ func clusterRules() []rule {
 		{Rule: transform.Encrypted},
 		{Rule: rules.FlagLeftOnKCM.WithGuards(afterSwitch...), Check: (*migration).flagLeftOnKCM},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},
+		{Rule: rules.FlagUnknown.Rule, Check: (*migration).flagUnknown},
 		{Rule: rules.InTreeGone.Rule, Check: (*migration).inTreeGone},
 		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
 		{Rule: rules.LeaseGrantMissing.Rule, Check: (*migration).leaseGrantMissing},
@@ -93,6 +94,7 @@ func clusterRules() []rule {
 			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
 			Doc: "The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot.",
 		}, Check: (*migration).snapshotMissing},
+		{Rule: rules.StorageClassInTree.Rule, Check: (*migration).storageClassInTree},
 		{Rule: transform.Rule{
 			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.SwitchToExternal, stages.UpgradeKubernetes}, Acceptable: true,
 			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.",
@@ -162,6 +164,10 @@ func machineConfigRules() []rule {
 			ID: ruleSelectorInvalid, Severity: transform.Error, Acceptable: true,
 			Doc: "A machine selector has an operator or values that Kubernetes refuses, and Rancher then refuses the whole cluster.",
 		}},
+		{Rule: transform.Rule{
+			ID: "selector-unmatched", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+			Doc: "An entry of machineSelectorConfig or machineSelectorFiles has a selector that matches the machines of no pool, so that it reaches none.",
+		}, Check: (*migration).selectorUnmatched},
 		{Rule: transform.Rule{
 			ID: "selector-widened", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
 			Doc: "A field of a machine selector is misspelled: Rancher drops it, and the entry matches more machines than intended.",

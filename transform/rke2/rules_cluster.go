@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 // notMigratable finds what the other verbs refuse, and machines that run Windows.
 func (m *migration) notMigratable() []transform.Finding {
-	return append(m.windowsPool(), transform.NotMigratableIn(m.checkProvider())...)
+	return append(m.windowsPool(), transform.NotMigratableIn(cmp.Or(m.checkProvider(), m.checkCloud()))...)
 }
 
 func (m *migration) windowsPool() []transform.Finding {
@@ -67,6 +68,11 @@ func (m *migration) manifestOverwritten() []transform.Finding {
 		first[id] = i
 	}
 	return append(found, m.chartTwice()...)
+}
+
+func (m *migration) storageClassInTree() []transform.Finding {
+	docs, _ := m.manifest()
+	return rules.StorageClassInTree.Check(docs, m.RKEConfig().Get(manifestKey))
 }
 
 // objectOf identifies an object: its group, whatever the version, its kind,

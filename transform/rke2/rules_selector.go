@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -45,6 +47,27 @@ func (m *migration) selectorWidened() []transform.Finding {
 				fix = "name it " + s.right
 			}
 			found = append(found, transform.FindingAt(s.field, "Rancher drops this unknown field, so the entry matches "+reach, fix))
+		}
+	}
+	return found
+}
+
+// selectorUnmatched finds entries that reach no machine. Those of a custom cluster can get any label.
+func (m *migration) selectorUnmatched() []transform.Finding {
+	var found []transform.Finding
+	kinds := m.kinds()
+	check := func(entry yamledit.Node, s labels.Selector) {
+		if !slices.ContainsFunc(kinds, func(c Class) bool { return s.Matches(labels.Set(c.Labels)) }) {
+			found = append(found, transform.FindingAt(entry, "no machine has the labels that this entry selects, so it reaches none",
+				"select by the labels that Rancher gives machines, such as "+LabelControlPlane+": \"true\", or add the label to the labels of a pool; or remove the entry"))
+		}
+	}
+	for _, l := range m.Layers[1:] {
+		check(l.Entry, l.selector)
+	}
+	for _, f := range m.Files {
+		if f.invalid == nil {
+			check(f.Entry, f.selector)
 		}
 	}
 	return found

@@ -13,6 +13,8 @@ var machineReasons = []Reason{
 	{"machine-files-refused", "Rancher's planner stops with an error, and no machine of the cluster gets any further change.",
 		"rancher/rancher pkg/capr/planner: machineSelectorFiles and object-authorized-for-clusters", "Correct the entry, or the annotation of the object.", "If the object in Rancher's cluster was corrected since the file was written."},
 	{"selector-invalid", "Rancher cannot evaluate the selector and refuses the whole cluster.", "kubernetes/apimachinery pkg/apis/meta/v1/helpers.go", "Use In or NotIn with values, Exists or DoesNotExist without.", "Never; Rancher refuses the cluster."},
+	{"selector-unmatched", "The entry has no effect: what it sets, such as an external provider for control planes, reaches no machine.",
+		planner, "Select by a label that Rancher gives machines: the role labels rke.cattle.io/NAME-role, or labels of a pool.", "If a pool with the label is added later."},
 	{"selector-widened", "Rancher drops the unknown field. What is left is an empty selector, which matches every machine.",
 		planner, "Write matchLabels or matchExpressions; `rke-lm lint --fix` does so.", "If the entry is meant for every machine."},
 	{"ui-edit-fails", "The page in Rancher with which an administrator edits the cluster does not load.",
