@@ -4,6 +4,7 @@
 package transform
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -17,6 +18,8 @@ type Refused struct {
 	Rule string
 	At   *yamledit.Error
 	Path string // of the node that is the cause, if it is one
+	// Severity is that of the finding; none for an error.
+	Severity Severity
 }
 
 func (e *Refused) Error() string { return e.At.Error() }
@@ -49,15 +52,20 @@ func NotMigratable(at yamledit.Node, what, do string) error {
 	return Refuse(RuleNotMigratable, at, what, do)
 }
 
+// NothingToMigrate refuses a cluster whose provider is external and not that of AWS.
+func NothingToMigrate(at yamledit.Node, what string) error {
+	return &Refused{Rule: RuleNotMigratable, At: at.Errorf(what+": nothing is to be migrated", "leave the cluster out; rke-lm migrates clusters of AWS"), Path: at.Path(), Severity: Note}
+}
+
 // Refuse refuses a document because of a node and for a rule.
 func Refuse(rule string, at yamledit.Node, what, do string) *Refused {
 	return &Refused{Rule: rule, At: at.Errorf(what, do), Path: at.Path()}
 }
 
-// Finding returns the refusal as an error that its rule finds.
+// Finding returns the refusal as its rule finds it.
 func (e *Refused) Finding() Finding {
 	message := strings.TrimPrefix(e.At.What, e.Path+": ")
-	return Finding{Rule: e.Rule, Severity: Error, File: e.At.File, Line: e.At.Line, Path: e.Path, Message: message, Fix: e.At.Do}
+	return Finding{Rule: e.Rule, Severity: cmp.Or(e.Severity, Error), File: e.At.File, Line: e.At.Line, Path: e.Path, Message: message, Fix: e.At.Do}
 }
 
 // NotMigratableIn returns an error as the finding of the rule not-migratable, if

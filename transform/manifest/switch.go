@@ -30,7 +30,7 @@ func (m *migration) switchToExternal() transform.Stage {
 			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"}), false)
 	}
 	return m.stages().Switch(transform.Stage{
-		Why: m.stages().SwitchWhy() +
+		Why: m.stages().SwitchWhy(false, nil) +
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
 		Edit:    m.switchEdit,

@@ -81,6 +81,8 @@ func (c *Cluster) checkProvider() error {
 	switch p := c.provider(); {
 	case p == inTree, p == externalName:
 		return c.checkComponents()
+	case p == "harvester":
+		return transform.NothingToMigrate(at, "the cloud provider harvester is external")
 	case p == "":
 		return transform.NotMigratable(at, "no cloud provider is set", "only clusters with the provider aws are migrated")
 	default:

@@ -53,7 +53,8 @@ func (m *migration) switchWhy() string {
 	if m.target.Situation == transform.Broken {
 		return brokenWhy
 	}
-	return m.stages().SwitchWhy()
+	made := !slices.ContainsFunc(components, func(service string) bool { return m.component(service) != external })
+	return m.stages().SwitchWhy(made, m.switchEdit)
 }
 
 // RKE refuses the file before it changes a machine (rancher/rke, cluster/defaults.go at v1.8.14).

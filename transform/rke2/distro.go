@@ -85,6 +85,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 		return nil, err
 	}
 	m := migrationOf(c, docs, target)
+	if err := m.checkCloud(); err != nil {
+		return nil, err
+	}
 	return m, m.decide()
 }
 
@@ -109,6 +112,10 @@ func migrationOf(c *Cluster, docs []*yamledit.Document, target transform.Target)
 	return m
 }
 
+// otherExternal are the providers of RKE2 that make components external and install the manager
+// of another cloud (rancher/rke2, pkg/cli/cmds/root.go).
+var otherExternal = []string{"rancher-vsphere", "harvester"}
+
 // checkProvider refuses clusters whose control planes are not on AWS.
 func (c *Cluster) checkProvider() error {
 	if !slices.ContainsFunc(c.Classes, Class.ControlPlane) {
@@ -121,6 +128,8 @@ func (c *Cluster) checkProvider() error {
 		s := c.Effective(class)[providerKey]
 		switch name, _ := s.Value.(string); {
 		case name == inTree || name == external:
+		case slices.Contains(otherExternal, name):
+			return transform.NothingToMigrate(s.Origin, "the cloud provider "+name+" is external")
 		case name != "":
 			return transform.NotMigratable(s.Origin, "the cloud provider is "+name+", not aws", "migrate it with the procedure of that provider")
 		default:

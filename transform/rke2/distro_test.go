@@ -44,7 +44,7 @@ func TestProviders(t *testing.T) {
 		{"a list", strings.Replace(onAWS, "aws", "[aws]", 1), "c.yaml:6: spec.rkeConfig: " + none + "controlplane; only"},
 		{"on one pool only", twoZones + entries + "- config: {cloud-provider-name: aws}\n  " + forZoneA + "\n", "c.yaml:6: spec.rkeConfig: " + none + "b; only"},
 		{"another", strings.Replace(onAWS, "aws", "azure", 1), "c.yaml:8: spec.rkeConfig.machineGlobalConfig.cloud-provider-name: the cloud provider is azure, not aws"},
-		{"another that wins", onAWS + entries + "- config: {cloud-provider-name: rancher-vsphere}\n", "c.yaml:10: spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name: the cloud provider is rancher-vsphere"},
+		{"another that wins", onAWS + entries + "- config: {cloud-provider-name: rancher-vsphere}\n", "c.yaml:10: spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name: the cloud provider rancher-vsphere is external: nothing is to be migrated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Distro().Open(transform.Only(parse(t, document(release, c.config))), transform.Target{})

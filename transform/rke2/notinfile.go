@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,8 +30,28 @@ func (m *migration) Manager() yamledit.Node {
 	return m.RKEConfig().Get(manifestKey)
 }
 
-func (m *migration) ccmNotInFile() []transform.Finding {
+// checkCloud refuses an external cluster that shows another cloud, and nothing of AWS.
+func (m *migration) checkCloud() error {
 	if !m.lacksManager() {
+		return nil
+	}
+	if docs, err := m.manifest(); err == nil {
+		if name := ccm.OtherManager(docs); name != "" {
+			return transform.NothingToMigrate(m.RKEConfig().Get(manifestKey), "the provider is external, and "+name+" is the cloud-controller-manager of another cloud")
+		}
+	}
+	var driver yamledit.Node
+	for _, c := range m.Classes {
+		driver = c.Pool.Get("machineConfigRef", "kind")
+		if kind, _ := driver.String(); kind == "" || kind == "Amazonec2Config" {
+			return nil
+		}
+	}
+	return transform.NothingToMigrate(driver, "the provider is external, and no machine pool is one of AWS")
+}
+
+func (m *migration) ccmNotInFile() []transform.Finding {
+	if !m.lacksManager() || m.checkCloud() != nil {
 		return nil
 	}
 	at := m.RKEConfig()
@@ -40,5 +61,5 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 			break
 		}
 	}
-	return rules.CCMNotInFile.At(at, "or add the chart with "+addsChart())
+	return rules.CCMNotInFile.At(at, "or, on AWS, add the chart with "+addsChart())
 }

@@ -144,6 +144,10 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 // lint says of other providers what every other verb refuses, and nothing else.
 func TestClustersOfOtherProvidersAreLinted(t *testing.T) {
 	c := linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
+	if list := c.Findings(""); len(list) != 1 || list[0].Rule != transform.RuleNotMigratable || list[0].Severity != transform.Note {
+		t.Error(found(list))
+	}
+	c = linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: azure}\n", transform.Target{})
 	if list := c.Findings(""); len(list) != 1 || list[0].Rule != transform.RuleNotMigratable || list[0].Severity != transform.Error {
 		t.Error(found(list))
 	}

@@ -48,7 +48,7 @@ func (m *migration) switchWhy() string {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy()
 	}
-	return m.stages().SwitchWhy()
+	return m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, m.switchEdit)
 }
 
 // removedWhy names the flags that the edit removes.

@@ -132,7 +132,7 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 }
 
 func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
-	with, without := Cluster{Target: long}.SwitchWhy(), Cluster{Target: short}.SwitchWhy()
+	with, without := Cluster{Target: long}.SwitchWhy(false, nil), Cluster{Target: short}.SwitchWhy(false, nil)
 	if with != without+switchGapWhy {
 		t.Errorf("%q\n%q", with, without)
 	}

@@ -60,7 +60,7 @@ const (
 		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
 		"To return to 1.26, restore a snapshot of etcd from before the upgrade, together with its Kubernetes version. "
 
-	switchedWhy = "The provider is external; the edit brings what is left in the file to the same state. "
+	switchedWhy = "The provider is external: the switch is done but for what the edit brings to the same state. "
 
 	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
@@ -88,8 +88,14 @@ func Registered(own transform.Stage, unseen bool) transform.Stage {
 	return own
 }
 
-// SwitchWhy is why the switch is there. It ends in a space.
-func (c Cluster) SwitchWhy() string {
+// SwitchWhy is why the switch is there. It ends in a space. made means that every component is
+// external: an edit that is left is for the rest.
+func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) string {
+	if made {
+		if e, err := edit(); err == nil && !e.Empty() {
+			return switchedWhy
+		}
+	}
 	switch {
 	case c.Target.Situation == transform.Broken:
 		return switchBrokenWhy
