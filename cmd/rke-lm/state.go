@@ -64,7 +64,7 @@ func (s *states) row(w worked) bool {
 	}
 	id := p.Cluster
 	at := whereIs(w.of)
-	if w.err != nil {
+	if w.of.Refusal(w.target) != nil {
 		at.file = yamledit.Stdin // no command continues with what is refused
 	}
 	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), at)
