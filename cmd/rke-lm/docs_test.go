@@ -52,6 +52,38 @@ func TestRulesAreDocumented(t *testing.T) {
 	checkDoc(t, file, is, should)
 }
 
+// TestDocsListWhatTheGateStops holds the table of attacks in docs/review.md to the cases of the gate.
+func TestDocsListWhatTheGateStops(t *testing.T) {
+	const file = "docs/review.md"
+	is := readDoc(t, file)
+	checkDoc(t, file, is, between(t, is, "gate", gateRows(t)))
+}
+
+// gateRows has a row for what stops changes: how many cases of the gate it stops, and the first of them.
+func gateRows(t *testing.T) string {
+	files, err := filepath.Glob("testdata/gate/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := map[string][]string{}
+	for _, file := range files {
+		if c := readGateCase(t, file); len(c.want) > 0 {
+			rules := strings.Join(slices.Sorted(slices.Values(c.want)), ", ")
+			stopped[rules] = append(stopped[rules], strings.Join(strings.Fields(c.why), " "))
+		}
+	}
+	rows := "| The change, for example | Stopped by | Exit code | Cases |\n|---|---|---|---|\n"
+	for _, rules := range slices.Sorted(maps.Keys(stopped)) {
+		code, by := "1", "`"+strings.ReplaceAll(rules, ", ", "`, `")+"`"
+		if rules == "refused" || strings.HasSuffix(rules, "unreadable") {
+			code = "2 or 4"
+		}
+		by = strings.NewReplacer("`refused`", "an error, and no review", "`unreadable`", "an error for the file").Replace(by)
+		rows += fmt.Sprintf("| %s | %s | %s | %d |\n", cell(stopped[rules][0]), by, code, len(stopped[rules]))
+	}
+	return rows
+}
+
 func TestRanchersAreDocumented(t *testing.T) {
 	const file = "docs/guide.md"
 	is := readDoc(t, file)

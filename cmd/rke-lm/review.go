@@ -167,9 +167,16 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		return file
 	}
 	pairs := review.Pairs(before, after, was)
+	places, err := r.places(ctx, pairs, after, v)
+	if err != nil {
+		return 0, err
+	}
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
-		if p.Before != nil && p.After != nil && review.Same(p.Before, p.After) {
+		if p.Before != nil {
+			p.Away = v.Away[p.Before.Docs[0].File()]
+		}
+		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
 			same++
 			continue
 		}
@@ -178,6 +185,9 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 			fail(err)
 			continue
 		}
+		if p.Before == nil {
+			c.Findings = append(places.Twice(p.After, t), c.Findings...)
+		}
 		if c.Kind == review.Unchanged {
 			same++
 			continue
@@ -185,6 +195,34 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Clusters = append(result.Clusters, outputs.NewReviewed(c, movedFrom(p)))
 	}
 	return same, ctx.Err()
+}
+
+// places are where clusters are described after the change, in files that it does not touch as well if
+// it adds one.
+func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, after []*review.Side, v clusters.Versions) (review.Places, error) {
+	all := review.Places{}
+	for _, s := range after {
+		all.Add(s)
+	}
+	if !slices.ContainsFunc(pairs, func(p review.Pair) bool { return p.Before == nil }) {
+		return all, nil
+	}
+	rest, err := v.Rest()
+	if err != nil {
+		return nil, err
+	}
+	f := r.finderOf("other files")
+	f.Values = ""
+	for result := range f.From(ctx, rest, func(c clusters.Cluster) (func() error, error) {
+		return func() error { all.Add(sideOf(c)); return nil }, nil
+	}) {
+		_ = result.Use() // what cannot be read is not of this change
+	}
+	return all, ctx.Err()
+}
+
+func sideOf(c clusters.Cluster) *review.Side {
+	return &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside, Patch: c.Patch}
 }
 
 // fail keeps an error that does not end the review of others.
@@ -214,7 +252,7 @@ func (r *reviewOptions) evaluate(p review.Pair, t transform.Target) (c review.Ch
 		side = p.Before
 	}
 	err = transform.Guard(side.Docs[0].File(), func() error {
-		c = review.Evaluate(p.Before, p.After, t)
+		c = review.Evaluate(p, t)
 		return nil
 	})
 	return c, err
@@ -233,7 +271,7 @@ func movedFrom(p review.Pair) string {
 func (r *reviewOptions) sides(ctx context.Context, name string, sources []source.Source, fail func(error)) (list []*review.Side, others []forms.Found) {
 	work := func(c clusters.Cluster) (func() error, error) {
 		return func() error {
-			list = append(list, &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside})
+			list = append(list, sideOf(c))
 			return nil
 		}, nil
 	}

@@ -23,6 +23,7 @@ type Cluster struct {
 	Beside  []*yamledit.Document // that rules read
 	Sources []source.Source      // for each of Docs
 	Live    *Live                // nil for files
+	Patch   bool                 // of a kustomization or an overlay of Fleet, and no cluster of its own
 	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
 	overlaid error
 	// twin is another place that describes the cluster, which may be applied together; "" for none.

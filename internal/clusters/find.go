@@ -137,8 +137,10 @@ func (f Finder) work(p piece, work Work) Result {
 // it is described.
 func (f Finder) on(c Cluster, work Work) (func() error, error) {
 	for i, doc := range c.Docs {
+		use := f.Overlays.Use(c.Sources[i])
+		c.Patch = c.Patch || len(use.Roots) == 0
 		if c.overlaid == nil {
-			c.overlaid = kustomize.Evaluate(doc, f.Overlays.Use(c.Sources[i]))
+			c.overlaid = kustomize.Evaluate(doc, use)
 		}
 	}
 	c.twin, c.together = f.known.find(f.names(c))

@@ -22,9 +22,11 @@ import (
 // those in their folders that may describe the same clusters.
 type Versions struct {
 	Before, After []source.Source
-	Was           map[string]string // the names of renamed files before, by those after
-	Changes       []git.Change      // all of them, also those that were not requested
-	Links         []review.Link     // that belong to the change
+	Was           map[string]string               // the names of renamed files before, by those after
+	Changes       []git.Change                    // all of them, also those that were not requested
+	Links         []review.Link                   // that belong to the change
+	Away          map[string]string               // the names of files after, by those before, if they are not read or not requested any more
+	Rest          func() ([]source.Source, error) // the requested files that do not differ
 }
 
 // Requested are the files and folders of a repository that a run is about; none for all.
@@ -47,7 +49,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, Versions: Versions{Was: map[string]string{}, Changes: changes}, folders: map[string]bool{}, touched: map[string]bool{}}
+	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, Versions: Versions{Was: map[string]string{}, Away: map[string]string{}, Changes: changes}, folders: map[string]bool{}, touched: map[string]bool{}}
 	if err := errors.Join(v.findRequested(), v.findValues()); err != nil {
 		return Versions{}, err
 	}
@@ -61,6 +63,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if v.Before, err = v.sources(v.before); err == nil {
 		v.After, err = v.sources(v.after)
 	}
+	v.Rest = v.rest
 	return v.Versions, err
 }
 
@@ -120,7 +123,11 @@ func (v *comparing) take(c git.Change) {
 	v.keep(&v.before, c.Before, v.base)
 	v.keep(&v.after, c.After, v.changed)
 	if c.Before != nil && c.After != nil {
-		v.Was[v.repo.Name(c.After.Path)] = v.repo.Name(c.Before.Path)
+		before, after := v.repo.Name(c.Before.Path), v.repo.Name(c.After.Path)
+		v.Was[after] = before
+		if is(c.Before) && (!is(c.After) || !v.searched(*c.After)) {
+			v.Away[before] = after
+		}
 	}
 }
 
@@ -184,6 +191,18 @@ func (v *comparing) neighbors() error {
 		}
 	}
 	return nil
+}
+
+// rest are the sources of the requested files that did not change and may describe clusters.
+func (v *comparing) rest() ([]source.Source, error) {
+	var files []git.File
+	for p, f := range v.base {
+		if f.Kind() == "" && !v.touched[p] && p != v.values && v.searched(f) && v.requested.Has(p) {
+			files = append(files, f)
+		}
+	}
+	list, err := v.sources(files)
+	return slices.DeleteFunc(list, source.Source.OtherForm), err
 }
 
 // joins reports whether a file that did not change may describe a cluster together with one that

@@ -4,6 +4,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -44,10 +45,11 @@ const (
 
 // Use returns what overlays make of a file.
 func (o *Overlays) Use(s Source) kustomize.Use {
-	if !s.IsFile() {
+	given := cmp.Or(s.Path, s.at)
+	if given == "" {
 		return kustomize.Use{Roots: []string{s.Name}}
 	}
-	file := realPath(s.Path)
+	file := realPath(given)
 	if o == nil {
 		return kustomize.Use{Roots: []string{filepath.Dir(file)}}
 	}
@@ -56,7 +58,7 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	if o.of == nil {
 		o.of, o.below, o.around = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
 	}
-	shown := display(s.Path)
+	shown := display(given)
 	top := o.top(filepath.Dir(file))
 	var use kustomize.Use
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {

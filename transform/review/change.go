@@ -16,6 +16,7 @@ type Side struct {
 	Distro transform.Distro
 	Docs   []*yamledit.Document // the one that names the cluster first
 	Beside []*yamledit.Document // that rules read
+	Patch  bool                 // of a kustomization, and no cluster of its own
 }
 
 // Identity names the cluster.
@@ -63,16 +64,38 @@ type Edit struct {
 	How  Kind
 }
 
-// Evaluate compares a cluster before and after a change. One of the sides may be nil.
-func Evaluate(before, after *Side, target transform.Target) Change {
+// Evaluate compares a cluster before and after a change.
+func Evaluate(p Pair, target transform.Target) Change {
 	switch {
-	case before == nil:
-		return Change{Cluster: after.full(target), Kind: Added, After: after}
-	case after == nil:
-		return removed(before, target)
+	case p.Before == nil:
+		return added(p.After, target)
+	case p.After == nil:
+		return removed(p, target)
 	}
-	c := &comparison{before: before, after: after, target: target}
-	return c.evaluate()
+	out := (&comparison{before: p.Before, after: p.After, target: target}).evaluate()
+	if p.Away != "" {
+		f := transform.FindingAt(p.After.Docs[0].Root(), p.After.Identity().Title()+" moves out of the reviewed paths", "add "+p.Away+" to the paths of review")
+		f.Severity, out.Kind = transform.Warning, Changed
+		out.Findings = append(out.Findings, clusterRemoved.Report([]transform.Finding{f}, target.Accept)...)
+	}
+	return out
+}
+
+// added reports the errors of a new cluster, whether it is to be migrated or not.
+func added(after *Side, t transform.Target) Change {
+	out := Change{Cluster: after.full(t), Kind: Added, After: after}
+	if after.Patch {
+		return out
+	}
+	if c, err := after.Distro.Lint(after.all(), t); c == nil && len(transform.NotMigratableIn(err)) == 0 {
+		out.Findings = planLost.Report([]transform.Finding{placed(err, after.Docs[0].Root(), "")}, t.Accept)
+	}
+	for _, f := range lint(after, t) {
+		if f.Rule != transform.RuleNotMigratable {
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	return out
 }
 
 // full is the identity with its release.
@@ -86,8 +109,19 @@ func (s *Side) full(t transform.Target) transform.Identity {
 // all are the documents that rules read.
 func (s *Side) all() []*yamledit.Document { return slices.Concat(s.Docs, s.Beside) }
 
-func removed(before *Side, t transform.Target) Change {
-	f := transform.FindingAt(before.Docs[0].Root(), before.Identity().Title()+" is removed, with its documents in "+before.Docs[0].File(), "check that the cluster is meant to be deleted or to be described elsewhere")
+// removed reports a cluster that a change removes: in the open, or by another name of it or of its file.
+func removed(p Pair, t transform.Target) Change {
+	before := p.Before
+	title := before.Identity().Title() + " is removed, "
+	f := transform.FindingAt(before.Docs[0].Root(), title+"with its documents in "+before.Docs[0].File(), "check that the cluster is meant to be deleted or to be described elsewhere")
+	switch {
+	case p.Heir != nil:
+		f.Message, f.Fix = title+"and "+p.Heir.Identity().Title()+" in "+p.Heir.place()+" takes its place: with another name it is another cluster, so the old one is deleted, with its machines", "keep the name; or remove the one and add the other in changes of their own"
+	case p.Away != "":
+		f.Message, f.Fix = title+"because "+p.Away+" is a name that is not read: what applies the files deletes the cluster, or no change of it is reviewed any more", "keep a name that is read, such as "+before.Docs[0].File()+"; to delete the cluster, delete the file"
+	default:
+		f.Severity = transform.Warning
+	}
 	found := clusterRemoved.Report([]transform.Finding{f}, t.Accept)
 	if m := before.manager(t); m.Exists() && before.Distro.Span.Several { // a manifest runs in a cluster that stays
 		found = append(ccmRemoved.Report([]transform.Finding{managerGone(m)}, t.Accept), found...)

@@ -175,23 +175,24 @@ func (c *comparison) fresh() {
 		lost := func(other transform.Finding) bool {
 			return other.Rule == flagOverridden.ID && other.File == f.File && other.Line == f.Line
 		}
-		if f.Rule == rules.ProviderMixed.ID {
-			f.Severity = transform.Error // a change that makes it is worse than a file that has it
-		}
 		if !had[f.Rule+" "+f.Path] && !slices.ContainsFunc(c.findings, lost) {
 			c.findings = append(c.findings, f)
 		}
 	}
 }
 
-// lint returns the errors of a side, and what is one in a change.
+// lint returns the errors of a side, and what is one in a change: a change that makes half-switched
+// files is worse than files that are.
 func lint(s *Side, t transform.Target) []transform.Finding {
 	c, _ := s.Distro.Lint(s.all(), t)
 	if c == nil {
 		return nil
 	}
 	own, _ := transform.Unseen(s.Distro, c.Findings(""))
-	return slices.DeleteFunc(own, func(f transform.Finding) bool {
-		return f.Severity != transform.Error && f.Rule != rules.ProviderMixed.ID
-	})
+	for i := range own {
+		if own[i].Rule == rules.ProviderMixed.ID {
+			own[i].Severity = transform.Error
+		}
+	}
+	return slices.DeleteFunc(own, func(f transform.Finding) bool { return f.Severity != transform.Error })
 }

@@ -130,7 +130,7 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 		{"an argument of a manifest with a stage", granted, replaced(t, performed(t, d, granted, external, "enable-leader-migration"), "grace-period=30s", "grace-period=40s"), external, []string{"edit-with-stage!"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := review.Evaluate(side(t, d, "a.yaml", c.before), side(t, d, "a.yaml", c.after), c.target)
+			got := review.Evaluate(review.Pair{Before: side(t, d, "a.yaml", c.before), After: side(t, d, "a.yaml", c.after)}, c.target)
 			if ids := rules(got.Findings); !slices.Equal(ids, c.want) {
 				t.Errorf("%v, want %v\n%+v", ids, c.want, got.Findings)
 			}
@@ -157,7 +157,7 @@ func chartOf(t *testing.T, text string) string {
 func TestAClusterThatIsNotMigratedIsComparedAndNothingMore(t *testing.T) {
 	before := replaced(t, cluster, "      cloud-provider-name: aws\n", "")
 	after := replaced(t, before, "grace-period=30s", "grace-period=50s")
-	got := review.Evaluate(side(t, rke2.Distro(), "a.yaml", before), side(t, rke2.Distro(), "a.yaml", after), transform.Target{})
+	got := review.Evaluate(review.Pair{Before: side(t, rke2.Distro(), "a.yaml", before), After: side(t, rke2.Distro(), "a.yaml", after)}, transform.Target{})
 	if got.Kind != review.Changed || len(got.Findings) > 0 || len(got.Classes) != 1 || got.Classes[0].Keys[0].Name != "kube-controller-manager-arg" {
 		t.Errorf("%+v", got)
 	}
@@ -165,7 +165,7 @@ func TestAClusterThatIsNotMigratedIsComparedAndNothingMore(t *testing.T) {
 
 func TestManifestsAreReviewedByTheirArguments(t *testing.T) {
 	after := replaced(t, manager, "--cloud-provider=aws]", "--cloud-provider=external]")
-	got := review.Evaluate(side(t, manifest.Distro(), "a.yaml", manager), side(t, manifest.Distro(), "a.yaml", after), transform.Target{})
+	got := review.Evaluate(review.Pair{Before: side(t, manifest.Distro(), "a.yaml", manager), After: side(t, manifest.Distro(), "a.yaml", after)}, transform.Target{})
 	if len(got.Classes) != 1 || got.Classes[0].Keys[0].Name != "cloud-provider" || len(transform.Stopping(got.Findings)) == 0 {
 		t.Errorf("%+v", got)
 	}

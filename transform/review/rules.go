@@ -3,7 +3,10 @@
 
 package review
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
+)
 
 // The rules of changes.
 var (
@@ -24,7 +27,7 @@ var (
 	ccmRemoved = transform.Rule{ID: "ccm-removed", Severity: transform.Error, Acceptable: true,
 		Doc: "The cloud-controller-manager is taken out of the files of a cluster that has no other manager: its document, its values file, or additionalManifest. Before the switch it is stage-undone. Accept it in the base where the manager moves to a place that is not reviewed; ccm-not-in-file does not accept it."}
 	planLost = transform.Rule{ID: "plan-lost", Severity: transform.Error, Acceptable: true,
-		Doc: "The migration can be planned before the change, and not after it."}
+		Doc: "The migration can be planned before the change, and not after it; or the change adds a cluster that cannot be read."}
 	flagOverridden = transform.Rule{ID: "flag-overridden", Severity: transform.Error, Acceptable: true,
 		Doc: "A list of arguments replaces another list, as machineSelectorConfig does, and machines lose arguments that they had."}
 	editWithStage = transform.Rule{ID: "edit-with-stage", Severity: transform.Error, Acceptable: true,
@@ -35,8 +38,9 @@ var (
 		Doc: "The change accepts a rule in .rke-lm.yaml, and changes clusters as well. The acceptance does not count until it is merged; merge it first. It is a warning in a change of its own."}
 	configurationChanged = transform.Rule{ID: "configuration-changed", Severity: transform.Error, Acceptable: true,
 		Doc: "The change sets or removes a key of a .rke-lm.yaml, and changes clusters as well. Before it is merged the target branch's value counts. It is a warning in a change of its own."}
-	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Warning,
-		Doc: "The change removes the documents of a cluster."}
+	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Error, Acceptable: true,
+		Doc: "A cluster gets another name, or its file a name that is not read, such as `.bak`: the cluster is deleted, with its machines, which the change does not show. A warning if the change removes its documents and nothing takes their place, as for a decommissioned cluster, and if it moves out of the reviewed paths."}
+	clusterAdded  = rules.DuplicateCluster.WithDoc("The change adds a cluster that another place describes with the same namespace and name, in any folder, also in a file that the change does not touch. Accept it in the base for clusters of several Ranchers.")
 	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning,
 		Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get."}
 	formNotRead = transform.Rule{ID: "form-not-read", Severity: transform.Warning, Acceptable: true,
@@ -53,6 +57,6 @@ func Rules() []transform.Rule {
 	return []transform.Rule{
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
 		providerLost, ccmRemoved, planLost, flagOverridden, editWithStage, editWithoutStage,
-		acceptanceAdded, configurationChanged, clusterRemoved, stagesUnknown, formNotRead, contentUnknown, baseUnread,
+		acceptanceAdded, configurationChanged, clusterRemoved, clusterAdded, stagesUnknown, formNotRead, contentUnknown, baseUnread,
 	}
 }
