@@ -87,7 +87,7 @@ func added(after *Side, t transform.Target) Change {
 	if after.Patch {
 		return out
 	}
-	if c, err := after.Distro.Lint(after.all(), t); c == nil && len(transform.NotMigratableIn(err)) == 0 {
+	if c, err := after.Distro.Lint(after.all(), t); err != nil && c == nil && len(transform.NotMigratableIn(err)) == 0 {
 		out.Findings = planLost.Report([]transform.Finding{placed(err, after.Docs[0].Root(), "")}, t.Accept)
 	}
 	for _, f := range lint(after, t) {
