@@ -69,7 +69,11 @@ func gateRows(t *testing.T) string {
 	for _, file := range files {
 		if c := readGateCase(t, file); len(c.want) > 0 {
 			rules := strings.Join(slices.Sorted(slices.Values(c.want)), ", ")
-			stopped[rules] = append(stopped[rules], strings.Join(strings.Fields(c.why), " "))
+			list := append(stopped[rules], strings.Join(strings.Fields(c.why), " "))
+			if strings.HasPrefix(list[0], "The same") { // as the case before it
+				slices.Reverse(list)
+			}
+			stopped[rules] = list
 		}
 	}
 	rows := "| The change, for example | Stopped by | Exit code | Cases |\n|---|---|---|---|\n"
