@@ -171,11 +171,18 @@ func (c *comparison) fresh() {
 		c.took = true
 		found[0].Fix = "do not merge this; finish the migration on " + semver.MajorMinor(c.old.Cluster.Version)[1:] + ", where " + next(c.old) + " is next, and upgrade then"
 	}
-	for _, f := range found {
-		lost := func(other transform.Finding) bool {
-			return other.Rule == flagOverridden.ID && other.File == f.File && other.Line == f.Line
+	type place struct {
+		file string
+		line int
+	}
+	lost := map[place]bool{}
+	for _, f := range c.findings {
+		if f.Rule == flagOverridden.ID {
+			lost[place{f.File, f.Line}] = true
 		}
-		if !had[f.Rule+" "+f.Path] && !slices.ContainsFunc(c.findings, lost) {
+	}
+	for _, f := range found {
+		if !had[f.Rule+" "+f.Path] && !lost[place{f.File, f.Line}] {
 			c.findings = append(c.findings, f)
 		}
 	}

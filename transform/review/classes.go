@@ -29,38 +29,74 @@ type Key struct {
 }
 
 // effective is the effective configuration of one version of the documents, by class.
-type effective map[string]transform.MachineClass
+type effective map[string]configured
+
+// configured is a class of machines. Those that get the same share their settings.
+type configured struct {
+	labels map[string]string
+	by     *settings
+}
+
+type settings struct{ of map[string]transform.Setting }
 
 // explain returns what machines get, and whether that can be worked out: where it cannot,
 // the documents are compared instead.
 func explain(d transform.Distro, docs []*yamledit.Document, t transform.Target) (of effective, known bool) {
 	classes, err := d.Explain(docs, t)
 	of = effective{}
+	shared := map[*transform.Setting]*settings{}
 	for _, c := range classes {
-		of[c.Name] = c
+		first := firstOf(c.Settings)
+		if shared[first] == nil {
+			shared[first] = &settings{map[string]transform.Setting{}}
+			for _, s := range c.Settings {
+				shared[first].of[s.Key] = s
+			}
+		}
+		of[c.Name] = configured{c.Labels, shared[first]}
 	}
 	return of, err == nil
 }
 
-// setting returns what a class gets for a key.
-func (e effective) setting(class, key string) (transform.Setting, bool) {
-	settings := e[class].Settings
-	i := slices.IndexFunc(settings, func(s transform.Setting) bool { return s.Key == key })
-	if i < 0 {
-		return transform.Setting{}, false
+// firstOf distinguishes lists that are not the same one.
+func firstOf[T any](list []T) *T {
+	if len(list) == 0 {
+		return nil
 	}
-	return settings[i], true
+	return &list[0]
 }
 
-// keys lists those of a class in either configuration.
-func keys(class string, sides ...effective) []string {
+// differing returns the keys with another value in the settings of a class, which may be missing on
+// one side. Most classes share both sides with others.
+func (c *comparison) differing(before, after configured) []string {
+	at := [2]*settings{before.by, after.by}
+	if known, has := c.compared[at]; has {
+		return known
+	}
 	all := map[string]bool{}
-	for _, e := range sides {
-		for _, s := range e[class].Settings {
-			all[s.Key] = true
+	for _, s := range at {
+		if s != nil {
+			for key := range s.of {
+				all[key] = true
+			}
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	differ := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
+		return sameSetting(before.get(key).Value, after.get(key).Value)
+	})
+	if c.compared == nil {
+		c.compared = map[[2]*settings][]string{}
+	}
+	c.compared[at] = differ
+	return differ
+}
+
+// get returns what a class gets for a key; nothing if it does not exist.
+func (c configured) get(key string) transform.Setting {
+	if c.by == nil {
+		return transform.Setting{}
+	}
+	return c.by.of[key]
 }
 
 // classes compares the two sides for the reader.
@@ -74,7 +110,7 @@ func (c *comparison) classes() []Class {
 	maps.Copy(names, after)
 	var found []Class
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		class := Class{Name: name, Labels: names[name].Labels, Kind: Changed}
+		class := Class{Name: name, Labels: names[name].labels, Kind: Changed}
 		_, had := before[name]
 		_, has := after[name]
 		switch {
@@ -83,12 +119,8 @@ func (c *comparison) classes() []Class {
 		case !has:
 			class.Kind = Removed
 		}
-		for _, key := range keys(name, before, after) {
-			was, _ := before.setting(name, key)
-			is, _ := after.setting(name, key)
-			if !sameSetting(was.Value, is.Value) {
-				class.Keys = append(class.Keys, Key{key, was.Value, is.Value})
-			}
+		for _, key := range c.differing(before[name], after[name]) {
+			class.Keys = append(class.Keys, Key{key, before[name].get(key).Value, after[name].get(key).Value})
 		}
 		if class.Kind != Changed || len(class.Keys) > 0 {
 			found = append(found, class)

@@ -24,6 +24,7 @@ type comparison struct {
 	took          bool                 // the provider, with no manager in its place: it is reverted
 	gone          yamledit.Node        // the manager that is removed
 	findings      []transform.Finding
+	compared      map[[2]*settings][]string
 }
 
 func (c *comparison) evaluate() Change {

@@ -4,7 +4,9 @@
 package review
 
 import (
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -29,7 +31,7 @@ func (c *comparison) edits() []Edit {
 		}
 		for _, d := range differences(spec(doc), spec(now)) {
 			path := d.node().Path()
-			if slices.ContainsFunc(covered, func(p string) bool { return overlap(p, path) }) {
+			if covered.overlaps(path) {
 				continue
 			}
 			found = append(found, Edit{At: d.at(now), Path: path, How: d.kind()})
@@ -38,30 +40,69 @@ func (c *comparison) edits() []Edit {
 	return found
 }
 
-// covered lists the places of the configuration of machine classes: what matters of them
+// places are paths, and those of what is around them.
+type places struct{ at, around map[string]bool }
+
+func (p places) add(path string) {
+	p.at[path] = true
+	for outer := range outward(path) {
+		p.around[outer] = true
+	}
+}
+
+// overlaps reports whether a path is one of the places, or in one or around one.
+func (p places) overlaps(path string) bool {
+	if p.around[path] {
+		return true
+	}
+	for outer := range outward(path) {
+		if p.at[outer] {
+			return true
+		}
+	}
+	return false
+}
+
+// outward yields a path and what is around it, step by step.
+func outward(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for path != "" && yield(path) {
+			path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+		}
+	}
+}
+
+// covered are the places of the configuration of machine classes: what matters of them
 // is what machines get.
-func (c *comparison) covered() []string {
-	var paths []string
+func (c *comparison) covered() places {
+	all := places{map[string]bool{}, map[string]bool{}}
 	add := func(n yamledit.Node) {
-		if p := n.Path(); p != "" && !slices.Contains(paths, p) {
-			paths = append(paths, p)
+		if p := n.Path(); p != "" && !all.at[p] {
+			all.add(p)
 		}
 	}
 	for _, docs := range [][]*yamledit.Document{c.before.Docs, c.expected, c.after.Docs} {
-		classes, _ := explain(c.before.Distro, docs, c.target)
+		classes, _ := c.before.Distro.Explain(docs, c.target)
+		seen := map[any]bool{} // what classes share
 		for _, class := range classes {
-			for _, s := range class.Settings {
-				add(s.Origin)
-				for _, n := range s.Overridden {
-					add(n)
+			if first := firstOf(class.Settings); !seen[first] {
+				seen[first] = true
+				for _, s := range class.Settings {
+					add(s.Origin)
+					for _, n := range s.Overridden {
+						add(n)
+					}
 				}
 			}
-			for _, d := range class.Dropped {
-				add(d.Origin)
+			if first := firstOf(class.Dropped); !seen[first] {
+				seen[first] = true
+				for _, d := range class.Dropped {
+					add(d.Origin)
+				}
 			}
 		}
 	}
-	return paths
+	return all
 }
 
 // documents reports edits of the documents that are not of a stage.

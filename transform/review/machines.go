@@ -34,17 +34,20 @@ func (c *comparison) departures() []departure {
 		return nil
 	}
 	var found []departure
+	places := map[string][]int{} // in found, by key
 	for _, class := range slices.Sorted(maps.Keys(want)) {
 		if _, has := got[class]; !has {
 			continue
 		}
-		for _, key := range keys(class, want, got) {
-			was, _ := want.setting(class, key)
-			is, _ := got.setting(class, key)
-			if sameSetting(was.Value, is.Value) {
+		for _, key := range c.differing(want[class], got[class]) {
+			d := c.departure(class, key, want[class].get(key), got[class].get(key))
+			if i := slices.IndexFunc(places[key], func(i int) bool { return found[i].joins(d) }); i >= 0 {
+				same := &found[places[key][i]]
+				same.classes = append(same.classes, class)
 				continue
 			}
-			found = add(found, c.departure(class, key, was, is))
+			places[key] = append(places[key], len(found))
+			found = append(found, d)
 		}
 	}
 	return found
@@ -62,16 +65,8 @@ func (c *comparison) departure(class, key string, was, is transform.Setting) dep
 	return d
 }
 
-// add joins departures that are the same for several classes.
-func add(all []departure, d departure) []departure {
-	for i, o := range all {
-		if o.key == d.key && o.at.Same(d.at) && slices.Equal(o.lost, d.lost) {
-			all[i].classes = append(all[i].classes, d.classes...)
-			return all
-		}
-	}
-	return append(all, d)
-}
+// joins reports whether two departures of a key are the same for several classes.
+func (d departure) joins(o departure) bool { return o.at.Same(d.at) && slices.Equal(o.lost, d.lost) }
 
 // overridden returns the flags that are lost because another list won, and the list that
 // still has one of them.

@@ -34,7 +34,7 @@ type Release struct {
 	Version string
 	Known   bool // listed by a Rancher version; see LookupRelease
 
-	server, agent map[string]ArgType
+	argumentSet
 }
 
 // LookupRelease returns the arguments of a release. One that no Rancher lists
@@ -43,8 +43,7 @@ type Release struct {
 func LookupRelease(version string) Release {
 	m := metadata()
 	letter, known := m.sets[version]
-	set := m.arguments[letter]
-	return Release{Version: version, Known: known, server: set.server, agent: set.agent}
+	return Release{Version: version, Known: known, argumentSet: m.arguments[letter]}
 }
 
 // Keep returns what is left of a value in Rancher's filter (rancher
@@ -71,13 +70,8 @@ func (r Release) ServerOnly(key string) bool {
 	return server && !agent
 }
 
-// Keys returns all arguments, sorted.
-func (r Release) Keys() []string {
-	keys := slices.Sorted(maps.Keys(r.server))
-	keys = slices.AppendSeq(keys, maps.Keys(r.agent))
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
+// Keys returns all arguments, sorted. The caller must not change the result.
+func (r Release) Keys() []string { return r.keys() }
 
 func (r Release) argument(server bool, key string) (ArgType, bool) {
 	t, ok := r.agent[key]
@@ -96,7 +90,10 @@ func isRelease(version string) bool {
 func isK3s(version string) bool { return strings.Contains(version, "+k3s") }
 
 // argumentSet is what releases of one set know, by the machines that take it.
-type argumentSet struct{ server, agent map[string]ArgType }
+type argumentSet struct {
+	server, agent map[string]ArgType
+	keys          func() []string
+}
 
 func (s argumentSet) add(name string, t ArgType, serverOnly bool) {
 	if serverOnly {
@@ -155,7 +152,14 @@ func NewestRelease() string {
 }
 
 func newArgumentSet() argumentSet {
-	return argumentSet{server: map[string]ArgType{}, agent: map[string]ArgType{}}
+	s := argumentSet{server: map[string]ArgType{}, agent: map[string]ArgType{}}
+	s.keys = sync.OnceValue(func() []string {
+		keys := slices.Sorted(maps.Keys(s.server))
+		keys = slices.AppendSeq(keys, maps.Keys(s.agent))
+		slices.Sort(keys)
+		return slices.Compact(keys)
+	})
+	return s
 }
 
 // rows yields the cells of each line that is not a comment.
