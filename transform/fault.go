@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Fault is a panic while one document was worked on: a bug of rke-lm.
@@ -26,11 +27,16 @@ func (f *Fault) Error() string {
 // ExitCode is that of a document that cannot be worked on.
 func (f *Fault) ExitCode() exitcode.Code { return exitcode.Input }
 
-// Guard calls work for one document, and returns a panic in it as a *Fault, so that
+// Guard calls work for one document, and returns a panic in it as a *Fault, or as the error that its
+// budget is spent, so that
 // it does not end the work on other documents, nor keep a lock.
 func Guard(at string, work func() error) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case *yamledit.Error: // the budget of a document is spent
+			err = r
+		default:
 			err = &Fault{At: at, What: panicText(r), Code: panickedAt()}
 		}
 	}()

@@ -42,6 +42,7 @@ func (e *Edit) Apply() (*Document, []Splice, error) {
 		return nil, nil, e.refuse(err)
 	}
 	after.texts, after.strings = e.doc.texts, e.doc.strings
+	after.parsed(len(out))
 	if err := errors.Join(e.prove(after), keepsComments(e.doc, after)); err != nil {
 		return nil, nil, e.refuse(err)
 	}

@@ -75,6 +75,7 @@ func Parse(c Chunk) (*Document, error) {
 		return nil, err
 	}
 	d.takeItem()
+	d.parsed(len(c.Bytes))
 	return d, nil
 }
 

@@ -16,6 +16,7 @@ type texts struct {
 	mu       sync.Mutex
 	known    map[string]*Document
 	readings memory // of texts, by the type as which they were read
+	work     work
 }
 
 // parse is Parse for a text inside of a document. What fails is not kept, for the
@@ -34,7 +35,9 @@ func (t *texts) parse(c Chunk, flat bool) (*Document, error) {
 		}
 		t.known[string(c.Bytes)] = d
 	}
-	return d.as(c, flat, t), nil
+	own := d.as(c, flat, t)
+	own.parsed(len(c.Bytes))
+	return own, nil
 }
 
 // as returns the document as it is in another place, with the same bytes.

@@ -19,7 +19,20 @@ func (n Node) Value() any {
 	if n.y == nil {
 		return nil
 	}
+	n.doc.visit(weight(n.y))
 	return value(n.y)
+}
+
+// weight is how many nodes a reader meets in one, aliases read through.
+func weight(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return weight(n.Alias)
+	}
+	sum := 1
+	for _, c := range n.Content {
+		sum += weight(c)
+	}
+	return sum
 }
 
 // String returns the value of a string scalar.
