@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // lintOptions are the flags of lint, and what it has found.
@@ -73,7 +74,11 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		defer l.files.Close()
 	}
 	failed := map[string]bool{} // files, by name
+	nodes, parsed := yamledit.Spent()
 	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, f.For(target)) }) {
+		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+			return err
+		}
 		if err := r.Use(); err != nil {
 			l.states.errors++
 			failed[r.File()] = l.fail(err, target) || failed[r.File()]

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // reviewOptions are the flags of review, and what it knows of the two versions.
@@ -171,6 +172,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	if err != nil {
 		return 0, err
 	}
+	nodes, parsed := yamledit.Spent()
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
 		if p.Before != nil {
@@ -179,6 +181,9 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
 			same++
 			continue
+		}
+		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+			return 0, err
 		}
 		c, err := r.evaluate(p, t)
 		if err != nil {

@@ -13,13 +13,13 @@ import (
 // command alone, and is the same on every machine.
 type work struct{ nodes, bytes atomic.Int64 }
 
-// The budget of a document is a hundred times what the largest clusters of the benchmarks take, and
-// that of a run has room for a hundred thousand clusters of a fleet.
+// The budgets of a document and of a run. A document has 16 MiB at most, with some four million
+// values: it can be read as a whole 250 times, and parsed a thousand times.
 const (
 	MostNodes    = 1 << 30
 	MostBytes    = 16 << 30
-	MostRunNodes = 64 << 30
-	MostRunBytes = 1 << 40
+	MostRunNodes = 64 * MostNodes
+	MostRunBytes = 64 * MostBytes
 )
 
 // done is the work of the process. Documents add theirs in steps.
@@ -30,6 +30,15 @@ const batch = 1 << 10
 // Spent returns how many nodes were visited and how many bytes were parsed since the process began,
 // in steps for each document.
 func Spent() (nodes, bytes int64) { return done.nodes.Load(), done.bytes.Load() }
+
+// CheckRun fails if the budget of a run is spent, which began when Spent returned the two.
+func CheckRun(nodes, bytes int64) error {
+	n, b := Spent()
+	if n-nodes > MostRunNodes || b-bytes > MostRunBytes {
+		return fmt.Errorf("the budget of a run is spent: more than %d values read or %d bytes parsed; name fewer files", MostRunNodes, MostRunBytes)
+	}
+	return nil
+}
 
 // visit counts nodes. A document whose budget is spent ends the work on it by a panic with an
 // *Error, which whoever keeps one document from ending a run turns into one.

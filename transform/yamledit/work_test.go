@@ -1,0 +1,52 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package yamledit
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheWorkForADocumentIsCounted(t *testing.T) {
+	d, err := Parse(Chunk{File: "c.yaml", Bytes: []byte("a: {b: [1, 2, 3], c: '{d: e}'}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := d.texts.work.nodes.Load()
+	d.Root().Get("a", "b").Items() // two keys, three items
+	if n := d.texts.work.nodes.Load() - before; n != 5 {
+		t.Errorf("%d nodes", n)
+	}
+	in, err := d.Root().Get("a", "c").Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = d.texts.work.nodes.Load()
+	in.Documents()[0].Root().Get("d")
+	if n := d.texts.work.nodes.Load() - before; n != 1 {
+		t.Errorf("%d nodes of a document in a string", n)
+	}
+}
+
+func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {
+	for of, spend := range map[string]func(*Document){
+		"values are read":  func(d *Document) { d.texts.work.nodes.Store(MostNodes); d.Root().Get("a") },
+		"bytes are parsed": func(d *Document) { d.texts.work.bytes.Store(MostBytes); d.parsed(1) },
+	} {
+		d, err := Parse(Chunk{File: "c.yaml", Line: 6, Bytes: []byte("a: b\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			defer func() {
+				e, is := recover().(*Error)
+				if !is || e.File != "c.yaml" || e.Line != 7 || !strings.Contains(e.What, of) {
+					t.Errorf("%s: %v", of, e)
+				}
+			}()
+			spend(d)
+			t.Errorf("%s: no end", of)
+		}()
+	}
+}
