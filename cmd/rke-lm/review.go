@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/git"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/forms"
@@ -148,14 +148,15 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	r.changes = v.Changes
 	defer r.progress.Start(ctx)()
 	fail := func(err error) { r.fail(result, err) }
-	before, formsBefore := r.sides(ctx, "files of the base", v.Before, func(err error) {
+	result.Read.Skipped = v.Skipped
+	before, formsBefore := r.sides(ctx, "files of the base", v.Before, &result.Read.Before, func(err error) {
 		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
 			fail(err)
 			return
 		}
 		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)
 	})
-	after, formsAfter := r.sides(ctx, "files of the change", v.After, fail)
+	after, formsAfter := r.sides(ctx, "files of the change", v.After, &result.Read.After, fail)
 	result.Findings = append(result.Findings, outputs.Findings(review.Forms(formsBefore, formsAfter, t.Accept))...)
 	result.Findings = append(result.Findings, outputs.Findings(review.Links(v.Links, t.Accept))...)
 	if err := r.checkValues(after); err != nil {
@@ -167,6 +168,9 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		}
 		return file
 	}
+	for _, pattern := range v.Excluded {
+		result.Findings = append(result.Findings, outputs.Findings(r.leftOut(ctx, pattern, v, was, t.Accept))...)
+	}
 	pairs := review.Pairs(before, after, was)
 	places, err := r.places(ctx, pairs, after, v)
 	if err != nil {
@@ -175,6 +179,10 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	nodes, parsed := yamledit.Spent()
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
+		result.Findings = append(result.Findings, outputs.Findings(p.Overlaid(t.Accept))...)
+		if p.Patch() {
+			continue
+		}
 		if p.Before != nil {
 			p.Away = v.Away[p.Before.Docs[0].File()]
 		}
@@ -217,7 +225,7 @@ func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, after [
 		return nil, err
 	}
 	f := r.finderOf("other files")
-	f.Values = ""
+	f.Values, f.Overlays = "", v.After.Overlays
 	for result := range f.From(ctx, rest, func(c clusters.Cluster) (func() error, error) {
 		return func() error { all.Add(sideOf(c)); return nil }, nil
 	}) {
@@ -227,7 +235,29 @@ func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, after [
 }
 
 func sideOf(c clusters.Cluster) *review.Side {
-	return &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside, Patch: c.Patch}
+	return &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside, Patch: c.Patch, Uses: c.Uses}
+}
+
+// leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.
+func (r *reviewOptions) leftOut(ctx context.Context, pattern string, v clusters.Versions, was func(string) string, accept []string) []transform.Finding {
+	hidden, files := map[string]bool{}, map[string]bool{}
+	var sides [2][]*review.Side
+	for i, version := range []clusters.Version{v.Before, v.After} {
+		version.Sources = version.Excluded[pattern]
+		sides[i], _ = r.sides(ctx, "files that are left out", version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
+		for _, s := range version.Sources {
+			files[s.Name] = true
+		}
+	}
+	for _, p := range review.Pairs(sides[0], sides[1], was) {
+		switch {
+		case p.After == nil:
+			hidden[p.Before.Docs[0].File()] = true
+		case p.Before == nil || !review.Same(p.Before, p.After):
+			hidden[p.After.Docs[0].File()] = true
+		}
+	}
+	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.configured["exclude"], accept)
 }
 
 // fail keeps an error that does not end the review of others.
@@ -271,16 +301,23 @@ func movedFrom(p review.Pair) string {
 	return p.Before.Docs[0].File()
 }
 
-// sides opens the clusters of one version, whose sources have a name in the progress. It returns
-// the files in forms that are not read as well.
-func (r *reviewOptions) sides(ctx context.Context, name string, sources []source.Source, fail func(error)) (list []*review.Side, others []forms.Found) {
+// sides opens the clusters of one version, whose sources have a name in the progress, and counts what
+// it reads. It returns the files in forms that are not read as well.
+func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found) {
 	work := func(c clusters.Cluster) (func() error, error) {
 		return func() error {
 			list = append(list, sideOf(c))
 			return nil
 		}, nil
 	}
-	for result := range r.finderOf(name).From(ctx, sources, work) {
+	f := r.finderOf(name)
+	f.Overlays = v.Overlays
+	shown := f.Reached
+	f.Reached = func(at clusters.Progress) {
+		count.Files, count.Documents = at.Done, at.Documents
+		shown(at)
+	}
+	for result := range f.From(ctx, v.Sources, work) {
 		if err := result.Use(); err != nil {
 			fail(err)
 		}
@@ -308,7 +345,7 @@ func (r *reviewOptions) show(result outputs.Review, same int) error {
 	switch {
 	case r.reports():
 		found := newResults("review")
-		found.Findings, found.Errors = result.Findings, result.Errors
+		found.Findings, found.Errors, found.Read = result.Findings, result.Errors, result.Read.Line()
 		for _, c := range result.Clusters {
 			found.Keep(c.Subject())
 		}
@@ -330,6 +367,7 @@ func (r *reviewOptions) show(result outputs.Review, same int) error {
 			count[f.Severity]++
 		}
 	}
+	fmt.Fprintln(r.err, result.Read.Line())
 	fmt.Fprintf(r.err, "clusters changed: %d, unchanged: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), same, count[transform.Error], count[transform.Warning], count[transform.Note])
 	return nil
 }

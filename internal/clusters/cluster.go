@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -24,6 +25,7 @@ type Cluster struct {
 	Sources []source.Source      // for each of Docs
 	Live    *Live                // nil for files
 	Patch   bool                 // of a kustomization or an overlay of Fleet, and no cluster of its own
+	Uses    []kustomize.Use      // what overlays make of Docs
 	// overlaid refuses a document that kustomizations or Fleet change; nil for others.
 	overlaid error
 	// twin is another place that describes the cluster, which may be applied together; "" for none.

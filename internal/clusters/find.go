@@ -138,6 +138,7 @@ func (f Finder) work(p piece, work Work) Result {
 func (f Finder) on(c Cluster, work Work) (func() error, error) {
 	for i, doc := range c.Docs {
 		use := f.Overlays.Use(c.Sources[i])
+		c.Uses = append(c.Uses, use)
 		c.Patch = c.Patch || len(use.Roots) == 0
 		if c.overlaid == nil {
 			c.overlaid = kustomize.Evaluate(doc, use)

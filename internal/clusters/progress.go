@@ -7,6 +7,7 @@ package clusters
 type Progress struct {
 	Done, Sources int // sources that were read to their end, of all
 	Clusters      int // that were found until now
+	Documents     int // of the sources that were read
 }
 
 // add takes the next result of a source.
@@ -16,6 +17,7 @@ func (p *Progress) add(r Result) {
 	}
 	if r.end {
 		p.Done++
+		p.Documents += r.stats.Documents
 	}
 }
 

@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,27 @@ import (
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Versions are the sources of two versions of a repository: the files that differ, and
 // those in their folders that may describe the same clusters.
 type Versions struct {
-	Before, After []source.Source
+	Before, After Version
 	Was           map[string]string               // the names of renamed files before, by those after
 	Changes       []git.Change                    // all of them, also those that were not requested
 	Links         []review.Link                   // that belong to the change
 	Away          map[string]string               // the names of files after, by those before, if they are not read or not requested any more
 	Rest          func() ([]source.Source, error) // the requested files that do not differ
+	Excluded      []string                        // the patterns that leave out changed files
+	Skipped       map[string]int                  // changed files that are not read, by the reason
+}
+
+// Version is what is read before a change or after it.
+type Version struct {
+	Sources  []source.Source
+	Excluded map[string][]source.Source // by the pattern
+	Overlays *source.Overlays
 }
 
 // Requested are the files and folders of a repository that a run is about; none for all.
@@ -49,7 +60,9 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, Versions: Versions{Was: map[string]string{}, Away: map[string]string{}, Changes: changes}, folders: map[string]bool{}, touched: map[string]bool{}}
+	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, folders: map[string]bool{}, touched: map[string]bool{}, affected: map[string]bool{}}
+	v.Versions = Versions{Was: map[string]string{}, Away: map[string]string{}, Changes: changes, Skipped: map[string]int{}}
+	v.Before, v.After = newVersion(repo, base), newVersion(repo, v.changed)
 	if err := errors.Join(v.findRequested(), v.findValues()); err != nil {
 		return Versions{}, err
 	}
@@ -57,14 +70,21 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 		v.take(c)
 	}
 	v.lead()
+	v.overlaid()
 	if err := v.neighbors(); err != nil {
 		return Versions{}, err
 	}
-	if v.Before, err = v.sources(v.before); err == nil {
-		v.After, err = v.sources(v.after)
+	if v.Before.Sources, err = v.sources(v.before); err == nil {
+		v.After.Sources, err = v.sources(v.after)
 	}
 	v.Rest = v.rest
+	slices.Sort(v.Versions.Excluded)
+	v.Versions.Excluded = slices.Compact(v.Versions.Excluded)
 	return v.Versions, err
+}
+
+func newVersion(repo *git.Repository, tree git.Tree) Version {
+	return Version{Overlays: &source.Overlays{Version: version{repo, tree}}, Excluded: map[string][]source.Source{}}
 }
 
 type comparing struct {
@@ -77,6 +97,7 @@ type comparing struct {
 	before, after []git.File
 	folders       map[string]bool // that hold a changed file
 	touched       map[string]bool
+	affected      map[string]bool // did not change, and what is laid over them did
 }
 
 // findRequested refuses paths that would be compared with nothing.
@@ -118,10 +139,12 @@ func (v *comparing) findValues() error {
 func (v *comparing) take(c git.Change) {
 	is := func(f *git.File) bool { return f != nil && (f.Path == v.values || v.requested.Has(f.Path)) }
 	if !is(c.Before) && !is(c.After) {
+		v.Skipped["not in a PATH"]++
 		return
 	}
-	v.keep(&v.before, c.Before, v.base)
-	v.keep(&v.after, c.After, v.changed)
+	if skipped := cmp.Or(v.keep(&v.before, c.Before, v.base, v.Before), v.keep(&v.after, c.After, v.changed, v.After)); skipped != "" {
+		v.Skipped[skipped]++
+	}
 	if c.Before != nil && c.After != nil {
 		before, after := v.repo.Name(c.Before.Path), v.repo.Name(c.After.Path)
 		v.Was[after] = before
@@ -131,19 +154,30 @@ func (v *comparing) take(c git.Change) {
 	}
 }
 
-// keep adds a file of a version that a search would find, or a link that it would follow.
-func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree) {
+// keep adds a file of a version that a search would find, or a link that it would follow. It returns
+// why others are skipped.
+func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree, of Version) (skipped string) {
 	if f == nil {
-		return
+		return ""
 	}
 	v.touched[f.Path] = true
+	by := v.Finder.Excluded.By(v.repo.Name(f.Path))
 	switch {
-	case f.Kind() != "":
-		v.link(*f, in)
-	case v.searched(*f):
+	case f.Path == v.values || f.Kind() == "" && v.searched(*f):
 		*list = append(*list, *f)
 		v.folders[path.Dir(f.Path)] = true
+		return ""
+	case f.Kind() == "" && !source.Searched(f.Path):
+		return "hidden, or of another type"
+	case by != "":
+		v.Versions.Excluded = append(v.Versions.Excluded, by)
+		if s, err := v.sources([]git.File{*f}); err == nil && f.Kind() == "" {
+			of.Excluded[by] = append(of.Excluded[by], s...)
+		}
+		return "excluded"
 	}
+	v.link(*f, in)
+	return "links and submodules"
 }
 
 // link adds a link, unless it is another name of a file, and one that no search looks for.
@@ -172,7 +206,7 @@ func (v *comparing) lead() {
 
 // searched reports whether a search of the repository would read a file.
 func (v *comparing) searched(f git.File) bool {
-	return f.Path == v.values || source.Searched(f.Path) && !v.Excluded.Has(v.repo.Name(f.Path))
+	return f.Path == v.values || source.Searched(f.Path) && !v.Finder.Excluded.Has(v.repo.Name(f.Path))
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
@@ -186,7 +220,7 @@ func (v *comparing) neighbors() error {
 		if err != nil {
 			return err
 		}
-		if v.joins(f, text) {
+		if v.joins(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
 			v.before, v.after = append(v.before, f), append(v.after, f)
 		}
 	}

@@ -142,6 +142,9 @@ func (r *Repository) Name(repoPath string) string {
 	return rel
 }
 
+// Top is the folder of the work tree.
+func (r *Repository) Top() string { return r.top }
+
 // Path is the reverse of Name; false for one outside of the repository.
 func (r *Repository) Path(name string) (string, bool) {
 	if filepath.IsAbs(name) {

@@ -27,6 +27,9 @@ func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) error {
 	limit := max(maxBytes, leastBytes)
 	b := &bounded{limit: limit - 300} // for what is said of the missing parts
 	fmt.Fprintf(&b.text, "## rke-lm %s\n\n%s\n\n", r.Verb, r.totals())
+	if r.Read != "" {
+		fmt.Fprintf(&b.text, "%s\n\n", inline(r.Read))
+	}
 	r.table(b, t)
 	for _, e := range r.Errors {
 		b.add(fmt.Sprintf("- **error** %s\n", inline(e.Message)))

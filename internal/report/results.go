@@ -14,6 +14,7 @@ import (
 type Results struct {
 	Verb     string
 	Version  string // of rke-lm
+	Read     string // what was read; "" if it does not matter
 	Rules    []transform.Rule
 	Subjects []Subject
 	Findings []transform.Finding // about no subject

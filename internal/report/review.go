@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,10 +21,36 @@ type Review struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
 	Base       string            `json:"base"`
+	Read       Read              `json:"read"`
 	Clusters   []ReviewedCluster `json:"clusters"`
 	// Findings are about the change as a whole; those of clusters are theirs.
 	Findings []transform.Finding `json:"findings"`
 	Errors   []Problem           `json:"errors"`
+}
+
+// Read is what a review has read, and what it has not.
+type Read struct {
+	Before  Counted        `json:"before"`
+	After   Counted        `json:"after"`
+	Skipped map[string]int `json:"skipped"` // changed files, by the reason
+}
+
+// Counted are the files of a version that were read, and their documents.
+type Counted struct {
+	Files     int `json:"files"`
+	Documents int `json:"documents"`
+}
+
+// Line is the sentence about it.
+func (r Read) Line() string {
+	line := fmt.Sprintf("files read: %d before the change, %d after it; documents: %d, %d; changed files skipped:", r.Before.Files, r.After.Files, r.Before.Documents, r.After.Documents)
+	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
+		line += fmt.Sprintf(" %d (%s),", r.Skipped[reason], reason)
+	}
+	if len(r.Skipped) == 0 {
+		return line + " 0"
+	}
+	return strings.TrimSuffix(line, ",")
 }
 
 // ReviewedCluster is what a change does to one cluster.

@@ -41,26 +41,23 @@ func Exclude(from string, globs []string) (e Excluded, err error) {
 }
 
 // Has reports whether a file or folder, or a folder that it is in, is left out.
-func (e Excluded) Has(name string) bool {
-	if len(e.globs) == 0 {
-		return false
-	}
+func (e Excluded) Has(name string) bool { return e.By(name) != "" }
+
+// By is the pattern that leaves out a file or folder, or a folder that it is in; "" for none.
+func (e Excluded) By(name string) string {
 	absolute, err := filepath.Abs(name)
-	if err != nil {
-		return false
+	if len(e.globs) == 0 || err != nil {
+		return ""
 	}
 	for at := absolute; ; at = filepath.Dir(at) {
-		if e.matches(at) {
-			return true
-		}
-		if at == filepath.Dir(at) || at == e.from {
-			return false
+		if by := e.matching(at); by != "" || at == filepath.Dir(at) || at == e.from {
+			return strings.TrimPrefix(by, "**/")
 		}
 	}
 }
 
-// matches compares a path as seen from the folder of the patterns, and as it is.
-func (e Excluded) matches(at string) bool {
+// matching compares a path as seen from the folder of the patterns, and as it is.
+func (e Excluded) matching(at string) string {
 	whole := filepath.ToSlash(at)
 	seen := whole
 	if rel, err := filepath.Rel(e.from, at); err == nil {
@@ -68,8 +65,8 @@ func (e Excluded) matches(at string) bool {
 	}
 	for _, glob := range e.globs {
 		if doublestar.MatchUnvalidated(glob, seen) || path.IsAbs(glob) && doublestar.MatchUnvalidated(glob, whole) {
-			return true
+			return glob
 		}
 	}
-	return false
+	return ""
 }

@@ -21,16 +21,26 @@ import (
 // there has it, all of the repository is searched for those that build on that one.
 // Each folder is read once. It may be used by several goroutines.
 type Overlays struct {
+	Version Version // in which files are read; nil for the disk
+
 	mutex  sync.Mutex
 	of     map[string]*kustomization   // by folder; nil where there is none
 	below  map[string][]*kustomization // by the top of a search
 	around map[string]string           // the top for a folder
 }
 
+// Version is the files of a version of a repository, by their absolute paths.
+type Version interface {
+	Top() string
+	Folders() []string
+	Read(path string) ([]byte, error) // as Small does
+}
+
 // kustomization is one with its real folder.
 type kustomization struct {
 	*kustomize.Kustomization
 	folder   string
+	files    []string // its own, and those of its patches
 	resolved bool
 }
 
@@ -39,26 +49,24 @@ const (
 	mostFolders = 100_000
 	// levels is how far a search goes up where no repository ends it.
 	levels = 3
-	// mostText is the size of the largest kustomization or patch that is read.
-	mostText = 1 << 20
+	// MostText is the size of the largest kustomization or patch that is read.
+	MostText = 1 << 20
 )
 
 // Use returns what overlays make of a file.
 func (o *Overlays) Use(s Source) kustomize.Use {
 	given := cmp.Or(s.Path, s.at)
-	if given == "" {
-		return kustomize.Use{Roots: []string{s.Name}}
-	}
 	file := realPath(given)
-	if o == nil {
+	switch {
+	case o != nil && o.Version != nil: // links of the disk do not count
+		file = filepath.Join(realPath("."), s.Name)
+	case given == "":
+		return kustomize.Use{Roots: []string{s.Name}}
+	case o == nil:
 		return kustomize.Use{Roots: []string{filepath.Dir(file)}}
 	}
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.of == nil {
-		o.of, o.below, o.around = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
-	}
-	shown := display(given)
+	defer o.lock()()
+	shown := display(s.Path)
 	top := o.top(filepath.Dir(file))
 	var use kustomize.Use
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
@@ -82,6 +90,54 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	}
 	use.Layers, use.Roots = o.fleet(file, top, shown)
 	return use
+}
+
+func (o *Overlays) lock() (unlock func()) {
+	o.mutex.Lock()
+	if o.of == nil {
+		o.of, o.below, o.around = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
+	}
+	return o.mutex.Unlock
+}
+
+// Affected returns the files of the version that kustomizations take over, and the bundles of Fleet,
+// whose own files or patches are among those that changed.
+func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
+	defer o.lock()()
+	shown, seen := display(""), map[*kustomization]bool{}
+	var add func(*kustomization)
+	add = func(k *kustomization) {
+		if seen[k] {
+			return
+		}
+		seen[k] = true
+		for _, ref := range k.Refs() {
+			at := filepath.Join(k.folder, ref)
+			if below := o.at(at, shown); below != nil {
+				add(below)
+			} else {
+				paths = append(paths, at)
+			}
+		}
+	}
+	for _, k := range o.search(o.Version.Top(), shown) {
+		o.resolve(k, shown)
+		if slices.ContainsFunc(k.files, func(file string) bool { return changed[file] }) {
+			add(k)
+		}
+	}
+	for file := range changed {
+		for dir := filepath.Dir(file); len(dir) >= len(o.Version.Top()); dir = filepath.Dir(dir) {
+			bundle := filepath.Join(dir, kustomize.FleetFile)
+			if _, err := o.read(bundle); file == bundle || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
+				paths = append(paths, dir)
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return paths
 }
 
 // listed reports whether one of the paths that a folder's kustomization writes is
@@ -112,7 +168,7 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 		}
 	}
 	for _, k := range all {
-		k.resolve(shown)
+		o.resolve(k, shown)
 		layers = append(layers, k.Kustomization)
 		if !under[k] {
 			built = append(built, k.Kustomization)
@@ -122,14 +178,15 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 }
 
 // resolve reads the patches of a kustomization, once.
-func (k *kustomization) resolve(shown func(string) string) {
+func (o *Overlays) resolve(k *kustomization, shown func(string) string) {
 	if k.resolved {
 		return
 	}
 	k.resolved = true
 	k.Resolve(func(path string) (string, []byte, error) {
 		path = filepath.Join(k.folder, path)
-		text, err := readSmall(path)
+		k.files = append(k.files, path)
+		text, err := o.read(path)
 		return shown(path), text, err
 	})
 }
@@ -142,12 +199,12 @@ func (o *Overlays) at(dir string, shown func(string) string) *kustomization {
 	o.of[dir] = nil
 	for _, name := range kustomize.FileNames() {
 		path := filepath.Join(dir, name)
-		text, err := readSmall(path)
+		text, err := o.read(path)
 		if err != nil {
 			continue
 		}
 		if k, ok := kustomize.Parse(shown(path), shown(dir), text); ok {
-			o.of[dir] = &kustomization{Kustomization: k, folder: dir}
+			o.of[dir] = &kustomization{Kustomization: k, folder: dir, files: []string{path}}
 			break
 		}
 	}
@@ -158,6 +215,15 @@ func (o *Overlays) at(dir string, shown func(string) string) *kustomization {
 func (o *Overlays) search(top string, shown func(string) string) []*kustomization {
 	if found, known := o.below[top]; known {
 		return found
+	}
+	if o.Version != nil {
+		o.below[top] = nil
+		for _, folder := range o.Version.Folders() {
+			if k := o.at(folder, shown); k != nil {
+				o.below[top] = append(o.below[top], k)
+			}
+		}
+		return o.below[top]
 	}
 	var found []*kustomization
 	folders := 0
@@ -184,6 +250,9 @@ func (o *Overlays) search(top string, shown func(string) string) []*kustomizatio
 // top returns the folder in which all that belongs to a folder is looked for: the
 // repository, or else a few levels up.
 func (o *Overlays) top(dir string) string {
+	if o.Version != nil {
+		return o.Version.Top()
+	}
 	if top, known := o.around[dir]; known {
 		return top
 	}
@@ -209,7 +278,7 @@ func (o *Overlays) top(dir string) string {
 func (o *Overlays) fleet(file, top string, shown func(string) string) (layers []*kustomize.Kustomization, roots []string) {
 	roots = []string{filepath.Dir(file)}
 	for dir := roots[0]; ; dir = filepath.Dir(dir) {
-		if text, err := readSmall(filepath.Join(dir, kustomize.FleetFile)); err == nil {
+		if text, err := o.read(filepath.Join(dir, kustomize.FleetFile)); err == nil {
 			rel, err := filepath.Rel(dir, file)
 			if err != nil {
 				return nil, roots
@@ -219,7 +288,7 @@ func (o *Overlays) fleet(file, top string, shown func(string) string) (layers []
 			}
 			for _, over := range kustomize.FleetOverlays(text, filepath.ToSlash(rel)) {
 				path := filepath.Join(dir, over)
-				if text, err := readSmall(path); err == nil && path != file {
+				if text, err := o.read(path); err == nil && path != file {
 					layers = append(layers, kustomize.FleetOverlay(shown(path), text))
 				}
 			}
@@ -231,13 +300,20 @@ func (o *Overlays) fleet(file, top string, shown func(string) string) (layers []
 	}
 }
 
-// readSmall reads a regular file that is not larger than a kustomization is.
-func readSmall(path string) ([]byte, error) {
+func (o *Overlays) read(path string) ([]byte, error) {
+	if o.Version != nil {
+		return o.Version.Read(path)
+	}
+	return Small(path)
+}
+
+// Small reads a regular file that is not larger than a kustomization is.
+func Small(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > mostText:
+	case !info.Mode().IsRegular() || info.Size() > MostText:
 		return nil, errors.New("not a file of that kind")
 	}
 	return os.ReadFile(path)

@@ -6,6 +6,7 @@ package kustomize
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,18 +46,54 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
-	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
-	for _, k := range use.Layers {
-		if p, found := k.changing(doc, names); found {
-			return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), p.said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(k))
-		}
-		names = k.rename(names)
+	if all := Effects(doc, use); len(all) > 0 {
+		e := all[0]
+		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
 	}
 	return nil
 }
 
-// said reports what a patch does.
-func (p patch) said() string {
+// Effect is what one patch of one layer does to a document, or what a document that is a patch does.
+type Effect struct {
+	patch
+	by   *Kustomization
+	from string // the folder of the layer, as seen from the document
+}
+
+// Place is where the patch is.
+func (e Effect) Place() (file string, line int) { return e.file, e.line }
+
+// Same reports whether two effects make the same of a document, wherever both were moved together.
+func (e Effect) Same(o Effect) bool {
+	return e.from == o.from && e.path == o.path && e.text == o.text
+}
+
+// Effects lists what overlays change of a document, in the order in which they are applied.
+func Effects(doc *yamledit.Document, use Use) (all []Effect) {
+	if k := use.PatchOf; k != nil {
+		for _, c := range changes(doc.Root()) {
+			all = append(all, Effect{patch: patch{file: doc.File(), line: c.line, path: c.path, text: c.text}, by: k})
+		}
+		return all
+	}
+	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
+	for _, k := range use.Layers {
+		for _, p := range k.changing(doc, names) {
+			all = append(all, Effect{p, k, k.From(doc)})
+		}
+		names = k.rename(names)
+	}
+	return all
+}
+
+// From is the folder of a layer as seen from a document.
+func (k *Kustomization) From(doc *yamledit.Document) string {
+	from, _ := filepath.Rel(filepath.Dir(doc.File()), filepath.Dir(k.File)) // both are of one repository
+	return from
+}
+
+// Said reports what a patch does.
+func (p patch) Said() string {
 	at := fmt.Sprintf("%s:%d", p.file, p.line)
 	switch p.path {
 	case "":
@@ -86,17 +123,17 @@ func (k *Kustomization) rename(o object) object {
 	return o
 }
 
-// changing returns the first patch that changes an object.
-func (k *Kustomization) changing(doc *yamledit.Document, o object) (patch, bool) {
+// changing returns the patches that change an object.
+func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch) {
 	for _, p := range k.patches {
 		if matches(p.to.kind, o.kind) && matches(p.to.name, k.rename(o).names...) && matches(p.to.namespace, k.rename(o).namespaces...) {
-			return p, true
+			list = append(list, p)
 		}
 	}
-	if item, found := k.image(doc); found {
-		return patch{file: k.File, line: item.Line(), path: "the image"}, true
+	for _, item := range k.images(doc) {
+		list = append(list, patch{file: k.File, line: item.Line(), path: "the image", text: said(item)})
 	}
-	return patch{}, false
+	return list
 }
 
 // matches reports whether an expression matches one of the words as a whole. One

@@ -21,7 +21,7 @@ func (k *Kustomization) replacement(item yamledit.Node, load Load) {
 			doc, err = yamledit.ParseString(name, string(text))
 		}
 		if err != nil {
-			k.unread(item, nil)
+			k.unread(item, nil, string(text))
 			return
 		}
 		file, targets = name, doc.Root().Get("targets")
@@ -31,7 +31,7 @@ func (k *Kustomization) replacement(item yamledit.Node, load Load) {
 		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
 		for _, path := range target.Get("fieldPaths").Items() {
 			if p, _ := path.String(); !strings.HasPrefix(p, "metadata.") {
-				k.patches = append(k.patches, patch{file, path.Line(), of, p})
+				k.patches = append(k.patches, patch{file, path.Line(), of, p, said(item.Get("source")) + said(target)})
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func (k *Kustomization) transformer(item yamledit.Node, load Load) {
 	if !strings.Contains(text, "\n") {
 		_, held, err := load(text)
 		if err != nil {
-			k.unread(item, nil)
+			k.unread(item, nil, "")
 			return
 		}
 		text = string(held)
@@ -55,7 +55,7 @@ func (k *Kustomization) transformer(item yamledit.Node, load Load) {
 	for _, chunk := range yamledit.Split(k.File, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil || doc.Root().Exists() && !slices.Contains(harmless, str(doc.Root(), "kind")) {
-			k.unread(item, nil)
+			k.unread(item, nil, text)
 		}
 	}
 }
@@ -63,12 +63,12 @@ func (k *Kustomization) transformer(item yamledit.Node, load Load) {
 // fields reads the fields that change one thing each.
 func (k *Kustomization) fields() {
 	for _, item := range k.root.Get("replicas").Items() {
-		k.patches = append(k.patches, patch{k.File, item.Line(), selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, "spec.replicas"})
+		k.patches = append(k.patches, patch{k.File, item.Line(), selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, "spec.replicas", said(item)})
 	}
 }
 
-// image returns the entry of images that changes an image of a document.
-func (k *Kustomization) image(doc *yamledit.Document) (yamledit.Node, bool) {
+// images returns the entries of images that change an image of a document.
+func (k *Kustomization) images(doc *yamledit.Document) []yamledit.Node {
 	var names []string
 	var collect func(yamledit.Node)
 	collect = func(n yamledit.Node) {
@@ -83,12 +83,7 @@ func (k *Kustomization) image(doc *yamledit.Document) (yamledit.Node, bool) {
 		}
 	}
 	collect(doc.Root().Get("spec"))
-	for _, item := range k.root.Get("images").Items() {
-		if slices.Contains(names, str(item, "name")) {
-			return item, true
-		}
-	}
-	return yamledit.Node{}, false
+	return slices.DeleteFunc(k.root.Get("images").Items(), func(item yamledit.Node) bool { return !slices.Contains(names, str(item, "name")) })
 }
 
 // bare is an image without its tag and its digest.

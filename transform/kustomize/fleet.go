@@ -42,7 +42,7 @@ func FleetOverlays(text []byte, file string) []string {
 func FleetOverlay(file string, text []byte) *Kustomization {
 	k := &Kustomization{File: file}
 	if !strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), "_patch") {
-		k.patches = []patch{{file: file, line: 1, path: whole}}
+		k.patches = []patch{{file: file, line: 1, path: whole, text: string(text)}}
 		return k
 	}
 	k.read(file, 0, nil, string(text))

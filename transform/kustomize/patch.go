@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -16,6 +17,7 @@ type patch struct {
 	line int
 	to   selector
 	path string // of the first field that it changes; "" for what cannot be read
+	text string // what it does: two with one text do the same
 }
 
 // selector says which objects a patch changes; "" matches all.
@@ -62,17 +64,17 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 func (k *Kustomization) open(at yamledit.Node, path string, to *selector, load Load) {
 	file, text, err := load(path)
 	if err != nil {
-		k.unread(at, to)
+		k.unread(at, to, "")
 		return
 	}
 	k.read(file, 0, to, string(text))
 }
 
-func (k *Kustomization) unread(at yamledit.Node, to *selector) {
+func (k *Kustomization) unread(at yamledit.Node, to *selector, text string) {
 	if to == nil {
 		to = &selector{}
 	}
-	k.patches = append(k.patches, patch{file: k.File, line: at.Line(), to: *to})
+	k.patches = append(k.patches, patch{file: k.File, line: at.Line(), to: *to, text: text})
 }
 
 // read reads the documents of a patch. line is that of a text inside of the
@@ -81,7 +83,7 @@ func (k *Kustomization) read(file string, line int, to *selector, text string) {
 	for _, chunk := range yamledit.Split(file, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil {
-			p := patch{file: file, line: max(line, chunk.Line+1)}
+			p := patch{file: file, line: max(line, chunk.Line+1), text: text}
 			if to != nil {
 				p.to = *to
 			}
@@ -100,7 +102,7 @@ func (k *Kustomization) read(file string, line int, to *selector, text string) {
 			if line == 0 {
 				at = c.line
 			}
-			k.patches = append(k.patches, patch{file, at, of, c.path})
+			k.patches = append(k.patches, patch{file, at, of, c.path, c.text})
 		}
 	}
 }
@@ -114,7 +116,11 @@ func (s selector) exact() selector {
 type change struct {
 	path string
 	line int
+	text string
 }
+
+// said is a value as a text, with the keys of mappings in their order.
+func said(n yamledit.Node) string { return fmt.Sprintf("%#v", n.Value()) }
 
 // whole means an object that is replaced or deleted.
 const whole = "the whole object"
@@ -129,7 +135,7 @@ func changes(root yamledit.Node) []change {
 				continue
 			}
 			if path, counts := pointed(str(op, key)); counts {
-				list = append(list, change{path, op.Line()})
+				list = append(list, change{path, op.Line(), said(op)})
 			}
 		}
 	}
@@ -137,9 +143,11 @@ func changes(root yamledit.Node) []change {
 		switch e.Key {
 		case "apiVersion", "kind", "metadata":
 		case "$patch":
-			list = append(list, change{whole, e.Value.Line()})
+			list = append(list, change{whole, e.Value.Line(), said(e.Value)})
 		default:
-			list = append(list, leaf(e.Key, e.Value))
+			c := leaf(e.Key, e.Value)
+			c.text = said(e.Value)
+			list = append(list, c)
 		}
 	}
 	return list
@@ -164,5 +172,5 @@ func leaf(path string, n yamledit.Node) change {
 		e := n.Entries()[0]
 		path, n = path+"."+e.Key, e.Value
 	}
-	return change{path, n.Line()}
+	return change{path: path, line: n.Line()}
 }

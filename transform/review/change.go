@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,6 +18,7 @@ type Side struct {
 	Docs   []*yamledit.Document // the one that names the cluster first
 	Beside []*yamledit.Document // that rules read
 	Patch  bool                 // of a kustomization, and no cluster of its own
+	Uses   []kustomize.Use      // what overlays make of Docs
 }
 
 // Identity names the cluster.

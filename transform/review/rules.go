@@ -47,6 +47,10 @@ var (
 		Doc: "A file describes a cluster in a form that is not read: Terraform, a configuration file of RKE2, CAPRKE2, a Bundle of Fleet, Ansible, a template, a script. A note in `plan`; in `review` an error if the change touches a line about the provider, the arguments of a manager or the version, or renames or removes the file."}
 	contentUnknown = transform.Rule{ID: "content-unknown", Severity: transform.Error, Acceptable: true,
 		Doc: "The change adds, moves or removes a symbolic link or a submodule, or replaces a file by one, and what it leads to is not reviewed. Or a link leads to a file that the change edits outside of the reviewed paths."}
+	overlayChanged = transform.Rule{ID: "overlay-changed", Severity: transform.Error, Acceptable: true,
+		Doc: "The change adds, edits or removes a kustomization, a patch or an overlay of Fleet, and a cluster gets other values than its file shows, also if that file does not change. changed-by-overlay does not accept it."}
+	excludedChange = transform.Rule{ID: "excluded-change", Severity: transform.Error, Acceptable: true,
+		Doc: "A pattern of `exclude` leaves out files that the change touches. An error if clusters in them change and the pattern is that of `--exclude`, which a workflow in the change can set; a warning if it is that of the configuration, which counts in the base; a note if no cluster changes."}
 	baseUnread = transform.Rule{ID: "base-unread", Severity: transform.Warning,
 		Doc: "A document cannot be read as it is in the base: its clusters count as new."}
 )
@@ -57,6 +61,7 @@ func Rules() []transform.Rule {
 	return []transform.Rule{
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
 		providerLost, ccmRemoved, planLost, flagOverridden, editWithStage, editWithoutStage,
-		acceptanceAdded, configurationChanged, clusterRemoved, clusterAdded, stagesUnknown, formNotRead, contentUnknown, baseUnread,
+		acceptanceAdded, configurationChanged, clusterRemoved, clusterAdded, stagesUnknown, formNotRead, contentUnknown,
+		overlayChanged, excludedChange, baseUnread,
 	}
 }

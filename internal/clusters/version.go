@@ -1,0 +1,87 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusters
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/git"
+	"github.com/rke-lm/rke-lm/internal/source"
+)
+
+// version is the files that a repository has before or after a change, for overlays.
+type version struct {
+	*git.Repository
+	tree git.Tree
+}
+
+// Folders implements source.Version.
+func (v version) Folders() []string {
+	of := map[string]bool{}
+	for p := range v.tree {
+		of[filepath.Join(v.Top(), path.Dir(p))] = true
+	}
+	return slices.Sorted(maps.Keys(of))
+}
+
+// Read implements source.Version.
+func (v version) Read(at string) ([]byte, error) {
+	rel, err := filepath.Rel(v.Top(), at)
+	switch f, found := v.tree[filepath.ToSlash(rel)]; {
+	case err != nil || !found || f.Kind() != "":
+		return nil, fs.ErrNotExist
+	case f.Hash == "":
+		return source.Small(at)
+	default:
+		return v.Repository.Read(f, source.MostText)
+	}
+}
+
+// overlaid makes files that did not change part of both versions if what is laid over them did.
+func (v *comparing) overlaid() {
+	all, requested := map[string]bool{}, map[string]bool{}
+	for _, c := range v.Changes {
+		for _, f := range []*git.File{c.Before, c.After} {
+			if f != nil {
+				at := filepath.Join(v.repo.Top(), f.Path)
+				all[at], requested[at] = true, v.touched[f.Path]
+			}
+		}
+	}
+	for _, o := range []*source.Overlays{v.Before.Overlays, v.After.Overlays} {
+		some, every := v.paths(o.Affected(requested)), v.paths(o.Affected(all))
+		for p := range v.base {
+			if some.has(p) || every.has(p) && v.requested.Has(p) {
+				v.affected[p], v.folders[path.Dir(p)] = true, true
+			}
+		}
+	}
+}
+
+// paths are files and folders of the repository.
+type paths map[string]bool
+
+func (v *comparing) paths(absolute []string) paths {
+	of := paths{}
+	for _, at := range absolute {
+		if rel, err := filepath.Rel(v.repo.Top(), at); err == nil {
+			of[filepath.ToSlash(rel)] = true
+		}
+	}
+	return of
+}
+
+// has reports whether a file, or a folder around it, is one of them.
+func (of paths) has(p string) bool {
+	for ; p != "."; p = path.Dir(p) {
+		if of[p] {
+			return true
+		}
+	}
+	return of["."]
+}

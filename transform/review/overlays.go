@@ -1,0 +1,54 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/kustomize"
+)
+
+// Patch reports whether a pair is a patch of clusters and none itself.
+func (p Pair) Patch() bool { return p.Before.patch() && p.After.patch() }
+
+func (s *Side) patch() bool { return s == nil || s.Patch }
+
+// Overlaid is the finding about overlays that do another thing to a cluster after the change. What a
+// removed patch did shows in its clusters.
+func (p Pair) Overlaid(accepted []string) []transform.Finding {
+	if p.After == nil {
+		return nil
+	}
+	was, had := p.Before.effects()
+	is, has := p.After.effects()
+	f := transform.FindingAt(p.After.Docs[0].Root(), "", "compare what kubectl kustomize prints before the change and after it; make a stage in the file that has the last word")
+	i := 0
+	for i < min(len(was), len(is)) && was[i].Same(is[i]) {
+		i++
+	}
+	switch {
+	case i < len(is):
+		f.File, f.Line = is[i].Place()
+		f.Message = "the change makes or edits an overlay: " + is[i].Said()
+	case i < len(was):
+		f.Message = "the change removes what an overlay does: " + was[i].Said()
+	case p.Before != nil && file(p.Before) == file(p.After) && slices.ContainsFunc(had, func(layer string) bool { return !slices.Contains(has, layer) }):
+		f.Message = "the change removes the document from a kustomization or an overlay"
+	default:
+		return nil
+	}
+	return overlayChanged.Report([]transform.Finding{f}, accepted)
+}
+
+// effects are those of overlays on the documents, and the overlays.
+func (s *Side) effects() (all []kustomize.Effect, layers []string) {
+	for i := 0; s != nil && i < len(s.Uses); i++ {
+		all = append(all, kustomize.Effects(s.Docs[i], s.Uses[i])...)
+		for _, k := range s.Uses[i].Layers {
+			layers = append(layers, k.From(s.Docs[i]))
+		}
+	}
+	return all, layers
+}
