@@ -13,7 +13,7 @@ type Cluster struct{ Context, Kubeconfig string }
 
 // ofCluster are the programs that take their cluster from a kubeconfig. A command that names its
 // kubeconfig is for another cluster.
-var ofCluster = regexp.MustCompile(`\b(kubectl|helm|rke-lm verify)( --kubeconfig)?\b`)
+var ofCluster = regexp.MustCompile(`(?:^|[\s(;|&])(kubectl|helm|rke-lm verify) (?:--kubeconfig\b)?`)
 
 // In returns a text in which each command names the cluster.
 func (c Cluster) In(text string) string {
@@ -24,15 +24,15 @@ func (c Cluster) In(text string) string {
 		if strings.HasSuffix(command, "--kubeconfig") {
 			return command
 		}
-		context := " --context="
-		if command == "helm" {
-			context = " --kube-context="
+		context := "--context="
+		if strings.HasSuffix(command, "helm ") {
+			context = "--kube-context="
 		}
 		if c.Context != "" {
-			command += context + c.Context
+			command += context + c.Context + " "
 		}
 		if c.Kubeconfig != "" {
-			command += " --kubeconfig=" + c.Kubeconfig
+			command += "--kubeconfig=" + c.Kubeconfig + " "
 		}
 		return command
 	})

@@ -13,6 +13,7 @@ func TestCommandsNameTheirCluster(t *testing.T) {
 		"helm get values ccm":                    `helm --kube-context="${CONTEXT:?}" get values ccm`,
 		"rke-lm verify --stage install-ccm":      `rke-lm verify --context="${CONTEXT:?}" --stage install-ccm`,
 		`kubectl --kubeconfig "$R" get secret`:   `kubectl --kubeconfig "$R" get secret`,
+		"helm upgrade c --values helm/v.yaml":    `helm --kube-context="${CONTEXT:?}" upgrade c --values helm/v.yaml`,
 		"rke up --config a.yml; grep kubectlish": "rke up --config a.yml; grep kubectlish",
 	} {
 		if got := prod.In(command); got != want {
