@@ -180,7 +180,7 @@ func (a *applyOptions) each(ctx context.Context, paths []string, target transfor
 		if err := a.write(r.Ended, failed); err != nil {
 			errs, failed = append(errs, err), true
 		}
-		a.states.know(failed)
+		a.states.know(r.Ended, failed)
 		code = max(code, a.complain(errs...))
 	}
 	return code

@@ -44,7 +44,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 			if made, known := a.worked(f, t, changes, failed); known {
 				a.states.take(made)
 			}
-			a.states.know(failed != nil)
+			a.states.know(nil, failed != nil)
 			if err != nil {
 				return nil // it is the error of the cluster
 			}

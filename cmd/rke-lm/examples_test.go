@@ -300,6 +300,7 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 		t.Errorf("a bad change: exit %d\n%s%s%s", code, out, said, summary)
 	}
 	// Each line is one word, and no path is a flag.
+	putFile(t, "--color=wrong", "")
 	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
 	inputs["version"], inputs["paths"], inputs["flags"] = "installed", "clusters/lagoon.yaml\n--color=wrong", "--exclude=quay.yaml\n"
 	if out, said, _, code = runAction(t, inputs); code != exitcode.Done || strings.Contains(out, "quay") {

@@ -94,8 +94,10 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 			stays = true
 			l.fail(err, target)
 		}
-		l.states.know(stays)
-		clear(failed)
+		l.states.know(r.Ended, stays)
+		for _, in := range r.Ended {
+			delete(failed, in.Name)
+		}
 	}
 	l.made.finish()
 	if err := ctx.Err(); err != nil {

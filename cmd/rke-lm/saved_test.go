@@ -88,7 +88,7 @@ func says(t *testing.T, r ran, want string) {
 func planned(t *testing.T, files map[string]string, args ...string) {
 	t.Helper()
 	here(t, files)
-	must(t, exitcode.Done, append([]string{"plan", "--out", "plans"}, args...)...)
+	must(t, exitcode.Done, append([]string{"plan", "--end-state", "external", "--out", "plans"}, args...)...)
 }
 
 func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
@@ -124,7 +124,7 @@ func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
 			if !slices.Contains(stages.UndoNames(), stage) {
 				continue
 			}
-			want := must(t, exitcode.Done, "apply", "--through", "--stage", stage, "--stdout", file).stdout
+			want := must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout
 			if got := textOf(t, folder+"0"+string(rune('1'+i))+"-"+stage+filepath.Ext(file)); got != want {
 				t.Errorf("%s: %s", stage, cmp.Diff(want, got))
 			}
@@ -167,7 +167,7 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 	} {
 		here(t, map[string]string{"clusters/c.yaml": wharf, ".git/HEAD": ""})
 		t.Chdir(c.from)
-		must(t, exitcode.Done, "plan", "--out", c.out, c.file)
+		must(t, exitcode.Done, "plan", "--end-state", "external", "--out", c.out, c.file)
 		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
 		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", "aws-ccm-policy.json, in `" + c.out + "/fleet-default/wharf`:"} {
 			if !strings.Contains(book, want) {
@@ -380,7 +380,7 @@ func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 
 func TestUndoWithoutAPlanUndoesWhatTheFileShows(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	must(t, exitcode.Done, "apply", "--through", "--stage", "disable-leader-migration", "c.yaml")
+	must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", "disable-leader-migration", "c.yaml")
 	final := textOf(t, "c.yaml")
 	says(t, must(t, exitcode.Refused, "apply", "--undo", "install-ccm", "c.yaml"), "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
 	r := must(t, exitcode.Done, "apply", "--undo", "switch-to-external", "--through", "--dry-run", "c.yaml")

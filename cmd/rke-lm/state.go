@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -90,9 +91,15 @@ func (s *states) take(w worked) {
 	s.open = append(s.open, w)
 }
 
-// know keeps what was taken: for a failed write the cluster as it was.
-func (s *states) know(failed bool) {
+// know keeps what was taken of files that ended; nil is all: for a failed write the cluster as it was.
+func (s *states) know(files []clusters.File, failed bool) {
+	var open []worked
 	for _, w := range s.open {
+		ends := func(f clusters.File) bool { return f.Name == w.before[0].File }
+		if files != nil && !slices.ContainsFunc(files, ends) {
+			open = append(open, w)
+			continue
+		}
 		if failed {
 			w.after = w.before
 		}
@@ -101,7 +108,7 @@ func (s *states) know(failed bool) {
 		}
 		s.ended = append(s.ended, w)
 	}
-	s.open = nil
+	s.open = open
 }
 
 // finish writes the summary of several clusters. What has no row is refused.

@@ -33,7 +33,7 @@ func TestNoClusterOfALongStreamIsKeptForTheSummary(t *testing.T) {
 	if s.open != nil || s.ended != nil {
 		t.Errorf("%d and %d are kept", len(s.open), len(s.ended))
 	}
-	if s.know(false); s.looked != mostSummed+1 || s.ended != nil {
+	if s.know(nil, false); s.looked != mostSummed+1 || s.ended != nil {
 		t.Errorf("%d were counted, %d are kept", s.looked, len(s.ended))
 	}
 }

@@ -93,7 +93,7 @@ func TestStatusWritesAClusterOfARancherAsSoonAsItIsKnown(t *testing.T) {
 		s, flags := manyOfARancher(t, 20)
 		s.Put(t, labelled("zz-slow"))
 		s.Slow = func(r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, "/machines") {
+			if strings.HasSuffix(r.URL.Path, "/machines") && strings.Contains(r.URL.RawQuery, "zz-slow") {
 				time.Sleep(time.Second)
 			}
 		}

@@ -22,7 +22,7 @@ func thirty(t *testing.T) string {
 		file := filepath.Join(folder, fmt.Sprintf("cluster-%02d.yaml", i))
 		putFile(t, file, fmt.Sprintf(smallCluster, fmt.Sprintf("cluster-%02d", i)))
 		if stage := through[i%len(through)]; stage != "" {
-			if r := runHere(t, "", "apply", "--through", "--stage", stage, file); r.code != exitcode.Done {
+			if r := runHere(t, "", "apply", "--end-state", "external", "--through", "--stage", stage, file); r.code != exitcode.Done {
 				t.Fatalf("exit %d\n%s", r.code, r.stderr)
 			}
 		}
@@ -32,13 +32,13 @@ func thirty(t *testing.T) string {
 
 func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
 	t.Chdir(thirty(t))
-	r := runHere(t, "", "plan", "--summary", ".")
+	r := runHere(t, "", "plan", "--summary", "--end-state", "external", ".")
 	lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
 	if r.code != exitcode.Done || len(lines) > 40 || !strings.HasPrefix(lines[0], "CLUSTER ") {
 		t.Fatalf("exit %d, %d lines\n%s%s", r.code, len(lines), r.stdout, r.stderr)
 	}
 	end := strings.Join(lines[31:], "\n")
-	if want := "clusters: 30; done: 5, to do: 25, blocked: 0\nnext: rke-lm apply --next cluster-00.yaml"; end != want {
+	if want := "clusters: 30; done: 5, to do: 25, blocked: 0\nnext: rke-lm apply --next --end-state=external cluster-00.yaml"; end != want {
 		t.Errorf("%s\nwant\n%s", end, want)
 	}
 	if next := runHere(t, "", strings.Fields(lines[32])[2:]...); next.code != exitcode.Done {
@@ -64,21 +64,21 @@ func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
 	const switched = "clusters: 30; done: 5, to do: 25, blocked: 0\n"
-	if r := runHere(t, "", "lint", "."); !strings.Contains(r.stderr, switched+"next: rke-lm apply --next cluster-00.yaml\nerrors: ") || strings.Contains(r.stdout, "clusters:") {
+	if r := runHere(t, "", "lint", "--end-state", "external", "."); !strings.Contains(r.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\nerrors: ") || strings.Contains(r.stdout, "clusters:") {
 		t.Errorf("%s", r.stderr)
 	}
-	dry := runHere(t, "", "apply", "--next", "--dry-run", ".")
-	if !strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next cluster-00.yaml\n") {
+	dry := runHere(t, "", "apply", "--next", "--end-state", "external", "--dry-run", ".")
+	if !strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
 		t.Errorf("%s", dry.stderr)
 	}
-	r := runHere(t, "", "apply", "--next", ".")
-	if !strings.HasSuffix(r.stderr, "clusters: 30; done: 10, to do: 20, blocked: 0\nnext: rke-lm apply --next cluster-00.yaml\n") {
+	r := runHere(t, "", "apply", "--next", "--end-state", "external", ".")
+	if !strings.HasSuffix(r.stderr, "clusters: 30; done: 10, to do: 20, blocked: 0\nnext: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
 		t.Errorf("%s", r.stderr)
 	}
 	if !strings.Contains(r.stderr, "\nfleet-default/cluster-00  grant-migration-lease ") {
 		t.Errorf("it does not show how far the cluster is:\n%s", r.stderr)
 	}
-	if one := runHere(t, "", "apply", "--next", "cluster-00.yaml").stderr; strings.Contains(one, "clusters: ") {
+	if one := runHere(t, "", "apply", "--next", "--end-state", "external", "cluster-00.yaml").stderr; strings.Contains(one, "clusters: ") {
 		t.Errorf("one cluster needs no summary:\n%s", one)
 	}
 }
@@ -90,7 +90,7 @@ func TestApplyAndLintOfVeryManyClustersNameTheVerbThatSumsUp(t *testing.T) {
 		stream.WriteString(strings.Replace(wharf, "name: wharf", fmt.Sprintf("name: wharf-%d", i), 1) + "---\n")
 	}
 	here(t, map[string]string{"a.yaml": stream.String()})
-	for _, verb := range [][]string{{"lint", "a.yaml"}, {"apply", "--next", "a.yaml"}} {
+	for _, verb := range [][]string{{"lint", "a.yaml"}, {"apply", "--next", "--end-state", "external", "a.yaml"}} {
 		r := runHere(t, "", verb...)
 		if !strings.Contains(r.stderr, "clusters: 101; rke-lm plan --summary shows their states\n") || strings.Contains(r.stderr, "REACHED") {
 			t.Errorf("%v: %.2000s", verb, r.stderr)
@@ -107,12 +107,12 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 		out  func(ran) string
 		want string
 	}{
-		{[]string{"plan", "--exit-code", "a.yaml", "b.yaml"}, exitcode.Found, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0\n"},
-		{[]string{"plan", "--exit-code", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
-		{[]string{"plan", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
+		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml"}, exitcode.Found, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0\n"},
+		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
+		{[]string{"plan", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
 		{[]string{"lint", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
 		{[]string{"apply", "--stage", "switch-to-external", "--through", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
-		{[]string{"apply", "--next", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
+		{[]string{"apply", "--next", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
 	} {
 		if r := runHere(t, "", c.args...); r.code != c.code || !strings.Contains(c.out(r), c.want) {
 			t.Errorf("%v: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
@@ -123,8 +123,8 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 // A file that is not written leaves its clusters as they were.
 func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf + "---\n" + strings.Replace(pier, "cloud-provider-name: aws", "cloud-provider-name: [", 1), "b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
-	r := runHere(t, "", "apply", "--next", "a.yaml", "b.yaml")
-	for _, want := range []string{"\nfleet-default/wharf  -                      grant-migration-lease    -", "\nfleet-default/quay   grant-migration-lease  enable-leader-migration  -", "; refused: 1\nnext: rke-lm apply --next a.yaml\n"} {
+	r := runHere(t, "", "apply", "--next", "--end-state", "external", "a.yaml", "b.yaml")
+	for _, want := range []string{"\nfleet-default/wharf  -                      grant-migration-lease    -", "\nfleet-default/quay   grant-migration-lease  enable-leader-migration  -", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml\n"} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("no %q in\n%s", want, r.stderr)
 		}
@@ -147,20 +147,20 @@ func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.commit("clusters")
-	h.apply("--next", "clusters")
+	h.apply("--end-state", "external", "--next", "clusters")
 	for i := range 5 { // and a mistake in some
 		h.replace(fmt.Sprintf("clusters/cluster-%02d.yaml", 6*i), "kubernetesVersion: v1.26.15+rke2r1", "kubernetesVersion: v1.26.14+rke2r1")
 	}
-	r := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown")
+	r := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--end-state", "external")
 	if r.code != exitcode.Found || len(r.stdout) > 60_000 || strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") != 25 || strings.Count(r.stdout, "| performs ") != 25 || strings.Count(r.stdout, "- **error** `") < 5 {
 		t.Errorf("exit %d, %d bytes\n%.3000s\n%s", r.code, len(r.stdout), r.stdout, r.stderr)
 	}
 	t.Logf("%d bytes", len(r.stdout))
-	small := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--max-bytes", "8000").stdout
+	small := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--end-state", "external", "--max-bytes", "8000").stdout
 	if len(small) > 8000 || strings.Count(small, "\n| rke2 fleet-default/cluster-") == 0 || !strings.Contains(small, "left out") {
 		t.Errorf("%d bytes\n%s", len(small), small)
 	}
-	page := runHere(t, "", "review", "--base", "HEAD", "-o", "html").stdout
+	page := runHere(t, "", "review", "--base", "HEAD", "-o", "html", "--end-state", "external").stdout
 	if strings.Count(page, "<section ") != 25 {
 		t.Errorf("%.3000s", page)
 	}

@@ -204,6 +204,9 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transfor
 				before, back = determined(before), determined(back)
 			}
 		}
+		if provider, _ := step.Before()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").String(); provider == "external" && step.Stage.Name == stages.SwitchToExternal {
+			continue // the stage only adds what is missing of the switch, and its undo is that of the whole
+		}
 		if !transform.Same(before, back) {
 			t.Errorf("%s: the tree is another one (-before +after):\n%s", step.Stage.Name, cmp.Diff(before, back))
 		}

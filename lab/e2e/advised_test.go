@@ -115,6 +115,11 @@ func provide(t *testing.T, client *kubernetes.Clientset, commands string) {
 			t.Fatal(err)
 		}
 	}
+	// A controller of kube-controller-manager creates it, and none runs.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range podNamed.FindAllStringSubmatch(commands, -1) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m[1]}, Spec: corev1.PodSpec{
 			NodeName: nodes[0], Containers: []corev1.Container{{Name: "manager", Image: "manager"}},
