@@ -35,7 +35,7 @@ func (s *scanner) flag(i int) int {
 		return end
 	}
 	name := string(s.text[start:end])
-	if secretKey(name) {
+	if secretKey(string(s.text[i:end])) {
 		return s.argument(at)
 	}
 	if name == "user" || name == "proxy-user" {

@@ -65,6 +65,9 @@ var table = []struct {
 	{aWord, secret, []string{"pass", "pw", "psw", "psk", "cred", "creds", "jwt", "otp", "totp", "cookie", "cookies", "sas", "clave", "jeton"}},
 }
 
+// kubeconfigFlag names a file, and each other kubeconfig is one.
+const kubeconfigFlag = "--kubeconfig"
+
 // name is one of a key: its words joined, the same without the number of one of several, and the words without theirs.
 type name struct {
 	flat, bare string
@@ -110,6 +113,9 @@ func nameTells(key string) naming {
 		key = key[len(key)-longest:]
 	}
 	key = strings.Trim(key[strings.LastIndexByte(key, '/')+1:], `"'[]`)
+	if key == kubeconfigFlag {
+		return reference
+	}
 	n := name{flat: flatten(key)}
 	n.bare = unnumbered(n.flat)
 	for _, w := range wordsOf(key) {

@@ -96,6 +96,8 @@ func (s spelling) takes(name, value string) bool {
 		return len(value) > 1 // a word may be one of a message
 	case s.name == "a mapping below it" && name == "authorization":
 		return false // of an API server
+	case name == "kubeconfig" && strings.Contains(s.name, "argument") && !strings.Contains(s.name, "hyphen"):
+		return false // --kubeconfig names a file
 	case s.env:
 		return name == strings.ToUpper(name) && !strings.ContainsAny(name, ".-") && name[0] < 0x80
 	case strings.Contains(s.name, "XML") || strings.Contains(s.name, "hyphen") || strings.Contains(s.name, "command line"):

@@ -130,7 +130,7 @@ type assignment struct {
 // assignment reads the one around a separator.
 func (o *outline) assignment(at, i, end int) (a assignment, ok bool) {
 	nameStart, nameEnd := o.nameBefore(at, i)
-	if nameStart == nameEnd {
+	if nameStart == nameEnd || bytes.HasSuffix(o.text[:nameEnd], []byte(kubeconfigFlag)) {
 		return a, false
 	}
 	value := i + 1

@@ -1,0 +1,19 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import "testing"
+
+func TestTheFlagOfAKubeconfigNamesAFile(t *testing.T) {
+	for _, text := range []string{"kubectl --kubeconfig=/home/op/prod.yaml get nodes", "kubectl --kubeconfig prod.yaml get nodes", "run: kubectl --context=prod --kubeconfig='my file' taint node a"} {
+		if got := Text(text); got != text {
+			t.Error(got)
+		}
+	}
+	for _, text := range []string{"kubeconfig: hidden-kubeconfig-1", "KUBECONFIG=hidden-kubeconfig-1"} {
+		if got := Text(text); got == text {
+			t.Errorf("%s is shown", text)
+		}
+	}
+}
