@@ -233,7 +233,7 @@ func TestAReviewLeavesOutWhatTheBaseDoes(t *testing.T) {
 		h.write(file, strings.Replace(textOf(t, file), "cloud-provider-name: aws", "cni: calico", 1))
 	}
 	h.write(".rke-lm.yaml", "exclude: [clusters/test, clusters]\n")
-	if r := runHere(t, "", "review", "--base", "HEAD", "--exclude", "wharf.yaml", "--exclude", "test"); r.code != exitcode.Done {
+	if r := runHere(t, "", "review", "--base", "HEAD", "--exclude", "wharf.yaml", "--exclude", "test"); r.code != exitcode.Found || !strings.Contains(r.stdout, "excluded-change") || strings.Contains(r.stdout, "provider-lost") {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	for _, folder := range []string{".", "clusters"} { // the patterns start where the file is
