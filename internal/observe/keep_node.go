@@ -47,9 +47,14 @@ func keepNode(n *corev1.Node) observation.Node {
 			out.Labels[l] = v
 		}
 	}
-	if args, is := n.Annotations[nodeArgs]; is || strings.Contains(n.Status.NodeInfo.KubeletVersion, "+rke2") {
+	if strings.Contains(n.Status.NodeInfo.KubeletVersion, "+rke") {
 		delete(out.Labels, observation.HostLabel) // RKE2 sets it to the name of the Node (k3s pkg/daemons/agent)
-		out.NodeName = nodeName(args)
+	}
+	for annotation, args := range n.Annotations {
+		if strings.HasSuffix(annotation, nodeArgs) {
+			delete(out.Labels, observation.HostLabel)
+			out.NodeName = nodeName(args)
+		}
 	}
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, t.Key)
@@ -57,8 +62,9 @@ func keepNode(n *corev1.Node) observation.Node {
 	return out
 }
 
-// nodeArgs is the annotation in which RKE2 writes its arguments, with those of its files of configuration.
-const nodeArgs = "rke2.io/node-args"
+// nodeArgs ends the name of the annotation in which RKE2 and K3s write their arguments, with those of their files of
+// configuration, on every Node (k3s pkg/nodeconfig).
+const nodeArgs = ".io/node-args"
 
 // nodeName is the node-name in the arguments of RKE2; "" for none.
 func nodeName(args string) (name string) {
