@@ -63,9 +63,9 @@ func TestGoldenAdvisedCommandsRun(t *testing.T) {
 var (
 	// advised is where a command begins in advice.
 	advised = regexp.MustCompile(`\b(?:(?:kubectl|helm|rke|kubeadm|systemctl|docker|rke-lm) (?:--?[a-z]\S* )*|aws (?:ec2|elb|iam|ecr) )[a-z][a-z-]+`)
-	// prose is where the sentence goes on after a command.
+	// prose is where the sentence continues after a command.
 	prose = regexp.MustCompile(`[;,:.] |, | \(| if | and | or | whether | has all | on the cluster| with the | shows | prints | on Rancher|\)|$`)
-	// quotation is a word of a shell in which a sentence cannot go on.
+	// quotation is a word of a shell that does not end a command.
 	quotation = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 )
 

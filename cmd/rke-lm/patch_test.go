@@ -24,7 +24,7 @@ func TestGitAppliesTheDiffs(t *testing.T) {
 		text := textOf(t, filepath.Join("../../examples", example))
 		t.Run(example, func(t *testing.T) {
 			here(t, map[string]string{"clusters/a.yaml": text, "clusters/b.yaml": text})
-			args := []string{"apply", "--through", "--stage", "disable-leader-migration"}
+			args := []string{"apply", "--through", "--stage", "disable-leader-migration", "--end-state", "external", "--accept", "node-rename"}
 			diff := must(t, exitcode.Done, append(args, "--dry-run", "clusters/a.yaml")...).stdout
 			if !strings.Contains(diff, " @@ spec.rkeConfig.") {
 				t.Fatal(diff)

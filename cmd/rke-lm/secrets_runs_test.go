@@ -80,7 +80,7 @@ func with(flags []string, command ...string) []string { return append(command, f
 // unblocking choices let through every stage.
 func unblocking() []string {
 	flags := []string{"--end-state", transform.EndStateExternal}
-	for _, rule := range []string{"cloud-config-lost", "args-overwritten", "value-erased", "flag-unknown"} {
+	for _, rule := range []string{"cloud-config-lost", "args-overwritten", "value-erased", "flag-unknown", "node-rename"} {
 		flags = append(flags, "--accept", rule)
 	}
 	return flags

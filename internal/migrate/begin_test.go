@@ -45,7 +45,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 		})
 	}
 	for _, c := range []struct {
-		name, args string // NODE stands for the name of the Node
+		name, args string // NODE is the name of the Node
 		chosen     string
 		want       string // in the error; "" for none
 	}{

@@ -80,7 +80,7 @@ func (j *evaluation) nodeNameHidden() []transform.Finding {
 			return "", ""
 		}
 		return "its machine has the node-name " + n.NodeName + ", which cloud-provider-name: aws overwrites on " + j.Observation.Version + "; with external it registers as a new Node of that name",
-			"choose --end-state aws-override, which keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node"
+			"plan --end-state aws-override keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node"
 	})
 }
 
