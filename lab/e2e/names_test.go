@@ -39,14 +39,24 @@ func (c *managed) names() (all, renamed []string) {
 	return all, renamed
 }
 
+// servesOne creates a Service, and waits for its load balancer.
+func (c *managed) servesOne(name string) {
+	c.Helper()
+	if err := c.service(c.Context(), name); err != nil {
+		c.Fatal(err)
+	}
+	c.served()
+}
+
 // The end state that is taken unasked keeps the names of all nodes, and those of machines that restart later.
 func TestNodesOfPoolsKeepTheirNamesUnasked(t *testing.T) {
 	t.Parallel()
 	c := driven(t)
 	c.choice = nil
 	before, _ := c.names()
+	c.servesOne("web-before")
 	c.rke("migrate")
-	c.served()
+	c.servesOne("web-after")
 	c.writers(cluster.KCM, cluster.CCM)
 	for _, m := range c.downstream.Machines {
 		service := "rke2-agent"
@@ -60,7 +70,8 @@ func TestNodesOfPoolsKeepTheirNamesUnasked(t *testing.T) {
 	if after, _ := c.names(); !slices.Equal(before, after) {
 		t.Errorf("the nodes were %v and are %v", before, after)
 	}
-	c.rke("rollback")
+	c.rke("rollback", "--canonical") // the object does not show whether lists were absent or empty
+	c.servesOne("web-again")
 	c.writers(cluster.KCM, cluster.CCM, cluster.KCM)
 	if after, _ := c.names(); !slices.Equal(before, after) {
 		t.Errorf("the nodes were %v and are %v after the rollback", before, after)
