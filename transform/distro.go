@@ -77,27 +77,27 @@ type Span struct {
 	// Joins reports whether a document of the distro may have others in its cluster.
 	Joins func(*yamledit.Document) bool
 	// Gather returns the documents of each cluster in one folder or stream, the one that
-	// names the cluster first. beside are the documents that Beside recognizes. It fails with
+	// names the cluster first. related are the documents that Related recognizes. It fails with
 	// *Refused where nothing shows which documents are of which cluster.
-	Gather func(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error)
-	// Beside recognizes a document that rules read and that no stage edits.
-	Beside Beside
+	Gather func(docs, related []*yamledit.Document) ([][]*yamledit.Document, error)
+	// Related recognizes a document that rules read and that no stage edits.
+	Related Related
 	// Configs recognizes the same of machine configurations, which rules read where machines
 	// may be renamed.
-	Configs Beside
+	Configs Related
 	// WithValues adds the values file of the chart, which the operator names, to the documents
 	// of a cluster. It fails for a file that is none. See NoValues.
 	WithValues func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error)
 }
 
-// Beside recognizes documents by their words, as those of a distro, and by their kind.
-type Beside struct {
+// Related recognizes documents by their words, as those of a distro, and by their kind.
+type Related struct {
 	Words Words
 	Kinds []string
 }
 
 // Has reports whether a document is one of them.
-func (b Beside) Has(doc *yamledit.Document) bool {
+func (b Related) Has(doc *yamledit.Document) bool {
 	kind, _ := doc.Root().Get("kind").String()
 	return slices.Contains(b.Kinds, kind) && b.Words.In(doc.Root().JSON())
 }

@@ -84,8 +84,8 @@ type Target struct {
 	// Machines are those of a live cluster whose object does not show its machine classes;
 	// nil for a file, and where the object shows them.
 	Machines *Machines `json:"-"`
-	// Beside are documents that rules read, such as the machine configurations of pools.
-	Beside []*yamledit.Document `json:"-"`
+	// Related are documents that rules read, such as the machine configurations of pools.
+	Related []*yamledit.Document `json:"-"`
 	// Values is the operator's values file for the chart of a live cluster of RKE: helm gets a
 	// copy of it with what the migration requires. It is nil where the file is a document of
 	// the cluster, and where there is none.

@@ -137,7 +137,7 @@ func (l *lintOptions) check(paths []string) error {
 // cluster lints a cluster, and returns what shows its findings and keeps what
 // fixes changed.
 func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
-	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Beside), t)
+	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Related), t)
 	if err == nil {
 		err, _ = f.Refused(t)
 	}

@@ -181,8 +181,8 @@ func stageFiles(t transform.Target, s transform.PlannedStage, diff string, suffi
 			before[i] = name + suffixes[i]
 		}
 	}
-	beside, err := s.Files()
-	for _, f := range append(beside, s.Prepared()...) {
+	related, err := s.Files()
+	for _, f := range append(related, s.Prepared()...) {
 		stage.Files = append(stage.Files, f.Name)
 		files = append(files, planfolder.File{Name: f.Name, Content: []byte(f.Content)})
 	}

@@ -235,7 +235,7 @@ func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, after [
 }
 
 func sideOf(c clusters.Cluster) *review.Side {
-	return &review.Side{Distro: c.Distro, Docs: c.Docs, Beside: c.Beside, Patch: c.Patch, Uses: c.Uses}
+	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses}
 }
 
 // leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.

@@ -37,7 +37,7 @@ type worked struct {
 
 func newWorked(of clusters.Cluster, t transform.Target, docs []*yamledit.Document, err error) worked {
 	w := worked{of, t, chunks(of.Docs), chunks(docs), err}
-	w.of.Docs, w.of.Beside = nil, nil
+	w.of.Docs, w.of.Related = nil, nil
 	return w
 }
 

@@ -12,8 +12,8 @@ import (
 
 func TestOnlyTheTextOfClustersIsKeptForTheSummary(t *testing.T) {
 	docs := fleetDocuments(t)[:2]
-	w := newWorked(clusters.Cluster{Docs: docs[:1], Beside: docs}, transform.Target{}, docs[1:], nil)
-	if w.of.Docs != nil || w.of.Beside != nil {
+	w := newWorked(clusters.Cluster{Docs: docs[:1], Related: docs}, transform.Target{}, docs[1:], nil)
+	if w.of.Docs != nil || w.of.Related != nil {
 		t.Error("documents are kept")
 	}
 	if string(w.before[0].Bytes) != string(docs[0].Bytes()) || string(w.after[0].Bytes) != string(docs[1].Bytes()) {

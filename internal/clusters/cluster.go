@@ -21,7 +21,7 @@ import (
 type Cluster struct {
 	Distro  transform.Distro
 	Docs    []*yamledit.Document // the one that names the cluster first
-	Beside  []*yamledit.Document // that rules read
+	Related []*yamledit.Document // that rules read
 	Sources []source.Source      // for each of Docs
 	Live    *Live                // nil for files
 	Patch   bool                 // of a kustomization or an overlay of Fleet, and no cluster of its own

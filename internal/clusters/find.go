@@ -86,7 +86,7 @@ func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, 
 // a document that the rules of one read.
 func (f Finder) Shared(text []byte) bool {
 	return yamledit.Disguised(text) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
-		return !f.Apart && d.Span.Several && d.Words.In(text) || d.Span.Beside.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
+		return !f.Apart && d.Span.Several && d.Words.In(text) || d.Span.Related.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
 	})
 }
 
@@ -110,7 +110,7 @@ func (f Finder) work(p piece, work Work) Result {
 			r.marked = f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
 			return err
 		case c.Docs == nil:
-			if f.beside(doc) {
+			if f.related(doc) {
 				r.seen = doc
 			}
 			return nil

@@ -20,7 +20,7 @@ const MaxDocuments = 1000
 type Group struct {
 	distro  transform.Distro
 	docs    []*yamledit.Document
-	beside  []*yamledit.Document
+	related []*yamledit.Document
 	sources map[*yamledit.Document]source.Source
 	more    *yamledit.Document // the first beyond MaxDocuments
 }
@@ -41,8 +41,8 @@ func (g *Group) Add(doc *yamledit.Document, s source.Source) {
 
 // See takes a document that rules read. Beyond MaxDocuments none is kept.
 func (g *Group) See(doc *yamledit.Document, s source.Source) {
-	if len(g.beside) < MaxDocuments {
-		g.beside, g.sources[doc] = append(g.beside, doc), s
+	if len(g.related) < MaxDocuments {
+		g.related, g.sources[doc] = append(g.related, doc), s
 	}
 }
 
@@ -66,13 +66,13 @@ func (g *Group) Clusters() ([]Cluster, error) {
 	if g.more != nil {
 		return nil, g.more.Root().Errorf(fmt.Sprintf("more than %d documents of one folder or stream may describe clusters together with others", MaxDocuments), "put the documents of each cluster into a folder of their own")
 	}
-	gathered, err := g.distro.Span.Gather(g.docs, g.beside)
+	gathered, err := g.distro.Span.Gather(g.docs, g.related)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Cluster, len(gathered))
 	for i, docs := range gathered {
-		all[i] = Cluster{Distro: g.distro, Docs: docs, Beside: g.beside}
+		all[i] = Cluster{Distro: g.distro, Docs: docs, Related: g.related}
 		for _, doc := range docs {
 			all[i].Sources = append(all[i].Sources, g.sources[doc])
 		}

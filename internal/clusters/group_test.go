@@ -43,9 +43,9 @@ var backwards = transform.Distro{Span: transform.Span{Gather: func(docs, _ []*ya
 }}}
 
 // alone is a distro each of whose documents is a cluster, together with all documents next to it.
-var alone = transform.Distro{Span: transform.Span{Gather: func(docs, beside []*yamledit.Document) (all [][]*yamledit.Document, err error) {
+var alone = transform.Distro{Span: transform.Span{Gather: func(docs, related []*yamledit.Document) (all [][]*yamledit.Document, err error) {
 	for _, doc := range docs {
-		all = append(all, append([]*yamledit.Document{doc}, beside...))
+		all = append(all, append([]*yamledit.Document{doc}, related...))
 	}
 	return all, nil
 }}}
@@ -70,7 +70,7 @@ func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
 	if err != nil || len(all) != 1 || doc != a || from.Name != "a" {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if c := all[0]; !slices.Equal(c.Docs, []*yamledit.Document{b, a}) || c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Beside, []*yamledit.Document{role}) {
+	if c := all[0]; !slices.Equal(c.Docs, []*yamledit.Document{b, a}) || c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Related, []*yamledit.Document{role}) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -106,7 +106,7 @@ func TestAGroupHoldsABoundedNumberOfDocuments(t *testing.T) {
 		g.Add(parse(t, fmt.Sprintf("a: %d\n", i)), source.Source{})
 		g.See(parse(t, "kind: Role\n"), source.Source{})
 	}
-	if _, err := g.Clusters(); err == nil || !strings.Contains(err.Error(), "more than 1000 documents") || len(g.docs) != MaxDocuments || len(g.beside) != MaxDocuments {
-		t.Errorf("%d and %d held, %v", len(g.docs), len(g.beside), err)
+	if _, err := g.Clusters(); err == nil || !strings.Contains(err.Error(), "more than 1000 documents") || len(g.docs) != MaxDocuments || len(g.related) != MaxDocuments {
+		t.Errorf("%d and %d held, %v", len(g.docs), len(g.related), err)
 	}
 }

@@ -101,7 +101,7 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 	needed := c.Distro.Live.ByMachines(c.Docs[0])
 	pools := c.Docs[0].Root().Get("spec", "rkeConfig", "machinePools").Items()
 	if needed || l.Object.Kind.Planned && (f.Configs || len(pools) > 0) {
-		c.Beside = l.beside(ctx, pools)
+		c.Related = l.related(ctx, pools)
 		if l.machines, err = l.Server.Machines(ctx, l.Object); err == nil {
 			l.labels = &transform.Machines{}
 		}
@@ -115,8 +115,8 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 	return c, err
 }
 
-// beside reads the machine configurations of pools: what cannot be read is not known.
-func (l *Live) beside(ctx context.Context, pools []yamledit.Node) (docs []*yamledit.Document) {
+// related reads the machine configurations of pools: what cannot be read is not known.
+func (l *Live) related(ctx context.Context, pools []yamledit.Node) (docs []*yamledit.Document) {
 	for _, pool := range pools {
 		name, _ := pool.Get("machineConfigRef", "name").String()
 		if kind, _ := pool.Get("machineConfigRef", "kind").String(); kind != rancher.MachineConfigKind {
@@ -151,7 +151,7 @@ func (l *Live) hostNames(read transform.HostNames) transform.HostNames {
 
 // For completes the choices for a cluster: with the version of its Rancher, and its machines.
 func (c Cluster) For(t transform.Target) transform.Target {
-	t.Beside = c.Beside
+	t.Related = c.Related
 	if c.Live != nil {
 		t.RancherVersion = cmp.Or(t.RancherVersion, c.Live.Version)
 		t.HostNames = c.Live.hostNames(t.HostNames)

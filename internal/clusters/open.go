@@ -55,13 +55,13 @@ func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
 // words reports whether a text has the words of a document of a distro, or of one that rules read.
 func (f Finder) words(text []byte) bool {
 	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
-		return d.Words.In(text) || d.Span.Beside.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
+		return d.Words.In(text) || d.Span.Related.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
 	})
 }
 
-// beside reports whether rules of a distro read a document.
-func (f Finder) beside(doc *yamledit.Document) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Beside.Has(doc) || f.Configs && d.Span.Configs.Has(doc) })
+// related reports whether rules of a distro read a document.
+func (f Finder) related(doc *yamledit.Document) bool {
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Related.Has(doc) || f.Configs && d.Span.Configs.Has(doc) })
 }
 
 // meant reports whether a text that cannot be read was meant for a document of a distro.
@@ -85,7 +85,7 @@ func (f Finder) applied(text []byte) bool {
 			return false
 		}
 		doc, err := yamledit.Parse(yamledit.Chunk{Bytes: plain})
-		return err != nil || f.beside(doc) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
+		return err != nil || f.related(doc) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
 	})
 }
 

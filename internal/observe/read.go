@@ -30,10 +30,10 @@ type Observer struct {
 	// Before is compared with in place of the snapshot that the cluster keeps.
 	Before *observation.Snapshot
 
-	watch    observation.Watch
-	replaced ownership.Replaced
-	narrow   narrow
-	told     told
+	watch      observation.Watch
+	replaced   ownership.Replaced
+	narrow     narrow
+	lastEvents serviceEvents
 }
 
 // part reads one part of an observation; parts write different fields.

@@ -16,15 +16,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// told are the Events about Services as they were read last. They count for a while: a run observes
+// serviceEvents are the Events about Services as they were read last. They count for a while: a run observes
 // every few seconds, and for each list the API server reads all Events of the cluster.
-type told struct {
+type serviceEvents struct {
 	at     time.Time
 	events []corev1.Event
 	denied bool
 }
 
-const toldFor = 30 * time.Second
+const eventsFor = 30 * time.Second
 
 // readServices also reads what the service controller reports about the Services that it serves.
 func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
@@ -32,17 +32,17 @@ func (o *Observer) readServices(ctx context.Context, out *observation.Observatio
 	if out.Services, err = kube.Collect(ctx, o.Client, r, keepServices); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(out.Services, served) && time.Since(o.told.at) >= toldFor {
+	if slices.ContainsFunc(out.Services, served) && time.Since(o.lastEvents.at) >= eventsFor {
 		events, err := o.events(ctx, "involvedObject.kind="+observation.Services)
 		var denied *kube.Denied
 		is := errors.As(err, &denied) && !denied.Expired
 		if err != nil && !is {
 			return err
 		}
-		o.told = told{time.Now(), events, is}
+		o.lastEvents = serviceEvents{time.Now(), events, is}
 	}
-	out.EventsDenied = o.told.denied // that a Service is pending shows all the same
-	failures(out.Services, o.told.events)
+	out.EventsDenied = o.lastEvents.denied // that a Service is pending shows all the same
+	failures(out.Services, o.lastEvents.events)
 	return nil
 }
 

@@ -42,26 +42,26 @@ var rkeOptions = map[string]string{
 // rkeFolder is the folder of a machine that RKE mounts into kube-controller-manager.
 const rkeFolder = "/etc/kubernetes/"
 
-// Beside is what a cluster.yml does not bring: what people install and apply by hand.
-type Beside struct {
+// Related is what a cluster.yml does not bring: what people install and apply by hand.
+type Related struct {
 	Values  *yamledit.Document   // of the cloud-controller-manager's chart; nil for no chart
 	Objects []*yamledit.Document // the chart mounts some of them
 }
 
 // FromRKE1 reads what a cluster.yml requires on control planes, and what was installed next to it. host is
 // the folder in place of the file system of a machine.
-func FromRKE1(doc *yamledit.Document, beside Beside, host string) (Wanted, error) {
+func FromRKE1(doc *yamledit.Document, related Related, host string) (Wanted, error) {
 	for _, names := range rke1Spellings {
 		root := doc.Root().Get(names.root...)
 		if !root.Get("services", names.manager).Exists() && !root.Get(names.cloudProvider).Exists() {
 			continue
 		}
 		w, err := names.read(root, host)
-		w.Manifests = append(w.Manifests, beside.Objects...)
-		if err != nil || beside.Values == nil {
+		w.Manifests = append(w.Manifests, related.Objects...)
+		if err != nil || related.Values == nil {
 			return w, err
 		}
-		w.CCM, err = chartOf(beside, host)
+		w.CCM, err = chartOf(related, host)
 		return w, err
 	}
 	return Wanted{}, fmt.Errorf("agent: %s: no configuration of RKE", doc.File())

@@ -31,7 +31,7 @@ func TestRKE1IsReadInItsThreeSpellings(t *testing.T) {
 		"Rancher's API":       "rancherKubernetesEngineConfig:\n  cloudProvider: {name: external-aws}\n  services:\n    kubeController:\n      extraArgs: {v: \"2\", enable-leader-migration: \"true\", leader-migration-config: /etc/kubernetes/lm.conf}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := FromRKE1(parse(t, text), Beside{Values: parse(t, "image: {tag: v1.26.6}\nargs: [--cloud-provider=aws]\n")}, "/host")
+			w, err := FromRKE1(parse(t, text), Related{Values: parse(t, "image: {tag: v1.26.6}\nargs: [--cloud-provider=aws]\n")}, "/host")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,21 +43,21 @@ func TestRKE1IsReadInItsThreeSpellings(t *testing.T) {
 }
 
 func TestTheBlockOfAWSSettingsBringsTheInTreeProviderBack(t *testing.T) {
-	w, err := FromRKE1(parse(t, "cloud_provider:\n  name: external-aws\n  awsCloudProvider: {}\n"), Beside{}, "")
+	w, err := FromRKE1(parse(t, "cloud_provider:\n  name: external-aws\n  awsCloudProvider: {}\n"), Related{}, "")
 	if err != nil || w.External || !cmp.Equal(notByRKE(w.KCM), []string{"--cloud-provider=aws"}) {
 		t.Error(w, err)
 	}
 }
 
 func TestAnArgumentOfTheUserWinsOverRKEsOwn(t *testing.T) {
-	w, err := FromRKE1(parse(t, "services:\n  kube-controller:\n    extra_args: {leader-elect: \"false\"}\n"), Beside{}, "")
+	w, err := FromRKE1(parse(t, "services:\n  kube-controller:\n    extra_args: {leader-elect: \"false\"}\n"), Related{}, "")
 	if err != nil || !slices.Contains(w.KCM, "--leader-elect=false") || slices.Contains(w.KCM, "--leader-elect=true") {
 		t.Error(w.KCM, err)
 	}
 }
 
 func TestAFileThatRKEDoesNotMountIsAnError(t *testing.T) {
-	_, err := FromRKE1(parse(t, "services:\n  kube-controller:\n    extra_args: {leader-migration-config: /etc/lm.conf}\n"), Beside{}, "")
+	_, err := FromRKE1(parse(t, "services:\n  kube-controller:\n    extra_args: {leader-migration-config: /etc/lm.conf}\n"), Related{}, "")
 	if err == nil || !strings.Contains(err.Error(), "/etc/kubernetes/") {
 		t.Error(err)
 	}
@@ -70,7 +70,7 @@ func TestTheProvidersSettingsAreThoseThatRKEWrites(t *testing.T) {
 		{"none", "{name: aws}", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := FromRKE1(parse(t, "cloud_provider: "+c.provider+"\n"), Beside{}, "")
+			w, err := FromRKE1(parse(t, "cloud_provider: "+c.provider+"\n"), Related{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestWhatAChartMountsComesFromTheObjectsNextToIt(t *testing.T) {
 	secret := parse(t, "kind: Secret\nmetadata: {name: settings}\nstringData: {cloud.conf: '[Global]'}\n")
 	config := parse(t, "kind: ConfigMap\nmetadata: {name: lm}\ndata: {leadermigration.conf: 'kind: X'}\n")
 	host := t.TempDir()
-	chart, err := chartOf(Beside{parse(t, mountingValues), []*yamledit.Document{secret, config}}, host)
+	chart, err := chartOf(Related{parse(t, mountingValues), []*yamledit.Document{secret, config}}, host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestWhatAChartMountsComesFromTheObjectsNextToIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"--v=2", "--leader-migration-config=" + file}, chart.Args); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := chartOf(Beside{parse(t, mountingValues), []*yamledit.Document{secret}}, host); err == nil || !strings.Contains(err.Error(), "/etc/lm/leadermigration.conf") {
+	if _, err := chartOf(Related{parse(t, mountingValues), []*yamledit.Document{secret}}, host); err == nil || !strings.Contains(err.Error(), "/etc/lm/leadermigration.conf") {
 		t.Error("without the ConfigMap:", err)
 	}
 }

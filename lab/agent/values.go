@@ -17,8 +17,8 @@ import (
 
 // chartOf reads the manager that a chart's values describe. What its arguments name has to be mounted from
 // an object that is there; it is put below host, where the manager reads it.
-func chartOf(beside Beside, host string) (*Chart, error) {
-	root := beside.Values.Root()
+func chartOf(related Related, host string) (*Chart, error) {
+	root := related.Values.Root()
 	tag, _ := root.Get("image", "tag").String()
 	chart := &Chart{Minor: semver.MajorMinor(tag), Values: root.Value()}
 	for _, n := range root.Get("args").Items() {
@@ -31,7 +31,7 @@ func chartOf(beside Beside, host string) (*Chart, error) {
 			chart.Args = append(chart.Args, text)
 			continue
 		}
-		content, ok := beside.mounted(a.Value)
+		content, ok := related.mounted(a.Value)
 		if !ok {
 			return nil, n.Errorf("no object is mounted at "+a.Value, "mount it, and apply it first")
 		}
@@ -49,7 +49,7 @@ func chartOf(beside Beside, host string) (*Chart, error) {
 }
 
 // mounted returns what the chart's pods find in a file: the text of a Secret or ConfigMap next to them.
-func (b Beside) mounted(file string) (string, bool) {
+func (b Related) mounted(file string) (string, bool) {
 	root := b.Values.Root()
 	for _, mount := range root.Get("extraVolumeMounts").Items() {
 		at, _ := mount.Get("mountPath").String()

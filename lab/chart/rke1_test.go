@@ -64,15 +64,15 @@ func onRKE1Clusters(t *testing.T, minor, version string) []rendering {
 			continue
 		}
 		p := plannedRKE1(t, minor, c)
-		var beside []transform.File // what earlier stages brought to the cluster
+		var related []transform.File // what earlier stages brought to the cluster
 		for _, stage := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 			step, found := p.Step(stage)
 			files, err := step.Files()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if beside = append(beside, files...); found && len(files) > 0 {
-				all = append(all, given(t, minor, stage, c, files, beside))
+			if related = append(related, files...); found && len(files) > 0 {
+				all = append(all, given(t, minor, stage, c, files, related))
 			}
 		}
 	}
@@ -102,10 +102,10 @@ func plannedRKE1(t *testing.T, minor string, c choice) *transform.Plan {
 }
 
 // given returns what helm upgrade --install is given in a stage.
-func given(t *testing.T, minor, stage string, c choice, files, beside []transform.File) rendering {
+func given(t *testing.T, minor, stage string, c choice, files, related []transform.File) rendering {
 	t.Helper()
 	g := rendering{name: c.name + ", in " + stage, minor: minor, nodes: onRKE1.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
-	for _, f := range beside {
+	for _, f := range related {
 		switch {
 		case f.Name == "cloud.conf":
 			g.secrets = append(g.secrets, "aws-cloud-config") // an action makes it

@@ -72,7 +72,7 @@ func (f *kubeletFolder) wanted() agent.Wanted {
 	if err != nil {
 		f.Fatal(err)
 	}
-	w.Manifests, w.External = f.beside.Objects, f.kubelets == "external"
+	w.Manifests, w.External = f.related.Objects, f.kubelets == "external"
 	return w
 }
 

@@ -23,7 +23,7 @@ import (
 // operator does what stages require in addition to their edits, with the files that plan folders hold.
 type operator struct {
 	*scenario
-	beside   agent.Beside
+	related  agent.Related
 	kubelets string // the provider that they were last given by hand
 }
 
@@ -128,10 +128,10 @@ func (o *operator) do(a transform.Action, files planFolder) error {
 		return o.keep(a.File, planFolder{a.File: string(secret)})
 	case transform.HelmUpgrade:
 		var err error
-		o.beside.Values, err = yamledit.ParseString(a.Values, files[a.Values])
+		o.related.Values, err = yamledit.ParseString(a.Values, files[a.Values])
 		return err
 	case transform.HelmUninstall:
-		o.beside.Values = nil
+		o.related.Values = nil
 	case transform.DeleteObject:
 		return o.remove(a.Namespace, a.Kind, a.Name)
 	case transform.Delete:
@@ -160,7 +160,7 @@ func (o *operator) keep(name string, files planFolder) error {
 			return err
 		}
 		if doc.Root().IsMap() {
-			o.beside.Objects = append(o.beside.Objects, doc)
+			o.related.Objects = append(o.related.Objects, doc)
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func (o *operator) keep(name string, files planFolder) error {
 
 // remove takes objects out of the cluster and out of what the next rollout applies.
 func (o *operator) remove(namespace, kinds, name string) error {
-	o.beside.Objects = slices.DeleteFunc(o.beside.Objects, func(d *yamledit.Document) bool {
+	o.related.Objects = slices.DeleteFunc(o.related.Objects, func(d *yamledit.Document) bool {
 		called, _ := d.Root().Get("metadata", "name").String()
 		kind, _ := d.Root().Get("kind").String()
 		return called == name && slices.Contains(strings.Split(kinds, ","), strings.ToLower(kind))

@@ -52,7 +52,7 @@ func (s *scenario) alongRKE1(target transform.Target) route {
 				s.Fatal(err)
 			}
 		}
-		w, err := agent.FromRKE1(doc, o.beside, o.host())
+		w, err := agent.FromRKE1(doc, o.related, o.host())
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -166,7 +166,7 @@ func (e *engine) up(ctx context.Context, config map[string]any) (done bool, err 
 	if err != nil {
 		return false, err
 	}
-	w, err := agent.FromRKE1(doc, agent.Beside{}, filepath.Join(e.Dir, "host"))
+	w, err := agent.FromRKE1(doc, agent.Related{}, filepath.Join(e.Dir, "host"))
 	if err != nil {
 		return false, err
 	}

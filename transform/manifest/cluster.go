@@ -47,7 +47,7 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 	var errs []error
 	for i, doc := range docs {
 		if i > 0 && !IsManifest(doc) {
-			seen.beside = append(seen.beside, doc)
+			seen.related = append(seen.related, doc)
 			continue
 		}
 		m, err := Open(doc, target.AssumeVersion)
@@ -73,7 +73,7 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 // neighbours are the documents of one cluster.
 type neighbours struct {
 	members []*migration
-	beside  []*yamledit.Document // with permissions
+	related []*yamledit.Document // with permissions
 }
 
 // Manager implements transform.Cluster.

@@ -98,7 +98,7 @@ func (m *migration) enableEdit() (*yamledit.Edit, error) {
 
 // showsMigration reports whether the documents have what only leader migration leaves.
 func (m *migration) showsMigration() bool {
-	return leadermigration.Granted(m.beside, m.target.Lease()) || slices.ContainsFunc(m.members, func(o *migration) bool { return o.on(leaderFlag) || o.finished() })
+	return leadermigration.Granted(m.related, m.target.Lease()) || slices.ContainsFunc(m.members, func(o *migration) bool { return o.on(leaderFlag) || o.finished() })
 }
 
 // isExternal reports whether kube-controller-manager runs no cloud controllers.

@@ -55,7 +55,7 @@ func (m *migration) ccmFlagMissing() []transform.Finding {
 // document. Files without any permissions, such as a folder of static pods, tell nothing.
 func (m *migration) leaseGrantMissing() []transform.Finding {
 	name, _ := m.provider()
-	if m.Component != kubeManager || name != inTree || len(m.beside) == 0 || leadermigration.Granted(m.beside, m.target.Lease()) {
+	if m.Component != kubeManager || name != inTree || len(m.related) == 0 || leadermigration.Granted(m.related, m.target.Lease()) {
 		return nil
 	}
 	return rules.LeaseGrantMissing.Check(m.arguments.List(), name)

@@ -217,7 +217,7 @@ func TestThePermissionForTheLeaseIsSearchedNextToTheManager(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if Distro().Span.Beside.Has(doc) {
+			if Distro().Span.Related.Has(doc) {
 				docs = append(docs, doc)
 			}
 		}

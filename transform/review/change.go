@@ -14,11 +14,11 @@ import (
 
 // Side is a cluster as it is before a change, or after it.
 type Side struct {
-	Distro transform.Distro
-	Docs   []*yamledit.Document // the one that names the cluster first
-	Beside []*yamledit.Document // that rules read
-	Patch  bool                 // of a kustomization, and no cluster of its own
-	Uses   []kustomize.Use      // what overlays make of Docs
+	Distro  transform.Distro
+	Docs    []*yamledit.Document // the one that names the cluster first
+	Related []*yamledit.Document // that rules read
+	Patch   bool                 // of a kustomization, and no cluster of its own
+	Uses    []kustomize.Use      // what overlays make of Docs
 }
 
 // Identity names the cluster.
@@ -109,7 +109,7 @@ func (s *Side) full(t transform.Target) transform.Identity {
 }
 
 // all are the documents that rules read.
-func (s *Side) all() []*yamledit.Document { return slices.Concat(s.Docs, s.Beside) }
+func (s *Side) all() []*yamledit.Document { return slices.Concat(s.Docs, s.Related) }
 
 // removed reports a cluster that a change removes: in the open, or by another name of it or of its file.
 func removed(p Pair, t transform.Target) Change {

@@ -56,7 +56,7 @@ func (c *comparison) evaluate() Change {
 // plan plans both sides with the same choices and in the same situation: that of the
 // cluster before the change. Where no end state was chosen, it is that of the change.
 func (c *comparison) plan() {
-	c.target.Beside = c.after.Beside
+	c.target.Related = c.after.Related
 	if after, err := c.after.Distro.Open(c.after.Docs, c.target); err == nil {
 		c.target.Taken = after.Chosen().Taken
 	}

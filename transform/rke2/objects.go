@@ -35,17 +35,17 @@ func span() transform.Span {
 	s := transform.OneDocument()
 	s.Joins = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
 	s.Gather = gather
-	s.Beside = transform.Beside{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
-	s.Configs = transform.Beside{Words: transform.Words{{machineConfig}}, Kinds: []string{machineConfig}}
+	s.Related = transform.Related{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
+	s.Configs = transform.Related{Words: transform.Words{{machineConfig}}, Kinds: []string{machineConfig}}
 	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
 }
 
 // gather returns each Cluster with the objects that it names.
-func gather(docs, beside []*yamledit.Document) ([][]*yamledit.Document, error) {
+func gather(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
 	var clusters [][]*yamledit.Document
 	for _, doc := range docs {
-		clusters = append(clusters, append(transform.Only(doc), objects(doc, beside)...))
+		clusters = append(clusters, append(transform.Only(doc), objects(doc, related)...))
 	}
 	return clusters, nil
 }

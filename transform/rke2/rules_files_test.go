@@ -46,18 +46,18 @@ func mapOf(head, text string) string {
 func together(t *testing.T, config string, objects ...string) []*yamledit.Document {
 	t.Helper()
 	cluster := parse(t, document(release, config))
-	var beside []*yamledit.Document
+	var related []*yamledit.Document
 	for i, text := range objects {
 		doc, err := yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		beside = append(beside, doc)
+		related = append(related, doc)
 	}
 	if !Distro().Span.Joins(cluster) {
 		t.Error("the cluster names no object")
 	}
-	all, err := Distro().Span.Gather([]*yamledit.Document{cluster}, beside)
+	all, err := Distro().Span.Gather([]*yamledit.Document{cluster}, related)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
@@ -196,7 +196,7 @@ func TestObjectsAreRecognizedByTheirKindAndWhatTheyHold(t *testing.T) {
 		"# kind: ConfigMap\n" + plainness:                                          false,
 		"kind: ConfigMap\ndata: {c: \"kind: LeaderMigrat\\x69onConfiguration\"}\n": true,
 	} {
-		if got := Distro().Span.Beside.Has(parse(t, text)); got != want {
+		if got := Distro().Span.Related.Has(parse(t, text)); got != want {
 			t.Errorf("%t for\n%s", got, text)
 		}
 	}

@@ -27,7 +27,7 @@ func machineConfigOf(pool yamledit.Node) string {
 // userData returns the user data of a pool's machines; it does not exist where it was not given.
 func (m *migration) userData(c Class) yamledit.Node {
 	o := objectName{machineConfig, machineConfigOf(c.Pool)}
-	for _, doc := range m.target.Beside {
+	for _, doc := range m.target.Related {
 		if !o.is(doc, m.Doc) {
 			continue
 		}
