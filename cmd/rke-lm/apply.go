@@ -329,19 +329,6 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	return fileSteps, line{name, strings.Join(stages, ", ") + a.direction()}, nil
 }
 
-// notShown means that no edit is left, and that the file does not show all of the migration.
-type notShown struct{ found []transform.Finding }
-
-// nothingLeft is the error of a plan without an edit that is left; nil if the file shows all of it.
-func nothingLeft(p *transform.Plan) error {
-	if found := p.NotShown(); len(found) > 0 {
-		return &notShown{found}
-	}
-	return nil
-}
-
-func (*notShown) Error() string { return "no edit is left, and whether a manager runs is not known" }
-
 // direction is said of stages that are undone.
 func (a *applyOptions) direction() string {
 	if a.undo != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -30,3 +31,16 @@ func checkByHand(names []string) error {
 	}
 	return nil
 }
+
+// notShown means that no edit is left, and that the file does not show all of the migration.
+type notShown struct{ found []transform.Finding }
+
+// nothingLeft is the error of a plan without an edit that is left; nil if the file shows all of it.
+func nothingLeft(p *transform.Plan) error {
+	if found := p.NotShown(); len(found) > 0 {
+		return &notShown{found}
+	}
+	return nil
+}
+
+func (*notShown) Error() string { return "no edit is left, and whether a manager runs is not known" }
