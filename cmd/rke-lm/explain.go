@@ -77,7 +77,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 		if err != nil {
 			return nil, err
 		}
-		return func() error { return e.show(config, &result) }, notToMigrate(f, t)
+		return func() error { return e.show(f.Distro, config, &result) }, notToMigrate(f, t)
 	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
 	if err != nil {
 		return err
@@ -100,9 +100,13 @@ func notToMigrate(f clusters.Cluster, t transform.Target) error {
 	return nil
 }
 
-// show prints what a cluster's machines get, or adds it to the result.
-func (e *explainOptions) show(config outputs.EffectiveConfig, result *outputs.EffectiveConfigs) error {
+// show prints what a cluster's machines get, or adds it to the result. It fails for a key that no
+// release has.
+func (e *explainOptions) show(d transform.Distro, config outputs.EffectiveConfig, result *outputs.EffectiveConfigs) error {
 	if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
+		if err := checkOneOf("key", e.key, d.Keys()...); err != nil {
+			return err
+		}
 		fmt.Fprintf(e.err, "%s: %s/%s: %s is not set for any class\n", config.Source.File, config.Namespace, config.Name, e.key)
 	}
 	if e.output != "text" {
@@ -126,9 +130,6 @@ func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document
 	}
 	for _, c := range classes {
 		config.Classes = append(config.Classes, outputs.NewClass(c, e.key))
-	}
-	if err == nil && e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
-		err = checkOneOf("key", e.key, d.Keys()...)
 	}
 	return config, err
 }
