@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -154,37 +152,36 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 			fail(err)
 			return
 		}
-		result.Findings = append(result.Findings, outputs.Findings([]transform.Finding{review.Unread(err)})...)
+		result.Found(review.Unread(err))
 	})
 	after, formsAfter := r.sides(ctx, "files of the change", v.After, &result.Read.After, fail)
-	result.Findings = append(result.Findings, outputs.Findings(review.Forms(formsBefore, formsAfter, t.Accept))...)
-	result.Findings = append(result.Findings, outputs.Findings(review.Links(v.Links, t.Accept))...)
+	result.Found(review.Forms(formsBefore, formsAfter, t.Accept)...)
+	result.Found(review.Links(v.Links, t.Accept)...)
 	if err := r.checkValues(after); err != nil {
 		return 0, err
 	}
-	was := func(file string) string {
-		if old, renamed := v.Was[file]; renamed {
-			return old
-		}
-		return file
-	}
 	for _, pattern := range v.Excluded {
-		result.Findings = append(result.Findings, outputs.Findings(r.leftOut(ctx, pattern, v, was, t.Accept))...)
+		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
 	}
-	pairs := review.Pairs(before, after, was)
+	pairs := review.Pairs(before, after, v.Earlier)
 	places, err := r.places(ctx, pairs, after, v)
 	if err != nil {
 		return 0, err
 	}
+	return r.pairs(ctx, pairs, places, v.Away, t, result)
+}
+
+// pairs evaluates what changed of each cluster. It returns how many did not change.
+func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, away map[string]string, t transform.Target, result *outputs.Review) (same int, err error) {
 	nodes, parsed := yamledit.Spent()
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
-		result.Findings = append(result.Findings, outputs.Findings(p.Overlaid(t.Accept))...)
+		result.Found(p.Overlaid(t.Accept)...)
 		if p.Patch() {
 			continue
 		}
 		if p.Before != nil {
-			p.Away = v.Away[p.Before.Docs[0].File()]
+			p.Away = away[p.Before.Docs[0].File()]
 		}
 		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
 			same++
@@ -195,7 +192,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		}
 		c, err := r.evaluate(p, t)
 		if err != nil {
-			fail(err)
+			r.fail(result, err)
 			continue
 		}
 		if p.Before == nil {
@@ -208,56 +205,6 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Clusters = append(result.Clusters, outputs.NewReviewed(c, movedFrom(p)))
 	}
 	return same, ctx.Err()
-}
-
-// places are where clusters are described after the change, in files that it does not touch as well if
-// it adds one.
-func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, after []*review.Side, v clusters.Versions) (review.Places, error) {
-	all := review.Places{}
-	for _, s := range after {
-		all.Add(s)
-	}
-	if !slices.ContainsFunc(pairs, func(p review.Pair) bool { return p.Before == nil }) {
-		return all, nil
-	}
-	rest, err := v.Rest()
-	if err != nil {
-		return nil, err
-	}
-	f := r.finderOf("other files")
-	f.Values, f.Overlays = "", v.After.Overlays
-	for result := range f.From(ctx, rest, func(c clusters.Cluster) (func() error, error) {
-		return func() error { all.Add(sideOf(c)); return nil }, nil
-	}) {
-		_ = result.Use() // what cannot be read is not of this change
-	}
-	return all, ctx.Err()
-}
-
-func sideOf(c clusters.Cluster) *review.Side {
-	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses}
-}
-
-// leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.
-func (r *reviewOptions) leftOut(ctx context.Context, pattern string, v clusters.Versions, was func(string) string, accept []string) []transform.Finding {
-	hidden, files := map[string]bool{}, map[string]bool{}
-	var sides [2][]*review.Side
-	for i, version := range []clusters.Version{v.Before, v.After} {
-		version.Sources = version.Excluded[pattern]
-		sides[i], _ = r.sides(ctx, "files that are left out", version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
-		for _, s := range version.Sources {
-			files[s.Name] = true
-		}
-	}
-	for _, p := range review.Pairs(sides[0], sides[1], was) {
-		switch {
-		case p.After == nil:
-			hidden[p.Before.Docs[0].File()] = true
-		case p.Before == nil || !review.Same(p.Before, p.After):
-			hidden[p.After.Docs[0].File()] = true
-		}
-	}
-	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.configured["exclude"], accept)
 }
 
 // fail keeps an error that does not end the review of others.
@@ -299,33 +246,6 @@ func movedFrom(p review.Pair) string {
 		return ""
 	}
 	return p.Before.Docs[0].File()
-}
-
-// sides opens the clusters of one version, whose sources have a name in the progress, and counts what
-// it reads. It returns the files in forms that are not read as well.
-func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found) {
-	work := func(c clusters.Cluster) (func() error, error) {
-		return func() error {
-			list = append(list, sideOf(c))
-			return nil
-		}, nil
-	}
-	f := r.finderOf(name)
-	f.Overlays = v.Overlays
-	shown := f.Reached
-	f.Reached = func(at clusters.Progress) {
-		count.Files, count.Documents = at.Done, at.Documents
-		shown(at)
-	}
-	for result := range f.From(ctx, v.Sources, work) {
-		if err := result.Use(); err != nil {
-			fail(err)
-		}
-		if form := result.Form; form.File != "" {
-			others = append(others, form)
-		}
-	}
-	return list, others
 }
 
 // requested returns the paths in the repository.

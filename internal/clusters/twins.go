@@ -14,10 +14,10 @@ import (
 )
 
 // twins are the places that describe a cluster, by its name: in all files, and in what is applied
-// together. Of each, two are kept: that is enough to name another one.
+// together.
 type twins struct {
 	mutex sync.Mutex
-	of    map[described][]string
+	of    transform.Places[described]
 }
 
 type described struct {
@@ -28,7 +28,7 @@ type described struct {
 // twins are those of files, which are read once more for that: a cluster is not planned, and no file
 // written, if a later file has it again. Those of streams are added as they are read.
 func (f Finder) twins(ctx context.Context, sources []source.Source) *twins {
-	all := &twins{of: map[described][]string{}}
+	all := &twins{of: transform.Places[described]{}}
 	files := slices.DeleteFunc(slices.Clone(sources), func(s source.Source) bool { return !s.IsFile() })
 	for n := range InOrder(ctx, f.scan(files), piece.size, f.describes) {
 		all.add(n)
@@ -81,9 +81,7 @@ func (t *twins) add(n names) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for _, key := range n.of {
-		if len(t.of[key]) < 2 {
-			t.of[key] = append(t.of[key], n.place)
-		}
+		t.of.Add(key, n.place)
 	}
 }
 
@@ -96,12 +94,11 @@ func (t *twins) find(n names) (other string, together bool) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for _, key := range slices.Backward(n.of) {
-		places := t.of[key]
-		if n.stream {
-			places = places[:min(1, len(places))]
+		if n.stream && slices.Index(t.of[key], n.place) == 0 {
+			continue // the others come later
 		}
-		if i := slices.IndexFunc(places, func(place string) bool { return place != n.place }); i >= 0 {
-			return places[i], key.root != ""
+		if other := t.of.Other(key, n.place); other != "" {
+			return other, key.root != ""
 		}
 	}
 	return "", false

@@ -49,6 +49,9 @@ func (r Requested) Has(name string) bool {
 	return len(r) == 0 || slices.ContainsFunc(r, in)
 }
 
+// Earlier is the name of a file before the change.
+func (v Versions) Earlier(file string) string { return cmp.Or(v.Was[file], file) }
+
 // Compare reads the files that differ between a commit and another one, or with "" the
 // working tree.
 func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (Versions, error) {

@@ -28,6 +28,11 @@ type Review struct {
 	Errors   []Problem           `json:"errors"`
 }
 
+// Found adds findings about the change as a whole.
+func (r *Review) Found(list ...transform.Finding) {
+	r.Findings = append(r.Findings, Findings(list)...)
+}
+
 // Read is what a review has read, and what it has not.
 type Read struct {
 	Before  Counted        `json:"before"`

@@ -63,22 +63,24 @@ func (s *Side) place() string { return fmt.Sprintf("%s:%d", file(s), s.Docs[0].R
 
 // Places are where clusters are described after a change, by their names: those of objects, which a
 // patch or a manifest does not have.
-type Places map[transform.Identity][]string
+type Places struct {
+	of transform.Places[transform.Identity]
+}
 
-// Add adds a cluster. Two places are enough to name another one.
+// NewPlaces has no cluster yet.
+func NewPlaces() Places { return Places{transform.Places[transform.Identity]{}} }
+
+// Add adds a cluster.
 func (p Places) Add(s *Side) {
-	id := s.Identity()
-	if id.Name != "" && !s.Patch && !s.Distro.Span.Several && len(p[id]) < 2 && !slices.Contains(p[id], s.place()) {
-		p[id] = append(p[id], s.place())
+	if id := s.Identity(); id.Name != "" && !s.Patch && !s.Distro.Span.Several {
+		p.of.Add(id, s.place())
 	}
 }
 
 // Twice reports a cluster that a change adds and that another place describes as well.
 func (p Places) Twice(s *Side, t transform.Target) (found []transform.Finding) {
-	for _, other := range p[s.Identity()] {
-		if other != s.place() && !s.Patch && found == nil {
-			found = []transform.Finding{rules.Described(s.Docs[0], s.Identity(), other).Finding()}
-		}
+	if other := p.of.Other(s.Identity(), s.place()); other != "" && !s.Patch {
+		found = []transform.Finding{rules.Described(s.Docs[0], s.Identity(), other).Finding()}
 	}
 	return clusterAdded.Report(found, t.Accept)
 }

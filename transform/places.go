@@ -1,0 +1,25 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import "slices"
+
+// Places are where something is described, by its key. Of each two are kept: that is enough to name
+// another one.
+type Places[K comparable] map[K][]string
+
+// Add adds a place.
+func (p Places[K]) Add(key K, place string) {
+	if len(p[key]) < 2 && !slices.Contains(p[key], place) {
+		p[key] = append(p[key], place)
+	}
+}
+
+// Other returns another place than one; "" for none.
+func (p Places[K]) Other(key K, place string) string {
+	if i := slices.IndexFunc(p[key], func(other string) bool { return other != place }); i >= 0 {
+		return p[key][i]
+	}
+	return ""
+}
