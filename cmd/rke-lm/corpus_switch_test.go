@@ -56,11 +56,27 @@ func (o *outcome) releaseReached() string {
 	return text
 }
 
-// overrides reports whether the provider's name is to stay: by choice, or because
-// every machine is external by its own arguments already.
+// namesNodes reports whether the cluster has pools, and aws on each control plane.
+func (o *outcome) namesNodes() bool {
+	pools, _ := field(o.values[0], "spec", "rkeConfig", "machinePools").([]any)
+	err := eachMachine(o.values[0], o.values[0], func(machine labels.Set, config, _ map[string]any) error {
+		if isControlPlane(machine) && config["cloud-provider-name"] != "aws" {
+			return errors.New("this one has another name")
+		}
+		return nil
+	})
+	return len(pools) > 0 && err == nil
+}
+
+// overrides reports whether the provider's name is to stay: by choice, because every machine is
+// external by its own arguments already, or because machines of pools would be renamed and no
+// control plane is external by name.
 func (o *outcome) overrides() bool {
 	if o.Target.EndState != "" || !o.Target.Situation.HandsOver() {
 		return o.Target.EndState != transform.EndStateExternal
+	}
+	if o.namesNodes() {
+		return true
 	}
 	err := eachMachine(o.values[0], o.values[0], func(machine labels.Set, config, _ map[string]any) error {
 		manager := isControlPlane(machine) && providerOf(config, managerArguments) != "external"
