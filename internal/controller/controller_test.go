@@ -65,14 +65,8 @@ func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		}
-		events := 0
-		for at, text := range w.Rancher.Objects() {
-			if strings.Contains(at, "/namespaces/rke-lm/events/") && strings.Contains(text, `"ClusterDone"`) {
-				events++
-			}
-		}
-		if events != 4 || len(w.logs) > 0 {
-			t.Errorf("%d Events, %v", events, w.logs)
+		if n := w.events("ClusterDone"); n != 4 || len(w.logs) > 0 {
+			t.Errorf("%d Events, %v", n, w.logs)
 		}
 	})
 }

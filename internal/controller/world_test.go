@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,6 +126,17 @@ func (w *world) object() *v1alpha1.LeaderMigration {
 		w.t.Fatal(err)
 	}
 	return &lm
+}
+
+// events counts the Events with this reason. They are written after the status that they are about.
+func (w *world) events(reason string) (n int) {
+	synctest.Wait()
+	for at, text := range w.Rancher.Objects() {
+		if strings.Contains(at, "/namespaces/rke-lm/events/") && strings.Contains(text, `"`+reason+`"`) {
+			n++
+		}
+	}
+	return n
 }
 
 // raw is it as the server wrote it.
