@@ -15,9 +15,6 @@ type Choice struct {
 	Stage   string
 	Through bool
 	Next    bool
-	// ByHand names stages that someone has done by hand: what comes after them is
-	// applied by Through and Next as well.
-	ByHand []string
 }
 
 // names reports whether the choice is this very stage and no other.
@@ -30,14 +27,14 @@ func (c Choice) ends(s PlannedStage) bool {
 
 // Choose returns the steps that a choice applies, in their order; none when
 // nothing is left to do. It fails with *Conflict when another stage comes first,
-// with *ManualFirst when that is one to be done by hand, and for a stage that the
-// plan does not have.
+// with *ManualFirst when that is a manual one, also where no edit is left, and for
+// a stage that the plan does not have.
 func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
 	steps, err := p.choose(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.manuals().first(p.Start[0].File(), namesOf(steps), c); err != nil {
+	if err := p.manuals().first(p.Start[0].File(), namesOf(steps), c, p.Target.ManualDone); err != nil {
 		return nil, err
 	}
 	return steps, nil

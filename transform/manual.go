@@ -4,7 +4,6 @@
 package transform
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -14,6 +13,7 @@ import (
 // Manual is a stage that someone does by hand, as people read it.
 type Manual struct {
 	Stage string
+	Left  bool // it counts; else it only checks
 	Steps []Instruction
 	Check []Instruction
 }
@@ -36,7 +36,8 @@ func instructions(actions []Action) []Instruction {
 // that is done by hand and does not show in the file.
 type ManualFirst struct {
 	Manual
-	At *yamledit.Error
+	Alone bool // no edit is left
+	At    *yamledit.Error
 }
 
 func (e *ManualFirst) Error() string { return e.At.Error() }
@@ -53,39 +54,52 @@ type manuals []SavedStage
 func (m manuals) of(name string) Manual {
 	for _, s := range m {
 		if s.Name == name {
-			return Manual{name, s.Steps, s.Check}
+			return Manual{name, s.Manual, s.Steps, s.Check}
 		}
 	}
 	return Manual{Stage: name}
 }
 
 // first fails with *ManualFirst where a choice that picks stages by itself would
-// apply one before what has to be done by hand. A stage that errors block is not
-// applied anyway.
-func (m manuals) first(file string, chosen []string, c Choice) error {
+// apply one after a manual one that is not confirmed, or where only such ones are left. A stage
+// that errors block is not applied anyway.
+func (m manuals) first(file string, chosen []string, c Choice, confirmed []string) error {
 	if !c.Next && !c.Through {
 		return nil
 	}
-	for _, s := range m {
-		if s.State == Blocked || !slices.Contains(chosen, s.Name) {
+	list := m.counted()
+	for i, s := range m {
+		if countOf(list, i, confirmed) != CountManual {
 			continue
 		}
-		for _, name := range s.AfterByHand {
-			if !slices.Contains(c.ByHand, name) {
-				return &ManualFirst{m.of(name), &yamledit.Error{
-					File: file, What: fmt.Sprintf("%s comes before %s, and the file does not show whether it is done", name, s.Name),
-					Do: "do it manually, check it, and run the command again with --by-hand " + name,
-				}}
-			}
+		what, do := " is left", "do it manually, check it, and confirm it with --manual-done "+s.Name
+		if s.State == NotInFile {
+			do = "rke-lm plan --stage " + s.Name + " shows what to check; if a manager runs, confirm it with --accept " + RuleNotInFile
 		}
+		after := slices.IndexFunc(m[i+1:], func(s SavedStage) bool { return s.State != Blocked && slices.Contains(chosen, s.Name) })
+		switch {
+		case s.State != NotInFile && after >= 0:
+			what = " comes before " + m[i+1+after].Name
+		case !c.Next || len(chosen) > 0:
+			continue
+		}
+		return &ManualFirst{m.of(s.Name), len(chosen) == 0, &yamledit.Error{File: file, What: s.Name + what + ", and the file does not show whether it is done", Do: do}}
 	}
 	return nil
+}
+
+func (m manuals) counted() []counted {
+	list := make([]counted, len(m))
+	for i, s := range m {
+		list[i] = counted{s.Name, s.State, s.Manual}
+	}
+	return list
 }
 
 // passed lists the stages done by hand that a choice passes between the chosen ones, and
 // after the last edit of all, where these are all stages. Those that were done are left
 // out.
-func (m manuals) passed(chosen []string, c Choice, all bool) []Manual {
+func (m manuals) passed(chosen []string, c Choice, all bool, confirmed []string) []Manual {
 	if len(chosen) == 0 || !c.Next && !c.Through {
 		return nil
 	}
@@ -93,7 +107,7 @@ func (m manuals) passed(chosen []string, c Choice, all bool) []Manual {
 	last := false // the last edit so far was chosen
 	for _, s := range m {
 		switch {
-		case s.State == ActionOnly && len(s.Steps) > 0 && !slices.Contains(c.ByHand, s.Name):
+		case s.State == ActionOnly && len(s.Steps) > 0 && !slices.Contains(confirmed, s.Name):
 			since = append(since, m.of(s.Name))
 		case s.State == ActionOnly || s.State == NotInFile:
 		default:
@@ -111,7 +125,7 @@ func (m manuals) passed(chosen []string, c Choice, all bool) []Manual {
 
 // Passed lists what someone has to do by hand around the chosen steps.
 func (p *Plan) Passed(chosen []PlannedStage, c Choice) []Manual {
-	return p.manuals().passed(namesOf(chosen), c, !p.cut)
+	return p.manuals().passed(namesOf(chosen), c, !p.cut, p.Target.ManualDone)
 }
 
 func namesOf(steps []PlannedStage) []string {
@@ -132,10 +146,8 @@ func (p *Plan) manuals() manuals {
 
 // manual is a step as a saved plan keeps it, for what is done by hand.
 func (p *Plan) manual(s PlannedStage) SavedStage {
-	kept := SavedStage{Name: s.Stage.Name, State: s.State, AfterByHand: s.Stage.AfterByHand}
-	// The kubelets of a switch are changed by hand, although its documents are edited.
-	awaited := slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterByHand, s.Stage.Name) })
-	if s.State == ActionOnly || awaited {
+	kept := SavedStage{Name: s.Stage.Name, State: s.State, Manual: p.manually(s)}
+	if s.State == ActionOnly || kept.Manual {
 		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}
 	return kept
@@ -143,7 +155,7 @@ func (p *Plan) manual(s PlannedStage) SavedStage {
 
 // Passed lists what someone has to do by hand around the steps.
 func (s Saved) Passed(steps []SavedStep, c Choice) []Manual {
-	return manuals(s.Stages).passed(savedNames(steps), c, true)
+	return manuals(s.Stages).passed(savedNames(steps), c, true, s.Target.ManualDone)
 }
 
 func savedNames(steps []SavedStep) []string {

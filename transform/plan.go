@@ -15,9 +15,9 @@ type State string
 
 // A stage is done when its result holds or a later stage supersedes it; it is
 // blocked when an error guards it. A document does not show how far a stage of
-// actions alone has come: it never counts as left to do. Nor does a stage count
-// whose result may have come to the cluster without the document, nor one that was
-// skipped for good: nothing of it is in the document, and a later one leaves no use for it.
+// actions alone has come, nor one whose result may have come to the cluster without
+// the document. Of one that was skipped for good nothing is in the document, and a later
+// one leaves no use for it.
 const (
 	Done       State = "done"
 	Todo       State = "todo"
@@ -44,6 +44,7 @@ type Plan struct {
 type PlannedStage struct {
 	Stage     Stage
 	State     State
+	Count     Count
 	Documents []Revision // of the cluster, in their order
 	Edits     []Place
 	Findings  []Finding
@@ -122,22 +123,6 @@ func (s PlannedStage) Past() bool { return s.State == Done || s.State == Skipped
 // Left reports whether an edit is left to do.
 func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, PlannedStage.Left) }
 
-// Open reports whether an edit is left to do, or something is not in the file and
-// no one has said that it is known.
-func (p *Plan) Open() bool { return p.Left() || len(p.NotShown()) > 0 }
-
-// NotShown returns what was found about documents that the plan does not have, and was not
-// accepted: whether a cloud-controller-manager runs, above all.
-func (p *Plan) NotShown() []Finding {
-	all := slices.Clone(p.Unseen)
-	for _, s := range p.Steps {
-		if s.State == NotInFile {
-			all = append(all, s.Findings...)
-		}
-	}
-	return slices.DeleteFunc(all, func(f Finding) bool { return f.Accepted })
-}
-
 // RuleNotInFile is for an external cluster whose cloud-controller-manager the file does not show.
 const RuleNotInFile = "ccm-not-in-file"
 
@@ -185,6 +170,10 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 			break
 		}
 		c = next
+	}
+	list := p.counted()
+	for i := range p.Steps {
+		p.Steps[i].Count = countOf(list, i, target.ManualDone)
 	}
 	return p, nil
 }

@@ -52,11 +52,11 @@ type SavedStage struct {
 	SavedRevision
 	Others   []SavedRevision `json:"others,omitempty"` // of the other documents, as in Saved
 	Findings []Finding       `json:"findings"`
-	// AfterByHand are the stages that someone does by hand before this one; Steps and
+	// Manual means that the stage has an action whose result no document shows; Steps and
 	// Check are what is done by hand for a stage of actions alone.
-	AfterByHand []string      `json:"afterByHand,omitempty"`
-	Steps       []Instruction `json:"steps,omitempty"`
-	Check       []Instruction `json:"check,omitempty"`
+	Manual bool          `json:"manual,omitempty"`
+	Steps  []Instruction `json:"steps,omitempty"`
+	Check  []Instruction `json:"check,omitempty"`
 }
 
 // SavedRevision is what a stage makes of one document. Before and After are SHA-256

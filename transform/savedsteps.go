@@ -51,7 +51,7 @@ func (s Saved) Forward(docs []*yamledit.Document, c Choice) ([]SavedStep, error)
 	}
 	steps, err := m.choose(c)
 	if err == nil {
-		err = manuals(s.Stages).first(docs[0].File(), savedNames(steps), c)
+		err = m.stages().first(docs[0].File(), savedNames(steps), c, s.Target.ManualDone)
 	}
 	if err != nil {
 		return nil, err
@@ -173,6 +173,18 @@ func (m meeting) made() int {
 		}
 	}
 	return len(m.edits)
+}
+
+// stages are those of the plan, as far as the documents are now.
+func (m meeting) stages() manuals {
+	list, edits := slices.Clone(m.plan.Stages), 0
+	for i, s := range list {
+		if s.edits() && edits < m.made() {
+			list[i].State = Done
+			edits++
+		}
+	}
+	return list
 }
 
 // begun is the number of the last edit that is in a document, plus one. It is more than

@@ -23,7 +23,13 @@ const (
 	// External is a cluster of 1.27 or later that is external, and whose documents have
 	// nothing of leader migration.
 	External Situation = "external"
+	// Rescued is an external cluster of a release on which it was broken, if it ever was aws.
+	Rescued Situation = "rescued"
 )
+
+// SwitchFirst reports whether the switch comes before the cloud-controller-manager: its machines
+// may have control planes that still run the in-tree controllers.
+func (s Situation) SwitchFirst() bool { return s == Broken || s == Rescued }
 
 // HandsOver reports whether one manager hands the cloud controllers to the other one.
 // A situation that was not decided on is taken for the usual one.

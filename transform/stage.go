@@ -33,6 +33,9 @@ type Stage struct {
 	// shows that it is missing: it may have come to the cluster by other means. Then
 	// only a choice of this very stage edits the document. nil means never.
 	NotInFile func() bool
+	// Uncounted means that the stage only checks, or that only the cluster shows whether anything
+	// is to be done: nothing of it is left.
+	Uncounted bool
 	// AfterByHand names the earlier stages that have to be done before the edit, and
 	// that someone does by hand: no document shows whether they were.
 	AfterByHand []string

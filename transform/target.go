@@ -92,6 +92,8 @@ type Target struct {
 	Values *yamledit.Document `json:"-"`
 	// Accept lists the rules whose errors are acknowledged.
 	Accept []string `json:"accept,omitempty"`
+	// ManualDone lists the manual stages that are done, as the operator confirms.
+	ManualDone []string `json:"manualDone,omitempty"`
 
 	ChartVersion    string `json:"chartVersion,omitempty"`       // "" for the tested one
 	ChartRepo       string `json:"chartRepo,omitempty"`          // "" for the published one

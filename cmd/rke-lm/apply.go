@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,7 @@ type applyOptions struct {
 	saved  savedPlans
 
 	states *states
+	open   atomic.Bool // manual stages of a cluster, and no edit
 }
 
 func newApply(o *options) *cobra.Command {
@@ -47,10 +49,10 @@ the one that was planned. Then --undo restores the same bytes. Without --plan it
 removes what the stage writes, and refuses if the file does not show what was there
 before.
 
---next and --through stop before an edit that depends on a manual stage that the file
-does not show: the chart of an RKE cluster before its switch, the kubelets before the
-edit that removes the flag from a manifest. They print what to do and to check;
---by-hand continues.
+--next and --through stop before an edit that comes after a manual stage, whose result
+the file does not show: the chart of an RKE cluster before its switch, the kubelets
+before the edit that removes the flag from a manifest. They print what to do and to
+check; --manual-done confirms it. --next exits with 1 while only manual stages are left.
 
 With --cluster or -l the objects of a Rancher are patched instead. The server rejects
 the patch if another user changed the object in the meantime; --dry-run=server
@@ -83,7 +85,6 @@ them, if they are paused, or if their last change is not applied.`,
 	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or undo the edits that plan --out saved in this folder")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
 	a.flags(c)
-	byHandFlag(c, &a.choice.ByHand)
 	complete(c, "stage", stages.EditNames())
 	complete(c, "undo", stages.UndoNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
@@ -104,9 +105,6 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		if err := checkOneOf(flag, stage, stages.EditNames()...); err != nil {
 			return err
 		}
-	}
-	if err := checkByHand(a.choice.ByHand); err != nil {
-		return err
 	}
 	switch {
 	case a.choice.Through && a.choice.Next:
@@ -140,6 +138,14 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	}
 	if code == exitcode.Done {
 		code = a.complain(a.saved.unused())
+	}
+	return a.finish(code)
+}
+
+// finish writes the summary, and ends with the code of the run.
+func (a *applyOptions) finish(code int) error {
+	if a.open.Load() {
+		code = max(code, exitcode.Found)
 	}
 	if err := a.states.finish(); err != nil {
 		return err
@@ -243,9 +249,6 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
-	if a.choice.Next && len(steps) == 0 && err == nil {
-		err = nothingLeft(p)
-	}
 	var fileSteps []fileStep
 	for _, s := range steps {
 		fileSteps = append(fileSteps, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
@@ -300,14 +303,14 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 		name = f.Docs[0].File() + ": "
 	}
 	var first *transform.ManualFirst
-	var hidden *notShown
 	switch {
 	case errors.As(err, &first):
 		outputs.WriteManual(said, a.palette(a.err), first.Manual)
+		if first.Alone { // nothing is kept from the other clusters of the file
+			a.open.Store(true)
+			return nil, line{name, first.At.What + "; " + first.At.Do}, nil
+		}
 		return nil, line{}, err
-	case errors.As(err, &hidden):
-		outputs.WriteFindings(said, a.palette(a.err), hidden.found, "")
-		return nil, line{name, err.Error()}, nil
 	case errors.Is(err, errNotPlanned):
 		return nil, line{name, err.Error()}, nil
 	case err != nil:

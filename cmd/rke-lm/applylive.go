@@ -59,10 +59,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.states.finish(); err != nil {
-		return err
-	}
-	return withCode(code)
+	return a.finish(code)
 }
 
 // patch brings the object of a cluster to another version, if nothing speaks

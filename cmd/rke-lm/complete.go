@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // completionTime is for how long a shell waits for the names of clusters.
@@ -34,10 +35,11 @@ var freeText = []string{
 // line. Cobra keeps every function that it is given, and with it the flags of all verbs.
 func (o *options) completeFlags(root *cobra.Command) {
 	of := map[string]cobra.CompletionFunc{
-		"distro":  cobra.FixedCompletions(distroNames(), cobra.ShellCompDirectiveNoFileComp),
-		"dry-run": completeDryRun,
-		"accept":  completeAccept,
-		"context": o.completeContext, "cluster": o.completeCluster, "canary": o.completeCluster, "rancher-cli": completeServer,
+		"distro":   cobra.FixedCompletions(distroNames(), cobra.ShellCompDirectiveNoFileComp),
+		"dry-run":  completeDryRun,
+		"accept":   completeAccept,
+		manualDone: cobra.FixedCompletions(stages.Names(), cobra.ShellCompDirectiveNoFileComp),
+		"context":  o.completeContext, "cluster": o.completeCluster, "canary": o.completeCluster, "rancher-cli": completeServer,
 		"out": folders, "plan": folders,
 	}
 	for flag, values := range choiceValues {

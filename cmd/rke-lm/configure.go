@@ -84,7 +84,7 @@ func choiceKinds() map[string]config.Kind {
 	var o options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.fileFlags(flags)
-	choiceFlags(&o, flags, new([]string))
+	o.targetFlags(flags)
 	known := map[string]config.Kind{}
 	flags.VisitAll(func(f *pflag.Flag) {
 		switch f.Value.Type() {

@@ -261,7 +261,7 @@ func values(list ...string) (out []apiextensionsv1.JSON) {
 // optionProps are the flags of choice that migrate has.
 func optionProps() map[string]apiextensionsv1.JSONSchemaProps {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	choiceFlags(&options{}, flags, new([]string))
+	(&options{}).targetFlags(flags)
 	kinds := choiceKinds()
 	list := map[string]apiextensionsv1.JSONSchemaProps{}
 	flags.VisitAll(func(f *pflag.Flag) {

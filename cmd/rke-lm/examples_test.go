@@ -76,7 +76,7 @@ func TestTheExamplesOfDeliveryNameTheFolderOfTheClusters(t *testing.T) {
 		"Fleet": at(t, fleet[0], "spec", "paths").([]any)[0], "Argo CD": at(t, argo[0], "spec", "source", "path"), "Flux": at(t, flux[1], "spec", "path"),
 	} {
 		r := runHere(t, "", "plan", "--summary", path.Clean(folder.(string)))
-		if r.code != exitcode.Done || !strings.Contains(r.stdout, "clusters: 2; done: 0, to do: 2, blocked: 0\n") {
+		if r.code != exitcode.Done || !strings.Contains(r.stdout, "clusters: 2; to do: 2, manual: 0, done: 0\n") {
 			t.Errorf("%s: exit %d\n%s%s", tool, r.code, r.stdout, r.stderr)
 		}
 	}

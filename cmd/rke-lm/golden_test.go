@@ -64,12 +64,12 @@ func outputsOf(t *testing.T, c golden.Case) map[string]string {
 		return liveOutputs(t, c)
 	}
 	input, flags := c.Input(), c.Flags()
-	known := []string{"--end-state", "external"} // what someone answers for, or does by hand
+	known := []string{"--end-state", "external"} // what someone answers for, or does manually
 	switch {
 	case strings.Contains(c.Text(), "machinePools"):
 		known = nil
 	case !strings.HasPrefix(c.Name, "rke2-"):
-		known = append(known, "--by-hand", stages.InstallCCM, "--by-hand", stages.SwitchToExternal)
+		known = append(known, "--manual-done", stages.GrantMigrationLease, "--manual-done", stages.InstallCCM, "--manual-done", stages.SwitchToExternal)
 	}
 	files := map[string]string{}
 	var transcript strings.Builder

@@ -149,7 +149,7 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			{[]string{"migrate", "--yes"}, exitcode.Input, "no cluster; add --cluster NAMESPACE/NAME, or its ID"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--until", "x"}, exitcode.Input, "--until x is not known"},
 			{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitcode.Input, "--to x is not known"},
-			{[]string{"migrate", "--yes", "--cluster", "orchard", "--by-hand", "x"}, exitcode.Input, "--by-hand x is not known"},
+			{[]string{"migrate", "--yes", "--cluster", "orchard", "--manual-done", "x"}, exitcode.Input, "--manual-done x is not known"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitcode.Input, "--output yaml is not known"},
 			{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitcode.Input, "no such cluster"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitcode.Input, "--accept no-rule: no such rule"},

@@ -31,19 +31,13 @@ type migrationChoices struct {
 	policy string   // a file
 }
 
-// choiceFlags are the choices that a LeaderMigration has, as migrate does.
-func choiceFlags(o *options, f *pflag.FlagSet, byHand *[]string) {
-	o.targetFlags(f)
-	defineByHand(f, byHand)
-}
-
 // choose reads the choices of a LeaderMigration, and those of its approvals.
 func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSpec, accept ...string) (controller.Runs, error) {
 	o := *k.options
 	o.choices, o.acceptable = transform.Target{}, verify.Rules()
 	c := &migrationChoices{runOptions: &runOptions{options: &o}, policy: k.policy}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	choiceFlags(&o, flags, &c.run.ByHand)
+	o.targetFlags(flags)
 	if err := c.read(flags, spec); err != nil {
 		return nil, err
 	}
@@ -94,7 +88,7 @@ func (c *migrationChoices) read(flags *pflag.FlagSet, spec v1alpha1.LeaderMigrat
 			c.flags = append(c.flags, "--"+s.Key+"="+v)
 		}
 	}
-	return checkByHand(c.run.ByHand)
+	return nil
 }
 
 // Find returns the clusters with some labels.
@@ -143,11 +137,8 @@ func (c *migrationChoices) Permitted(home string) error {
 	return policy.Check(c.run.Planner.Target, c.names, home)
 }
 
-// Manually reports whether the commands of a stage were run manually.
-func (c *migrationChoices) Manually(stage string) bool { return slices.Contains(c.run.ByHand, stage) }
-
 // Command is the command line that applies a stage to the file of a cluster.
 func (c *migrationChoices) Command(stage string) string {
-	flags := slices.DeleteFunc(slices.Clone(c.flags), func(f string) bool { return strings.HasPrefix(f, "--"+byHand+"=") })
+	flags := slices.DeleteFunc(slices.Clone(c.flags), func(f string) bool { return strings.HasPrefix(f, "--"+manualDone+"=") })
 	return shell.Words(append([]string{"rke-lm", "apply", "--stage=" + stage}, flags...)...) + " FILE"
 }

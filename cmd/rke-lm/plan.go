@@ -54,7 +54,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, planFormats...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
-	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits are left, or ccm-not-in-file is not accepted")
+	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
 	p.folders.made.flag(c.Flags(), "with --out ")
 	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
@@ -115,7 +115,7 @@ type planRun struct {
 	*planOptions
 	list    outputs.Plans
 	results *outputs.Results
-	left    bool // edits, or what is not accepted
+	left    bool // edits, or manual stages
 }
 
 // cluster plans a cluster, and returns what adds it to the output.
@@ -137,7 +137,7 @@ func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error,
 		outs = append(outs, outputs.NewPlan(plan, p.stage))
 	}
 	outs[0].Findings = outputs.Findings(f.Objections(t))
-	left := first.Open() || len(plans) > 1
+	left := first.Outlook().Counts.Count() != transform.CountDone || len(plans) > 1
 	add, write := p.adds(plans, outs, p.classes(f, t), f), p.writes(plans, outs, f)
 	return func() error {
 		p.left = p.left || left

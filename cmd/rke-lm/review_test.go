@@ -103,7 +103,7 @@ var changes = []reviewed{
 	{"another-cluster", false, func(h *history) { h.write("clusters/mole.yaml", fmt.Sprintf(smallCluster, "mole")) }},
 	{"cluster-removed", false, func(h *history) { h.git("rm", "--quiet", "clusters/harbour.yaml") }},
 	{"two-clusters-one-stage-each", false, func(h *history) {
-		h.apply("--next", depot, "--by-hand", "install-ccm")
+		h.apply("--next", depot, "--manual-done", "install-ccm")
 		h.apply("--stage", "grant-migration-lease", "clusters/mole.yaml")
 	}},
 }

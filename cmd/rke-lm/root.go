@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // options are the choices that several verbs share.
@@ -147,6 +148,9 @@ func (o *options) fileFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.skipUnknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
 }
 
+// manualDone is the flag that confirms manual stages.
+const manualDone = "manual-done"
+
 // targetFlags are the operator's choices.
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
@@ -165,6 +169,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.Cordon, "cordon", transform.CordonAuto, "cordon control planes during the switch: auto, always, never")
 	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change (default: that of a live cluster): rules about its webhook, its interface and RKE clusters depend on it")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
+	f.StringArrayVar(&t.ManualDone, manualDone, nil, "a manual stage that is done (repeatable)")
 	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); rke-lm rules lists the rules, and rke-lm rules RULE shows when")
 }
 
@@ -238,6 +243,11 @@ func (o *options) target() (transform.Target, error) {
 	}
 	if err := checkMigration(t); err != nil {
 		return t, err
+	}
+	for _, stage := range t.ManualDone {
+		if err := checkOneOf(manualDone, stage, stages.Names()...); err != nil {
+			return t, err
+		}
 	}
 	for _, id := range t.Accept {
 		if err := checkAccept(id, o.acceptable...); err != nil {

@@ -52,15 +52,11 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
 	f.DurationVar(&c.run.Timeout, "timeout", transform.RolloutTime, "the time to wait for each condition")
 	f.StringVar(&c.run.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
-	byHandFlag(cmd, &c.run.ByHand)
 }
 
 // check refuses choices that mean nothing, before anything is looked at.
 func (c *runOptions) check() error {
 	if err := checkOneOf("output", c.output, runFormats...); err != nil {
-		return err
-	}
-	if err := checkByHand(c.run.ByHand); err != nil {
 		return err
 	}
 	if !c.live() {

@@ -54,7 +54,7 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.targetFlags(choice)
 	choice.VisitAll(func(f *pflag.Flag) {
-		if flags.Changed(f.Name) && !a.configured[f.Name] {
+		if flags.Changed(f.Name) && f.Name != manualDone && !a.configured[f.Name] {
 			err = fmt.Errorf("--%s cannot be used with --plan, which has the choices of the saved plan; remove it, or plan again with --out", f.Name)
 		}
 	})
@@ -63,7 +63,7 @@ func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 
 // savedFileSteps takes the document of a cluster as far as its saved plan says.
 func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transform.Manual, error) {
-	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
+	plan, ok := a.picked(f)
 	if !ok {
 		return nil, nil, errNotPlanned
 	}
@@ -71,11 +71,6 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 	steps, err := a.savedSteps(plan, f.Docs)
 	if err != nil {
 		return nil, nil, err
-	}
-	if a.choice.Next && len(steps) == 0 {
-		if p, err := transform.BuildFor(f.Distro, f.Docs, plan.Target, a.choice); err == nil {
-			return nil, nil, nothingLeft(p)
-		}
 	}
 	var fileSteps []fileStep
 	before := f.Docs
@@ -97,6 +92,13 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 		return fileSteps, nil, nil
 	}
 	return fileSteps, plan.Passed(steps, a.choice), nil
+}
+
+// picked is the saved plan of a cluster, with the manual stages that are confirmed since.
+func (a *applyOptions) picked(f clusters.Cluster) (transform.Saved, bool) {
+	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
+	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.choices.ManualDone)
+	return plan, ok
 }
 
 func (a *applyOptions) savedSteps(plan transform.Saved, docs []*yamledit.Document) ([]transform.SavedStep, error) {

@@ -57,14 +57,14 @@ func TestSecretsOfRKEStayInTheFile(t *testing.T) {
 	planted := strings.Count(clusterWithSecrets, "pl4nted")
 	for _, line := range []string{
 		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "plan -o html", "lint -o html", "lint", "lint -o json", "explain", "lint --fix --dry-run",
-		"apply --dry-run --through --stage switch-to-external --by-hand install-ccm", "apply --dry-run --through --stage switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
+		"apply --dry-run --through --stage switch-to-external --manual-done install-ccm", "apply --dry-run --through --stage switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
 	} {
 		r := runHere(t, "", append(strings.Fields(line), file)...)
 		if at := strings.Index(r.stdout+r.stderr, "pl4nted"); at >= 0 {
 			t.Errorf("%s shows %.60s", line, (r.stdout + r.stderr)[at:])
 		}
 	}
-	r := runHere(t, "", "apply", "--stdout", "--accept", "flag-unknown", "--through", "--by-hand", "install-ccm", "--stage", "switch-to-external", file)
+	r := runHere(t, "", "apply", "--stdout", "--accept", "flag-unknown", "--through", "--manual-done", "install-ccm", "--stage", "switch-to-external", file)
 	if got := strings.Count(r.stdout, "pl4nted"); got != planted {
 		t.Errorf("%d of %d secrets are left in the file: %s", got, planted, r.stderr)
 	}
@@ -109,7 +109,7 @@ func TestSecretsOfAValuesFileStayInTheFile(t *testing.T) {
 	putFile(t, values, valuesWithSecrets)
 	for _, line := range []string{
 		"plan", "plan -o json", "plan -o yaml", "plan -o markdown", "plan -o html", "lint -o html", "lint", "lint -o json", "lint -o sarif", "lint -o github",
-		"apply --dry-run --through --accept flag-unknown --stage disable-leader-migration --by-hand install-ccm --by-hand switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
+		"apply --dry-run --through --accept flag-unknown --stage disable-leader-migration --manual-done install-ccm --manual-done switch-to-external", "plan --out " + filepath.Join(folder, "plans"),
 	} {
 		r := runHere(t, "", append(strings.Fields(line), "--ccm-values", values, file)...)
 		if at := strings.Index(r.stdout+r.stderr, "pl4nted"); at >= 0 {
@@ -132,7 +132,7 @@ func TestSecretsOfAValuesFileStayInTheFile(t *testing.T) {
 			t.Errorf("%s shows a secret", filepath.Base(name))
 		}
 	}
-	if r := runHere(t, "", "apply", "--accept", "flag-unknown", "--through", "--stage", "disable-leader-migration", "--by-hand", "install-ccm", "--by-hand", "switch-to-external", "--ccm-values", values, file); r.code != 0 || strings.Contains(r.stderr, "pl4nted") {
+	if r := runHere(t, "", "apply", "--accept", "flag-unknown", "--through", "--stage", "disable-leader-migration", "--manual-done", "install-ccm", "--manual-done", "switch-to-external", "--ccm-values", values, file); r.code != 0 || strings.Contains(r.stderr, "pl4nted") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}
 	if planted := strings.Count(valuesWithSecrets, "pl4nted"); strings.Count(textOf(t, values), "pl4nted") != planted {

@@ -136,7 +136,7 @@ func (s *states) finish() error {
 // have it.
 func (a *applyOptions) worked(f clusters.Cluster, t transform.Target, changes []revision, err error) (worked, bool) {
 	if a.saved.given() {
-		plan, is := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
+		plan, is := a.picked(f)
 		if !is {
 			return worked{}, false
 		}

@@ -296,11 +296,8 @@ func (s *statusOptions) provisioned(ctx context.Context, l *clusters.Live) outpu
 		out.Problem = err.Error()
 		return out
 	}
-	out.Version, out.Provider, out.Situation = plan.Cluster.Version, "aws", plan.Progress()
+	out.Version, out.Provider, out.Situation, out.Reached = plan.Cluster.Version, "aws", plan.Progress(), plan.Outlook().Reached
 	for _, step := range plan.Steps {
-		if step.State == transform.Done {
-			out.Reached = step.Stage.Name
-		}
 		count(&out, step.Findings)
 	}
 	if stages.External(plan) {

@@ -82,7 +82,7 @@ func (s *summary) next(o transform.Outlook, at whereabouts) string {
 		where = []string{"--cluster", at.live}
 	}
 	verb := []string{"rke-lm", "apply", "--next"}
-	if len(o.Manual) > 0 {
+	if o.Manual {
 		verb = []string{"rke-lm", "plan", "--stage", o.Next}
 	}
 	return shell.Words(slices.Concat(verb, s.flags, where)...)

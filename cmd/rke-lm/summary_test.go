@@ -38,7 +38,7 @@ func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
 		t.Fatalf("exit %d, %d lines\n%s%s", r.code, len(lines), r.stdout, r.stderr)
 	}
 	end := strings.Join(lines[31:], "\n")
-	if want := "clusters: 30; done: 5, to do: 25, blocked: 0\nnext: rke-lm apply --next --end-state=external cluster-00.yaml"; end != want {
+	if want := "clusters: 30; to do: 25, manual: 0, done: 5\nnext: rke-lm apply --next --end-state=external cluster-00.yaml"; end != want {
 		t.Errorf("%s\nwant\n%s", end, want)
 	}
 	if next := runHere(t, "", strings.Fields(lines[32])[2:]...); next.code != exitcode.Done {
@@ -63,7 +63,7 @@ func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 
 func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
-	const switched = "clusters: 30; done: 5, to do: 25, blocked: 0\n"
+	const switched = "clusters: 30; to do: 25, manual: 0, done: 5\n"
 	if r := runHere(t, "", "lint", "--end-state", "external", "."); !strings.Contains(r.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\nerrors: ") || strings.Contains(r.stdout, "clusters:") {
 		t.Errorf("%s", r.stderr)
 	}
@@ -72,7 +72,7 @@ func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 		t.Errorf("%s", dry.stderr)
 	}
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", ".")
-	if !strings.HasSuffix(r.stderr, "clusters: 30; done: 10, to do: 20, blocked: 0\nnext: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
+	if !strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
 		t.Errorf("%s", r.stderr)
 	}
 	if !strings.Contains(r.stderr, "\nfleet-default/cluster-00  grant-migration-lease ") {
@@ -107,12 +107,12 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 		out  func(ran) string
 		want string
 	}{
-		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml"}, exitcode.Found, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0\n"},
-		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
-		{[]string{"plan", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
-		{[]string{"lint", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
-		{[]string{"apply", "--stage", "switch-to-external", "--through", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; done: 0, to do: 2, blocked: 0; refused: 1\n"},
-		{[]string{"apply", "--next", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 1; done: 0, to do: 1, blocked: 0; refused: 1\n"},
+		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml"}, exitcode.Found, func(r ran) string { return r.stdout }, "clusters: 2; to do: 2, manual: 0, done: 0\n"},
+		{[]string{"plan", "--exit-code", "--end-state", "external", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 2; to do: 2, manual: 0, done: 0; refused: 1\n"},
+		{[]string{"plan", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stdout }, "clusters: 1; to do: 1, manual: 0, done: 0; refused: 1\n"},
+		{[]string{"lint", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; to do: 2, manual: 0, done: 0; refused: 1\n"},
+		{[]string{"apply", "--stage", "switch-to-external", "--through", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; to do: 2, manual: 0, done: 0; refused: 1\n"},
+		{[]string{"apply", "--next", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 1; to do: 1, manual: 0, done: 0; refused: 1\n"},
 	} {
 		if r := runHere(t, "", c.args...); r.code != c.code || !strings.Contains(c.out(r), c.want) {
 			t.Errorf("%v: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)

@@ -103,13 +103,14 @@ func nextVersion(d transform.Distro, doc *yamledit.Document) string {
 // the other and all at once, again, and back.
 func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 	s := savedAndRead(t, p)
+	s.Target.ManualDone = stages.Names()
 	doc, made := p.Start[0], 0
 	for _, step := range p.Steps {
 		if !step.Changes() {
 			continue
 		}
 		made++
-		doc = moved(t, doc, s, 1, step.Documents[0].After, transform.Choice{Next: true, ByHand: stages.Names()})
+		doc = moved(t, doc, s, 1, step.Documents[0].After, transform.Choice{Next: true})
 	}
 	last := p.Steps[len(p.Steps)-1]
 	if made == 0 {
@@ -124,7 +125,7 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 	if err != nil || len(moves) != made || string(moves[made-1].After[0]) != string(p.Start[0].Bytes()) {
 		t.Errorf("%d of %d stages were undone: %v", len(moves), made, err)
 	}
-	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true, ByHand: stages.Names()})
+	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true})
 }
 
 // savedAndRead returns the plan as a later run has it.

@@ -34,8 +34,6 @@ type Runs interface {
 	Open(ctx context.Context, cluster string) (migrate.Options, error)
 	// Permitted fails where the policy does not permit the choices, or what belongs to clusters in a namespace.
 	Permitted(home string) error
-	// Manually reports whether the user has run the commands of a stage.
-	Manually(stage string) bool
 	// Command is the command line that applies a stage to a file.
 	Command(stage string) string
 }

@@ -122,7 +122,7 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 	case found != nil:
 		return waves.Skipped, found
 	}
-	if !slices.Contains(route.Needs(p), rights.Helm) || runs.Manually(stages.InstallCCM) {
+	if !slices.Contains(route.Needs(p), rights.Helm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
 		return waves.Waiting, nil
 	}
 	if _, err := exec.LookPath("helm"); err != nil {

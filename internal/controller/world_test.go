@@ -285,6 +285,4 @@ func (r *runs) Permitted(home string) error {
 	return p.Check(t, names, home)
 }
 
-func (*runs) Manually(string) bool { return false }
-
 func (*runs) Command(stage string) string { return "rke-lm apply --stage=" + stage + " FILE" }

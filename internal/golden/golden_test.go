@@ -35,7 +35,7 @@ func TestAnArchiveHoldsAnyBytes(t *testing.T) {
 		"what marks the places":    "«a»\n",
 		"nearly the end of a file": "a\n\n\n",
 	} {
-		files := map[string]string{"input.yaml": text, "flags": "--by-hand a", "dump.yaml": "a: b\n"}
+		files := map[string]string{"input.yaml": text, "flags": "--manual-done a", "dump.yaml": "a: b\n"}
 		packed, err := pack(files, nothing)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -20,7 +20,7 @@ type ByHand struct {
 }
 
 func (b *ByHand) Error() string {
-	return fmt.Sprintf("%s; run it, and then this command again with --by-hand %s:\n  %s", b.Why, b.Stage, b.Command)
+	return fmt.Sprintf("%s; run it, and then this command again with --manual-done %s:\n  %s", b.Why, b.Stage, b.Command)
 }
 
 // actions carries actions out, one after the other.
@@ -52,7 +52,7 @@ func (r *run) action(ctx context.Context, t route.Transition, a transform.Action
 	case transform.RegisterNodes:
 		return r.register(ctx)
 	}
-	if slices.Contains(r.ByHand, t.Stage) {
+	if slices.Contains(r.Planner.Target.ManualDone, t.Stage) {
 		return nil
 	}
 	return r.change(ctx, t, a)

@@ -21,9 +21,8 @@ type Options struct {
 	Planner route.Planner
 	Accept  []string // rules whose errors are acknowledged
 
-	Until        string   // the last stage of a migration; "" for all
-	ByHand       []string // stages whose commands the user has run
-	EtcdSnapshot bool     // take snapshots of etcd
+	Until        string // the last stage of a migration; "" for all
+	EtcdSnapshot bool   // take snapshots of etcd
 	// CanaryService proves at the end of a migration that the cloud controllers work.
 	CanaryService bool
 

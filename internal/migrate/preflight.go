@@ -182,7 +182,7 @@ func (r *run) admit(ctx context.Context, b *beginning) error {
 // upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
 // there is none.
 func (r *run) upgraded(ctx context.Context, b *beginning) (*preconditions.Release, error) {
-	names := slices.DeleteFunc(slices.Clone(b.stages), func(s string) bool { return slices.Contains(r.ByHand, s) })
+	names := slices.DeleteFunc(slices.Clone(b.stages), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
 	upgrades, err := r.Planner.Upgrades(b.plan, names, r.back(), b.seen)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ var resources = map[string]string{
 func pathOf(o Ref) (string, error) {
 	form, known := resources[strings.ToLower(o.Kind)]
 	if !known {
-		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage manually, and this one again with --by-hand", o)
+		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage manually, and this one again with --manual-done", o)
 	}
 	if o.Namespace != "" {
 		form = fmt.Sprintf(form, url.PathEscape(o.Namespace))

@@ -45,6 +45,8 @@ type Plan struct {
 	// Findings are about a live cluster as a whole: they stop every change of it.
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Stages   []Stage             `json:"stages"`
+	// Counts are how many stages are left, and how; nil where one stage alone is planned.
+	Counts *transform.Counts `json:"counts,omitempty"`
 }
 
 // Source is where a cluster was found.
@@ -70,6 +72,7 @@ func SourceOf(d *yamledit.Document) Source {
 type Stage struct {
 	Name     string              `json:"name"`
 	State    transform.State     `json:"state"`
+	Count    transform.Count     `json:"count,omitempty"`
 	Kind     Kind                `json:"kind"`
 	Why      string              `json:"why"`
 	Edits    []transform.Place   `json:"edits"`
@@ -82,10 +85,7 @@ type Stage struct {
 	// runs the cloud controllers.
 	Restarts []transform.Restart `json:"restarts"`
 	Gap      string              `json:"gap,omitempty"`
-	past     bool                // a manual stage of a migration that is complete
-	// AfterByHand names the stages that are done by hand before this one, and do not
-	// show in the file.
-	AfterByHand []string `json:"afterByHand,omitempty"`
+	past     bool                // a stage around the switch of a migration that is complete
 }
 
 // Action is what a stage needs apart from its edit.
@@ -109,6 +109,10 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{},
 	}
+	if stage == "" {
+		counts := p.Outlook().Counts
+		out.Counts = &counts
+	}
 	if len(p.Start) > 1 {
 		for _, doc := range p.Start {
 			out.Sources = append(out.Sources, DocumentSource{SourceOf(doc), checksum(doc)})
@@ -117,7 +121,7 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	for _, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
 			shown := newStage(s)
-			shown.past = shown.Kind == Manual && stages.Around(s.Stage.Name) && !p.Left()
+			shown.past = stages.Around(s.Stage.Name) && !p.Left()
 			out.Stages = append(out.Stages, shown)
 		}
 	}
@@ -131,7 +135,7 @@ func checksum(d *yamledit.Document) string {
 
 func newStage(s transform.PlannedStage) Stage {
 	out := Stage{
-		Name: s.Stage.Name, State: s.State, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
+		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
 		Edits:    append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
 	}
@@ -139,9 +143,6 @@ func newStage(s transform.PlannedStage) Stage {
 		if r.Changes() {
 			out.Diff += Diff(r.Before, r.After)
 		}
-	}
-	if s.Left() {
-		out.AfterByHand = s.Stage.AfterByHand
 	}
 	if !s.Past() {
 		out.Prepare, out.prepared = actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
@@ -231,7 +232,11 @@ func writeActions(w io.Writer, p Palette, actions []Action) {
 
 // WriteManual writes what someone has to do by hand for a stage.
 func WriteManual(w io.Writer, p Palette, m transform.Manual) {
-	fmt.Fprintf(w, "%s  manual\n", p.paint(bold, m.Stage))
+	kind := Check
+	if m.Left {
+		kind = Manual
+	}
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), kind)
 	for _, list := range [][]transform.Instruction{m.Steps, m.Check} {
 		for _, i := range list {
 			writeActions(w, p, []Action{{i.Purpose, i.Command}})

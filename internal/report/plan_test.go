@@ -123,7 +123,7 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 	var b bytes.Buffer
 	WriteManual(&b, Palette{}, transform.Manual{
-		Stage: "install-ccm", Steps: []transform.Instruction{{Purpose: "install the chart", Command: "helm upgrade"}}, Check: []transform.Instruction{{Purpose: "wait", Command: "kubectl get"}},
+		Stage: "install-ccm", Left: true, Steps: []transform.Instruction{{Purpose: "install the chart", Command: "helm upgrade"}}, Check: []transform.Instruction{{Purpose: "wait", Command: "kubectl get"}},
 	})
 	if got, want := b.String(), "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
 		t.Errorf("%q", got)

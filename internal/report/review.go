@@ -71,6 +71,8 @@ type ReviewedCluster struct {
 	Stages    []ReviewedStage     `json:"stages"`
 	Undone    []string            `json:"undone"`
 	Next      string              `json:"next"`
+	Counts    transform.Counts    `json:"counts"`
+	manual    bool                // the next stage
 	Classes   []ReviewedClass     `json:"classes"`
 	Edits     []ReviewedEdit      `json:"edits"`
 	Findings  []transform.Finding `json:"findings"`
@@ -116,7 +118,7 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 	}
 	out := ReviewedCluster{
 		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Distro: c.Cluster.Distro, Change: c.Kind,
-		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Next,
+		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Left.Next, Counts: c.Left.Counts, manual: c.Left.Manual,
 		Stages: []ReviewedStage{}, Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
 	}
 	for _, s := range c.Stages {
@@ -233,7 +235,7 @@ func WriteReview(w io.Writer, p Palette, c ReviewedCluster) {
 		writeReviewedStage(w, p, s)
 	}
 	if c.Next != "" {
-		fmt.Fprintf(w, "  next: %s\n", c.Next)
+		fmt.Fprintf(w, "  next: %s\n", nextStage(c.Next, c.manual))
 	}
 	for _, class := range alike(c.Classes) {
 		writeReviewedClass(w, p, class)
@@ -308,7 +310,7 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 		}
 	}
 	if c.Next != "" {
-		fmt.Fprintf(w, "Next: %s\n\n", c.Next)
+		fmt.Fprintf(w, "Next: %s\n\n", nextStage(c.Next, c.manual))
 	}
 	for _, class := range alike(c.Classes) {
 		var lines []string

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Kind is how a stage is done.
@@ -18,14 +17,14 @@ type Kind string
 const (
 	Edit   Kind = "edit"   // of a document
 	Manual Kind = "manual" // by commands; migrate runs them
-	Check  Kind = "check"  // nothing changes
+	Check  Kind = "check"  // nothing of the migration depends on it
 )
 
 func kindOf(s transform.PlannedStage) Kind {
 	switch {
 	case s.Stage.Edit != nil:
 		return Edit
-	case stages.Named(s.Stage.Name).ChecksAlone:
+	case s.Stage.Uncounted:
 		return Check
 	}
 	return Manual

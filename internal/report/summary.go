@@ -37,11 +37,15 @@ func NewSummaryRow(p Plan, o transform.Outlook) SummaryRow {
 
 // cells are those of the table.
 func (r SummaryRow) cells() []string {
-	next := otherwise(r.Next, "done")
-	if len(r.Manual) > 0 {
-		next += " (after " + list(r.Manual) + ")"
+	return []string{words(r.Cluster), otherwise(r.Reached, "-"), otherwise(nextStage(r.Next, r.Manual), "done"), otherwise(list(r.Blocked), "-"), otherwise(restarted(r.Restarts), "-")}
+}
+
+// nextStage names the stage that is next.
+func nextStage(name string, manual bool) string {
+	if manual {
+		return name + " (manual)"
 	}
-	return []string{words(r.Cluster), otherwise(r.Reached, "-"), next, otherwise(list(r.Blocked), "-"), otherwise(restarted(r.Restarts), "-")}
+	return name
 }
 
 // restarted names the machine classes that restart, in their order.
@@ -81,7 +85,7 @@ func (s Summary) Write(w io.Writer, p Palette) {
 			line = p.paint(bold, line)
 		case s.Rows[i-1].State() == transform.Blocked:
 			line = p.paint(red, line)
-		case s.Rows[i-1].State() == transform.Done:
+		case s.Rows[i-1].Counts.Count() == transform.CountDone:
 			line = p.paint(green, line)
 		}
 		fmt.Fprintln(w, line)
@@ -94,11 +98,16 @@ func (s Summary) Write(w io.Writer, p Palette) {
 
 // totals counts the clusters by how far they are.
 func (s Summary) totals() string {
-	of := map[transform.State]int{}
+	of, blocked := map[transform.Count]int{}, 0
 	for _, r := range s.Rows {
-		of[r.State()]++
+		of[r.Counts.Count()]++
+		blocked += min(len(r.Blocked), 1)
 	}
-	text := fmt.Sprintf("clusters: %d; done: %d, to do: %d, blocked: %d", len(s.Rows), of[transform.Done], of[transform.Todo], of[transform.Blocked])
+	text := fmt.Sprintf("clusters: %d; to do: %d", len(s.Rows), of[transform.CountToDo])
+	if blocked > 0 {
+		text += fmt.Sprintf(" (blocked: %d)", blocked)
+	}
+	text += fmt.Sprintf(", manual: %d, done: %d", of[transform.CountManual], of[transform.CountDone])
 	if s.Refused > 0 {
 		text += fmt.Sprintf("; refused: %d", s.Refused)
 	}

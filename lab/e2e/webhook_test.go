@@ -165,7 +165,7 @@ func (c *admitted) apply(more ...string) (int, string) {
 		c.Fatal(err)
 	}
 	cmd := exec.Command(program, slices.Concat([]string{
-		"apply", "--next", "--by-hand", stages.InstallCCM, "--cluster", c.title,
+		"apply", "--next", "--manual-done", stages.InstallCCM, "--cluster", c.title,
 		"--rancher-url", c.front.URL(), "--cacert", c.front.CA(), "--chart-repo", c.front.Charts(),
 	}, c.choice, more)...)
 	cmd.Env = append(c.front.Helm().Environment(), "RANCHER_TOKEN="+c.token, "PATH="+os.Getenv("PATH"))

@@ -43,8 +43,8 @@ type Change struct {
 	After    *Side  // nil for a cluster that it removes
 	Version  string // before the change, if the change has another one
 	Stages   []Stage
-	Undone   []string // stages that it removes
-	Next     string   // the stage that is next after the change; "" for none
+	Undone   []string          // stages that it removes
+	Left     transform.Outlook // after the change
 	Classes  []Class
 	Edits    []Edit // outside of the configuration of machine classes
 	Findings []transform.Finding

@@ -35,15 +35,18 @@ func (c *comparison) evaluate() Change {
 	c.plan()
 	c.removal()
 	c.expect(out)
-	out.Stages, out.Undone, out.Next = c.stages(), c.undone, next(c.now)
-	if out.Version != "" && c.now != nil { // another release can be another situation, in which plan shows it
-		p, _ := transform.Build(c.after.Distro, c.after.Docs, c.target)
-		out.Next = next(p)
+	out.Stages, out.Undone = c.stages(), c.undone
+	now := c.now
+	if out.Version != "" && now != nil { // another release can be another situation, in which plan shows it
+		now, _ = transform.Build(c.after.Distro, c.after.Docs, c.target)
+	}
+	if now != nil {
+		out.Left = now.Outlook()
 	}
 	out.Classes = c.classes()
 	out.Edits = c.edits()
 	if c.check(out); c.took {
-		out.Next = "" // it is reverted
+		out.Left.Next = "" // it is reverted
 	}
 	out.Kind = Unchanged
 	if out.Version != "" || len(out.Stages)+len(out.Undone)+len(out.Classes)+len(out.Edits)+len(c.findings) > 0 {
@@ -181,7 +184,7 @@ func (c *comparison) stages() []Stage {
 	return list
 }
 
-// next is the first stage that is left in a plan; "" for none.
+// next is the first stage whose edit is left in a plan; "" for none.
 func next(p *transform.Plan) string {
 	if p != nil {
 		for _, s := range p.Steps {

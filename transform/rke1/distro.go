@@ -85,7 +85,8 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, file: file, target: target.In(c.situation())}
+	m := &migration{Cluster: c, file: file, target: target}
+	m.target = target.In(m.situation())
 	if err := m.checkOneManager(); err != nil {
 		return nil, err
 	}
@@ -109,7 +110,8 @@ func lint(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{Cluster: c, file: file, target: target.In(c.situation())}
+	m := &migration{Cluster: c, file: file, target: target}
+	m.target = target.In(m.situation())
 	_, err = m.bundle().Documents()
 	return m, err
 }

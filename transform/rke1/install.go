@@ -39,7 +39,7 @@ func (m *migration) installCCM() transform.Stage {
 		s.Why = "RKE has no charts in its file. Check the cluster first; the commands after that install the chart, and are for a cluster without one."
 		return m.stages().InstalledElsewhere(s)
 	}
-	s.Prepare = account.Manager(m.cloudConfig())
+	s.Prepare, s.Uncounted = account.Manager(m.cloudConfig()), m.runsManager() // the file shows one
 	return m.stages().Install(s, "do the two immediately after each other")
 }
 

@@ -12,10 +12,16 @@ import (
 
 // situation reports what the release and the provider leave of a migration. The file of a
 // cluster that is external does not show whether the chart takes part in one.
-func (c *Cluster) situation() transform.Situation {
-	inTreeLeft := slices.ContainsFunc(components, func(service string) bool { return c.component(service) == inTree })
-	if k8s.From(c.Version, k8s.FirstWithout) && inTreeLeft {
+func (m *migration) situation() transform.Situation {
+	inTreeLeft := slices.ContainsFunc(components, func(service string) bool { return m.component(service) == inTree })
+	if !k8s.From(m.Version, k8s.FirstWithout) {
+		return transform.InTree
+	}
+	switch {
+	case inTreeLeft:
 		return transform.Broken
+	case m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()):
+		return transform.Rescued
 	}
 	return transform.InTree
 }

@@ -23,7 +23,7 @@ func TestTheSituationFollowsFromReleaseAndProvider(t *testing.T) {
 		{"the block of settings alone", "v1.28.15-rancher1-1", "cloud_provider: {awsCloudProvider: {}}\n", transform.Broken},
 		{"a block that turns external-aws back", "v1.28.15-rancher1-1", isOut + "  awsCloudProvider: {}\n", transform.Broken},
 		{"one component", "v1.28.15-rancher1-1", isOut + kubelets, transform.Broken},
-		{"external: the file does not show whether the chart still migrates", "v1.28.15-rancher1-1", isOut, transform.InTree},
+		{"external, with nothing of leader migration", "v1.28.15-rancher1-1", isOut, transform.Rescued},
 	} {
 		m := opened(t, at(c.version, c.config), transform.Target{})
 		if m.target.Situation != c.want {

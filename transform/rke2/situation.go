@@ -28,6 +28,9 @@ func (m *migration) situation() transform.Situation {
 	case m.lacksManager() && !k8s.From(m.Version, afterMigrations):
 		return transform.InTree // what the file does not show may take part in one
 	}
+	if !m.onlyNamesNodes() {
+		return transform.Rescued
+	}
 	return transform.External
 }
 

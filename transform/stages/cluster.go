@@ -31,6 +31,7 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 		}
 		list[i] = of()
 		list[i].Name, list[i].Gap = s.Name, c.gap(s)
+		list[i].Uncounted = list[i].Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)
 	}
 	return list
 }

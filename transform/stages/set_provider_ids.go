@@ -15,7 +15,7 @@ var identifyNodes = Stage{
 	Name:  SetProviderIDs,
 	Holds: atTheEnd,
 
-	late: true,
+	late: true, conditional: true,
 	of:   func(Set) func() transform.Stage { return setProviderIDs },
 	past: func(s Seen) bool { return s.Identified },
 	undo: func(Seen) bool { return false },

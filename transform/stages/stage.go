@@ -26,6 +26,8 @@ type Stage struct {
 	// ChecksAlone means that a run looks at the cluster and changes nothing.
 	ChecksAlone bool
 
+	// conditional means that only the cluster shows whether it has anything to do.
+	conditional bool
 	// long means that it is there with leader migration alone.
 	long bool
 	// late means that it is there only where no in-tree manager exists any more.
@@ -81,7 +83,7 @@ func order(t transform.Target) []*Stage {
 
 // all returns all stages as they follow each other in a situation, which no one may change.
 func all(t transform.Target) []Stage {
-	if t.Situation == transform.Broken {
+	if t.Situation.SwitchFirst() {
 		return broken()
 	}
 	return ordered()
@@ -169,7 +171,7 @@ func Holds(stage string, t transform.Target) string {
 // start the switch comes before the chart.
 func holdsAlone(stage string, s transform.Situation) string {
 	switch {
-	case stage == "" || stage == SwitchToExternal && s == transform.Broken:
+	case stage == "" || stage == SwitchToExternal && s.SwitchFirst():
 		return noManagerRuns
 	case stage == InstallCCM || stage == SwitchToExternal:
 		return cloudRuns

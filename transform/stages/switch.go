@@ -32,7 +32,7 @@ var switchProvider = Stage{
 	shown:   func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
 		switch {
-		case t.Situation == transform.Broken:
+		case t.Situation.SwitchFirst():
 			return Check{NodesOnly: true} // the cloud-controller-manager comes next
 		case !t.Situation.HandsOver():
 			return runsAlone()
@@ -99,7 +99,7 @@ func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) strin
 	switch {
 	case c.Target.Situation == transform.Broken:
 		return switchBrokenWhy
-	case c.Target.Situation == transform.External:
+	case c.Target.Situation == transform.External, c.Target.Situation == transform.Rescued:
 		return switchedWhy
 	case c.Target.NoLeaderMigration:
 		return switchWhy
@@ -109,7 +109,7 @@ func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) strin
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.
 func (c Cluster) beforeSwitch() []transform.Action {
-	if c.Target.Situation == transform.Broken {
+	if c.Target.Situation.SwitchFirst() {
 		return nil
 	}
 	before, after := Before(SwitchToExternal, c.Target), After(SwitchToExternal, c.Target)

@@ -1,0 +1,173 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/rke-lm/rke-lm/internal/golden"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// Whoever does what the line next: names, and confirms manual stages where it asks for that, comes to the
+// end that the first plan promised; and nothing states before that the cluster is done.
+func TestTheNextLineLeadsToThePromisedEnd(t *testing.T) {
+	ends := 0
+	for _, c := range golden.Inputs(t) {
+		if isLive(c) || strings.HasPrefix(c.Name, "refused-") {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Chdir(c.LayOut(t))
+			ends += leads(t, c.Input(), c.Flags())
+		})
+	}
+	if ends < 100 {
+		t.Errorf("only %d plans had an end", ends)
+	}
+}
+
+func TestTheNextLineLeadsToThePromisedEndOfSharedClusters(t *testing.T) {
+	const folder = "/work/shared/repro"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("no shared clusters")
+	}
+	err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(file); err != nil || d.IsDir() || ext != ".yaml" && ext != ".yml" {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || len(text) > 1<<17 {
+			return err
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			here(t, map[string]string{"input.yaml": string(text)})
+			leads(t, "input.yaml", nil)
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// leads follows the line next: to the end, and returns 1 if the plan has one.
+func leads(t *testing.T, input string, flags []string) int {
+	first := plansOf(t, append(flags, input)...)
+	if len(first) != 1 {
+		return 0 // not to be planned, or upgrades one after the other
+	}
+	var edits, known []string
+	for _, s := range first[0].Stages {
+		switch s.State {
+		case transform.Blocked:
+			return 0
+		case transform.Todo:
+			edits = append(edits, s.Name)
+		}
+		known = append(known, "--manual-done="+s.Name)
+	}
+	before := filesHere(t)
+	if len(edits) > 0 {
+		if r := runHere(t, "", slices.Concat([]string{"apply", "--through", "--stage", edits[len(edits)-1]}, known, flags, []string{input})...); r.code != exitcode.Done {
+			return 0 // something blocks it on the way
+		}
+	}
+	promised := filesHere(t)
+	for name, text := range before {
+		putFile(t, name, text)
+	}
+	for range 20 {
+		left := slices.Concat(flags, []string{input})
+		r := runHere(t, "", append([]string{"plan", "--summary", "--exit-code"}, left...)...)
+		_, next, more := strings.Cut(strings.TrimSpace(r.stdout), "\nnext: ")
+		if now := filesHere(t); !more {
+			if !strings.Contains(r.stdout, ", done: 1\n") || r.code != exitcode.Done {
+				t.Fatalf("exit %d, and nothing is next:\n%s%s", r.code, r.stdout, r.stderr)
+			}
+			if !maps.Equal(now, promised) {
+				t.Fatalf("it is done, and not what was promised:\n%s", udiff.Unified("promised", "now", promised[input], now[input]))
+			}
+			if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != exitcode.Done || !strings.Contains(r.stderr, ": nothing to do\n") {
+				t.Fatalf("exit %d\n%s", r.code, r.stderr)
+			}
+			return 1
+		}
+		if strings.Contains(r.stdout, ", done: 1\n") || r.code != exitcode.Found {
+			t.Fatalf("exit %d, and something is next:\n%s", r.code, r.stdout)
+		}
+		args := wordsOf(next)[1:]
+		r = runHere(t, "", args...)
+		switch {
+		case r.code != exitcode.Done:
+			t.Fatalf("%s: exit %d\n%s", next, r.code, r.stderr)
+		case args[0] == "apply":
+			continue
+		}
+		stage := args[slices.Index(args, "--stage")+1]
+		if slices.Contains(edits, stage) && strings.Contains(r.stdout, stage+"  to do\n") { // no manager runs, as the plan states what to do then
+			if r := runHere(t, "", append([]string{"apply", "--stage", stage}, left...)...); r.code != exitcode.Done {
+				t.Fatalf("exit %d\n%s", r.code, r.stderr)
+			}
+			continue
+		}
+		flags = append(slices.Clone(flags), "--manual-done="+stage)
+	}
+	t.Fatal("there is no end")
+	return 0
+}
+
+func plansOf(t *testing.T, args ...string) []outputs.Plan {
+	t.Helper()
+	var list outputs.Plans
+	r := runHere(t, "", append([]string{"plan", "-o", "json"}, args...)...)
+	if json.Unmarshal([]byte(r.stdout), &list) != nil || r.code != exitcode.Done {
+		return nil
+	}
+	return list.Clusters
+}
+
+// wordsOf are those of a command line that quotes with ' alone.
+func wordsOf(line string) (words []string) {
+	for i, part := range strings.Split(" "+line, "'") {
+		if i%2 == 1 {
+			words[len(words)-1] += part
+			continue
+		}
+		for j, word := range strings.Split(part, " ") {
+			if j > 0 {
+				words = append(words, word)
+			} else if len(words) > 0 {
+				words[len(words)-1] += word
+			}
+		}
+	}
+	return words
+}
+
+func filesHere(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if text, err := os.ReadFile(e.Name()); err == nil {
+			all[e.Name()] = string(text)
+		}
+	}
+	return all
+}

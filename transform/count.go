@@ -1,0 +1,141 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transform
+
+import "slices"
+
+// Count is what is left of a stage, or of a cluster: all verbs count the same three. A stage that
+// only checks, or that happens elsewhere, counts nowhere.
+type Count string
+
+const (
+	CountToDo   Count = "todo"   // an edit
+	CountManual Count = "manual" // an action whose result no document shows
+	CountDone   Count = "done"
+)
+
+// Counts are how many stages of a plan count as what.
+type Counts struct {
+	ToDo   int `json:"todo"`
+	Manual int `json:"manual"`
+	Done   int `json:"done"`
+}
+
+// Count is that of the cluster.
+func (c Counts) Count() Count {
+	switch {
+	case c.ToDo > 0:
+		return CountToDo
+	case c.Manual > 0:
+		return CountManual
+	}
+	return CountDone
+}
+
+// counted is a stage of a plan, planned or saved, as far as counting depends on it.
+type counted struct {
+	name   string
+	state  State
+	manual bool // it has an action whose result no document shows
+}
+
+// countOf is that of stage i. A manual stage is done if that is confirmed, or if the next edit after it is.
+func countOf(list []counted, i int, confirmed []string) Count {
+	s := list[i]
+	edit := slices.IndexFunc(list[i+1:], func(s counted) bool { return s.state != ActionOnly && s.state != NotInFile && s.state != Skipped })
+	passed := s.state != NotInFile && edit >= 0 && list[i+1+edit].state == Done
+	switch {
+	case s.state == Todo || s.state == Blocked:
+		return CountToDo
+	case s.manual && !passed && !slices.Contains(confirmed, s.name):
+		return CountManual
+	case s.state == Done || s.manual:
+		return CountDone
+	}
+	return ""
+}
+
+// counted are the stages of a plan.
+func (p *Plan) counted() []counted {
+	list := make([]counted, len(p.Steps))
+	for i, s := range p.Steps {
+		list[i] = counted{s.Stage.Name, s.State, p.manually(s)}
+	}
+	return list
+}
+
+// manually reports whether a stage has an action whose result no document shows. The kubelets of a
+// switch are changed manually, although its documents are edited.
+func (p *Plan) manually(s PlannedStage) bool {
+	acts := len(s.Stage.After) > 0 && !s.Stage.Uncounted
+	switch {
+	case s.State == NotInFile:
+		return acts && !slices.Contains(p.Target.Accept, RuleNotInFile)
+	case s.State == ActionOnly && acts:
+		return true
+	}
+	return slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterByHand, s.Stage.Name) })
+}
+
+// Outlook is a plan in a few words: how far the documents are, and what comes next.
+type Outlook struct {
+	Counts   Counts
+	Reached  string   // the last stage in a row that is done; "" for none
+	Next     string   // the stage that is next; "" where none is left
+	Manual   bool     // it is manual
+	Blocked  []string // the rules whose errors block the next edit
+	Restarts []Restart
+}
+
+// State is how far the documents are in a word: what is left of the cluster, or Blocked.
+func (o Outlook) State() State {
+	if len(o.Blocked) > 0 {
+		return Blocked
+	}
+	return State(o.Counts.Count())
+}
+
+// Outlook reports how far the documents of a plan are. What is not in a file comes after all edits: there
+// is no order left to keep.
+func (p *Plan) Outlook() Outlook {
+	var o Outlook
+	next, last := -1, -1
+	for i, s := range p.Steps {
+		switch s.Count {
+		case CountToDo:
+			if o.Counts.ToDo++; o.Counts.ToDo == 1 {
+				for _, f := range Stopping(s.Findings) {
+					if !slices.Contains(o.Blocked, f.Rule) {
+						o.Blocked = append(o.Blocked, f.Rule)
+					}
+				}
+			}
+		case CountManual:
+			if o.Counts.Manual++; s.State == NotInFile {
+				if last < 0 {
+					last = i
+				}
+				continue
+			}
+		case CountDone:
+			if o.Counts.Done++; next < 0 {
+				o.Reached = s.Stage.Name
+			}
+			continue
+		default:
+			continue
+		}
+		if next < 0 {
+			next = i
+		}
+	}
+	if next < 0 {
+		next = last
+	}
+	if next >= 0 {
+		s := p.Steps[next]
+		o.Next, o.Manual, o.Restarts = s.Stage.Name, s.Count == CountManual, s.Restarts()
+	}
+	return o
+}
