@@ -96,12 +96,12 @@ func (o Outlook) State() State {
 	return State(o.Counts.Count())
 }
 
-// Outlook reports how far the documents of a plan are. What is not in a file comes after all edits: there
-// is no order left to keep.
+// Outlook reports how far the documents of a plan are. What is not in a file ends no row of stages, and
+// comes after all edits.
 func (p *Plan) Outlook() Outlook {
 	var o Outlook
-	next, last := -1, -1
-	for i, s := range p.Steps {
+	edits, ended := p.Left(), false
+	for _, s := range p.Steps {
 		switch s.Count {
 		case CountToDo:
 			if o.Counts.ToDo++; o.Counts.ToDo == 1 {
@@ -112,30 +112,21 @@ func (p *Plan) Outlook() Outlook {
 				}
 			}
 		case CountManual:
-			if o.Counts.Manual++; s.State == NotInFile {
-				if last < 0 {
-					last = i
-				}
+			if o.Counts.Manual++; edits && s.State == NotInFile {
 				continue
 			}
 		case CountDone:
-			if o.Counts.Done++; next < 0 {
+			if o.Counts.Done++; !ended {
 				o.Reached = s.Stage.Name
 			}
 			continue
 		default:
 			continue
 		}
-		if next < 0 {
-			next = i
+		if o.Next == "" {
+			o.Next, o.Manual, o.Restarts = s.Stage.Name, s.Count == CountManual, s.Restarts()
 		}
-	}
-	if next < 0 {
-		next = last
-	}
-	if next >= 0 {
-		s := p.Steps[next]
-		o.Next, o.Manual, o.Restarts = s.Stage.Name, s.Count == CountManual, s.Restarts()
+		ended = ended || s.State != NotInFile
 	}
 	return o
 }

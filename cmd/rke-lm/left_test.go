@@ -117,6 +117,9 @@ func leads(t *testing.T, input string, flags []string) int {
 			continue
 		}
 		stage := args[slices.Index(args, "--stage")+1]
+		if r := runHere(t, "", append([]string{"apply", "--next"}, left...)...); r.code != exitcode.Found || !strings.Contains(r.stderr, ": "+stage+" ") {
+			t.Fatalf("%s, and apply --next: exit %d\n%s", next, r.code, r.stderr)
+		}
 		if slices.Contains(edits, stage) && strings.Contains(r.stdout, stage+"  to do\n") { // no manager runs, as the plan states what to do then
 			if r := runHere(t, "", append([]string{"apply", "--stage", stage}, left...)...); r.code != exitcode.Done {
 				t.Fatalf("exit %d\n%s", r.code, r.stderr)
