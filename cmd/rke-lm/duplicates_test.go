@@ -59,7 +59,7 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run", "apply --next"} {
+			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run --manual-done grant-migration-lease", "apply --next --manual-done grant-migration-lease"} {
 				r := runHere(t, "", append(strings.Fields(verb), ".")...)
 				all := r.stdout + r.stderr
 				named := strings.Contains(all, "is described in")
