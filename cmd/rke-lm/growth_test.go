@@ -8,11 +8,13 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/fleet"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // allocated returns how many bytes a command allocates, which neither the machine nor
@@ -30,17 +32,62 @@ func allocated(t *testing.T, text string, line ...string) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// verbsFor leaves out explain where it prints each key for each pool.
+func verbsFor(h fleet.Hard, verbs ...string) []string {
+	return slices.DeleteFunc(verbs, func(verb string) bool { return verb == "explain" && h.Of == "machine pools and keys" })
+}
+
 // doubled is what a buffer that grows in steps may take as well.
 const doubled = 256 << 10
 
 func TestTwiceOfAnythingTakesTwice(t *testing.T) {
 	for _, h := range fleet.Hardest() {
-		for _, verb := range []string{"plan", "lint", "explain"} {
+		for _, verb := range verbsFor(h, "plan", "lint", "explain") {
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {
 				n := h.Usual / 4
 				none, once, twice := allocated(t, h.With(1), verb), allocated(t, h.With(n), verb), allocated(t, h.With(2*n), verb)
 				if own := once - none; once < none || twice-none > own*5/2+doubled {
 					t.Errorf("%d bytes for %d, %d for %d, %d for one", once, n, twice, 2*n, none)
+				}
+			})
+		}
+	}
+}
+
+// visited returns how many nodes a command visits.
+func visited(t *testing.T, text string, line ...string) int64 {
+	t.Helper()
+	before, _ := yamledit.Spent()
+	if line[0] == "review" {
+		h := newHistory(t)
+		h.write("c.yaml", text)
+		h.commit("base")
+		h.git("switch", "--quiet", "--create", "change")
+		h.write("c.yaml", strings.Replace(text, "cloud-provider-name: aws\n", "cloud-provider-name: aws\n      cni: calico\n", 1))
+		h.commit("change")
+		before, _ = yamledit.Spent()
+		if r := runHere(t, "", "review", "--base", "main"); r.code > exitcode.Found {
+			t.Fatalf("exit code %d: %.500s", r.code, r.stderr)
+		}
+	} else {
+		allocated(t, text, line...)
+	}
+	after, _ := yamledit.Spent()
+	return after - before
+}
+
+func TestTwiceOfAnythingVisitsTwiceTheNodes(t *testing.T) {
+	for _, h := range fleet.Hardest() {
+		for _, verb := range verbsFor(h, "plan", "lint", "explain", "review") {
+			t.Run(verb+" of "+h.Of, func(t *testing.T) {
+				n := max(h.Usual/8, 25)
+				const counted = 4 << 10 // in steps, and what comes once
+				for range 2 {
+					once, twice := visited(t, h.With(n), verb), visited(t, h.With(2*n), verb)
+					if float64(twice) > 2.2*float64(once)+counted {
+						t.Errorf("%d nodes for %d, %d for %d", once, n, twice, 2*n)
+					}
+					n *= 2
 				}
 			})
 		}

@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ type Hard struct {
 	part  string
 	each  string // with %[1]d for its number
 	pools bool   // it is the machine pools
+	// then follows, and as many of item, and last.
+	then, item, last string
+	documents        bool // it is the cluster
 }
 
 // Hardest lists what can be many.
@@ -32,18 +36,34 @@ func Hardest() []Hard {
 		{Of: "values of charts", Usual: 5_000, part: "    chartValues:\n", each: "      c%[1]d: {a: b}\n"},
 		{Of: "comments", Usual: 20_000, each: "    # comment %[1]d\n"},
 		{Of: "machine pools", Usual: 500, part: "    machinePools:\n", each: "    - {name: p%[1]d, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n", pools: true},
+		{Of: "machine pools and keys", Usual: 500, each: "      key%[1]d: v\n", pools: true, then: "    machinePools:\n", item: "    - {name: p%[1]d, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n"},
+		{Of: "mappings in a merge list", Usual: 2_000, part: "    chartValues:\n", each: "      m%[1]d: &m%[1]d {k%[1]d: v}\n", then: "      all:\n        <<: [", item: "*m%[1]d, ", last: "]\n"},
+		{Of: "levels", Usual: 100, part: "    chartValues:\n      deep: ", each: "{a%[1]d: ", then: "b", item: "}", last: "\n"},
+		{Of: "documents", Usual: 100, documents: true},
 	}
 }
 
 // With returns the cluster with n of it.
 func (h Hard) With(n int) string {
 	var b strings.Builder
+	if h.documents {
+		for i := range n {
+			b.WriteString("---\n" + strings.Replace(Hard{}.With(0), "name: hard", fmt.Sprintf("name: hard%d", i), 1))
+		}
+		return b.String()
+	}
 	b.WriteString("apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: hard\n  namespace: fleet-default\nspec:\n" +
 		"  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n")
 	b.WriteString(h.part)
-	for i := range n {
-		fmt.Fprintf(&b, h.each, i)
+	repeat := func(each string) {
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(each, "%[1]d", strconv.Itoa(i)))
+		}
 	}
+	repeat(h.each)
+	b.WriteString(h.then)
+	repeat(h.item)
+	b.WriteString(h.last)
 	if !h.pools {
 		b.WriteString("    machinePools:\n    - {name: p, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n")
 	}
