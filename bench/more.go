@@ -96,26 +96,36 @@ func (b *bench) tree(out io.Writer) error {
 	return w.Flush()
 }
 
-// hard plans clusters with many of one thing, and with twice as many.
+// mostForTwice is what twice of anything may take, in times of it.
+const mostForTwice = 2.6
+
+// hard plans clusters with many of one thing, with twice and with four times as many.
 func (b *bench) hard(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "plan of one cluster with many\tn\tCPU for n\tin times of it for 2n\tmemory for 2n")
+	fmt.Fprintf(w, "plan of one cluster with many\tn\tCPU for n\t2n\t4n, in times of the half\tmemory for n\t2n\t4n, in times of the half\t≤ %.1f\n", mostForTwice)
 	for _, h := range fleet.Hardest() {
-		var costs [2][]cost
+		var of [3]row
 		for range b.rounds {
-			for i := range costs {
-				if err := b.create("hard.yaml", func(f *os.File) error { _, err := f.WriteString(h.With((i + 1) * h.Usual)); return err }); err != nil {
+			for i := range of {
+				if err := b.create("hard.yaml", func(f *os.File) error { _, err := f.WriteString(h.With(h.Usual << i)); return err }); err != nil {
 					return err
 				}
 				c, err := run(nil, b.path("rke-lm"), "plan", "--end-state", "external", b.path("hard.yaml"))
 				if err != nil {
 					return err
 				}
-				costs[i] = append(costs[i], c)
+				of[i].costs = append(of[i].costs, c)
 			}
 		}
-		once, twice := row{costs: costs[0]}, row{costs: costs[1]}
-		fmt.Fprintf(w, "  %s\t%d\t%.2f s\t%.2f\t%.0f MB\n", h.Of, h.Usual, once.each(func(i int) float64 { return once.costs[i].cpu.Seconds() }), twice.workOver(once), twice.megabytes())
+		work, memory, verdict := [2]float64{}, [2]float64{}, "met"
+		for i := range work {
+			work[i], memory[i] = of[i+1].workOver(of[i]), of[i+1].megabytes()/of[i].megabytes()
+			if max(work[i], memory[i]) > mostForTwice {
+				verdict = "NOT met"
+			}
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%.2f s\t%.2f\t%.2f\t%.0f MB\t%.2f\t%.2f\t%s\n", h.Of, h.Usual, of[0].each(func(i int) float64 { return of[0].costs[i].cpu.Seconds() }),
+			work[0], work[1], of[0].megabytes(), memory[0], memory[1], verdict)
 	}
 	return w.Flush()
 }

@@ -5,6 +5,7 @@ package transform
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -24,8 +25,17 @@ var (
 
 // Parse parses one document and refuses what must not be edited as text:
 // templates, whose values are not there yet, encrypted files, whose
-// checksum an edit would break, and what kubectl reads otherwise.
-func Parse(c yamledit.Chunk) (*yamledit.Document, error) {
+// checksum an edit would break, and what kubectl reads otherwise. What fails as it is read is an error
+// of the document, which may be a cluster.
+func Parse(c yamledit.Chunk) (doc *yamledit.Document, err error) {
+	err = Guard(fmt.Sprintf("%s:%d", c.File, c.Line+1), func() (err error) {
+		doc, err = parse(c)
+		return err
+	})
+	return doc, err
+}
+
+func parse(c yamledit.Chunk) (*yamledit.Document, error) {
 	doc, err := yamledit.Parse(c)
 	if err != nil {
 		if line := templateLine(c.Bytes); line > 0 {

@@ -44,7 +44,7 @@ func TestTwiceOfAnythingTakesTwice(t *testing.T) {
 	for _, h := range fleet.Hardest() {
 		for _, verb := range verbsFor(h, "plan", "lint", "explain") {
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {
-				n := h.Usual / 4
+				n := max(h.Usual/4, 25)
 				none, once, twice := allocated(t, h.With(1), verb), allocated(t, h.With(n), verb), allocated(t, h.With(2*n), verb)
 				if own := once - none; once < none || twice-none > own*5/2+doubled {
 					t.Errorf("%d bytes for %d, %d for %d, %d for one", once, n, twice, 2*n, none)
@@ -90,6 +90,51 @@ func TestTwiceOfAnythingVisitsTwiceTheNodes(t *testing.T) {
 					n *= 2
 				}
 			})
+		}
+	}
+}
+
+// spend has a budget of a document and of a run that a command may spend, and returns what it does then.
+func spend(t *testing.T, most int64, of *int64, line ...string) ran {
+	t.Helper()
+	usual := *of
+	defer func() { *of = usual }()
+	*of = most
+	return runHere(t, "", line...)
+}
+
+func TestABudgetThatIsSpentIsAnErrorAndNeverGreen(t *testing.T) {
+	h := newHistory(t)
+	text := fleet.Hard{}.With(0)
+	for _, hard := range fleet.Hardest() {
+		if hard.Of == "keys of the configuration" {
+			text = hard.With(500)
+		}
+	}
+	h.write("c.yaml", text)
+	h.commit("base")
+	h.git("switch", "--quiet", "--create", "change")
+	h.write("c.yaml", strings.Replace(text, "key499: v", "key499: w", 1))
+	h.commit("change")
+	for _, line := range [][]string{{"lint", "c.yaml"}, {"review", "--base", "main"}} {
+		for of, budget := range map[string]*int64{
+			"a document": &yamledit.Most.Nodes, "a document, parsed": &yamledit.Most.Bytes, "a run": &yamledit.Most.RunNodes, "a run, parsed": &yamledit.Most.RunBytes,
+		} {
+			spent := 0
+			for most := int64(1 << 10); ; most *= 4 { // wherever the work is when it is spent
+				r := spend(t, most, budget, line...)
+				if r.code == 0 {
+					break
+				}
+				spent++
+				kind, _, _ := strings.Cut(of, ",")
+				if all := r.stdout + r.stderr; r.code != exitcode.Input || !strings.Contains(all, "the budget of "+kind+" is spent") || strings.Contains(all, "failed") || most > 1<<30 {
+					t.Fatalf("%s with %d for %s: exit code %d\n%.1000s\n%.1000s", line[0], most, of, r.code, r.stdout, r.stderr)
+				}
+			}
+			if spent < 2 {
+				t.Errorf("%s: %s spent no budget: %v", line[0], of, spend(t, 1<<10, budget, line...))
+			}
 		}
 	}
 }

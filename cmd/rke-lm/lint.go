@@ -76,12 +76,12 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	failed := map[string]bool{} // files, by name
 	nodes, parsed := yamledit.Spent()
 	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, f.For(target)) }) {
-		if err := yamledit.CheckRun(nodes, parsed); err != nil {
-			return err
-		}
 		if err := r.Use(); err != nil {
 			l.states.errors++
 			failed[r.File()] = l.fail(err, target) || failed[r.File()]
+		}
+		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+			return err
 		}
 		if form := r.Form; form.Line > 0 {
 			l.show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, target.Accept))

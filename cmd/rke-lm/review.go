@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type reviewOptions struct {
 	tip      string // of what the change is merged into
 	changes  []git.Change
 	code     int
+
+	nodes, parsed int64 // the work of the process when it began
 }
 
 func newReview(o *options) *cobra.Command {
@@ -91,7 +94,12 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	result := outputs.Review{APIVersion: outputs.APIVersion, Kind: "Review", Base: r.from, Clusters: []outputs.ReviewedCluster{}, Findings: []transform.Finding{}, Errors: []outputs.Problem{}}
-	same, err := r.compare(ctx, paths, target, &result)
+	r.nodes, r.parsed = yamledit.Spent()
+	same := 0
+	err = transform.Guard("the change", func() (err error) {
+		same, err = r.compare(ctx, paths, target, &result)
+		return cmp.Or(err, yamledit.CheckRun(r.nodes, r.parsed))
+	})
 	if err != nil {
 		return err
 	}
@@ -173,7 +181,6 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 
 // pairs evaluates what changed of each cluster. It returns how many did not change.
 func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, away map[string]string, t transform.Target, result *outputs.Review) (same int, err error) {
-	nodes, parsed := yamledit.Spent()
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
 		result.Found(p.Overlaid(t.Accept)...)
@@ -187,7 +194,7 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 			same++
 			continue
 		}
-		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+		if err := yamledit.CheckRun(r.nodes, r.parsed); err != nil {
 			return 0, err
 		}
 		c, err := r.evaluate(p, t)

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // sides opens the clusters of one version, whose sources have a name in the progress, and counts what
@@ -34,6 +35,9 @@ func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Versi
 	for result := range f.From(ctx, v.Sources, work) {
 		if err := result.Use(); err != nil {
 			fail(err)
+		}
+		if yamledit.CheckRun(r.nodes, r.parsed) != nil {
+			break // which ends the review
 		}
 		if form := result.Form; form.File != "" {
 			others = append(others, form)

@@ -38,7 +38,7 @@ func Hardest() []Hard {
 		{Of: "machine pools", Usual: 500, part: "    machinePools:\n", each: "    - {name: p%[1]d, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n", pools: true},
 		{Of: "machine pools and keys", Usual: 500, each: "      key%[1]d: v\n", pools: true, then: "    machinePools:\n", item: "    - {name: p%[1]d, controlPlaneRole: true, etcdRole: true, quantity: 3, machineConfigRef: {kind: Amazonec2Config, name: x}}\n"},
 		{Of: "mappings in a merge list", Usual: 2_000, part: "    chartValues:\n", each: "      m%[1]d: &m%[1]d {k%[1]d: v}\n", then: "      all:\n        <<: [", item: "*m%[1]d, ", last: "]\n"},
-		{Of: "levels", Usual: 100, part: "    chartValues:\n      deep: ", each: "{a%[1]d: ", then: "b", item: "}", last: "\n"},
+		{Of: "levels", Usual: 60, part: "    chartValues:\n      deep: ", each: "{a%[1]d: ", then: "b", item: "}", last: "\n"},
 		{Of: "documents", Usual: 100, documents: true},
 	}
 }

@@ -13,14 +13,9 @@ import (
 // command alone, and is the same on every machine.
 type work struct{ nodes, bytes atomic.Int64 }
 
-// The budgets of a document and of a run. A document has 16 MiB at most, with some four million
-// values: it can be read as a whole 250 times, and parsed a thousand times.
-const (
-	MostNodes    = 1 << 30
-	MostBytes    = 16 << 30
-	MostRunNodes = 64 * MostNodes
-	MostRunBytes = 64 * MostBytes
-)
+// Most are the budgets of a document and of a run. A document has 16 MiB at most, with some four million
+// values: it can be read as a whole 250 times, and parsed a thousand times. Tests have smaller ones.
+var Most = struct{ Nodes, Bytes, RunNodes, RunBytes int64 }{1 << 30, 16 << 30, 64 << 30, 1 << 40}
 
 // done is the work of the process. Documents add theirs in steps.
 var done work
@@ -34,8 +29,8 @@ func Spent() (nodes, bytes int64) { return done.nodes.Load(), done.bytes.Load() 
 // CheckRun fails if the budget of a run is spent, which began when Spent returned the two.
 func CheckRun(nodes, bytes int64) error {
 	n, b := Spent()
-	if n-nodes > MostRunNodes || b-bytes > MostRunBytes {
-		return fmt.Errorf("the budget of a run is spent: more than %d values read or %d bytes parsed; name fewer files", MostRunNodes, MostRunBytes)
+	if n-nodes > Most.RunNodes || b-bytes > Most.RunBytes {
+		return fmt.Errorf("the budget of a run is spent: more than %d values read or %d bytes parsed; name fewer files", Most.RunNodes, Most.RunBytes)
 	}
 	return nil
 }
@@ -43,19 +38,19 @@ func CheckRun(nodes, bytes int64) error {
 // visit counts nodes. A document whose budget is spent ends the work on it by a panic with an
 // *Error, which whoever keeps one document from ending a run turns into one.
 func (d *Document) visit(nodes int) {
-	if d != nil && count(&d.texts.work.nodes, &done.nodes, int64(nodes)) > MostNodes {
-		d.spent("values are read", MostNodes)
+	if d != nil && count(&d.texts.work.nodes, &done.nodes, int64(nodes)) > Most.Nodes {
+		d.spent("values are read", Most.Nodes)
 	}
 }
 
 // parsed counts bytes.
 func (d *Document) parsed(bytes int) {
-	if count(&d.texts.work.bytes, &done.bytes, int64(bytes)) > MostBytes {
-		d.spent("bytes are parsed", MostBytes)
+	if count(&d.texts.work.bytes, &done.bytes, int64(bytes)) > Most.Bytes {
+		d.spent("bytes are parsed", Most.Bytes)
 	}
 }
 
-func (d *Document) spent(what string, most int) {
+func (d *Document) spent(what string, most int64) {
 	panic(&Error{File: d.File(), Line: d.chunk.Line + 1, What: fmt.Sprintf("the budget of a document is spent: more than %d %s for it", most, what), Do: "no cluster comes near it; check how the file was created"})
 }
 

@@ -31,8 +31,8 @@ func TestTheWorkForADocumentIsCounted(t *testing.T) {
 
 func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {
 	for of, spend := range map[string]func(*Document){
-		"values are read":  func(d *Document) { d.texts.work.nodes.Store(MostNodes); d.Root().Get("a") },
-		"bytes are parsed": func(d *Document) { d.texts.work.bytes.Store(MostBytes); d.parsed(1) },
+		"values are read":  func(d *Document) { d.texts.work.nodes.Store(Most.Nodes); d.Root().Get("a") },
+		"bytes are parsed": func(d *Document) { d.texts.work.bytes.Store(Most.Bytes); d.parsed(1) },
 	} {
 		d, err := Parse(Chunk{File: "c.yaml", Line: 6, Bytes: []byte("a: b\n")})
 		if err != nil {
