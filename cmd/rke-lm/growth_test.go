@@ -45,6 +45,7 @@ func TestTwiceOfAnythingTakesTwice(t *testing.T) {
 		for _, verb := range verbsFor(h, "plan", "lint", "explain") {
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {
 				n := max(h.Usual/4, 25)
+				allocated(t, h.With(1), verb) // with what the process makes once
 				none, once, twice := allocated(t, h.With(1), verb), allocated(t, h.With(n), verb), allocated(t, h.With(2*n), verb)
 				if own := once - none; once < none || twice-none > own*5/2+doubled {
 					t.Errorf("%d bytes for %d, %d for %d, %d for one", once, n, twice, 2*n, none)
