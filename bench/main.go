@@ -148,8 +148,9 @@ func (b *bench) write() error {
 // rows lists what is measured, in the order of the table.
 func (b *bench) rows() []row {
 	one := []string{"apply", "--stage", "grant-migration-lease", "--stdout"}
-	all := []string{"apply", "--stage", "disable-leader-migration", "--through", "--end-state", "external", "--stdout"}
-	plan := []string{"plan", "--end-state", "external"}
+	external := []string{"--end-state", "external", "--accept", "node-rename"}
+	all := append([]string{"apply", "--stage", "disable-leader-migration", "--through", "--stdout"}, external...)
+	plan := append([]string{"plan"}, external...)
 	var rows []row
 	add := func(input, name string, command ...string) *row {
 		rows = append(rows, row{group: input, name: name, command: append(command, b.path(input))})

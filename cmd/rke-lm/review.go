@@ -172,7 +172,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
 	}
 	pairs := review.Pairs(before, after, v.Earlier)
-	places, err := r.places(ctx, pairs, after, v)
+	places, err := r.places(ctx, pairs, review.NewPlaces(before, after), v)
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +183,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, away map[string]string, t transform.Target, result *outputs.Review) (same int, err error) {
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
-		result.Found(p.Overlaid(t.Accept)...)
+		result.Found(append(p.Overlaid(t.Accept), places.Twice(p, t)...)...)
 		if p.Patch() {
 			continue
 		}
@@ -201,9 +201,6 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 		if err != nil {
 			r.fail(result, err)
 			continue
-		}
-		if p.Before == nil {
-			c.Findings = append(places.Twice(p.After, t), c.Findings...)
 		}
 		if c.Kind == review.Unchanged {
 			same++

@@ -50,14 +50,10 @@ func sideOf(c clusters.Cluster) *review.Side {
 	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses}
 }
 
-// places are where clusters are described after the change, in files that it does not touch as well if
-// it adds one.
-func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, after []*review.Side, v clusters.Versions) (review.Places, error) {
-	all := review.NewPlaces()
-	for _, s := range after {
-		all.Add(s)
-	}
-	if !slices.ContainsFunc(pairs, func(p review.Pair) bool { return p.Before == nil }) {
+// places are where clusters are described, in files that the change does not touch as well if a cluster
+// comes to its place.
+func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, all review.Places, v clusters.Versions) (review.Places, error) {
+	if !slices.ContainsFunc(pairs, review.Pair.Comes) {
 		return all, nil
 	}
 	rest, err := v.Rest()

@@ -61,26 +61,83 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 // place names a side in messages.
 func (s *Side) place() string { return fmt.Sprintf("%s:%d", file(s), s.Docs[0].Root().Line()) }
 
-// Places are where clusters are described after a change, by their names: those of objects, which a
-// patch or a manifest does not have.
-type Places struct {
-	of transform.Places[transform.Identity]
+// adds reports whether the change gives a cluster its name.
+func (p Pair) adds() bool {
+	return p.After != nil && (p.Before == nil || !p.After.Identity().Is(p.Before.Identity()))
 }
 
-// NewPlaces has no cluster yet.
-func NewPlaces() Places { return Places{transform.Places[transform.Identity]{}} }
+// Comes reports whether a cluster comes to its place, in which files that do not change may describe it.
+func (p Pair) Comes() bool { return p.adds() || p.After != nil && file(p.Before) != file(p.After) }
 
-// Add adds a cluster.
+// Places are where clusters are described before a change and after it, by their names.
+type Places struct{ before, after transform.Places[described] }
+
+type described struct {
+	transform.Identity
+	root string // a folder, a kustomization or a bundle, which is applied together; "" for all files
+}
+
+// NewPlaces has the clusters of files that change.
+func NewPlaces(before, after []*Side) Places {
+	p := Places{transform.Places[described]{}, transform.Places[described]{}}
+	for _, s := range before {
+		s.describe(p.before)
+	}
+	for _, s := range after {
+		s.describe(p.after)
+	}
+	return p
+}
+
+// Add adds a cluster of a file that does not change.
 func (p Places) Add(s *Side) {
-	if id := s.Identity(); id.Name != "" && !s.Patch && !s.Distro.Span.Several {
-		p.of.Add(id, s.place())
+	s.describe(p.before)
+	s.describe(p.after)
+}
+
+func (s *Side) describe(in transform.Places[described]) {
+	for _, key := range s.known() {
+		in.Add(key, s.place())
 	}
 }
 
-// Twice reports a cluster that a change adds and that another place describes as well.
-func (p Places) Twice(s *Side, t transform.Target) (found []transform.Finding) {
-	if other := p.of.Other(s.Identity(), s.place()); other != "" && !s.Patch {
-		found = []transform.Finding{rules.Described(s.Docs[0], s.Identity(), other).Finding()}
+// known is what a cluster is known by, what is applied together first. The name of a manifest is that of
+// an object, which each cluster may have; a patch has none.
+func (s *Side) known() (all []described) {
+	use := s.Uses[0]
+	id, roots := use.Named(s.Identity()), use.Roots
+	if id.Name == "" || len(roots) == 0 {
+		return nil
+	}
+	if s.Distro.Span.Several {
+		roots = roots[1:]
+	}
+	for _, root := range roots {
+		all = append(all, described{id, root})
+	}
+	if !s.Distro.Span.Several {
+		all = append(all, described{Identity: id})
+	}
+	return all
+}
+
+// twin returns another place of a cluster, in all files or in what is applied together.
+func (s *Side) twin(in transform.Places[described], anywhere bool) (other string) {
+	for _, key := range s.known() {
+		if other == "" && (anywhere || key.root != "") {
+			other = in.Other(key, s.place())
+		}
+	}
+	return other
+}
+
+// Twice reports a cluster that a change adds, or applies together with another place, which describes it
+// as well.
+func (p Places) Twice(of Pair, t transform.Target) (found []transform.Finding) {
+	if s := of.After; s != nil {
+		if other := s.twin(p.after, of.adds()); other != "" && (of.adds() || of.Before.twin(p.before, false) == "") {
+			found = []transform.Finding{rules.Described(s.Docs[0], s.Identity(), other).Finding()}
+		}
 	}
 	return clusterAdded.Report(found, t.Accept)
 }

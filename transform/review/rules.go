@@ -40,7 +40,7 @@ var (
 		Doc: "The change sets or removes a key of a .rke-lm.yaml, and changes clusters as well. Before it is merged the target branch's value counts. It is a warning in a change of its own."}
 	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Error, Acceptable: true,
 		Doc: "A cluster gets another name, or its file a name that is not read, such as `.bak`: the cluster is deleted, with its machines, which the change does not show. A warning if the change removes its documents and nothing takes their place, as for a decommissioned cluster, and if it moves out of the reviewed paths."}
-	clusterAdded  = rules.DuplicateCluster.WithDoc("The change adds a cluster that another place describes with the same namespace and name, in any folder, also in a file that the change does not touch. Accept it in the base for clusters of several Ranchers.")
+	clusterAdded  = rules.DuplicateCluster.WithDoc("The change adds a cluster that another place describes with the same namespace and name, in any folder, also in a file that the change does not touch. Or it moves files, or makes one root of folders by a `kustomization.yaml` or a `fleet.yaml`, so that two such places are applied together. Accept it in the base for clusters of several Ranchers.")
 	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning,
 		Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get."}
 	formNotRead = transform.Rule{ID: "form-not-read", Severity: transform.Warning, Acceptable: true,
