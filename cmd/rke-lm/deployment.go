@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,7 @@ import (
 type deploymentOptions struct {
 	*options
 	scaling manifests.Scaling
-	printed clusters.Separator
+	printed clusters.Printer
 }
 
 func newDeployment(o *options) *cobra.Command {
@@ -71,8 +70,7 @@ func (d *deploymentOptions) print(text string) error {
 	if text == "" {
 		return nil
 	}
-	d.printed.Next(d.data())
-	if _, err := io.WriteString(&d.printed, text); err != nil {
+	if err := d.printed.Print(d.data(), []byte(text)); err != nil {
 		return err
 	}
 	doc, err := yamledit.ParseString("Deployment", text)

@@ -174,11 +174,11 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.files.Replace = func(path string, was atomicfile.Seen, write func(io.Writer) error) error {
+	a.files.Replace = func(path string, was atomicfile.Seen, text []byte) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}
-		return atomicfile.Replace(path, was, write)
+		return atomicfile.Replace(path, was, text)
 	}
 	err := a.run(context.Background(), []string{folder})
 	said := stderr.String()

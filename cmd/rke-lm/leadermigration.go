@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,17 +129,23 @@ func (m *configOptions) fail(err error) {
 // read returns the configurations of a file; one that was named must hold one.
 func read(ctx context.Context, s source.Source) ([]given, error) {
 	var all []given
-	wanted := func(text []byte) bool { return bytes.Contains(text, []byte(lm.Kind)) }
-	_, err := s.Scan(wanted, func(c yamledit.Chunk) error {
-		roots, quotes, err := lm.Read(c)
+	text, err := s.Read()
+	if err != nil {
+		return nil, err
+	}
+	docs, err := text.Documents()
+	for _, c := range docs {
+		if !bytes.Contains(c.Bytes, []byte(lm.Kind)) {
+			continue
+		}
+		roots, quotes, unread := lm.Read(c)
 		for _, root := range roots {
 			all, quotes = append(all, given{root, quotes}), nil
 		}
-		if err == nil {
-			err = ctx.Err()
+		if unread = cmp.Or(unread, ctx.Err()); unread != nil {
+			return all, unread
 		}
-		return err
-	})
+	}
 	switch {
 	case err == nil && s.Named && len(all) == 0:
 		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind)}

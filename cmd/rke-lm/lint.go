@@ -16,6 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -70,8 +71,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	if l.fix {
-		l.begin(paths)
-		defer l.files.Close()
+		l.begin()
 	}
 	failed := map[string]bool{} // files, by name
 	nodes, parsed := yamledit.Spent()
@@ -89,7 +89,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		if len(r.Ended) == 0 {
 			continue
 		}
-		stays := slices.ContainsFunc(r.Ended, func(in clusters.File) bool { return failed[in.Name] })
+		stays := slices.ContainsFunc(r.Ended, func(in source.Text) bool { return failed[in.Name] })
 		if err := l.ended(r.Ended, stays); err != nil {
 			stays = true
 			l.fail(err, target)
@@ -190,9 +190,7 @@ func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []strin
 			outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
 		}
 		l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
-		if err := l.files.Change(before.Chunk(), after.Chunk(), 0); err != nil {
-			return err
-		}
+		l.files.Change(before.Chunk(), after.Chunk(), 0)
 	}
 	return nil
 }
@@ -253,7 +251,7 @@ func asFindings(r *transform.Refused, t transform.Target) []transform.Finding {
 }
 
 // ended writes files after their last document.
-func (l *lintOptions) ended(files []clusters.File, failed bool) error {
+func (l *lintOptions) ended(files []source.Text, failed bool) error {
 	l.moved = 0
 	if !l.fix {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/source"
 )
 
 // rewrite are the flags of verbs that write files, and what to say of the files.
@@ -67,13 +68,10 @@ func (f dryRunFlag) Set(value string) error {
 	return nil
 }
 
-// begin keeps what is read from standard input, if a path names it.
-func (w *rewrite) begin(paths []string) {
+// begin takes the streams of a run.
+func (w *rewrite) begin() {
 	w.made.out, w.made.of = w.err, "clusters"
 	w.files.Out, w.notes = w.data(), map[string][]line{}
-	if slices.Contains(paths, "-") {
-		w.in = w.files.Keep(w.in)
-	}
 }
 
 // note keeps what to say of a cluster once its files are written.
@@ -82,13 +80,13 @@ func (w *rewrite) note(file string, l line) {
 }
 
 // write writes files that end together, unless one of them failed in a part.
-func (w *rewrite) write(files []clusters.File, failed bool) error {
+func (w *rewrite) write(files []source.Text, failed bool) error {
 	defer w.forget(files)
 	if failed {
 		w.notWritten(files)
 		return nil
 	}
-	changed := slices.DeleteFunc(slices.Clone(files), func(f clusters.File) bool { return !w.files.Changes(f) || w.files.Prints(f) })
+	changed := slices.DeleteFunc(slices.Clone(files), func(f source.Text) bool { return !w.files.Changes(f) || w.files.Prints(f) })
 	if err := w.files.Write(files); err != nil {
 		return err
 	}
@@ -103,7 +101,7 @@ func (w *rewrite) write(files []clusters.File, failed bool) error {
 	return nil
 }
 
-func (w *rewrite) forget(files []clusters.File) {
+func (w *rewrite) forget(files []source.Text) {
 	w.files.Forget(files)
 	for _, f := range files {
 		delete(w.notes, f.Name)
@@ -111,7 +109,7 @@ func (w *rewrite) forget(files []clusters.File) {
 }
 
 // notWritten reports which files stay as they are.
-func (w *rewrite) notWritten(files []clusters.File) {
+func (w *rewrite) notWritten(files []source.Text) {
 	of := "it"
 	if len(files) > 1 {
 		of = "the files of its cluster"
@@ -124,7 +122,7 @@ func (w *rewrite) notWritten(files []clusters.File) {
 }
 
 // outcome is what became of a file that did not fail.
-func (w *rewrite) outcome(f clusters.File) string {
+func (w *rewrite) outcome(f source.Text) string {
 	switch {
 	case w.files.DryRun:
 		return "would be written"

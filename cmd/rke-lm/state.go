@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -74,7 +75,7 @@ func (s *states) row(w worked) bool {
 
 // newStates is a summary for people, in which the next command has these flags.
 func (o *options) newStates(out io.Writer, flags []string) *states {
-	return &states{summary: summary{out: out, palette: o.palette(out), flags: flags, flushed: true}}
+	return &states{summary: summary{out: out, palette: o.palette(out), flags: flags}}
 }
 
 // mostSummed bounds the clusters of which a verb that changes or checks them works out the state:
@@ -92,10 +93,10 @@ func (s *states) take(w worked) {
 }
 
 // know keeps what was taken of files that ended; nil is all: for a failed write the cluster as it was.
-func (s *states) know(files []clusters.File, failed bool) {
+func (s *states) know(files []source.Text, failed bool) {
 	var open []worked
 	for _, w := range s.open {
-		ends := func(f clusters.File) bool { return f.Name == w.before[0].File }
+		ends := func(f source.Text) bool { return f.Name == w.before[0].File }
 		if files != nil && !slices.ContainsFunc(files, ends) {
 			open = append(open, w)
 			continue

@@ -4,22 +4,18 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"slices"
 
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/atomicfile"
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-// mostHeld bounds the text that waits for the summary which comes before it. Beyond it, and
-// where it cannot be kept, the summary comes last alone.
-const mostHeld = 16 << 20
 
 // summary is that of the plans of a run.
 type summary struct {
@@ -28,33 +24,11 @@ type summary struct {
 	palette outputs.Palette
 	flags   []string // choices of the command line, which a command repeats
 
-	held    atomicfile.Spool
-	flushed bool
+	held bytes.Buffer // the text of plans, which waits for the summary that comes before it
 }
 
 // Write takes the text of plans.
-func (s *summary) Write(text []byte) (int, error) {
-	if !s.flushed && s.held.Len()+int64(len(text)) <= mostHeld {
-		if n, err := s.held.Write(text); err == nil {
-			return n, nil
-		}
-	}
-	if err := s.flush(); err != nil {
-		return 0, err
-	}
-	return s.out.Write(text)
-}
-
-// flush writes what is held, once.
-func (s *summary) flush() error {
-	if s.flushed {
-		return nil
-	}
-	s.flushed = true
-	defer s.held.Close()
-	_, err := io.Copy(s.out, io.NewSectionReader(&s.held, 0, s.held.Len()))
-	return err
-}
+func (s *summary) Write(text []byte) (int, error) { return s.held.Write(text) }
 
 // whereabouts is where a cluster is, as a command names it.
 type whereabouts struct{ file, live string }
@@ -95,13 +69,13 @@ func (s *summary) finish(alone bool) error {
 		return nil
 	}
 	several := s.several()
-	if several && !s.flushed {
+	if several {
 		s.Summary.Write(s.out, s.palette)
 		if _, err := io.WriteString(s.out, "\n"); err != nil {
 			return err
 		}
 	}
-	if err := s.flush(); err != nil {
+	if _, err := s.held.WriteTo(s.out); err != nil {
 		return err
 	}
 	if several {

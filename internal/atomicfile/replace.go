@@ -4,7 +4,6 @@
 package atomicfile
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +13,20 @@ import (
 	"github.com/rke-lm/rke-lm/internal/temporary"
 )
 
-// Replace gives the file at path the content that write produces. Links are
+// Replace gives the file at path another content. Links are
 // followed and stay. It refuses, with an error that wraps [ErrChanged], a file
 // that is not as it was seen; errors about permissions wrap [fs.ErrPermission].
 //
-// When it returns an error, or write panics, the file is as it was and nothing
-// is left next to it.
-func Replace(path string, seen Seen, write func(io.Writer) error) error {
+// When it returns an error, the file is as it was and nothing is left next to it.
+func Replace(path string, seen Seen, text []byte) error {
+	return replace(path, seen, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// replace does so with what write produces; also if it panics.
+func replace(path string, seen Seen, write func(io.Writer) error) error {
 	t, err := resolve(path)
 	if err != nil {
 		return err
@@ -40,7 +46,7 @@ func Replace(path string, seen Seen, write func(io.Writer) error) error {
 	}
 	// Again, because writing may have taken long. Between this look and the
 	// rename a change would be lost; no system call does both.
-	if err := t.unchanged(seen); err != nil {
+	if err := Unchanged(path, seen); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), t.real); err != nil {
@@ -66,23 +72,13 @@ func (t target) fill(f *os.File, write func(io.Writer) error) error {
 	if err := copyAccessList(t.real, f.Name()); err != nil {
 		return fmt.Errorf("cannot keep its access control list: %w; use a copy of the file", cause(err))
 	}
-	if err := writeAll(f, write); err != nil {
+	if err := write(nameless{f}); err != nil {
 		return err
 	}
 	if err := f.Chmod(t.info.Mode()); err != nil {
 		return fmt.Errorf("cannot keep its mode: %w; use a copy of the file", cause(err))
 	}
 	return cause(f.Sync())
-}
-
-// writeAll passes write a buffer that remembers an error of the file even if
-// write does not.
-func writeAll(f *os.File, write func(io.Writer) error) error {
-	b := bufio.NewWriterSize(nameless{f}, 256<<10)
-	if err := write(b); err != nil {
-		return err
-	}
-	return b.Flush()
 }
 
 // nameless is a file whose errors do not name it: it is gone when they are read.

@@ -43,7 +43,7 @@ func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
 	link(t, "relative", chain)
 	for i, name := range []string{absolute, relative, chain} {
 		content := strings.Repeat("new", i+1)
-		if err := Replace(name, look(t, name), text(content)); err != nil {
+		if err := replace(name, look(t, name), text(content)); err != nil {
 			t.Fatal(err)
 		}
 		checkContent(t, path, content)
@@ -62,7 +62,7 @@ func TestAFileInALinkedFolderIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	at := filepath.Join(t.TempDir(), "folder")
 	link(t, filepath.Dir(path), at)
-	if err := Replace(filepath.Join(at, "a.yaml"), look(t, path), text("new")); err != nil {
+	if err := replace(filepath.Join(at, "a.yaml"), look(t, path), text("new")); err != nil {
 		t.Fatal(err)
 	}
 	checkContent(t, path, "new")
@@ -72,7 +72,7 @@ func TestAFileInALinkedFolderIsReplaced(t *testing.T) {
 func TestALinkToNothingIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	link(t, "nowhere.yaml", path)
-	checkError(t, Replace(path, Seen{}, never), ErrChanged, path, "the file does not exist, or it is a link to a file that does not exist; check the path and run the command again")
+	checkError(t, replace(path, Seen{}, never), ErrChanged, path, "the file does not exist, or it is a link to a file that does not exist; check the path and run the command again")
 	checkLink(t, path, "nowhere.yaml")
 	checkAlone(t, path)
 }
@@ -80,7 +80,7 @@ func TestALinkToNothingIsRefused(t *testing.T) {
 func TestALinkToItselfIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	link(t, "a.yaml", path)
-	checkError(t, Replace(path, Seen{}, never), nil, path, "links")
+	checkError(t, replace(path, Seen{}, never), nil, path, "links")
 	checkAlone(t, path)
 }
 
@@ -88,7 +88,7 @@ func TestALinkThatIsChangedMeanwhileIsRefused(t *testing.T) {
 	path, other := make1(t, "a.yaml"), make1(t, "b.yaml")
 	name := filepath.Join(t.TempDir(), "link")
 	link(t, path, name)
-	err := Replace(name, look(t, name), func(w io.Writer) error {
+	err := replace(name, look(t, name), func(w io.Writer) error {
 		if err := os.Remove(name); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func TestAFileWithSeveralNamesIsRefused(t *testing.T) {
 	if err := os.Link(path, second); err != nil {
 		t.Fatal(err)
 	}
-	checkError(t, Replace(path, look(t, path), never), nil, path, "2 names (hard links)")
+	checkError(t, replace(path, look(t, path), never), nil, path, "2 names (hard links)")
 	checkContent(t, second, old)
 	checkAlone(t, path)
 }
@@ -118,7 +118,7 @@ func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := Replace(path, look(t, path), text("new")); err != nil {
+		if err := replace(path, look(t, path), text("new")); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
@@ -132,7 +132,7 @@ func TestAPipeIsRefused(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	checkError(t, Replace(path, look(t, path), never), nil, path, "not a regular file")
+	checkError(t, replace(path, look(t, path), never), nil, path, "not a regular file")
 }
 
 // The owner can only be another one for root.
@@ -147,7 +147,7 @@ func TestTheOwnerIsKept(t *testing.T) {
 	if err := os.Chmod(path, 0o640|fs.ModeSetgid); err != nil { // lost if set before the owner
 		t.Fatal(err)
 	}
-	if err := Replace(path, look(t, path), text("new")); err != nil {
+	if err := replace(path, look(t, path), text("new")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)

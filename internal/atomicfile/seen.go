@@ -4,10 +4,8 @@
 package atomicfile
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -31,25 +29,13 @@ func See(info fs.FileInfo) Seen {
 	return Seen{device: id.device, inode: id.inode, size: info.Size(), modified: info.ModTime()}
 }
 
-// Open opens a file to read it again. It refuses, with an error that wraps
-// [ErrChanged], a file that is not as it was seen.
-func Open(path string, seen Seen) (*os.File, error) {
-	f, err := os.Open(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, missing(path, err)
-	case err != nil:
-		return nil, fmt.Errorf("%s: cannot read it again: %w; check its permissions", path, cause(err))
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = seen.check(path, info)
-	}
+// Unchanged refuses, with an error that wraps [ErrChanged], a file that is not as it was seen.
+func Unchanged(path string, seen Seen) error {
+	t, err := resolve(path)
 	if err != nil {
-		f.Close()
-		return nil, err
+		return err
 	}
-	return f, nil
+	return seen.check(path, t.info)
 }
 
 func (s Seen) check(path string, info fs.FileInfo) error {

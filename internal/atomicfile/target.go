@@ -54,15 +54,6 @@ func (t target) replaceable(seen Seen) error {
 	return seen.check(t.path, t.info)
 }
 
-// unchanged looks at the file again.
-func (t target) unchanged(seen Seen) error {
-	now, err := resolve(t.path)
-	if err != nil {
-		return err
-	}
-	return seen.check(t.path, now.info)
-}
-
 // keepOwner gives the new file the owner of the old one. It leaves alone what is
 // right already: only root may give files away.
 func (t target) keepOwner(f *os.File) error {

@@ -5,7 +5,6 @@ package clusters
 
 import (
 	"fmt"
-	"io/fs"
 	"iter"
 	"slices"
 
@@ -69,13 +68,7 @@ func (c Cluster) described() *transform.Refused {
 // the order of the documents.
 type Work func(Cluster) (show func() error, err error)
 
-// File is a source that was read to its end.
-type File struct {
-	source.Source
-	Info fs.FileInfo // before it was read; nil for a stream
-}
-
-// piece is what a scan passes on: a document of a source, or its end.
+// piece is a document of a source, or its end.
 type piece struct {
 	source source.Source
 	number int // of the source
@@ -83,14 +76,11 @@ type piece struct {
 	words  bool // the text has words of what is looked for
 	marked bool // it is a document of a distro, or meant for one and cannot be read
 	end    bool
-	stats  source.Stats // at the end
-	err    error        // of the scan, at the end
+	text   source.Text // at the end: all of it, if it has documents that were parsed
+	empty  bool        // at the end: it has no text
+	count  int         // at the end: of its documents
+	err    error       // of the source, at the end
 }
-
-func (p piece) size() int { return len(p.chunk.Bytes) }
-
-// file is the source, after its last document was read.
-func (p piece) file() File { return File{p.source, p.stats.Info} }
 
 // place names the document in messages.
 func (p piece) place() string {
@@ -109,12 +99,11 @@ type Result struct {
 
 	// Ended are the sources that end here, together where one cluster has documents in
 	// them. An error that concerns no source ends one without a name.
-	Ended []File
+	Ended []source.Text
 
 	piece
 	cluster bool
-	joins   *Cluster           // a document that may be one of several of its cluster
-	reads   bool               // it is the only one, and rules read others
+	of      *Cluster           // that it names, or that it may be one of several documents of
 	seen    *yamledit.Document // one that rules read
 	values  *yamledit.Document // one of a values file
 	show    func() error       // what is left to do, in the order of the documents
@@ -138,7 +127,7 @@ func (r Result) Use() error {
 
 // failed is an error that concerns no source.
 func failed(err error) Result {
-	return Result{piece: piece{end: true, err: err}, Ended: []File{{}}}
+	return Result{piece: piece{end: true, err: err}, Ended: []source.Text{{}}}
 }
 
 // Failed yields an error that concerns no source.

@@ -4,10 +4,8 @@
 // Package clusters finds the clusters of a run, in files, in streams and in a Rancher,
 // opens their documents, and writes the files that change.
 //
-// Invariant: documents come together only where they are in one folder or in one stream;
-// which of them are one cluster is decided by their distro. Results come in the order of
-// the documents, and memory depends neither on their number nor on the size of a stream:
-// no more documents are held than one folder has, and no more than MaxDocuments. The
-// files of a cluster are checked before the first is written, and each is written as a
-// whole or not at all.
+// Invariant: each source is read once, to its end, and its documents are parsed once. They come
+// together only where they are in one folder or in one stream; which of them are one cluster is
+// decided by their distro. Results come in the order of the documents. The files of a cluster are
+// checked before the first is written, and each is written as a whole or not at all.
 package clusters

@@ -5,6 +5,7 @@ package clusters
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -28,15 +29,12 @@ type Finder struct {
 	Configs  bool   // what shows the names of machines is read as well
 	Unknown  bool   // files without a cluster are passed over, also if they are named
 
-	known *twins // in the files of the run
-
 	Reached func(Progress) // called after each step; nil for none
 }
 
 // Files calls work for every cluster in the paths, on all cores, and yields
 // what comes of it in the order of the documents, and the end of every source
-// that held a cluster or an error. Nothing is kept of them, so files may be more
-// than memory holds. An error of one does not keep others from being read.
+// that held a cluster or an error. An error of one does not keep others from being read.
 func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work Work) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		sources, err := source.Find(paths, stdin, f.Excluded)
@@ -51,10 +49,7 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work
 			yield(failed(valuesErr))
 			return
 		}
-		if !f.Apart {
-			f.known = f.twins(ctx, sources)
-		}
-		found, more := f.gather(ctx, sources, work, yield)
+		found, more := f.gather(ctx, sources, work, yield, !f.Apart)
 		if err == nil && !found && more && !f.Unknown && ctx.Err() == nil {
 			yield(failed(f.none(sources)))
 		}
@@ -63,17 +58,48 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader, work
 
 // From does the same for sources. It is no error if they hold no cluster.
 func (f Finder) From(ctx context.Context, sources []source.Source, work Work) iter.Seq[Result] {
-	return func(yield func(Result) bool) { f.gather(ctx, sources, work, yield) }
+	return func(yield func(Result) bool) { f.gather(ctx, sources, work, yield, false) }
 }
 
-// gather yields what comes of sources. It reports whether there was a cluster or an error,
-// and whether more results are wanted.
-func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, yield func(Result) bool) (found, more bool) {
-	g := gathering{Finder: f, folders: NewFolders(sources, f.together()), groups: map[string]*gathered{}, handle: work, yield: yield}
+// gather yields what comes of sources, and compares their clusters where that is asked for. It reports
+// whether there was a cluster or an error, and whether more results are wanted.
+func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, yield func(Result) bool, compare bool) (found, more bool) {
 	at := Progress{Sources: len(sources)}
 	at.report(f.Reached)
-	for r := range InOrder(ctx, f.scan(sources), piece.size, func(p piece) Result { return f.work(p, work) }) {
-		if !g.take(r) {
+	pieces, err := f.read(ctx, sources)
+	opened := slices.Collect(InOrder(ctx, pieces, f.work))
+	if ctx.Err() != nil {
+		return false, false
+	}
+	if err != nil {
+		return true, yield(failed(err))
+	}
+	known := transform.Places[described]{}
+	g := gathering{Finder: f, folders: NewFolders(sources, f.together()), groups: map[string]*gathered{}}
+	for _, r := range opened {
+		if r.of != nil && compare {
+			n := f.names(*r.of)
+			for _, key := range n.of {
+				known.Add(key, n.place)
+			}
+		}
+		g.see(r)
+	}
+	for _, r := range opened {
+		g.take(r)
+	}
+	on := func(r Result) Result {
+		if r.of != nil && r.err == nil {
+			r.err = transform.Guard(r.place(), func() (err error) {
+				r.show, err = f.on(*r.of, known, work)
+				return err
+			})
+			r.of = nil
+		}
+		return r
+	}
+	for r := range InOrder(ctx, g.results, on) {
+		if !yield(r) {
 			return g.found, false
 		}
 		at.add(r)
@@ -93,8 +119,8 @@ func (f Finder) Shared(text []byte) bool {
 // together reports whether a flag other than that of a values file is of one cluster.
 func (f Finder) together() bool { return f.Only != "" && f.Values == "" }
 
-// work opens a document, and calls work if it is a cluster.
-func (f Finder) work(p piece, work Work) Result {
+// work opens a document.
+func (f Finder) work(p piece) Result {
 	r := Result{piece: p}
 	open := func() (err error) {
 		if p.source.Values {
@@ -109,20 +135,12 @@ func (f Finder) work(p piece, work Work) Result {
 		case err != nil:
 			r.marked = f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
 			return err
-		case c.Docs == nil:
-			if f.related(doc) {
-				r.seen = doc
-			}
-			return nil
+		case c.Docs != nil:
+			r.cluster, c.Sources, r.of = true, []source.Source{p.source}, &c
+		case f.related(doc):
+			r.seen = doc
 		}
-		r.cluster, c.Sources = true, []source.Source{p.source}
-		r.reads = !f.Apart && f.Configs && len(c.Distro.Span.Configs.Kinds) > 0 && !c.Distro.Span.Joins(c.Docs[0])
-		if f.Only != "" || r.reads || !f.Apart && c.Distro.Span.Joins(c.Docs[0]) {
-			r.joins = &c
-			return nil
-		}
-		r.show, err = f.on(c, work)
-		return err
+		return nil
 	}
 	if !p.end {
 		r.err = transform.Guard(p.place(), open)
@@ -135,7 +153,7 @@ func (f Finder) work(p piece, work Work) Result {
 
 // on calls work for a cluster, once it is known what overlays make of its documents, and where else
 // it is described.
-func (f Finder) on(c Cluster, work Work) (func() error, error) {
+func (f Finder) on(c Cluster, known transform.Places[described], work Work) (func() error, error) {
 	for i, doc := range c.Docs {
 		use := f.Overlays.Use(c.Sources[i])
 		c.Uses = append(c.Uses, use)
@@ -144,6 +162,44 @@ func (f Finder) on(c Cluster, work Work) (func() error, error) {
 			c.overlaid = kustomize.Evaluate(doc, use)
 		}
 	}
-	c.twin, c.together = f.known.find(f.names(c))
+	n := f.names(c)
+	for _, key := range slices.Backward(n.of) {
+		if other := known.Other(key, n.place); other != "" {
+			c.twin, c.together = other, key.root != ""
+			break
+		}
+	}
 	return work(c)
+}
+
+// described is a cluster as it is known by its name: in all files, and in what is applied together.
+type described struct {
+	transform.Identity
+	root string // a folder, kustomization, bundle or stream; "" for all files
+}
+
+// names are what a document is known by, and its place.
+type names struct {
+	of    []described
+	place string
+}
+
+// names returns what a cluster is known by. The name of a manifest is that of an object, which each
+// cluster may have: it counts where several folders are applied together.
+func (f Finder) names(c Cluster) (n names) {
+	use := f.Overlays.Use(c.Sources[0])
+	id, roots := c.Distro.Identify(c.Docs[0]), use.Roots
+	n.place = fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
+	switch {
+	case id.Name == "" || len(roots) == 0:
+		return n
+	case c.Distro.Span.Several:
+		roots = roots[1:]
+	default:
+		n.of = []described{{Identity: use.Named(id)}}
+	}
+	for _, root := range roots {
+		n.of = append(n.of, described{use.Named(id), root})
+	}
+	return n
 }

@@ -8,17 +8,16 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// gathering holds documents until the last one of their folder was read.
+// gathering puts the results of documents in order: those of a cluster wait for the last document
+// of their folder.
 type gathering struct {
 	Finder
 	folders Folders
 	groups  map[string]*gathered // by folder
-	handle  Work
-	yield   func(Result) bool
+	results []Result
 
 	waits bool  // this source holds a document of a cluster that may have others
 	saw   bool  // this source holds a document that rules read
@@ -29,12 +28,14 @@ type gathering struct {
 
 // gathered is what is held of a folder.
 type gathered struct {
-	groups []*Group          // of one distro each, in the order of their first documents
-	seen   []Result          // documents that rules read
-	ends   []Result          // of sources that wait
-	shared [][]source.Source // the sources of each cluster, which end together
-	unused []Result          // ends of sources that hold nothing but documents that rules read
-	unread string            // place of a document that could not be read; "" for none
+	groups []*Group             // of one distro each, in the order of their first documents
+	seen   []*yamledit.Document // that rules read
+	from   []source.Source      // of each of them
+	ends   []Result             // of sources that wait
+	shared [][]source.Source    // the sources of each cluster, which end together
+	unused []Result             // ends of sources that hold nothing but documents that rules read
+	used   bool                 // a cluster that waits for no other document has them
+	unread string               // place of a document that could not be read; "" for none
 
 	linked bool     // a flag is of one cluster
 	values []Result // its documents
@@ -46,19 +47,18 @@ func (held *gathered) add(c *Cluster, r Result) {
 	i := slices.IndexFunc(held.groups, func(g *Group) bool { return g.distro.Name == c.Distro.Name })
 	if i < 0 {
 		i, held.groups = len(held.groups), append(held.groups, NewGroup(c.Distro))
+		for i, doc := range held.seen {
+			held.groups[len(held.groups)-1].See(doc, held.from[i])
+		}
 	}
 	held.groups[i].Add(c.Docs[0], r.source)
 }
 
-// full reports whether no more documents of a distro are held.
-func (held *gathered) full(d transform.Distro) bool {
-	return slices.ContainsFunc(held.groups, func(g *Group) bool { return g.distro.Name == d.Name && len(g.docs) == MaxDocuments })
-}
-
-// see takes a document that rules read. Beyond MaxDocuments none is kept.
-func (held *gathered) see(r Result) {
-	if len(held.seen) < MaxDocuments {
-		held.seen = append(held.seen, r)
+// see takes what rules read, before any cluster is taken.
+func (g *gathering) see(r Result) {
+	if r.seen != nil {
+		held := g.of(r.number)
+		held.seen, held.from = append(held.seen, r.seen), append(held.from, r.source)
 	}
 }
 
@@ -70,14 +70,14 @@ func (g *gathering) of(source int) *gathered {
 	return g.groups[folder]
 }
 
-// take takes the results in the order of the documents, and reports whether more are
-// wanted.
-func (g *gathering) take(r Result) bool {
+// take takes the results in the order of the documents.
+func (g *gathering) take(r Result) {
 	if r.source.Values {
-		return g.takeValues(r)
+		g.takeValues(r)
+		return
 	}
-	if r.Form.File != "" && !g.yield(Result{Form: r.Form}) {
-		return false
+	if r.Form.File != "" {
+		g.results = append(g.results, Result{Form: r.Form})
 	}
 	switch {
 	case r.end:
@@ -87,17 +87,12 @@ func (g *gathering) take(r Result) bool {
 		}
 	case r.seen != nil:
 		g.saw = true
-		g.of(r.number).see(r)
-		return true
+		return
 	case !r.cluster && !r.marked:
 		if g.first == nil {
 			g.first = r.err
 		}
-		return true
-	}
-	if r.reads && g.Only == "" && g.of(r.number).full(r.joins.Distro) {
-		r.show, r.err = g.on(*r.joins, g.handle) // a stream has no end: without what rules read
-		r.joins = nil
+		return
 	}
 	if !r.end && r.err != nil && g.mayJoin(r.chunk.Bytes) {
 		g.of(r.number).unread = r.place()
@@ -105,89 +100,81 @@ func (g *gathering) take(r Result) bool {
 	g.met = g.met || r.cluster || r.err != nil
 	g.found = g.found || g.met
 	switch {
-	case r.joins != nil:
+	case r.end:
+		g.ended(r)
+		g.waits, g.saw, g.met, g.first = false, false, false, nil
+	case r.of != nil && (g.Only != "" || !g.Apart && r.of.Distro.Span.Joins(r.of.Docs[0])):
 		g.waits = true
 		held := g.of(r.number)
 		held.linked = held.linked || g.together()
-		held.add(r.joins, r)
-		return true
-	case !r.end:
-		return !g.met || g.yield(r)
+		held.add(r.of, r)
+	case g.met:
+		if r.of != nil && !g.Apart && g.Configs {
+			held := g.of(r.number)
+			r.of.Related, held.used = held.seen, true
+		}
+		g.results = append(g.results, r)
 	}
-	more := g.ended(r)
-	g.waits, g.saw, g.met, g.first = false, false, false, nil
-	return more
 }
 
 // ended passes the end of a source on. It waits where a cluster may have more documents
 // in other sources.
-func (g *gathering) ended(r Result) bool {
+func (g *gathering) ended(r Result) {
 	held := g.of(r.number)
 	if g.met {
-		r.Ended = []File{r.file()}
+		r.Ended = []source.Text{r.text}
 		if g.waits {
 			held.ends = append(held.ends, r)
-		} else if !g.yield(r) {
-			return false
+		} else {
+			g.results = append(g.results, r)
 		}
 	}
-	return !g.folders.Ends(r.number) || g.complete(r.number)
+	if g.folders.Ends(r.number) {
+		g.complete(held)
+	}
 }
 
 // complete passes on the clusters of a folder, after its last source, and then the ends of the
 // sources that waited: as one where a cluster has documents in several.
-func (g *gathering) complete(number int) bool {
-	held := g.of(number)
-	delete(g.groups, g.folders.Of(number))
+func (g *gathering) complete(held *gathered) {
 	switch {
 	case held.linked:
-		return g.link(held) && g.ends(held)
+		g.link(held)
 	case len(held.groups) == 0:
-		return g.notUsed(held.unused)
-	}
-	for _, group := range held.groups {
-		for _, seen := range held.seen {
-			group.See(seen.seen, seen.source)
+		if !held.used {
+			g.notUsed(held.unused)
 		}
-		if !g.clusters(group, held) {
-			return false
+		return
+	default:
+		for _, group := range held.groups {
+			g.clusters(group, held)
 		}
 	}
-	return g.ends(held)
-}
-
-// ends passes on the ends of sources that waited.
-func (g *gathering) ends(held *gathered) bool {
 	for len(held.ends) > 0 {
-		if !g.yield(held.end()) {
-			return false
-		}
+		g.results = append(g.results, held.end())
 	}
-	return true
 }
 
 // notUsed says of named sources that they hold no cluster, and of none that a cluster has
 // documents in them either.
-func (g *gathering) notUsed(ends []Result) bool {
+func (g *gathering) notUsed(ends []Result) {
 	for _, r := range ends {
 		g.found = true
-		r.Ended = []File{r.file()}
+		r.Ended = []source.Text{r.text}
 		r.err = g.ending(r.piece, false, nil)
-		if !g.yield(r) {
-			return false
-		}
+		g.results = append(g.results, r)
 	}
-	return true
 }
 
-// clusters works on the clusters of a folder, and reports whether more are wanted.
-func (g *gathering) clusters(group *Group, held *gathered) bool {
+// clusters passes on the clusters of a folder.
+func (g *gathering) clusters(group *Group, held *gathered) {
 	all, err := group.Clusters()
 	if err != nil {
 		held.shared = append(held.shared, group.Sources())
 		r := resultOf(group.First())
 		r.err = err
-		return g.yield(r)
+		g.results = append(g.results, r)
+		return
 	}
 	for _, c := range all {
 		held.shared = append(held.shared, c.Sources)
@@ -195,15 +182,9 @@ func (g *gathering) clusters(group *Group, held *gathered) bool {
 			c.unread = c.Docs[0].Root().Errorf(held.unread+" cannot be read, and may describe the same cluster, so the order of the stages is not known", "correct that document first, or move it to another folder")
 		}
 		r := resultOf(c.Docs[0], c.Sources[0])
-		r.err = transform.Guard(r.place(), func() (err error) {
-			r.show, err = g.on(c, g.handle)
-			return err
-		})
-		if !g.yield(r) {
-			return false
-		}
+		r.of = &c
+		g.results = append(g.results, r)
 	}
-	return true
 }
 
 // resultOf is that of a cluster, which a document names.

@@ -5,7 +5,6 @@ package clusters
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,16 +96,5 @@ func TestAGroupOfTwoClustersIsRefused(t *testing.T) {
 	g.Add(parse(t, "refused: true\n"), source.Source{})
 	if _, err := g.Clusters(); err == nil || err.Error() != "two clusters" {
 		t.Error(err)
-	}
-}
-
-func TestAGroupHoldsABoundedNumberOfDocuments(t *testing.T) {
-	g := NewGroup(backwards)
-	for i := range MaxDocuments + 10 {
-		g.Add(parse(t, fmt.Sprintf("a: %d\n", i)), source.Source{})
-		g.See(parse(t, "kind: Role\n"), source.Source{})
-	}
-	if _, err := g.Clusters(); err == nil || !strings.Contains(err.Error(), "more than 1000 documents") || len(g.docs) != MaxDocuments || len(g.related) != MaxDocuments {
-		t.Errorf("%d and %d held, %v", len(g.docs), len(g.related), err)
 	}
 }

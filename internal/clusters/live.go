@@ -74,7 +74,7 @@ func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version str
 func (f Finder) workLive(ctx context.Context, l *Live, work Work) Result {
 	title := l.Object.Title()
 	p := piece{source: source.FromReader(title, nil), chunk: l.Object.Chunk(), marked: true, end: true}
-	r := Result{piece: p, cluster: true, Ended: []File{p.file()}}
+	r := Result{piece: p, cluster: true, Ended: []source.Text{{Source: p.source}}}
 	r.err = transform.Guard(title, func() error {
 		c, err := f.OpenLive(ctx, l)
 		if err != nil {

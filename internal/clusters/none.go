@@ -47,7 +47,7 @@ func (f Finder) nothing(in piece, first error) error {
 		return first
 	case kustomization(in.source) != nil:
 		return kustomization(in.source)
-	case in.stats.Bytes == 0:
+	case in.empty:
 		return refused("%s: the file is empty; name a file that holds %s", in.source.Name, f.Expected())
 	}
 	return refused("%s: no cluster in it; name a file that holds %s", in.source.Name, f.Expected())

@@ -6,7 +6,7 @@ package clusters
 import (
 	"context"
 	"encoding/json"
-	"iter"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,40 +16,53 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// scan yields the documents worth parsing, and the end of every source. The
+// read returns the documents worth parsing, and the end of every source. The
 // first document of a named one is worth it in any case: if no cluster turns
 // up, it says what the file holds instead.
-func (f Finder) scan(sources []source.Source) iter.Seq[piece] {
-	return func(yield func(piece) bool) {
-		for i, s := range sources {
-			count, words, more := 0, false, true
-			var whole []byte // the text of a file that is read for forms alone
-			wanted := func(text []byte) bool {
-				count++
-				words = f.words(text)
-				return words || s.Values || s.Named && count == 1 || s.OtherForm() || yamledit.Disguised(text) || forms.Possible(text)
-			}
-			stats, err := s.Scan(wanted, func(c yamledit.Chunk) error {
-				if s.OtherForm() {
-					whole = append(whole, c.Bytes...)
-					return nil
-				}
-				for _, item := range yamledit.Items(c, transform.Parse) {
-					p := piece{source: s, number: i, chunk: item, words: words}
-					if f.known != nil && !s.IsFile() {
-						f.known.add(f.describes(p))
-					}
-					if more = yield(p); !more {
-						return context.Canceled
-					}
-				}
-				return nil
-			})
-			if !more || !yield(piece{source: s, number: i, end: true, chunk: yamledit.Chunk{Bytes: whole}, stats: stats, err: err}) {
-				return
-			}
+func (f Finder) read(ctx context.Context, sources []source.Source) (all []piece, err error) {
+	size := 0
+	ends := make([]piece, len(sources))
+	for i, s := range sources {
+		ends[i] = piece{source: s, number: i, end: true}
+	}
+	for pieces := range InOrder(ctx, ends, f.pieces) {
+		for _, p := range pieces {
+			size += len(p.chunk.Bytes)
+		}
+		if size > source.MaxFile {
+			return nil, fmt.Errorf("%s: with it there are more than %d MiB of documents; name fewer files", pieces[0].source.Name, source.MaxFile>>20)
+		}
+		all = append(all, pieces...)
+	}
+	return all, nil
+}
+
+// pieces reads one source.
+func (f Finder) pieces(end piece) (all []piece) {
+	s := end.source
+	text, err := s.Read()
+	if err != nil {
+		end.err = err
+		return []piece{end}
+	}
+	docs, err := text.Documents()
+	end.err, end.count, end.empty = err, len(docs), len(text.Bytes) == 0
+	if s.OtherForm() {
+		end.chunk.Bytes, docs = text.Bytes, nil // it is read for forms alone
+	}
+	for i, c := range docs {
+		words := f.words(c.Bytes)
+		if !words && !s.Values && !(s.Named && i == 0) && !yamledit.Disguised(c.Bytes) && !forms.Possible(c.Bytes) {
+			continue
+		}
+		for _, item := range yamledit.Items(c, transform.Parse) {
+			all = append(all, piece{source: s, number: end.number, chunk: item, words: words})
 		}
 	}
+	if end.text = text; len(all) == 0 {
+		end.text.Bytes = nil
+	}
+	return append(all, end)
 }
 
 // words reports whether a text has the words of a document of a distro, or of one that rules read.

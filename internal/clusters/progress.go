@@ -17,7 +17,7 @@ func (p *Progress) add(r Result) {
 	}
 	if r.end {
 		p.Done++
-		p.Documents += r.stats.Documents
+		p.Documents += r.count
 	}
 }
 

@@ -4,13 +4,14 @@
 package clusters
 
 import (
-	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,80 +22,56 @@ type Rewriter struct {
 	Print  bool      // to Out, in place of the file
 	Out    io.Writer // takes what is printed; a stream always is
 	// Replace replaces a file; nil for [atomicfile.Replace].
-	Replace func(path string, was atomicfile.Seen, write func(io.Writer) error) error
+	Replace func(path string, was atomicfile.Seen, text []byte) error
 
-	stdin   atomicfile.Spool    // what was read from standard input, to write it again
-	pending map[string]*pending // by file
-	printed Separator
+	pending map[string]pending // by file
+	printer Printer
 }
 
 // pending is what is to become of a file, until its end is known.
 type pending struct {
-	parts atomicfile.Parts
-	first int // of the stages of a cluster, the first that changes it
-}
-
-// Keep keeps what is read from standard input, to write it again.
-func (w *Rewriter) Keep(stdin io.Reader) io.Reader { return io.TeeReader(stdin, &w.stdin) }
-
-// Close forgets what was kept.
-func (w *Rewriter) Close() {
-	w.stdin.Close()
-	for name := range w.pending {
-		w.forget(name)
-	}
+	splices []yamledit.Splice
+	first   int // of the stages of a cluster, the first that changes it
 }
 
 // Forget drops the changes of files.
-func (w *Rewriter) Forget(files []File) {
+func (w *Rewriter) Forget(files []source.Text) {
 	for _, f := range files {
-		w.forget(f.Name)
+		delete(w.pending, f.Name)
 	}
-}
-
-func (w *Rewriter) forget(file string) {
-	w.at(file).parts.Close()
-	delete(w.pending, file)
-}
-
-// at returns what is to become of a file.
-func (w *Rewriter) at(file string) *pending {
-	if w.pending == nil {
-		w.pending = map[string]*pending{}
-	}
-	if w.pending[file] == nil {
-		w.pending[file] = &pending{}
-	}
-	return w.pending[file]
 }
 
 // Change keeps what becomes of a document; first is the number of the stage that
 // changes it first.
-func (w *Rewriter) Change(before, after yamledit.Chunk, first int) error {
-	p := w.at(before.File)
-	if p.parts.Len() == 0 || first < p.first {
+func (w *Rewriter) Change(before, after yamledit.Chunk, first int) {
+	if w.pending == nil {
+		w.pending = map[string]pending{}
+	}
+	p, others := w.pending[before.File]
+	if !others || first < p.first {
 		p.first = first
 	}
-	return p.parts.Add(atomicfile.Part{Offset: int64(before.Offset), Length: int64(len(before.Bytes)), New: after.Bytes})
+	p.splices = append(p.splices, yamledit.Splice{Start: before.Offset, End: before.Offset + len(before.Bytes), New: string(after.Bytes)})
+	w.pending[before.File] = p
 }
 
 // Changes reports whether a file has changes.
-func (w *Rewriter) Changes(f File) bool { return w.at(f.Name).parts.Len() > 0 }
+func (w *Rewriter) Changes(f source.Text) bool { return len(w.pending[f.Name].splices) > 0 }
 
 // Prints reports whether a file is printed rather than written.
-func (w *Rewriter) Prints(f File) bool { return w.Print || !f.IsFile() }
+func (w *Rewriter) Prints(f source.Text) bool { return w.Print || !f.IsFile() }
 
 // replaces reports whether a file is changed in its place.
-func (w *Rewriter) replaces(f File) bool { return !w.DryRun && !w.Prints(f) && w.Changes(f) }
+func (w *Rewriter) replaces(f source.Text) bool { return !w.DryRun && !w.Prints(f) && w.Changes(f) }
 
 // Write writes files that end together, in the order of the stages that change them:
 // should a later one fail, the files are between two stages, and not past one that was
 // left out; the error then names the files that were written. Those that cannot be
 // written as things are fail before the first one is.
-func (w *Rewriter) Write(files []File) error {
+func (w *Rewriter) Write(files []source.Text) error {
 	ordered := slices.Clone(files)
 	if !w.Print {
-		slices.SortStableFunc(ordered, func(a, b File) int { return w.at(a.Name).first - w.at(b.Name).first })
+		slices.SortStableFunc(ordered, func(a, b source.Text) int { return w.pending[a.Name].first - w.pending[b.Name].first })
 	}
 	if err := w.check(ordered); err != nil {
 		return err
@@ -112,22 +89,20 @@ func (w *Rewriter) Write(files []File) error {
 }
 
 // check looks at files before the first of them is written.
-func (w *Rewriter) check(files []File) error {
+func (w *Rewriter) check(files []source.Text) error {
 	for _, f := range files {
 		if len(files) == 1 || !w.replaces(f) {
 			continue
 		}
-		opened, err := atomicfile.Open(f.Path, atomicfile.See(f.Info))
-		if err != nil {
+		if err := atomicfile.Unchanged(f.Path, atomicfile.See(f.Info)); err != nil {
 			return err
 		}
-		opened.Close()
 	}
 	return nil
 }
 
 // between reports which files of a cluster were written, and how to continue.
-func (w *Rewriter) between(err error, written []string, left []File) error {
+func (w *Rewriter) between(err error, written []string, left []source.Text) error {
 	if len(written) == 0 {
 		return err
 	}
@@ -141,38 +116,53 @@ func (w *Rewriter) between(err error, written []string, left []File) error {
 		err, strings.Join(written, ", "), strings.Join(names, ", "))
 }
 
-// write puts the changed parts where the operator wants them.
-func (w *Rewriter) write(f File) error {
+// write puts the changed text where the operator wants it.
+func (w *Rewriter) write(f source.Text) error {
+	if w.DryRun || !w.Prints(f) && !w.Changes(f) {
+		return nil
+	}
+	text, err := yamledit.Apply(f.Bytes, w.pending[f.Name].splices)
 	switch {
-	case w.DryRun:
-		return nil
-	case !f.IsFile():
-		return w.print(f, &w.stdin, w.stdin.Len())
-	case !w.Print && !w.Changes(f):
-		return nil
-	}
-	seen, size := atomicfile.See(f.Info), f.Info.Size()
-	was, err := atomicfile.Open(f.Path, seen)
-	if err != nil {
+	case err != nil:
 		return err
+	case w.Prints(f):
+		return w.printer.Print(w.Out, text)
+	case w.Replace != nil:
+		return w.Replace(f.Path, atomicfile.See(f.Info), text)
 	}
-	defer was.Close()
-	if w.Print {
-		return w.print(f, was, size)
-	}
-	replace := w.Replace
-	if replace == nil {
-		replace = atomicfile.Replace
-	}
-	return replace(f.Path, seen, func(dst io.Writer) error { return w.at(f.Name).parts.Splice(dst, was, size) })
+	return atomicfile.Replace(f.Path, atomicfile.See(f.Info), text)
 }
 
-// print writes the file to Out, as documents of its own.
-func (w *Rewriter) print(f File, src io.ReaderAt, size int64) error {
-	w.printed.Next(w.Out)
-	b := bufio.NewWriterSize(&w.printed, 256<<10)
-	if err := w.at(f.Name).parts.Splice(b, src, size); err != nil {
-		return err
+// Printer writes files one after the other, as documents of their own.
+type Printer struct{ last byte } // of what was written; 0 for nothing yet
+
+// Print writes the text of a file.
+func (p *Printer) Print(to io.Writer, text []byte) error {
+	if len(text) == 0 {
+		return nil
 	}
-	return b.Flush()
+	if p.last != 0 {
+		text = append([]byte(separation(p.last, text)), text...)
+	}
+	p.last = text[len(text)-1]
+	_, err := to.Write(text)
+	return err
+}
+
+// documentStart is a line that starts a document.
+var documentStart = regexp.MustCompile(`^---([ \t\r\n]|$)`)
+
+// separation returns what is written between two files, neither of which is empty.
+func separation(last byte, next []byte) string {
+	text := ""
+	if last != '\n' {
+		text = "\n"
+	}
+	switch {
+	case documentStart.Match(next):
+		return text
+	case next[0] == '%': // a directive precedes the start of its document
+		return text + "...\n"
+	}
+	return text + "---\n"
 }

@@ -20,41 +20,37 @@ func (f Finder) withValues(sources []source.Source) ([]source.Source, error) {
 }
 
 // takeValues takes what a values file holds, and its end.
-func (g *gathering) takeValues(r Result) bool {
+func (g *gathering) takeValues(r Result) {
 	held := g.of(r.number)
 	held.linked = true
 	if !r.end {
-		if len(held.values) < MaxDocuments {
-			held.values = append(held.values, r)
-		}
-		return true
+		held.values = append(held.values, r)
+		return
 	}
 	held.failed = held.failed || r.err != nil
-	r.Ended = []File{r.file()}
+	r.Ended = []source.Text{r.text}
 	held.ends = append(held.ends, r)
-	return !g.folders.Ends(r.number) || g.complete(r.number)
+	if g.folders.Ends(r.number) {
+		g.complete(held)
+	}
 }
 
-// link works on the only cluster of a run, with its values file if there is one. All files of the run then end
+// link passes on the only cluster of a run, with its values file if there is one. All files of the run then end
 // together: none is written unless all can be.
-func (g *gathering) link(held *gathered) bool {
+func (g *gathering) link(held *gathered) {
 	for _, end := range held.ends {
 		held.shared = append(held.shared, []source.Source{end.source, held.ends[0].source})
 	}
 	if held.failed || len(held.groups) == 0 {
-		return true // the end of a file says why
+		return // the end of a file says why
 	}
 	c, err := held.only(g.Only, g.Values)
 	r := resultOf(held.groups[0].First())
-	if err == nil {
+	if r.err = err; err == nil {
 		r = resultOf(c.Docs[0], c.Sources[0])
-		err = transform.Guard(r.place(), func() (err error) {
-			r.show, err = g.on(c, g.handle)
-			return err
-		})
+		r.of = &c
 	}
-	r.err = err
-	return g.yield(r)
+	g.results = append(g.results, r)
 }
 
 // only returns the cluster of a run with its values file. Which of several clusters a flag is
@@ -62,9 +58,6 @@ func (g *gathering) link(held *gathered) bool {
 func (held *gathered) only(flag, file string) (Cluster, error) {
 	var all []Cluster
 	for _, group := range held.groups {
-		for _, seen := range held.seen {
-			group.See(seen.seen, seen.source)
-		}
 		found, err := group.Clusters()
 		if err != nil {
 			return Cluster{}, err
@@ -124,14 +117,19 @@ func (f Finder) ValuesOf(c Cluster) (*yamledit.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	var docs []*yamledit.Document
-	all := func([]byte) bool { return len(docs) < MaxDocuments }
-	if _, err := sources[0].Scan(all, func(chunk yamledit.Chunk) error {
-		doc, err := transform.Parse(chunk)
-		docs = append(docs, doc)
-		return err
-	}); err != nil {
+	text, err := sources[0].Read()
+	if err != nil {
 		return nil, err
+	}
+	chunks, err := text.Documents()
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]*yamledit.Document, len(chunks))
+	for i, c := range chunks {
+		if docs[i], err = transform.Parse(c); err != nil {
+			return nil, err
+		}
 	}
 	values, err := onlyValues(f.Values, docs)
 	if err == nil {

@@ -113,7 +113,7 @@ func TestADashIsStandardInput(t *testing.T) {
 	if found[0].IsFile() || found[0].Path != "" || !found[1].IsFile() {
 		t.Errorf("found %+v", found)
 	}
-	chunks, _, err := collect(found[0], nil)
+	chunks, _, err := documents(found[0])
 	if err != nil || len(chunks) != 1 || string(chunks[0].Bytes) != "b: 1\n" {
 		t.Errorf("chunks %+v, error %v", chunks, err)
 	}

@@ -59,7 +59,7 @@ func TestALinkToNothingInAFolderFailsWhenRead(t *testing.T) {
 	tree(t, "b.yaml")
 	link(t, "nowhere", "a.yaml")
 	checkFound(t, []string{"."}, "a.yaml", "b.yaml")
-	_, _, err := collect(Source{Name: "a.yaml", Path: "a.yaml"}, nil)
+	_, _, err := documents(Source{Name: "a.yaml", Path: "a.yaml"})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "a.yaml: ") {
 		t.Errorf("error: %v", err)
 	}
@@ -116,7 +116,7 @@ func TestAFileThatMayNotBeReadIsAnErrorWithItsName(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := collect(Source{Name: "a", Path: filepath.Clean(path)}, nil)
+	_, _, err := documents(Source{Name: "a", Path: filepath.Clean(path)})
 	if !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(err.Error(), "a: ") {
 		t.Errorf("error: %v", err)
 	}

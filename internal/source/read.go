@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+const (
+	// MaxDocument is the size of the largest document that is read. It is several
+	// times what an API server takes, so no larger document is a Kubernetes object.
+	MaxDocument = 16 << 20
+	// MaxFile is the size of the largest file or stream of clusters.
+	MaxFile = 64 << 20
+)
+
+// Text is what was read of a source.
+type Text struct {
+	Source
+	Bytes []byte
+	// Info is what the file system said of a file before it was read; nil for a
+	// stream.
+	Info fs.FileInfo
+}
+
+// Read reads the source once, to its end. It reads no more than MaxFile and a byte.
+func (s Source) Read() (Text, error) {
+	text := Text{Source: s}
+	r, info, err := s.open()
+	if err != nil {
+		return text, err
+	}
+	defer r.Close() // nothing was written
+	text.Info = info
+	if text.Bytes, err = io.ReadAll(io.LimitReader(r, MaxFile+1)); err != nil {
+		err = unreadable(s.Name, err)
+	}
+	return text, err
+}
+
+// Documents cuts a text where kubectl does. Those before one that is too large are returned with
+// the error.
+func (t Text) Documents() ([]yamledit.Chunk, error) {
+	all := yamledit.Split(t.Name, t.Bytes)
+	for i, c := range all {
+		if len(c.Bytes) > MaxDocument {
+			return all[:i], tooLarge(c, "document", MaxDocument)
+		}
+	}
+	if last := len(all) - 1; len(t.Bytes) > MaxFile {
+		return all[:last], tooLarge(all[last].Next(), "file", MaxFile)
+	}
+	return all, nil
+}
+
+// tooLarge refuses what carries a cluster past the bound: what is not read may hold one.
+func tooLarge(c yamledit.Chunk, what string, most int) error {
+	return &yamledit.Error{
+		File: c.File, Line: c.Line + 1,
+		What: fmt.Sprintf("the %s is larger than %d MiB, so it is not read, and whether it holds a cluster is unknown", what, most>>20),
+		Do:   "put the clusters into smaller files, and leave out this one with --exclude",
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+func TestAFileIsReadWithItsInfo(t *testing.T) {
+	path := write(t, t.TempDir(), "a.yaml", "a: 1\n---\nb: 2\n")
+	chunks, text, err := documents(Source{Name: "name", Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(chunks) != 2 || chunks[1].File != "name" || string(chunks[1].Bytes) != "---\nb: 2\n" || chunks[1].Line != 1 {
+		t.Errorf("chunks: %+v", chunks)
+	}
+	if text.Info == nil || text.Info.Size() != 14 || len(text.Bytes) != 14 {
+		t.Errorf("%+v", text)
+	}
+}
+
+func TestAStreamHasNoInfo(t *testing.T) {
+	chunks, text, err := documents(FromReader("<stdin>", strings.NewReader("a: 1\n")))
+	if err != nil || len(chunks) != 1 || chunks[0].File != "<stdin>" || text.Info != nil {
+		t.Errorf("chunks %+v, text %+v, error %v", chunks, text, err)
+	}
+}
+
+// sized returns a document of so many bytes, an object below blank lines.
+func sized(size int) string {
+	const marker, object = "---\n", "kind: Secret\n"
+	blank := size - len(marker) - len(object)
+	return marker + strings.Repeat(strings.Repeat(" ", 1023)+"\n", blank/1024) + strings.Repeat("\n", blank%1024) + object
+}
+
+func TestWhatIsTooLargeIsAnErrorWithItsPlace(t *testing.T) {
+	for _, c := range []struct {
+		name, text, want string
+		before           int // documents that are read
+	}{
+		{"a document of the largest size", sized(MaxDocument) + sized(20), "", 2},
+		{"a document above it", "a: 1\n" + sized(MaxDocument+1) + "---\nb\n", "f:2: the document is larger than 16 MiB", 1},
+		{"the last document", sized(MaxDocument + 1), "f:1: the document is larger than 16 MiB", 0},
+		{"one line", "a: " + strings.Repeat("x", MaxDocument), "f:1: the document is larger than 16 MiB", 0},
+		{"comments after an end marker", "a: 1\n...\n" + strings.Repeat("# comment\n", MaxDocument/9), "f:1: the document is larger than 16 MiB", 0},
+		{"a file of the largest size", strings.Repeat(sized(MaxDocument), 4), "", 4},
+		{"a file above it", strings.Repeat(sized(MaxDocument/2), 8) + "---\n", fmt.Sprintf("f:%d: the file is larger than 64 MiB", 1+8*strings.Count(sized(MaxDocument/2), "\n")), 7},
+	} {
+		chunks, _, err := documents(FromReader("f", strings.NewReader(c.text)))
+		if text := fmt.Sprint(err); (c.want == "") != (err == nil) || !strings.HasPrefix(text, c.want) || len(chunks) != c.before {
+			t.Errorf("%s: %d documents, %v", c.name, len(chunks), err)
+		}
+		if at := (*yamledit.Error)(nil); err != nil && (!errors.As(err, &at) || at.Do == "") {
+			t.Errorf("%s: %v does not say what to do", c.name, err)
+		}
+	}
+}
+
+func TestAReadErrorNamesTheSourceAndItsCause(t *testing.T) {
+	for _, before := range []string{"", "a\n---\nb\n", strings.Repeat("a\n---\n", 10_000)} {
+		r := io.MultiReader(strings.NewReader(before), iotest.ErrReader(io.ErrUnexpectedEOF))
+		_, _, err := documents(FromReader("the-stream", r))
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(err.Error(), "the-stream: ") {
+			t.Errorf("after %d bytes: %v", len(before), err)
+		}
+	}
+}
+
+func TestAFileThatIsGoneIsAnErrorWithItsNameOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	_, _, err := documents(Source{Name: path, Path: path})
+	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), path) != 1 {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// documents reads a source.
+func documents(s Source) ([]yamledit.Chunk, Text, error) {
+	text, err := s.Read()
+	if err != nil {
+		return nil, text, err
+	}
+	chunks, err := text.Documents()
+	return chunks, text, err
+}
+
+// endless returns one text over and over.
+type endless struct{ text string }
+
+func (r endless) Read(p []byte) (int, error) {
+	return copy(p, strings.Repeat(r.text, 1+len(p)/len(r.text))), nil
+}
+
+func TestAnEndlessStreamIsAnError(t *testing.T) {
+	for _, text := range []string{"---\nkind: ConfigMap\nmetadata:\n  name: something\n", `{"some": "value"}, `} {
+		if _, _, err := documents(FromReader("-", endless{text})); err == nil || !strings.Contains(err.Error(), " MiB, so it is not read") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// write makes a file and the folders above it, and returns its path.
+func write(t *testing.T, folder, name, text string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
