@@ -178,8 +178,6 @@ func (b *bench) rows() []row {
 	pass(sparse, baseline, "parse")
 	rkelm(sparse, oneStage, one...)
 	pass(sparse, yqLibrary, "yq")
-	pass(sparse, rawScan, "raw")
-	pass(sparse, markerScan, "scan")
 	return rows
 }
 

@@ -19,8 +19,6 @@ const (
 	allStages       = "all stages"
 	planned         = "plan, all stages with diffs"
 	yqLibrary       = "yq, its library, one edit"
-	rawScan         = "20 × bytes.Index over the file"
-	markerScan      = "20 × scan for documents with a cluster"
 )
 
 // row is one thing that is measured, once in every round.
@@ -152,7 +150,6 @@ func (t table) aims() []aim {
 		atMost(titles[in]+": CPU of all stages, in parses", 6, all.workOver(parse), "")
 		atLeast(titles[in]+": yq, in times of one stage by the clock", 3, yq.over(one))
 	}
-	atMost(titles[sparse]+": scan, in times of bytes.Index", 2, t.row(sparse, markerScan).over(t.row(sparse, rawScan)), "")
 	most := 0.0
 	for _, r := range t.rows {
 		if r.ours {

@@ -133,21 +133,22 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := text.Documents()
-	for _, c := range docs {
+	for c, err := range text.Documents() {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return all, err
+		}
 		if !bytes.Contains(c.Bytes, []byte(lm.Kind)) {
 			continue
 		}
-		roots, quotes, unread := lm.Read(c)
+		roots, quotes, err := lm.Read(c)
 		for _, root := range roots {
 			all, quotes = append(all, given{root, quotes}), nil
 		}
-		if unread = cmp.Or(unread, ctx.Err()); unread != nil {
-			return all, unread
+		if err != nil {
+			return all, err
 		}
 	}
-	switch {
-	case err == nil && s.Named && len(all) == 0:
+	if s.Named && len(all) == 0 {
 		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind)}
 	}
 	return all, err

@@ -65,7 +65,6 @@ func underneath(w io.Writer) io.Writer {
 }
 
 func main() {
-	spareHeap(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(repeatedSignal)

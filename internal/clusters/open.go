@@ -45,14 +45,17 @@ func (f Finder) pieces(end piece) (all []piece) {
 		end.err = err
 		return []piece{end}
 	}
-	docs, err := text.Documents()
-	end.err, end.count, end.empty = err, len(docs), len(text.Bytes) == 0
+	end.empty = len(text.Bytes) == 0
 	if s.OtherForm() {
-		end.chunk.Bytes, docs = text.Bytes, nil // it is read for forms alone
+		end.chunk.Bytes, text.Bytes = text.Bytes, nil // it is read for forms alone
 	}
-	for i, c := range docs {
+	for c, err := range text.Documents() {
+		if end.err = err; err != nil {
+			break
+		}
+		end.count++
 		words := f.words(c.Bytes)
-		if !words && !s.Values && !(s.Named && i == 0) && !yamledit.Disguised(c.Bytes) && !forms.Possible(c.Bytes) {
+		if !words && !s.Values && !(s.Named && c.Index == 0) && !yamledit.Disguised(c.Bytes) && !forms.Possible(c.Bytes) {
 			continue
 		}
 		for _, item := range yamledit.Items(c, transform.Parse) {

@@ -121,7 +121,9 @@ func (w *Rewriter) write(f source.Text) error {
 	if w.DryRun || !w.Prints(f) && !w.Changes(f) {
 		return nil
 	}
-	text, err := yamledit.Apply(f.Bytes, w.pending[f.Name].splices)
+	splices := w.pending[f.Name].splices
+	slices.SortStableFunc(splices, func(a, b yamledit.Splice) int { return a.Start - b.Start })
+	text, err := yamledit.Apply(f.Bytes, splices)
 	switch {
 	case err != nil:
 		return err

@@ -121,15 +121,16 @@ func (f Finder) ValuesOf(c Cluster) (*yamledit.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := text.Documents()
-	if err != nil {
-		return nil, err
-	}
-	docs := make([]*yamledit.Document, len(chunks))
-	for i, c := range chunks {
-		if docs[i], err = transform.Parse(c); err != nil {
+	var docs []*yamledit.Document
+	for c, err := range text.Documents() {
+		if err != nil {
 			return nil, err
 		}
+		doc, err := transform.Parse(c)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, doc)
 	}
 	values, err := onlyValues(f.Values, docs)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 // of JSON for 5,000 nodes of 30 kB each, and a page of 500 objects of 1 MiB, the most
 // that etcd takes by default, is 500 MiB.
 const (
-	// largestAnswer is how many bytes one answer may have, on the network and unpacked.
+	// largestAnswer is how many bytes one answer may have, unpacked.
 	largestAnswer = 640 << 20
 	// mostPages is how many pages a list may have: of a million objects. Kubernetes is
 	// made for 150,000 pods in a cluster.

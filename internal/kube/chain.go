@@ -10,8 +10,8 @@ import (
 )
 
 // chain puts the RoundTrippers of this package over client-go's, which sends the
-// credentials. From there to the caller an answer is ended when it stays away, counted,
-// unpacked, read whole, distinguished from a refusal and from what is no answer to the request;
+// credentials and unpacks answers. From there to the caller an answer is ended when it stays away,
+// counted, read whole, distinguished from a refusal and from what is no answer to the request;
 // then the request is returned, or made again.
 //
 // client-go would try again by itself what comes with a Retry-After header, ten times,
@@ -20,7 +20,6 @@ import (
 func chain(base http.RoundTripper, tokens *tokens, limit int64, retry *retry) http.RoundTripper {
 	tokens.next = base
 	var next http.RoundTripper = &bounded{&timely{tokens}, limit}
-	next = &bounded{&unpacked{next: next}, limit}
 	retry.next = &expected{&refused{&whole{next}, tokens}}
 	return retry
 }

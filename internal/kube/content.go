@@ -10,16 +10,12 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
 var magic = []byte("k8s\x00")
-
-// rawField is the object in the envelope of a protobuf answer (runtime.Unknown).
-const rawField = 2
 
 // content is an object of a known kind, in protobuf or JSON.
 type content struct {
@@ -73,29 +69,14 @@ func contentOf(a Answer, kind string) (content, error) {
 
 var errEnvelope = errors.New("the answer is no protobuf of Kubernetes")
 
-// unwrap takes the object out of its envelope without a copy: a page is several
-// megabytes.
+// unwrap takes the object out of its envelope.
 func unwrap(envelope []byte, kind string) (content, error) {
-	var raw, rest []byte
-	for left := envelope; len(left) > 0; {
-		number, wire, n := protowire.ConsumeField(left)
-		if n < 0 {
-			return content{}, fmt.Errorf("%w: %w", errEnvelope, protowire.ParseError(n))
-		}
-		if number == rawField && wire == protowire.BytesType {
-			_, _, tag := protowire.ConsumeTag(left)
-			raw, _ = protowire.ConsumeBytes(left[tag:])
-		} else {
-			rest = append(rest, left[:n]...)
-		}
-		left = left[n:]
-	}
 	var u runtime.Unknown
-	if err := u.Unmarshal(rest); err != nil {
+	if err := u.Unmarshal(envelope); err != nil {
 		return content{}, fmt.Errorf("%w: %w", errEnvelope, err)
 	}
 	if u.Kind != kind {
 		return content{}, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
 	}
-	return content{raw, true}, nil
+	return content{u.Raw, true}, nil
 }

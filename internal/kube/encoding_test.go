@@ -9,40 +9,7 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
-	"time"
 )
-
-func TestCompressionIsChosenByWhatIsFaster(t *testing.T) {
-	const packed, plain = true, false
-	type answer struct {
-		packed bool
-		size   int
-		took   time.Duration
-	}
-	for _, c := range []struct {
-		name string
-		had  []answer
-		want string
-	}{
-		{"nothing is known", nil, "gzip"},
-		{"a short answer tells nothing", []answer{{packed, 1000, time.Microsecond}}, "gzip"},
-		{"a slow network", []answer{{packed, 6e6, time.Second}}, "gzip"},
-		{"a fast one is tried without", []answer{{packed, 6e6, 90 * time.Millisecond}}, "identity"},
-		{"which was faster", []answer{{packed, 6e6, 90 * time.Millisecond}, {plain, 6e6, 50 * time.Millisecond}}, "identity"},
-		{"which was slower", []answer{{packed, 6e6, 90 * time.Millisecond}, {plain, 6e6, 300 * time.Millisecond}}, "gzip"},
-		{"which became slower", []answer{{packed, 6e6, 90 * time.Millisecond}, {plain, 6e6, 50 * time.Millisecond}, {plain, 6e6, 100 * time.Millisecond}}, "gzip"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var p pace
-			for _, a := range c.had {
-				p.note(a.packed, a.size, a.took)
-			}
-			if got := p.encoding(); got != c.want {
-				t.Errorf("%s, not %s", got, c.want)
-			}
-		})
-	}
-}
 
 // zipped serves a text compressed, and cuts so many bytes off its end.
 func zipped(t *testing.T, text []byte, cut int) *Client {

@@ -55,9 +55,6 @@ type Resource struct {
 // Collect reads all pages of a list and keeps what keep makes of each. Where the list
 // expires between two pages client-go asks for all of it at once, so that the result is
 // one state of the cluster.
-//
-// A page is decoded here and not by client-go, which decodes all of it before anything
-// of it can be dropped: 73 MB for 5,000 nodes at once, where a piece takes half of one.
 func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
 	var kept []T
 	pages := 0
@@ -65,17 +62,19 @@ func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 		if pages++; o.Continue == "" {
 			kept = nil // the first page, or all pages in the place of those that expired
 		}
-		content, next, err := page[L, P](ctx, c, r, o)
-		switch {
-		case err != nil:
+		list, err := page[L, P](ctx, c, r, o)
+		if err != nil {
 			return nil, err
+		}
+		next := list.GetContinue()
+		switch {
 		case next != "" && next == o.Continue:
 			return nil, errSamePage
 		case next != "" && pages >= c.bounds.pages:
 			return nil, &TooLarge{fmt.Sprintf("more than %d pages", pages)}
 		}
-		kept, err = read(content, kept, keep)
-		return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: next}}, err
+		kept = keep(list, kept)
+		return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: next}}, nil
 	})
 	p.PageSize = pageSize
 	_, _, err := p.List(ctx, r.Options)
@@ -88,11 +87,11 @@ func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 	return nil, &Unreached{r.What, err}
 }
 
-// page asks for a page, and returns it with the token of the next one.
-func page[L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, o metav1.ListOptions) (content, string, error) {
+// page asks for a page.
+func page[L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, o metav1.ListOptions) (P, error) {
 	query, err := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"})
 	if err != nil {
-		return content{}, "", err
+		return nil, err
 	}
 	req := Request{What: r.What, Method: http.MethodGet, Path: r.Path, Query: query, Optional: r.Optional}
 	if r.JSONOnly {
@@ -100,8 +99,8 @@ func page[L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, o
 	}
 	page, err := c.content(ctx, req, r.Kind)
 	if err != nil {
-		return content{}, "", err
+		return nil, err
 	}
-	next, err := continued[L, P](page)
-	return page, next, err
+	list := P(new(L))
+	return list, page.decode(list, list.Unmarshal)
 }

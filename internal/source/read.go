@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -43,19 +44,22 @@ func (s Source) Read() (Text, error) {
 	return text, err
 }
 
-// Documents cuts a text where kubectl does. Those before one that is too large are returned with
-// the error.
-func (t Text) Documents() ([]yamledit.Chunk, error) {
-	all := yamledit.Split(t.Name, t.Bytes)
-	for i, c := range all {
-		if len(c.Bytes) > MaxDocument {
-			return all[:i], tooLarge(c, "document", MaxDocument)
+// Documents cuts a text where kubectl does. An error ends it, for a document that is too large.
+func (t Text) Documents() iter.Seq2[yamledit.Chunk, error] {
+	return func(yield func(yamledit.Chunk, error) bool) {
+		for c := range yamledit.Documents(t.Name, t.Bytes) {
+			var err error
+			switch {
+			case len(c.Bytes) > MaxDocument:
+				err = tooLarge(c, "document", MaxDocument)
+			case c.Offset+len(c.Bytes) > MaxFile:
+				err = tooLarge(c.Next(), "file", MaxFile)
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
 		}
 	}
-	if last := len(all) - 1; len(t.Bytes) > MaxFile {
-		return all[:last], tooLarge(all[last].Next(), "file", MaxFile)
-	}
-	return all, nil
 }
 
 // tooLarge refuses what carries a cluster past the bound: what is not read may hold one.

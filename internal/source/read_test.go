@@ -91,8 +91,14 @@ func documents(s Source) ([]yamledit.Chunk, Text, error) {
 	if err != nil {
 		return nil, text, err
 	}
-	chunks, err := text.Documents()
-	return chunks, text, err
+	var chunks []yamledit.Chunk
+	for c, err := range text.Documents() {
+		if err != nil {
+			return chunks, text, err
+		}
+		chunks = append(chunks, c)
+	}
+	return chunks, text, nil
 }
 
 // endless returns one text over and over.

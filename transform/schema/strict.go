@@ -23,16 +23,8 @@ type Strictness struct {
 
 // DecodeStrict decodes a document. what names the type.
 func DecodeStrict[T any](root yamledit.Node, what string) (v T, s Strictness) {
-	if fits(root, &v) {
-		return v, Strictness{what: what}
-	}
-	return decodeText[T](root.JSON(), what)
-}
-
-// decodeText decodes JSON with the library of Kubernetes.
-func decodeText[T any](text []byte, what string) (v T, s Strictness) {
 	s = Strictness{what: what, fields: transform.StrictErrors{}}
-	fields, err := sjson.UnmarshalStrict(text, &v)
+	fields, err := sjson.UnmarshalStrict(root.JSON(), &v)
 	s.err = err
 	for _, f := range fields {
 		s.fields.Add(f.Error())

@@ -5,6 +5,8 @@ package yamledit
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -24,20 +26,27 @@ type Chunk struct {
 }
 
 // Split cuts a stream into documents where kubectl does.
-func Split(file string, stream []byte) []Chunk {
-	var chunks []Chunk
-	var cut Cutter
-	c := Chunk{File: file}
-	at := 0
-	for line := range bytes.Lines(stream) {
-		if cut.Opens(line) {
-			c.Bytes = stream[c.Offset:at:at]
-			chunks, c = append(chunks, c), c.Next()
+func Split(file string, stream []byte) []Chunk { return slices.Collect(Documents(file, stream)) }
+
+// Documents yields the documents of a stream one by one: there may be millions of empty ones.
+func Documents(file string, stream []byte) iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
+		var cut Cutter
+		c := Chunk{File: file}
+		at := 0
+		for line := range bytes.Lines(stream) {
+			if cut.Opens(line) {
+				c.Bytes = stream[c.Offset:at:at]
+				if !yield(c) {
+					return
+				}
+				c = c.Next()
+			}
+			at += len(line)
 		}
-		at += len(line)
+		c.Bytes = stream[c.Offset:at:at]
+		yield(c)
 	}
-	c.Bytes = stream[c.Offset:at:at]
-	return append(chunks, c)
 }
 
 // Next returns the empty chunk after c.

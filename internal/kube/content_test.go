@@ -1,0 +1,60 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestAnEnvelopeIsOpenedAsItsWriterMeantIt(t *testing.T) {
+	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Raw: []byte("raw"), ContentType: "application/protobuf"}
+	body, err := u.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body...)}, "PodList")
+	if err != nil || !o.protobuf || string(o.raw) != "raw" {
+		t.Errorf("%q, %v", o.raw, err)
+	}
+	if _, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body[:len(body)-2]...)}, "PodList"); err == nil {
+		t.Error("half an envelope is opened")
+	}
+}
+
+// A refusal says why in whichever form it comes.
+func TestTheMessageOfARefusalIsReadInProtobuf(t *testing.T) {
+	raw, err := (&metav1.Status{Message: "nodes is forbidden"}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: append([]byte("k8s\x00"), body...)})
+	if f.Message != "nodes is forbidden" || f.page {
+		t.Errorf("%+v", f)
+	}
+}
+
+func pods(n int) *corev1.PodList {
+	l := &corev1.PodList{ListMeta: metav1.ListMeta{Continue: "further", ResourceVersion: "7"}}
+	for i := range n {
+		l.Items = append(l.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), Annotations: map[string]string{"filler": strings.Repeat("x", 1000)}}})
+	}
+	return l
+}
+func names(l *corev1.PodList, kept []string) []string {
+	for _, p := range l.Items {
+		kept = append(kept, p.Name)
+	}
+	return kept
+}
