@@ -89,11 +89,27 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 	for _, verb := range []string{"plan", "lint", "apply --next"} {
 		r := runHere(t, twin("ibis")+"---\n"+twin("heron")+"---\n"+twin("ibis"), append(strings.Fields(verb), "-")...)
-		if all := r.stdout + r.stderr; r.code != exitcode.Found || !strings.Contains(all, "<stdin>:19") || !strings.Contains(all, "is described in <stdin>:1 as well") {
-			t.Errorf("%s exits %d:\n%s", verb, r.code, all)
+		all := r.stdout + r.stderr
+		for _, both := range []string{"is described in <stdin>:1 as well", "is described in <stdin>:19 as well"} {
+			if r.code != exitcode.Found || !strings.Contains(all, both) {
+				t.Errorf("%s exits %d without %q:\n%s", verb, r.code, both, all)
+			}
 		}
 		if strings.HasPrefix(verb, "apply") && r.stdout != "" {
 			t.Errorf("%s writes:\n%s", verb, r.stdout)
+		}
+	}
+}
+
+func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.yaml", []byte(twin("ibis")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := runHere(t, twin("ibis"), "lint", "a.yaml", "-")
+	for _, both := range []string{"is described in <stdin>:1 as well", "is described in a.yaml:1 as well"} {
+		if !strings.Contains(r.stdout, both) {
+			t.Errorf("%d without %q:\n%s%s", r.code, both, r.stdout, r.stderr)
 		}
 	}
 }

@@ -189,31 +189,3 @@ func TestColorsDependOnTheFlagThenOnTheEnvironment(t *testing.T) {
 		}
 	}
 }
-
-// What waits for the summary is kept in a file beyond a megabyte.
-func TestTheTextOfPlansIsWrittenOnceAndWholeWithAndWithoutATemporaryFolder(t *testing.T) {
-	var want strings.Builder
-	for i := range 300_000 {
-		fmt.Fprintf(&want, "%d\n", i)
-	}
-	for _, folder := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing")} {
-		t.Setenv("TMPDIR", folder)
-		t.Setenv("TMP", folder)
-		var out strings.Builder
-		s := &summary{out: &out}
-		for _, line := range strings.SplitAfter(want.String(), "\n") {
-			if n, err := s.Write([]byte(line)); err != nil || n != len(line) {
-				t.Fatal(n, err)
-			}
-		}
-		if early := out.Len() > 0; early != strings.HasSuffix(folder, "missing") {
-			t.Errorf("written before the summary: %t", early)
-		}
-		if err := s.finish(false); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != want.String() {
-			t.Errorf("%d bytes were written, not %d", out.Len(), want.Len())
-		}
-	}
-}

@@ -112,7 +112,7 @@ func (p *Progress) line() string {
 	case p.total > 0:
 		text = fmt.Sprintf("%s: %d/%d", p.of, p.done, p.total)
 		text += bar(p.done, p.total, min(most-len(text), widestBar))
-	case p.done > 0:
+	case p.of != "":
 		text = fmt.Sprintf("%s: %d", p.of, p.done)
 	}
 	return text[:min(len(text), most)]

@@ -4,10 +4,8 @@
 // Package source finds the files that a command line names and reads the YAML
 // documents in them.
 //
-// Invariant: a chunk that [Source.Scan] returns is the chunk that
-// [yamledit.Split] would cut from the whole stream – same number, line, offset
-// and bytes – and no stream, however long, takes more memory than a few
-// documents of [MaxDocument] bytes. What is larger is an error, never skipped.
+// Invariant: a source is read once, and no more of it than [MaxFile] bytes and one. What is larger,
+// and a document above [MaxDocument], is an error with its place, never skipped.
 //
 // What a document means, and whether a file without a cluster is an error, is
 // the caller's to say.
