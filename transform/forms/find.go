@@ -26,7 +26,7 @@ var (
 	// A key is at the start of a line, or assigned. In a block a mention is enough.
 	outside = regexp.MustCompile(`^[\s?"']*(?:` + own + `)s?\b|(?:` + own + `)s?` + assigned)
 	holding = regexp.MustCompile(`(?:` + holders + `)s?` + assigned)
-	inside  = regexp.MustCompile(own + `|\b(?:` + shared + `)s?` + assigned)
+	inside  = regexp.MustCompile(own + `|/(?:` + holders + `)|\b(?:` + shared + `)s?` + assigned)
 	release = regexp.MustCompile(`(?:=|[:=]\s+)["']?v?\d+\.\d+\.\d+(?:\+rke2r|-rancher\d+-)\d`)
 	// What another program reads may be any key.
 	control = regexp.MustCompile(`\{\{[-~]?\s*(?:/\*|#|if|else|end|range|with|for|define|block)|\{%|(?:^|[^$])\{#|%\{|(?:^|\s)/\*|\*/(?:\s|$)`)
@@ -41,21 +41,26 @@ func Find(file string, text []byte, first int) (found Found) {
 	var all lines
 	found.File = file
 	found.Form, all = read(file, string(text))
-	end := -1 // of what belongs to a key
+	about, end := make([]bool, len(all)), -1 // of what belongs to a key
 	for i, l := range all {
 		plain := plain(l.text)
 		likely := hinted(plain)
-		holder := likely && holding.MatchString(plain)
-		if key := likely && (outside.MatchString(plain) || release.MatchString(l.text)) || l.inside && inside.MatchString(plain); key || holder {
-			if found.Line == 0 {
-				found.Line = first + i
-			}
-			if key && i > end {
-				end = all.region(i)
+		about[i] = about[i] || likely && holding.MatchString(plain)
+		key := likely && (outside.MatchString(plain) || release.MatchString(l.text)) || l.inside && inside.MatchString(plain)
+		if found.Line == 0 && (key || about[i]) {
+			found.Line = first + i
+		}
+		if key && i > end {
+			operation := all.operation(i)
+			end = max(i, all.region(operation))
+			for j := operation; j <= end; j++ {
+				about[j] = true
 			}
 		}
+	}
+	for i, l := range all {
 		mark := " "
-		if holder || i <= end || control.MatchString(l.text) || l.inside && opaque.MatchString(l.text) {
+		if about[i] || control.MatchString(l.text) || l.inside && opaque.MatchString(l.text) {
 			mark = "!"
 		}
 		if l.text != "" && (mark == "!" || l.inside) {

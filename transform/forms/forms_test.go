@@ -93,6 +93,21 @@ spec:
         rkeConfig:
           machineGlobalConfig: {cloud-provider-name: aws}
 `},
+	{"Kustomization of Flux", "flux.yaml", []string{"      path: /spec/rkeConfig/machineGlobalConfig/cni", "      path: /spec/rkeConfig/machineGlobalConfig/cloud-provider-name", "      cloud_provider_name: aws"}, `apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: clusters, namespace: flux-system}
+spec:
+  path: ./clusters
+  patches:
+  - patch: |
+    - op: remove
+      path: /spec/rkeConfig/machineGlobalConfig/cni
+    - op: remove
+      path: /spec/rkeConfig/machineGlobalConfig/cloud-provider-name
+  postBuild:
+    substitute:
+      cloud_provider_name: aws
+`},
 	{"template", "config.yaml.j2", []string{"{% if aws %}cloud-provider-name: aws{% endif %}"}, `server: https://{{ first }}:9345
 {% if aws %}cloud-provider-name: aws{% endif %}
 token: {{ token }}
@@ -219,6 +234,9 @@ func TestTouchedLinesAreFoundInEveryForm(t *testing.T) {
 		edit("the provider of a control plane", "control-plane.yaml", "Name: aws", "Name: ''", true, true),
 		edit("a label of a control plane", "control-plane.yaml", "namespace: default", "namespace: fleet", true, false),
 		edit("a cluster in a Bundle", "bundle.yaml", "{cloud-provider-name: aws}", "{}", true, true),
+		edit("a patch of Flux", "flux.yaml", "remove\n      path: /spec/rkeConfig/machineGlobalConfig/cloud", "add\n      path: /spec/rkeConfig/machineGlobalConfig/cloud", true, true),
+		edit("a substitution of Flux", "flux.yaml", "name: aws", "name: external", true, true),
+		edit("another field of Flux", "flux.yaml", "./clusters", "./eu", true, false),
 		edit("a condition of a template", "_helpers.tpl", "{{- define", "{{- if .Values.never }}{{ end }}{{- define", true, true),
 		edit("a value of a chart", "values.yaml", "cloud-provider-name: aws", "cloud-provider-name: none", true, true),
 		edit("another value of the chart", "values.yaml", "name: quay", "name: pier", false, false),

@@ -25,6 +25,7 @@ var (
 	quoted  = regexp.MustCompile(`"(?:\\.|[^"\\\n])*"|'[^'\n]*'`)
 	comment = regexp.MustCompile(`(?m)` + quoted.String() + `|(?:^|[ \t])#.*|^[ \t]*//.*`)
 	heredoc = regexp.MustCompile(`<<[-~]?\s*\\?["']?([A-Za-z_]\w*)`)
+	pointer = regexp.MustCompile(`^\s*(?:-\s+)?["']?(?:path|from)["']?\s*:\s*["']?/`)
 	item    = regexp.MustCompile(`^\s*-(?:\s|$)`)
 )
 
@@ -69,6 +70,19 @@ func read(file, text string) (form Form, all lines) {
 		}
 	}
 	return form, all
+}
+
+// operation is the first line of the operation of a JSON patch in which a line names a path, or else that line.
+func (l lines) operation(i int) int {
+	if !pointer.MatchString(l[i].text) || item.MatchString(l[i].text) {
+		return i
+	}
+	for j := i - 1; j >= 0 && l[j].text != ""; j-- {
+		if l[j].indent < l[i].indent {
+			return j
+		}
+	}
+	return i
 }
 
 // region returns the last line of what a line begins: its heredoc, what its brackets enclose, and

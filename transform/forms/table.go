@@ -23,10 +23,18 @@ const (
 	rendered = "plan the cluster that is made of it, and make the same edits here"
 )
 
+// flux finds an object of Flux whose patches, images or substitutions name a key, in any order of its fields.
+var flux = func() *regexp.Regexp {
+	const of, layers = `kustomize\.toolkit\.fluxcd\.io`, `\b(?:patches(?:StrategicMerge|Json6902)?|images|postBuild)["']?\s*:`
+	const keys = `(?i:rke_?config|cloud[-_]?provider[-_]?name|disable[-_]?cloud[-_]?controller|(?:manager|kubelet|apiserver)[-_]?arg|machine(?:global|selector)|additionalmanifest|rke2[-_]?version)`
+	return regexp.MustCompile(`(?s)` + of + `.*` + layers + `.*` + keys + `|` + layers + `.*` + keys + `.*` + of)
+}()
+
 // table has a row for each form. The first one with a block in a file names its form, or else the
 // one for the file's name.
 var table = []Form{
 	{"Bundle of Fleet", "plan the cluster's own file, from which Fleet makes the Bundle", "", true, regexp.MustCompile(`(?s)\bkind["']?\s*:\s*["']?Bundle\b.*(rkeConfig|rancherKubernetesEngineConfig)`)},
+	{"Kustomization of Flux", "render it with flux build kustomization, plan the result, and make the same edits in its patches or substitutions", "", true, flux},
 	{"cluster of CAPRKE2", guided + "; a change of serverConfig replaces all control planes", "", true, regexp.MustCompile(`\bkind["']?\s*:\s*["']?RKE2(ControlPlane|Config)(Template)?\b`)},
 	{"Terraform", "plan the object that it makes, with --cluster or kubectl get -o yaml, and make the same edits here", ".tf .tfvars .hcl .tofu", false, regexp.MustCompile(`^\s*(resource\s+"?|.*")(rancher2_cluster(_v2|_template)?|rke_cluster)"?\s*("|\w+\s*\{|:)|^\s*rke2_config\s*=`)},
 	{"variables of Ansible", guided, "", false, regexp.MustCompile(`^[\s"'-]*(cluster_|group_|host_)?rke2_(config|(server|agent)_options)["']?\s*:`)},

@@ -133,6 +133,11 @@ func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch
 	for _, item := range k.images(doc) {
 		list = append(list, patch{file: k.File, line: item.Line(), path: "the image", text: said(item)})
 	}
+	for _, item := range k.root.Get("vars").Items() {
+		if variable := "$(" + str(item, "name") + ")"; strings.Contains(string(doc.Bytes()), variable) {
+			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: said(item)})
+		}
+	}
 	return list
 }
 

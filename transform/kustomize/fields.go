@@ -37,12 +37,15 @@ func (k *Kustomization) replacement(item yamledit.Node, load Load) {
 	}
 }
 
-// harmless are the transformers that change metadata alone.
-var harmless = []string{"AnnotationsTransformer", "LabelTransformer", "NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer"}
+// harmless are the plugins of kustomize itself that change metadata alone, and those that add objects.
+var harmless = []string{
+	"AnnotationsTransformer", "LabelTransformer", "NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer",
+	"ConfigMapGenerator", "HelmChartInflationGenerator", "SecretGenerator",
+}
 
-// transformer counts for every object, unless it is one of those that change
-// metadata alone: what it does is in its own words.
-func (k *Kustomization) transformer(item yamledit.Node, load Load) {
+// plugin counts for every object, unless it is harmless: what a transformer does is in its own words, and
+// what a generator makes can replace an object.
+func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 	text, _ := item.String()
 	if !strings.Contains(text, "\n") {
 		_, held, err := load(text)
@@ -54,14 +57,48 @@ func (k *Kustomization) transformer(item yamledit.Node, load Load) {
 	}
 	for _, chunk := range yamledit.Split(k.File, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
-		if err != nil || doc.Root().Exists() && !slices.Contains(harmless, str(doc.Root(), "kind")) {
+		if err != nil || doc.Root().Exists() && (str(doc.Root(), "apiVersion") != "builtin" || !slices.Contains(harmless, str(doc.Root(), "kind"))) {
 			k.unread(item, nil, text)
+			continue
 		}
+		k.specs(k.File, doc.Root().Get("fieldSpecs"))
+	}
+}
+
+// configuration reads which fields of which kinds hold names, labels, images and variables: whether and how
+// they are changed is in other words.
+func (k *Kustomization) configuration(item yamledit.Node, load Load) {
+	path, _ := item.String()
+	file, text, err := load(path)
+	if err != nil {
+		k.unread(item, nil, "")
+		return
+	}
+	doc, err := yamledit.ParseString(file, string(text))
+	if err != nil {
+		k.unread(item, nil, string(text))
+		return
+	}
+	for _, e := range doc.Root().Entries() {
+		k.specs(file, e.Value)
+	}
+}
+
+// specs are fields outside of the metadata that a configuration or an entry lists.
+func (k *Kustomization) specs(file string, list yamledit.Node) {
+	for _, spec := range list.Items() {
+		if path, counts := pointed(str(spec, "path")); counts && path != whole {
+			k.patches = append(k.patches, patch{file, spec.Line(), selector{kind: regexp.QuoteMeta(str(spec, "kind"))}, path, said(spec)})
+		}
+		k.specs(file, spec.Get("fieldSpecs"))
 	}
 }
 
 // fields reads the fields that change one thing each.
 func (k *Kustomization) fields() {
+	for _, item := range k.root.Get("labels").Items() {
+		k.specs(k.File, item.Get("fields"))
+	}
 	for _, item := range k.root.Get("replicas").Items() {
 		k.patches = append(k.patches, patch{k.File, item.Line(), selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, "spec.replicas", said(item)})
 	}

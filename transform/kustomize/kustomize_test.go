@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-const cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: harbour\n  namespace: fleet-default\nspec: {kubernetesVersion: v1.26.15+rke2r1}\n"
+const cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:\n  name: harbour\n  namespace: fleet-default\nspec: {kubernetesVersion: v1.26.15+rke2r1, x: $(RELEASE)}\n"
 
 // layer reads a kustomization with the files next to it.
 func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
@@ -80,6 +80,15 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 		{"a replacement in a file", "replacements: [{path: r.yaml}]\n", "eu/r.yaml:3 changes spec.x", map[string]string{"r.yaml": "targets:\n  - select: {kind: Cluster}\n    fieldPaths: [spec.x]\n"}},
 		{"a replacement that is not there", "replacements: [{path: r.yaml}]\n", "may change it", nil},
 		{"a transformer", "transformers: [t.yaml]\n", "may change it", map[string]string{"t.yaml": "kind: PatchTransformer\n"}},
+		{"a transformer of labels in the spec", "transformers: [t.yaml]\n", "changes spec.x", map[string]string{"t.yaml": "apiVersion: builtin\nkind: LabelTransformer\nlabels: {a: b}\nfieldSpecs: [{path: spec/x, create: true}]\n"}},
+		{"a plugin with the name of a transformer of kustomize", "transformers: [t.yaml]\n", "may change it", map[string]string{"t.yaml": "apiVersion: example.com/v1\nkind: LabelTransformer\n"}},
+		{"a generator", "generators: [g.yaml]\n", "may change it", map[string]string{"g.yaml": "apiVersion: example.com/v1\nkind: Machines\n"}},
+		{"a generator that is not there", "generators: [g.yaml]\n", "may change it", nil},
+		{"a configuration", "configurations: [c.yaml]\n", "eu/c.yaml:2 changes spec.kubernetesVersion", map[string]string{"c.yaml": "images:\n- {path: spec/kubernetesVersion, kind: Cluster}\n"}},
+		{"a configuration of references", "configurations: [c.yaml]\n", "eu/c.yaml:4 changes spec.rkeConfig.x", map[string]string{"c.yaml": "nameReference:\n- kind: Secret\n  fieldSpecs:\n  - {path: spec/rkeConfig/x}\n"}},
+		{"a configuration that is not there", "configurations: [c.yaml]\n", "may change it", nil},
+		{"labels in the spec", "labels: [{pairs: {a: b}, fields: [{path: spec/x, kind: Cluster}]}]\n", "eu/kustomization.yaml:1 changes spec.x", nil},
+		{"a variable", "vars: [{name: OTHER}, {name: RELEASE}]\nnamePrefix: eu-\n", "eu/kustomization.yaml:1 changes $(RELEASE)", nil},
 		{"a transformer that is not there", "transformers: [t.yaml]\n", "may change it", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +115,8 @@ func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
 		{"another namespace", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Cluster\nmetadata: {name: harbour, namespace: other}\nspec: {x: 1}\n"}},
 		{"a test of the spec", "patches:\n  - target: {kind: Cluster}\n    patch: |\n      - {op: test, path: /spec/x, value: 1}\n", nil},
 		{"a replacement of the metadata", "replacements: [{targets: [{select: {kind: Cluster}, fieldPaths: [metadata.name]}]}]\n", nil},
-		{"a transformer of labels", "transformers: [t.yaml]\n", map[string]string{"t.yaml": "kind: LabelTransformer\n"}},
+		{"a transformer of labels", "transformers: [t.yaml]\n", map[string]string{"t.yaml": "apiVersion: builtin\nkind: LabelTransformer\nlabels: {a: b}\nfieldSpecs: [{path: metadata/labels}]\n"}},
+		{"charts and what kustomize generates", "helmCharts: [{name: metrics-server, valuesInline: {replicas: 2}}]\ngenerators: [g.yaml]\nconfigurations: [c.yaml]\n", map[string]string{"g.yaml": "apiVersion: builtin\nkind: ConfigMapGenerator\n", "c.yaml": "namePrefix: [{path: metadata/name}]\nimages: [{path: spec/image, kind: Database}]\n"}},
 		{"an image of others", "images: [{name: nginx, newTag: '1'}]\nreplicas: [{name: web, count: 2}]\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

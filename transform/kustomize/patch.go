@@ -41,8 +41,13 @@ func (k *Kustomization) Resolve(load Load) {
 	for _, item := range k.root.Get("replacements").Items() {
 		k.replacement(item, load)
 	}
-	for _, item := range k.root.Get("transformers").Items() {
-		k.transformer(item, load)
+	for _, key := range []string{"transformers", "generators"} {
+		for _, item := range k.root.Get(key).Items() {
+			k.plugin(item, load)
+		}
+	}
+	for _, item := range k.root.Get("configurations").Items() {
+		k.configuration(item, load)
 	}
 	k.fields()
 }
