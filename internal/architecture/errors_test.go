@@ -29,7 +29,6 @@ var withoutCode = map[string]string{
 
 	"transform/yamledit.ErrTooDeep": "an input that cannot be edited",
 	"internal/kube.ErrConfig":       "wrong usage: no cluster is named",
-	"cmd/rke-lm.notShown":           "no command ends with it: nothing is left to write",
 	"internal/git.ErrUnread":        "an input that cannot be read",
 	"internal/rancher.ErrNone":      "wrong usage: no cluster has the name",
 	"internal/rancher.ErrNoRancher": "wrong usage: the address is of something else",
