@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -66,6 +67,21 @@ type SavedRevision struct {
 	After   string            `json:"after"`
 	Splices []yamledit.Splice `json:"splices"`
 	Reverse []yamledit.Splice `json:"reverse"`
+}
+
+// Loses reports what is lost if another plan of the cluster takes the place of this one; "" for nothing.
+func (s Saved) Loses(by Saved) string {
+	a, _ := json.Marshal(s.Target) // of texts alone
+	b, _ := json.Marshal(by.Target)
+	if !bytes.Equal(a, b) {
+		return "its plan was made with other choices"
+	}
+	for _, was := range s.Stages {
+		if was.edits() && !slices.ContainsFunc(by.Stages, func(o SavedStage) bool { return o.Name == was.Name && o.edits() }) {
+			return was.Name + " is done, and only its plan undoes it to the same bytes"
+		}
+	}
+	return ""
 }
 
 // sources are those of all documents.

@@ -126,12 +126,12 @@ func writeWith(t *testing.T, d *faulty, old int, cut bool) {
 	path := filepath.Join(root, Place(harbour()))
 	if old > 0 {
 		s, held := version(old)
-		if err := write(realDisk{}, path, s, held); err != nil {
+		if err := write(realDisk{}, path, s, held, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s, held := version(2)
-	err := write(d, path, s, held)
+	err := write(d, path, s, held, false)
 	is := complete(t, path)
 	switch {
 	case err == nil && is != 2:
@@ -158,7 +158,7 @@ func TestALostRaceForTheFolderIsAnError(t *testing.T) {
 	root := t.TempDir()
 	path := filepath.Join(root, Place(harbour()))
 	s, held := version(2)
-	err := write(racing{path: path}, path, s, held)
+	err := write(racing{path: path}, path, s, held, false)
 	if err == nil || theirs(path) != "theirs" {
 		t.Errorf("got %v, and %s is there", err, theirs(path))
 	}

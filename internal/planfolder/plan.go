@@ -5,6 +5,8 @@ package planfolder
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -24,13 +26,26 @@ type plan struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	transform.Saved
-	Files []string `json:"files"` // all others in the folder
+	Files []string          `json:"files"`            // all others in the folder
+	Sums  map[string]string `json:"sha256,omitempty"` // of their content, by their names
+}
+
+// Lists reports whether a plan.json lists a file of its folder with this content. One of the same
+// name with other content is no file of the plan.
+func Lists(planFile []byte, name string, content []byte) bool {
+	p, err := decode(planFile)
+	return err == nil && p.Sums[name] == sum(content)
+}
+
+func sum(content []byte) string {
+	s := sha256.Sum256(content)
+	return hex.EncodeToString(s[:])
 }
 
 func encode(s transform.Saved, files []File) ([]byte, error) {
-	p := plan{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}}
+	p := plan{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}, Sums: map[string]string{}}
 	for _, f := range files {
-		p.Files = append(p.Files, f.Name)
+		p.Files, p.Sums[f.Name] = append(p.Files, f.Name), sum(f.Content)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

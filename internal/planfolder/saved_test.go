@@ -49,7 +49,7 @@ func files(names ...string) []File {
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	root := t.TempDir()
-	path, err := Write(root, harbour(), files("runbook.md"))
+	path, err := Write(root, harbour(), files("runbook.md"), false)
 	if err != nil || path != filepath.Join(root, "fleet-default", "harbour") {
 		t.Fatal(path, err)
 	}
@@ -69,7 +69,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 
 func TestOnlyTheUserReadsAPlan(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "made", "by us")
-	if _, err := Write(root, harbour(), files("runbook.md")); err != nil {
+	if _, err := Write(root, harbour(), files("runbook.md"), false); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
@@ -99,7 +99,7 @@ func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(root, harbour(), nil); err != nil {
+	if _, err := Write(root, harbour(), nil, false); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(root); err != nil || info.Mode().Perm() != 0o755 {
@@ -109,12 +109,12 @@ func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 
 func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 	root := t.TempDir()
-	if _, err := Write(root, harbour(), files("old.diff", "runbook.md")); err != nil {
+	if _, err := Write(root, harbour(), files("old.diff", "runbook.md"), false); err != nil {
 		t.Fatal(err)
 	}
 	next := harbour()
 	next.Cluster.Version = "v1.27.16+rke2r1"
-	path, err := Write(root, next, files("new.diff", "runbook.md"))
+	path, err := Write(root, next, files("new.diff", "runbook.md"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,17 +134,17 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 		"a file":                   func(path string) error { return putFile(path, "text") },
 		"a folder of other things": func(path string) error { return putFile(filepath.Join(path, "notes.md"), "notes") },
 		"a plan with a note": func(path string) error {
-			_, err := Write(filepath.Dir(filepath.Dir(path)), harbour(), nil)
+			_, err := Write(filepath.Dir(filepath.Dir(path)), harbour(), nil, false)
 			return errors.Join(err, os.WriteFile(filepath.Join(path, "notes.md"), []byte("notes"), 0o600))
 		},
 		"a plan of another cluster": func(path string) error {
-			_, err := Write(filepath.Dir(filepath.Dir(path)), other, nil)
+			_, err := Write(filepath.Dir(filepath.Dir(path)), other, nil, false)
 			return err
 		},
 		"a plan of another tool": func(path string) error { return putFile(filepath.Join(path, PlanFile), `{"kind":"SavedPlan"}`) },
 		"a plan that is cut off": func(path string) error { return putFile(filepath.Join(path, PlanFile), `{"kind":`) },
 		"a link to a plan": func(path string) error {
-			elsewhere, err := Write(filepath.Dir(filepath.Dir(path))+"-else", harbour(), nil)
+			elsewhere, err := Write(filepath.Dir(filepath.Dir(path))+"-else", harbour(), nil, false)
 			return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(elsewhere, path))
 		},
 	} {
@@ -155,7 +155,7 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := snapshot(t, root)
-			if _, err := Write(root, harbour(), files("runbook.md")); !errors.Is(err, ErrForeign) {
+			if _, err := Write(root, harbour(), files("runbook.md"), false); !errors.Is(err, ErrForeign) {
 				t.Errorf("got %v", err)
 			}
 			if diff := cmp.Diff(before, snapshot(t, root)); diff != "" {
@@ -256,13 +256,13 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 	for name, placed := range map[string]bool{"between the two renames": false, "after them": true} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			path, err := Write(root, harbour(), files("runbook.md"))
+			path, err := Write(root, harbour(), files("runbook.md"), false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
 			if placed {
-				if old, err = Write(t.TempDir(), harbour(), files("runbook.md")); err != nil {
+				if old, err = Write(t.TempDir(), harbour(), files("runbook.md"), false); err != nil {
 					t.Fatal(err)
 				}
 			} else if err := os.Mkdir(made, 0o700); err != nil {
@@ -280,5 +280,33 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Neither a name nor a content alone makes a file one of a plan.
+func TestAPlanListsItsFilesByNameAndContent(t *testing.T) {
+	path, err := Write(t.TempDir(), harbour(), files("00-start.yaml", "runbook.md"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(path, PlanFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, content string
+		want          bool
+	}{
+		{"00-start.yaml", "content of 00-start.yaml", true},
+		{"00-start.yaml", "kind: Cluster", false},
+		{"01-start.yaml", "content of 00-start.yaml", false},
+		{PlanFile, string(text), false},
+	} {
+		if got := Lists(text, c.name, []byte(c.content)); got != c.want {
+			t.Errorf("%s with %.20q: %t", c.name, c.content, got)
+		}
+	}
+	if Lists([]byte(`{"kind":"SavedPlan","sha256":{"a.yaml":""}}`), "a.yaml", nil) {
+		t.Error("the plan of another version lists files")
 	}
 }

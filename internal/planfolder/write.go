@@ -27,21 +27,21 @@ type File struct {
 }
 
 // Write writes the plan of a cluster to its folder below root, and returns that.
-// A plan of the same cluster is replaced as a whole; another folder is refused
-// with an error that wraps [ErrForeign]. When it returns an error, what was there
-// is there.
-func Write(root string, s transform.Saved, files []File) (string, error) {
+// A plan of the same cluster is replaced as a whole, if it has nothing that the new one lacks or
+// replace is set; another folder is refused with an error that wraps [ErrForeign]. When it returns
+// an error, what was there is there.
+func Write(root string, s transform.Saved, files []File, replace bool) (string, error) {
 	path := filepath.Join(root, Place(s))
-	return path, write(realDisk{}, path, s, files)
+	return path, write(realDisk{}, path, s, files, replace)
 }
 
-func write(d disk, path string, s transform.Saved, files []File) (err error) {
+func write(d disk, path string, s transform.Saved, files []File, replace bool) (err error) {
 	text, err := encode(s, files)
 	if err != nil {
 		return err
 	}
 	settle(filepath.Dir(path))
-	exists, err := replaceable(path, s)
+	exists, err := replaceable(path, s, replace)
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func put(d disk, made, path string, exists bool) error {
 }
 
 // replaceable reports whether a folder is there, and refuses one that is not a
-// plan of the same cluster and nothing else.
-func replaceable(path string, s transform.Saved) (exists bool, err error) {
+// plan of the same cluster and nothing else, or that has to stay.
+func replaceable(path string, s transform.Saved, replace bool) (exists bool, err error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -127,6 +127,9 @@ func replaceable(path string, s transform.Saved) (exists bool, err error) {
 		if e.Name() != PlanFile && !slices.Contains(p.Files, e.Name()) {
 			return true, fmt.Errorf("%s: %w only: it contains %s, which would be lost; move that, or use another folder with --out", path, ErrForeign, e.Name())
 		}
+	}
+	if lost := p.Loses(s); err == nil && lost != "" && !replace {
+		err = exitcode.New(exitcode.Refused, fmt.Sprintf("%s: %s; use another folder with --out, or add --replace", path, lost))
 	}
 	return true, err
 }
