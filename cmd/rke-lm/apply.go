@@ -341,7 +341,7 @@ func (a *applyOptions) direction() string {
 func (a *applyOptions) unblock(found []transform.Finding, rules []transform.Rule) string {
 	advice := transform.Unblock(found, rules)
 	if a.saved.given() {
-		advice += "; then plan again with --out"
+		advice += "; then plan again with --out and --replace"
 	}
 	return advice
 }

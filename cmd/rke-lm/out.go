@@ -17,16 +17,17 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // planFolders writes plans below a folder; without one it writes nothing.
 type planFolders struct {
-	dir    string
-	server []string          // the flags that name the Rancher of live clusters
-	taken  map[string]string // place of each plan written: what it is the plan of
-	made   outcomes
+	dir     string
+	replace bool
+	runbook string            // of the first plan of the last cluster
+	server  []string          // the flags that name the Rancher of live clusters
+	taken   map[string]string // place of each plan written: what it is the plan of
+	made    outcomes
 }
 
 // check refuses a folder in which the next search would take the plans' documents
@@ -44,47 +45,48 @@ func (fs *planFolders) check(paths []string) error {
 // writeAll writes the plans of one cluster, each into a folder of its own.
 func (fs *planFolders) writeAll(plans []*transform.Plan, outs []outputs.Plan, of clusters.Cluster) error {
 	for i, p := range plans {
-		if err := fs.write(p, outs[i], of); err != nil {
+		folder, err := fs.write(p, outs[i], of)
+		if err != nil {
 			return err
+		}
+		if i == 0 {
+			fs.runbook = filepath.Join(folder, runbookFile)
 		}
 	}
 	return nil
 }
 
-// write writes a plan of one cluster.
-func (fs *planFolders) write(p *transform.Plan, out outputs.Plan, of clusters.Cluster) error {
-	if fs.dir == "" {
-		return nil
-	}
+// write writes a plan of one cluster, and returns its folder.
+func (fs *planFolders) write(p *transform.Plan, out outputs.Plan, of clusters.Cluster) (string, error) {
 	var paths []string
 	for _, s := range of.Sources {
 		path, err := s.Absolute()
 		if err != nil {
-			return err
+			return "", err
 		}
 		paths = append(paths, path)
 	}
 	if err := fs.apart(p, paths); err != nil {
-		return err
+		return "", err
 	}
 	kept := p.Save(paths...)
 	if err := fs.take(kept); err != nil {
-		return err
+		return "", err
 	}
 	folder, err := filepath.Abs(filepath.Join(fs.dir, planfolder.Place(kept)))
 	if err != nil {
-		return err
+		return "", err
 	}
 	files, err := planFiles(p, out, folder, paths, of, fs.server)
 	if err != nil {
-		return err
+		return "", err
 	}
-	written, err := planfolder.Write(fs.dir, kept, files)
+	written, err := planfolder.Write(fs.dir, kept, files, fs.replace)
 	if err != nil {
-		return err
+		return "", err
 	}
 	fs.made.cluster(line{written + ": plan ", "written"})
-	return nil
+	return written, nil
 }
 
 // apart refuses the folder of a static pod, which a kubelet may read: what it finds
@@ -122,16 +124,18 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 	if err != nil {
 		return nil, err
 	}
-	book := outputs.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder)}
+	book := outputs.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}
 	if of.Live != nil {
 		book.Live, book.Server = of.Live.Name(), server
 	}
 	for i, path := range paths {
 		file := from.path(path)
-		switch {
-		case path == "":
+		if path == "" {
 			file = "-"
-		case of.Sources[i].Values:
+		} else {
+			book.Paths[p.Start[i].File()] = file
+		}
+		if of.Sources[i].Values {
 			book.Values = file
 			continue
 		}
@@ -147,7 +151,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 	}
 	before := slices.Clone(book.Start)
 	for i, step := range p.Steps {
-		stage, held, err := stageFiles(p.Target, step, out.Stages[i].Diff, suffixes, before)
+		stage, held, err := stageFiles(i+1, step, out.Stages[i].Diff, suffixes, before)
 		if err != nil {
 			return nil, err
 		}
@@ -159,13 +163,15 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 	}
 	var text bytes.Buffer
 	book.Write(&text)
-	return append(files, planfolder.File{Name: "runbook.md", Content: outputs.EscapeText(text.Bytes())}), nil
+	return append(files, planfolder.File{Name: runbookFile, Content: outputs.EscapeText(text.Bytes())}, planfolder.File{Name: ".gitignore", Content: []byte("*\n")}), nil
 }
 
-// stageFiles returns the files of one stage and their names. before are the names of the
-// documents as the stage finds them, and become those after it.
-func stageFiles(t transform.Target, s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
-	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", stages.Number(s.Stage.Name, t))}
+const runbookFile = "runbook.md"
+
+// stageFiles returns the files of one stage, by its number in the plan, and their names. before are
+// the names of the documents as the stage finds them, and become those after it.
+func stageFiles(number int, s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
+	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", number)}
 	var files []planfolder.File
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name

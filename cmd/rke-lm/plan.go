@@ -45,7 +45,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			p.copiesValues = true
 			p.folders.made.out, p.folders.made.of = p.err, "plans"
-			p.summary = &summary{out: p.out, palette: p.palette(p.out), flags: p.repeatedChoices(c.Flags())}
+			p.summary = &summary{out: p.out, palette: p.palette(p.out), flags: p.repeatedChoices(c.Flags()), folder: p.folders.dir}
 			return p.run(c.Context(), args)
 		},
 	}
@@ -56,6 +56,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
+	c.Flags().BoolVar(&p.folders.replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
 	p.folders.made.flag(c.Flags(), "with --out ")
 	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
@@ -141,10 +142,15 @@ func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error,
 	add, write := p.adds(plans, outs, p.classes(f, t), f), p.writes(plans, outs, f)
 	return func() error {
 		p.left = p.left || left
+		first := p.summary.Command == ""
 		if err := add(); err != nil {
 			return err
 		}
-		return write()
+		err := write()
+		if first && p.summary.Command != "" {
+			p.summary.Runbook = p.folders.runbook
+		}
+		return err
 	}, nil
 }
 

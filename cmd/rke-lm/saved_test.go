@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -107,7 +108,7 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 			}
 		}
 		want := []string{
-			"00-start.yaml", "01-grant-migration-lease.diff", "01-grant-migration-lease.yaml", "02-enable-leader-migration.diff", "02-enable-leader-migration.yaml",
+			".gitignore", "00-start.yaml", "01-grant-migration-lease.diff", "01-grant-migration-lease.yaml", "02-enable-leader-migration.diff", "02-enable-leader-migration.yaml",
 			"03-install-ccm.diff", "03-install-ccm.yaml", "05-switch-to-external.diff", "05-switch-to-external.yaml",
 			"07-disable-leader-migration.diff", "07-disable-leader-migration.yaml", "aws-ccm-policy.json", "aws-ccm-values.yaml", "aws-node-policy.json", "plan.json", "runbook.md",
 		}
@@ -120,12 +121,13 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 func TestStagedDocumentsAreWhatApplyWrites(t *testing.T) {
 	planned(t, map[string]string{"c.json": `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"slip","namespace":"ns"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`, "c.yaml": "# head\n---\n" + wharf + "# tail\n"}, "c.yaml", "c.json")
 	for file, folder := range map[string]string{"c.yaml": "plans/fleet-default/wharf/", "c.json": "plans/ns/slip/"} {
-		for i, stage := range stages.Names() {
+		for _, stage := range stages.Names() {
 			if !slices.Contains(stages.UndoNames(), stage) {
 				continue
 			}
 			want := must(t, exitcode.Done, "apply", "--end-state", "external", "--through", "--stage", stage, "--stdout", file).stdout
-			if got := textOf(t, folder+"0"+string(rune('1'+i))+"-"+stage+filepath.Ext(file)); got != want {
+			staged, _ := filepath.Glob(folder + "0?-" + stage + filepath.Ext(file))
+			if got := textOf(t, strings.Join(staged, " ")); got != want {
 				t.Errorf("%s: %s", stage, cmp.Diff(want, got))
 			}
 		}
@@ -169,7 +171,7 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 		t.Chdir(c.from)
 		must(t, exitcode.Done, "plan", "--end-state", "external", "--out", c.out, c.file)
 		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
-		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", "aws-ccm-policy.json, in `" + c.out + "/fleet-default/wharf`:"} {
+		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", " file://" + c.out + "/fleet-default/wharf/aws-ccm-policy.json\n"} {
 			if !strings.Contains(book, want) {
 				t.Errorf("it does not say %s", want)
 			}
@@ -182,6 +184,22 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
 	if book := textOf(t, "plans/fleet-default/wharf/runbook.md"); !strings.Contains(book, "paths are those of that machine") || !strings.Contains(book, " --plan /") {
 		t.Error(book)
+	}
+}
+
+// A stage that the plan does not have takes no number.
+func TestAPlanAndItsRunbookNumberStagesAlike(t *testing.T) {
+	here(t, map[string]string{"c.yaml": wharf})
+	r := must(t, exitcode.Done, "plan", "--end-state", "external", "--cordon", "never", "--out", "plans", "c.yaml")
+	shown := regexp.MustCompile(`(?m)^ +(\d+) +([a-z-]+)  `).FindAllStringSubmatch(r.stdout, -1)
+	listed := regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z-]+) \|`).FindAllStringSubmatch(textOf(t, "plans/fleet-default/wharf/runbook.md"), -1)
+	if len(shown) != len(listed) || len(shown) < 5 {
+		t.Fatalf("%d stages, and %d in the runbook", len(shown), len(listed))
+	}
+	for i, s := range shown {
+		if n := fmt.Sprint(i + 1); s[1] != n || listed[i][1] != "0"+n || s[2] != listed[i][2] {
+			t.Errorf("%v is %v in the runbook", s[1:], listed[i][1:])
+		}
 	}
 }
 
@@ -277,6 +295,43 @@ func TestTwoClustersOfOneNameCannotShareAFolder(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "b/b.yaml": wharf})
 	r := must(t, exitcode.Refused, "plan", "--out", "plans", "a.yaml", "b/b.yaml")
 	says(t, r, "error: b/b.yaml, document 1 (fleet-default/wharf): the folder plans/fleet-default/wharf has the plan of a.yaml, document 1 (fleet-default/wharf); use a different --out for each")
+}
+
+// A plan is replaced as a whole: with it goes what undoes its stages.
+func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
+	again := []string{"plan", "--end-state", "external", "--out", "plans", "c.yaml"}
+	const plan = "plans/fleet-default/wharf/plan.json"
+	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
+	if r := must(t, exitcode.Done, again...); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --plan plans --next c.yaml\nrunbook: plans/fleet-default/wharf/runbook.md\n") {
+		t.Error(r.stdout)
+	}
+	if textOf(t, "plans/fleet-default/wharf/.gitignore") != "*\n" {
+		t.Error("git would take the folder")
+	}
+	putFile(t, "c.yaml", strings.Replace(wharf, "# for now", "# until later", 1))
+	must(t, exitcode.Done, again...) // nothing is done, and no plan is of use to another document
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{append(again, "--cordon", "never"), "error: plans/fleet-default/wharf: its plan was made with other choices; use another folder with --out, or add --replace"},
+		{append(again, "--accept", "ccm-not-in-file"), "its plan was made with other choices"},
+		{again, "error: plans/fleet-default/wharf: grant-migration-lease is done, and only its plan undoes it to the same bytes; use another folder with --out, or add --replace"},
+	} {
+		if !strings.Contains(c.want, "choices") {
+			must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "c.yaml")
+		}
+		before := textOf(t, plan)
+		says(t, must(t, exitcode.Refused, c.args...), c.want)
+		if textOf(t, plan) != before {
+			t.Error("the plan was replaced")
+		}
+	}
+	must(t, exitcode.Done, append(again, "--replace")...)
+	before := textOf(t, "c.yaml")
+	if must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "c.yaml"); textOf(t, "c.yaml") != before {
+		t.Error("the old plan is still there")
+	}
 }
 
 func TestAFolderOfSomethingElseIsRefused(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -23,6 +24,7 @@ type summary struct {
 	out     io.Writer
 	palette outputs.Palette
 	flags   []string // choices of the command line, which a command repeats
+	folder  string   // of the saved plans; "" for none
 
 	held bytes.Buffer // the text of plans, which waits for the summary that comes before it
 }
@@ -55,11 +57,15 @@ func (s *summary) next(o transform.Outlook, at whereabouts) string {
 	if at.live != "" {
 		where = []string{"--cluster", at.live}
 	}
-	verb := []string{"rke-lm", "apply", "--next"}
-	if o.Manual {
+	verb, flags := []string{"rke-lm", "apply", "--next"}, s.flags
+	switch {
+	case s.folder != "": // it has the choices
+		verb = []string{"rke-lm", "apply", "--plan", s.folder, "--next"}
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
+	case o.Manual:
 		verb = []string{"rke-lm", "plan", "--stage", o.Next}
 	}
-	return shell.Words(slices.Concat(verb, s.flags, where)...)
+	return shell.Words(slices.Concat(verb, flags, where)...)
 }
 
 // finish writes what is held, between two summaries where there are several clusters.
@@ -78,8 +84,11 @@ func (s *summary) finish(alone bool) error {
 	if _, err := s.held.WriteTo(s.out); err != nil {
 		return err
 	}
-	if several {
+	switch {
+	case several:
 		s.Summary.Write(s.out, s.palette)
+	case s.folder != "":
+		s.WriteNext(s.out, s.palette)
 	}
 	return nil
 }

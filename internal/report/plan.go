@@ -70,6 +70,7 @@ func SourceOf(d *yamledit.Document) Source {
 
 // Stage is one stage of a plan.
 type Stage struct {
+	number   int                 // in the plan, from 1 on
 	Name     string              `json:"name"`
 	State    transform.State     `json:"state"`
 	Count    transform.Count     `json:"count,omitempty"`
@@ -118,9 +119,10 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 			out.Sources = append(out.Sources, DocumentSource{SourceOf(doc), checksum(doc)})
 		}
 	}
-	for _, s := range p.Steps {
+	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
 			shown := newStage(s)
+			shown.number = i + 1
 			shown.past = stages.Around(s.Stage.Name) && !p.Left()
 			out.Stages = append(out.Stages, shown)
 		}
@@ -159,7 +161,7 @@ func WritePlan(w io.Writer, p Palette, plan Plan) {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range plan.Stages {
-		fmt.Fprintf(w, "  %-*s  %s\n", width, s.Name, p.state(s))
+		fmt.Fprintf(w, "  %2d  %-*s  %s\n", s.number, width, s.Name, p.state(s))
 	}
 	fmt.Fprintln(w)
 	if len(plan.Findings) > 0 {

@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,14 +18,15 @@ import (
 // Runbook is a plan that a person can follow alone.
 type Runbook struct {
 	Plan   *transform.Plan
-	Top    string         // where the commands run, if their paths start there; "" for any folder
-	Folder string         // that holds it, as a command names it
-	Files  []string       // that hold the cluster, as a command names them; "-" for a stream
-	Values string         // the values file of the chart, as a command names it; "" for none
-	Live   string         // the cluster's name on its Rancher, in place of a file
-	Server []string       // the flags that name that Rancher
-	Start  []string       // files in the folder with the documents as they are
-	Stages []RunbookStage // one for each step of the plan
+	Top    string            // where the commands run, if their paths start there; "" for any folder
+	Folder string            // that holds it, as a command names it
+	Files  []string          // that hold the cluster, as a command names them; "-" for a stream
+	Values string            // the values file of the chart, as a command names it; "" for none
+	Paths  map[string]string // of the files of the documents, as commands name them, by their names in the plan
+	Live   string            // the cluster's name on its Rancher, in place of a file
+	Server []string          // the flags that name that Rancher
+	Start  []string          // files in the folder with the documents as they are
+	Stages []RunbookStage    // one for each step of the plan
 }
 
 // RunbookStage names the files of one stage in the folder of the runbook.
@@ -110,19 +112,19 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 		return
 	}
 	r.duration(w, view)
-	r.commands(w, at, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
-	r.commands(w, at, "Before", s.Stage.Before)
+	r.commands(w, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
+	r.commands(w, "Before", s.Stage.Before)
 	if s.Changes() {
 		r.apply(w, s, at)
 	}
-	r.commands(w, at, after(s), s.Stage.After)
-	r.commands(w, at, "Check", s.Stage.Verify)
+	r.commands(w, after(s), s.Stage.After)
+	r.commands(w, "Check", s.Stage.Verify)
 	r.gate(w, s)
-	r.commands(w, at, "Before the undo", s.Stage.UndoBefore)
+	r.commands(w, "Before the undo", s.Stage.UndoBefore)
 	if s.Changes() {
 		r.undo(w, s, at)
 	}
-	r.commands(w, at, undone(s), s.Stage.UndoAfter)
+	r.commands(w, undone(s), s.Stage.UndoAfter)
 	r.returned(w, i)
 }
 
@@ -274,19 +276,34 @@ func (r Runbook) command(flag, stage string) string {
 	return line
 }
 
-// commands writes the commands of actions, each with a box to check. One that names a file of
-// the plan folder runs there.
-func (r Runbook) commands(w io.Writer, at RunbookStage, heading string, actions []transform.Action) {
+// commands writes the commands of actions, each with a box to check.
+func (r Runbook) commands(w io.Writer, heading string, actions []transform.Action) {
 	for i, a := range actions {
 		if i == 0 {
 			fmt.Fprintf(w, "**%s.**\n\n", heading)
 		}
-		purpose, command := inline(a.Purpose()), a.Command()
-		if slices.ContainsFunc(at.Files, func(name string) bool { return strings.Contains(command, name) }) {
-			purpose += ", in " + code(r.Folder)
-		}
-		step(w, purpose, clusterOf(onRancher(a)).In(command))
+		step(w, inline(a.Purpose()), clusterOf(onRancher(a)).In(r.placed(a.Command())))
 	}
+}
+
+// placed returns a command with the paths of the files that it names: all commands run in one folder.
+func (r Runbook) placed(command string) string {
+	paths := map[string]string{}
+	maps.Copy(paths, r.Paths)
+	for _, s := range r.Stages { // an undo names the files of an earlier one
+		for _, name := range s.Files {
+			paths[name] = r.Folder + "/" + name
+		}
+	}
+	var pairs []string
+	for name, path := range paths {
+		for _, before := range []string{" ", "=", "file://"} {
+			for _, after := range []string{" ", "\n"} {
+				pairs = append(pairs, before+shell.Line("%s", shell.Path(name))+after, before+shell.Line("%s", shell.Path(path))+after)
+			}
+		}
+	}
+	return strings.TrimSuffix(strings.NewReplacer(pairs...).Replace(command+"\n"), "\n")
 }
 
 // onRancher reports whether an action is one on Rancher's own cluster.

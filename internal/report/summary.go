@@ -18,6 +18,7 @@ type Summary struct {
 	Rows    []SummaryRow
 	Refused int    // documents that have no plan
 	Command string // what to type next; "" for nothing
+	Runbook string // of that cluster; "" for none
 }
 
 // SummaryRow is one plan.
@@ -91,8 +92,16 @@ func (s Summary) Write(w io.Writer, p Palette) {
 		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintln(w, s.totals())
+	s.WriteNext(w, p)
+}
+
+// WriteNext writes the next command, and where the steps around it are.
+func (s Summary) WriteNext(w io.Writer, p Palette) {
 	if s.Command != "" {
 		fmt.Fprintf(w, "next: %s\n", p.paint(bold, s.Command))
+	}
+	if s.Runbook != "" {
+		fmt.Fprintf(w, "runbook: %s\n", s.Runbook)
 	}
 }
 

@@ -25,7 +25,7 @@ func deliver(doc *yamledit.Document, _ string) transform.Delivery {
 			Resource: resource(doc),
 		}
 	}
-	return transform.Delivery{How: "the cluster, as in the\nnext step, from its own folder, where its .rkestate file is."}
+	return transform.Delivery{How: "the cluster, as in the\nnext step, with its .rkestate file next to it."}
 }
 
 // resource is what kubectl calls the kind of Rancher's own object; other files hold
@@ -43,7 +43,7 @@ type RKEUp struct{ Config string }
 
 // Purpose implements transform.Action.
 func (RKEUp) Purpose() string {
-	return "apply the file to the cluster, from the folder of its .rkestate file; rke up exits when every node has applied it"
+	return "apply the file to the cluster, with its .rkestate file next to it; rke up exits when every node has applied it"
 }
 
 // Command implements transform.Action.

@@ -92,7 +92,8 @@ func all(t transform.Target) []Stage {
 // IsBefore reports whether a stage comes before another one in the situation of a cluster. A rule
 // that checks the documents after the one does not ask for what the other one puts right.
 func IsBefore(stage, other string, t transform.Target) bool {
-	return stage != "" && Number(stage, t) < Number(other, t)
+	list := all(t)
+	return stage != "" && indexOf(list, stage) < indexOf(list, other)
 }
 
 func indexOf(list []Stage, name string) int {
@@ -103,9 +104,6 @@ func indexOf(list []Stage, name string) int {
 	}
 	return -1
 }
-
-// Number is the place of a stage among all, from 1 on, in the situation of a cluster.
-func Number(stage string, t transform.Target) int { return 1 + indexOf(all(t), stage) }
 
 // Named returns a stage; none for another name.
 func Named(name string) Stage {

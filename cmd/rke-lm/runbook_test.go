@@ -1,0 +1,143 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// namesFiles is a program that requires the files in its arguments to exist, and writes those that do not into $MISSING.
+const namesFiles = `
+missing() { [ "$1" = - ] || [ -e "$1" ] || echo "${0##*/}: $1" >> "$MISSING"; }
+was= before=
+for a; do
+	case "$was" in --values | -f | --config | --plan | --ccm-values | --patch-file) missing "$a" ;; esac
+	case "$a" in
+	--from-file=*=*) missing "${a#--from-file=*=}" ;;
+	--patch-file=* | --values=* | --config=* | --filename=*) missing "${a#*=}" ;;
+	file://*) missing "${a#file://}" ;;
+	esac
+	before=$was was=$a
+done
+case "${0##*/} $*" in
+"install "*) missing "$before" ;;
+*"get nodes"*) echo node/heron-1 ;;
+esac
+`
+
+// Every command of every runbook runs in the folder that the runbook names, and finds its files there: where the plan was
+// made in a repository, from the top of it, and from any folder otherwise.
+func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("sh is not on the PATH")
+	}
+	programs := t.TempDir()
+	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "kubeadm", "rke", "rke-lm", "systemctl"} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!"+sh+namesFiles), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	books, ran := 0, map[string]bool{}
+	for _, c := range golden.Inputs(t) {
+		if isLive(c) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			for _, repository := range []bool{true, false} {
+				if !repository && strings.HasPrefix(c.Name, "rule-") {
+					continue
+				}
+				files := map[string]string{"folder/own": ""}
+				if repository {
+					files[".git/HEAD"] = ""
+				}
+				here(t, files)
+				if err := os.CopyFS("my clusters", os.DirFS(c.LayOut(t))); err != nil {
+					t.Fatal(err)
+				}
+				args := slices.Concat([]string{"plan", "--out", "plans"}, c.Flags(), []string{c.Input()})
+				for i, a := range args {
+					if _, err := os.Stat(filepath.Join("my clusters", a)); err == nil {
+						args[i] = "my clusters/" + a
+					}
+				}
+				if r := runHere(t, "", args...); r.code != exitcode.Done {
+					return // nothing is planned
+				}
+				all := runbooks(t)
+				if !repository {
+					t.Chdir("folder")
+				}
+				for _, book := range all {
+					books++
+					if !strings.Contains(book, "Run the commands in the top folder of the repository") == repository {
+						t.Fatalf("%.900s", book)
+					}
+					followed(t, sh, programs, book, ran)
+				}
+			}
+		})
+	}
+	if books < 100 {
+		t.Errorf("there are only %d runbooks", books)
+	}
+}
+
+func runbooks(t *testing.T) (texts []string) {
+	t.Helper()
+	found, err := filepath.Glob("plans/*/*/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range found {
+		texts = append(texts, textOf(t, name))
+	}
+	return texts
+}
+
+var commandOfRunbook = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// followed runs the commands of a runbook, in their order: one without a path only if it did not run before.
+func followed(t *testing.T, sh, programs, book string, ran map[string]bool) {
+	t.Helper()
+	missing := filepath.Join(t.TempDir(), "missing")
+	commands := commandOfRunbook.FindAllStringSubmatch(book, -1)
+	for _, m := range commands {
+		if ran[m[1]] {
+			continue
+		}
+		if words := wordsOf(strings.TrimSuffix(m[1], "\n")); strings.HasPrefix(m[1], "rke-lm apply --plan ") { // most commands, and they need no shell
+			for _, name := range []string{words[3], words[len(words)-1]} {
+				if _, err := os.Stat(name); err != nil {
+					t.Errorf("%s%v", m[1], err)
+				}
+			}
+			continue
+		}
+		ran[m[1]] = !strings.Contains(m[1], "plans/") && !strings.Contains(m[1], "my clusters/")
+		c := exec.Command(sh, "-c", m[1])
+		c.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "MISSING=" + missing, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTEXT=harbour", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
+		said, err := c.CombinedOutput()
+		if exit, ended := err.(*exec.ExitError); err != nil && (!ended || exit.ExitCode() > 125) || strings.Contains(string(said), "No such file") || strings.Contains(string(said), "cannot open") {
+			t.Errorf("%s%v: %s", m[1], err, said)
+		}
+		if text, err := os.ReadFile(missing); err == nil {
+			t.Errorf("%snames a file that does not exist: %s", m[1], text)
+			os.Remove(missing)
+		}
+	}
+	if len(commands) == 0 {
+		t.Error("it has no command")
+	}
+}
