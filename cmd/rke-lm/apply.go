@@ -201,7 +201,7 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 	outputs.WriteFindings(&said, a.palette(a.err), f.Objections(t), "")
 	changes, note, err := a.changed(f, t, &said, &diff)
 	made, known := a.worked(f, t, changes, err)
-	file := f.Docs[0].File() // what waits for its turn keeps texts, and not the documents with all that follows from them
+	file := f.Docs[0].File()
 	return func() error {
 		if known {
 			a.states.take(made)
@@ -214,7 +214,7 @@ func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() e
 		}
 		a.note(file, note)
 		for _, c := range changes {
-			a.files.Change(c.before, c.after, c.first)
+			a.files.Change(c.before.Chunk(), c.after.Chunk(), c.first)
 		}
 		return nil
 	}, err
@@ -263,7 +263,7 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 // revision is a document that changes.
 type revision struct {
 	doc           int // of the cluster
-	before, after yamledit.Chunk
+	before, after *yamledit.Document
 	first         int // of the stages, the first that changes it
 }
 
@@ -283,7 +283,7 @@ func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, dif
 			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
 		}
 		first := slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != before })
-		changes = append(changes, revision{i, before.Chunk(), after.Chunk(), first})
+		changes = append(changes, revision{i, before, after, first})
 	}
 	if len(changes) == 0 {
 		note = line{}

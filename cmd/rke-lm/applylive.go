@@ -30,7 +30,7 @@ func (a *applyOptions) runLive(ctx context.Context) error {
 		fileSteps, note, err := a.next(f, t, &said)
 		var changes []revision
 		if len(fileSteps) > 0 && !a.files.DryRun {
-			changes = []revision{{before: f.Docs[0].Chunk(), after: fileSteps[len(fileSteps)-1].after[0].Chunk()}}
+			changes = []revision{{before: f.Docs[0], after: fileSteps[len(fileSteps)-1].after[0]}}
 		}
 		return func() error {
 			a.err.Write(said.Bytes())

@@ -71,13 +71,13 @@ func checkHostNames(file string, c clusters.Cluster) error {
 // inFiles calls work for every cluster in the paths. If files without one are skipped, there may
 // be none, as in the files of a commit.
 func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
-	found := o.finderOf("files").Files(ctx, paths, o.in, work)
-	if !o.skipUnknown {
-		return found
-	}
 	return func(yield func(clusters.Result) bool) {
-		none := true
-		for r := range found {
+		none := o.skipUnknown
+		for r := range o.finderOf("files").Files(ctx, paths, o.in, work) {
+			if n := len(r.Saved); n > 0 {
+				fmt.Fprintf(o.err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, r.Saved[0])
+				continue
+			}
 			if none = false; !yield(r) {
 				return
 			}

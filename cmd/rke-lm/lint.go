@@ -156,7 +156,7 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	return func() error {
 		if l.output == "text" {
-			l.states.take(newWorked(f, t, docs, err))
+			l.states.take(worked{f, t, docs, err})
 		}
 		doc := f.Docs[0]
 		l.show(c.Identity().Distro+" "+c.Identity().Title(), doc.File(), doc.Root().Line(), append(findings, unseen...))

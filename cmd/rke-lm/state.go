@@ -27,40 +27,18 @@ type states struct {
 	own    int      // of those, of clusters of ended
 }
 
-// worked is what was made of a cluster: only the text of its documents, since what they were
-// read as takes fifty times as much, until the end of the run.
+// worked is what was made of a cluster.
 type worked struct {
-	of            clusters.Cluster // without documents
-	target        transform.Target
-	before, after []yamledit.Chunk // after is as the verb leaves them
-	err           error
-}
-
-func newWorked(of clusters.Cluster, t transform.Target, docs []*yamledit.Document, err error) worked {
-	w := worked{of, t, chunks(of.Docs), chunks(docs), err}
-	w.of.Docs, w.of.Related = nil, nil
-	return w
-}
-
-func chunks(docs []*yamledit.Document) []yamledit.Chunk {
-	list := make([]yamledit.Chunk, len(docs))
-	for i, d := range docs {
-		list[i] = d.Chunk()
-	}
-	return list
+	of     clusters.Cluster
+	target transform.Target
+	after  []*yamledit.Document // as the verb leaves them
+	err    error
 }
 
 // row adds the state of the cluster; false where its documents have no plan, which the verb
 // reports.
 func (s *states) row(w worked) bool {
-	for _, c := range w.after {
-		doc, err := transform.Parse(c)
-		if err != nil {
-			return false
-		}
-		w.of.Docs = append(w.of.Docs, doc)
-	}
-	p, err := transform.BuildFor(w.of.Distro, w.of.Docs, w.target, transform.Choice{Next: true})
+	p, err := transform.BuildFor(w.of.Distro, w.after, w.target, transform.Choice{Next: true})
 	if err != nil {
 		return false
 	}
@@ -69,7 +47,7 @@ func (s *states) row(w worked) bool {
 	if w.of.Refusal(w.target) != nil {
 		at.file = yamledit.Stdin // no command continues with what is refused
 	}
-	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.of.Docs[0])}, p.Outlook(), at)
+	s.add(outputs.Plan{Distro: id.Distro, Namespace: id.Namespace, Name: id.Name, Source: outputs.SourceOf(w.after[0])}, p.Outlook(), at)
 	return true
 }
 
@@ -96,13 +74,13 @@ func (s *states) take(w worked) {
 func (s *states) know(files []source.Text, failed bool) {
 	var open []worked
 	for _, w := range s.open {
-		ends := func(f source.Text) bool { return f.Name == w.before[0].File }
+		ends := func(f source.Text) bool { return f.Name == w.of.Docs[0].File() }
 		if files != nil && !slices.ContainsFunc(files, ends) {
 			open = append(open, w)
 			continue
 		}
 		if failed {
-			w.after = w.before
+			w.after = w.of.Docs
 		}
 		if w.err != nil {
 			s.own++
@@ -143,7 +121,7 @@ func (a *applyOptions) worked(f clusters.Cluster, t transform.Target, changes []
 		}
 		t = plan.Target
 	}
-	w := newWorked(f, t, f.Docs, err)
+	w := worked{f, t, slices.Clone(f.Docs), err}
 	if !a.files.DryRun {
 		for _, c := range changes {
 			w.after[c.doc] = c.after

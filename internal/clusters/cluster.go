@@ -78,6 +78,7 @@ type piece struct {
 	end    bool
 	text   source.Text // at the end: all of it, if it has documents that were parsed
 	empty  bool        // at the end: it has no text
+	saved  bool        // at the end: it is a file of a saved plan, and was not read
 	count  int         // at the end: of its documents
 	err    error       // of the source, at the end
 }
@@ -95,7 +96,8 @@ func (p piece) place() string {
 
 // Result is what came of a cluster, or the end of sources.
 type Result struct {
-	Form forms.Found // what a document has in a form that is not read
+	Form  forms.Found // what a document has in a form that is not read
+	Saved []string    // files of saved plans, which are not read
 
 	// Ended are the sources that end here, together where one cluster has documents in
 	// them. An error that concerns no source ends one without a name.
@@ -104,6 +106,7 @@ type Result struct {
 	piece
 	cluster bool
 	of      *Cluster           // that it names, or that it may be one of several documents of
+	known   names              // that it is known by
 	seen    *yamledit.Document // one that rules read
 	values  *yamledit.Document // one of a values file
 	show    func() error       // what is left to do, in the order of the documents

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
@@ -76,14 +78,20 @@ func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, 
 	}
 	known := transform.Places[described]{}
 	g := gathering{Finder: f, folders: NewFolders(sources, f.together()), groups: map[string]*gathered{}}
+	var plans []string
 	for _, r := range opened {
-		if r.of != nil && compare {
-			n := f.names(*r.of)
-			for _, key := range n.of {
-				known.Add(key, n.place)
+		if compare {
+			for _, key := range r.known.of {
+				known.Add(key, r.known.place)
 			}
 		}
+		if r.saved {
+			plans = append(plans, r.source.Name)
+		}
 		g.see(r)
+	}
+	if len(plans) > 0 && !yield(Result{Saved: plans}) {
+		return false, false
 	}
 	for _, r := range opened {
 		g.take(r)
@@ -133,10 +141,10 @@ func (f Finder) work(p piece) Result {
 		doc, c, err := f.Open(p.chunk)
 		switch {
 		case err != nil:
-			r.marked = f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
 			return err
 		case c.Docs != nil:
 			r.cluster, c.Sources, r.of = true, []source.Source{p.source}, &c
+			r.known = f.names(c)
 		case f.related(doc):
 			r.seen = doc
 		}
@@ -145,7 +153,14 @@ func (f Finder) work(p piece) Result {
 	if !p.end {
 		r.err = transform.Guard(p.place(), open)
 	}
-	if !r.cluster && !r.marked && r.seen == nil && !p.source.Values {
+	if r.err != nil && !p.source.Values {
+		r.marked = true
+		_ = transform.Guard(p.place(), func() error { // a text whose budget is spent may be meant for one
+			r.marked = f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
+			return nil
+		})
+	}
+	if !r.cluster && !r.marked && r.seen == nil && !p.source.Values && filepath.Base(p.source.Name) != planfolder.PlanFile {
 		r.Form = forms.Find(p.source.Name, p.chunk.Bytes, p.chunk.Line+1)
 	}
 	return r

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -168,7 +169,11 @@ func (g *gathering) notUsed(ends []Result) {
 
 // clusters passes on the clusters of a folder.
 func (g *gathering) clusters(group *Group, held *gathered) {
-	all, err := group.Clusters()
+	var all []Cluster
+	err := transform.Guard(group.docs[0].File(), func() (err error) {
+		all, err = group.Clusters()
+		return err
+	})
 	if err != nil {
 		held.shared = append(held.shared, group.Sources())
 		r := resultOf(group.First())

@@ -7,9 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
@@ -45,6 +47,9 @@ func (f Finder) pieces(end piece) (all []piece) {
 		end.err = err
 		return []piece{end}
 	}
+	if end.saved = saved(text); end.saved {
+		return []piece{end}
+	}
 	end.empty = len(text.Bytes) == 0
 	if s.OtherForm() {
 		end.chunk.Bytes, text.Bytes = text.Bytes, nil // it is read for forms alone
@@ -66,6 +71,16 @@ func (f Finder) pieces(end piece) (all []piece) {
 		end.text.Bytes = nil
 	}
 	return append(all, end)
+}
+
+// saved reports whether a file was found that the plan of its folder lists, as it was written: it is
+// no cluster of its own.
+func saved(t source.Text) bool {
+	if t.Named || !t.IsFile() {
+		return false
+	}
+	plan, err := source.Source{Path: filepath.Join(filepath.Dir(t.Path), planfolder.PlanFile)}.Read()
+	return err == nil && planfolder.Lists(plan.Bytes, filepath.Base(t.Path), t.Bytes)
 }
 
 // words reports whether a text has the words of a document of a distro, or of one that rules read.
