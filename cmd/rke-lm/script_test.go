@@ -278,20 +278,22 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return m.Reader.Read(p)
 }
 
-// heldBack is an output that takes nothing until something has happened.
-type heldBack struct {
+// onFirst is an output that does something before it takes the first text.
+type onFirst struct {
 	io.Writer
-	until <-chan struct{}
+	do func()
 }
 
-func (h heldBack) Write(p []byte) (int, error) {
-	<-h.until
-	return h.Writer.Write(p)
+func (o *onFirst) Write(p []byte) (int, error) {
+	if o.do != nil {
+		o.do()
+	}
+	o.do = nil
+	return o.Writer.Write(p)
 }
 
-// TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read: the
-// standard input is the next path. Until then the line of the one before it, which -v prints,
-// cannot be written, and so the file is not written yet.
+// TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read, and before it is written:
+// when the line of the file before it, which -v prints, is shown.
 func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 	text, other := fmt.Sprintf(smallCluster, "fen"), fmt.Sprintf(smallCluster, "heath")
 	for _, c := range []struct {
@@ -315,14 +317,12 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			changed := make(chan struct{})
-			in := &meanwhile{strings.NewReader(other), func() {
-				defer close(changed)
+			shown := &onFirst{&errs, func() {
 				if err := c.change(file); err != nil {
 					t.Error(err)
 				}
 			}}
-			code := run(t.Context(), []string{"apply", "-v", "--next", first, file, "-"}, streams{in: in, out: &out, err: heldBack{&errs, changed}})
+			code := run(t.Context(), []string{"apply", "-v", "--next", first, file, "-"}, streams{in: strings.NewReader(other), out: &out, err: shown})
 			if code != exitcode.Refused || !strings.Contains(errs.String(), "fen.yaml") {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}

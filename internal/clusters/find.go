@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -130,12 +131,13 @@ func (f Finder) together() bool { return f.Only != "" && f.Values == "" }
 // work opens a document.
 func (f Finder) work(p piece) Result {
 	r := Result{piece: p}
+	utf16 := bytes.IndexByte(p.chunk.Bytes, 0) >= 0 // libraries differ in what they take for it
 	open := func() (err error) {
 		if p.source.Values {
 			r.values, err = transform.Parse(p.chunk)
 			return err
 		}
-		if !p.words && !p.source.Named && !f.applied(p.chunk.Bytes) {
+		if !p.words && !p.source.Named && !utf16 && !f.applied(p.chunk.Bytes) {
 			return nil
 		}
 		doc, c, err := f.Open(p.chunk)
@@ -156,7 +158,7 @@ func (f Finder) work(p piece) Result {
 	if r.err != nil && !p.source.Values {
 		r.marked = true
 		_ = transform.Guard(p.place(), func() error { // a text whose budget is spent may be meant for one
-			r.marked = f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
+			r.marked = utf16 || f.meant(p.chunk.Bytes) || f.applied(p.chunk.Bytes)
 			return nil
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -156,7 +157,7 @@ func hostile() []string {
 		for _, char := range "\ufeff" + c {
 			utf16.Write([]byte{byte(char >> 8), byte(char)})
 		}
-		list = append(list, utf16.String())
+		list = append(list, utf16.String(), utf16.String()+"yes: ") // the second one ends in the middle of a character
 		item := "- " + strings.ReplaceAll(strings.TrimSuffix(c, "\n"), "\n", "\n  ") + "\n"
 		for _, head := range []string{"kind: List\napiVersion: v1\nitems:\n", "apiVersion: v1\nkind: \"L\\x69st\"\nmetadata: {}\nitems:\n", "kind: ConfigMap\napiVersion: v1\nitems:\n", "items:\n"} {
 			list = append(list, head+item, head+item+item)
@@ -217,24 +218,52 @@ func respelt(text []byte, seed uint64) []byte {
 	return text
 }
 
-// FuzzKubectlAppliesNothingElse: each cluster that kubectl would apply from any bytes, or that RKE
-// reads, is one that is reported with equal content, or there is an error.
-func FuzzKubectlAppliesNothingElse(f *testing.F) {
-	for i, text := range hostile() {
-		f.Add([]byte(text), uint64(i%3))
+// views are texts to begin with: hostile ones, inputs of golden cases, and files of the corpus where it is.
+func views(t testing.TB) (all [][]byte) {
+	for _, text := range hostile() {
+		all = append(all, []byte(text))
 	}
-	for _, c := range golden.Inputs(f) {
+	for _, c := range golden.Inputs(t) {
 		if len(c.Text()) < 2000 {
-			f.Add([]byte(c.Text()), uint64(0))
+			all = append(all, []byte(c.Text()))
 		}
 	}
 	if folder := os.Getenv("RKE_LM_CORPUS"); folder != "" {
 		names, _ := filepath.Glob(filepath.Join(folder, "*", "*.y*ml"))
 		for _, name := range names {
 			if text, err := os.ReadFile(name); err == nil && len(text) < 4000 {
-				f.Add(text, uint64(0))
+				all = append(all, text)
 			}
 		}
+	}
+	return all
+}
+
+// TestRandomSpellingsAreReadAsKubectlReadsThem checks RKE_LM_SPELLINGS texts; go test -fuzz, which
+// finds new ones, takes a hundred times as long for each.
+func TestRandomSpellingsAreReadAsKubectlReadsThem(t *testing.T) {
+	rounds := 20_000
+	if n, err := strconv.Atoi(os.Getenv("RKE_LM_SPELLINGS")); err == nil {
+		rounds = n
+	}
+	texts := views(t)
+	const workers = 8
+	for first := range workers {
+		t.Run(strconv.Itoa(first), func(t *testing.T) {
+			t.Parallel()
+			for seed := first; seed < rounds; seed += workers {
+				checkView(t, respelt(texts[seed%len(texts)], uint64(seed)))
+			}
+		})
+	}
+	t.Logf("%d texts", rounds)
+}
+
+// FuzzKubectlAppliesNothingElse: each cluster that kubectl would apply from any bytes, or that RKE
+// reads, is one that is reported with equal content, or there is an error.
+func FuzzKubectlAppliesNothingElse(f *testing.F) {
+	for i, text := range views(f) {
+		f.Add(text, uint64(i%3))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		if len(stream) < 16<<10 {

@@ -157,7 +157,7 @@ func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 		if err := w.manager.Live(); err != nil {
 			t.Errorf("an outage of five minutes: %v", err)
 		}
-		time.Sleep(10 * time.Minute)
+		time.Sleep(20 * time.Minute) // a watch that is open lasts up to ten of them
 		if err := w.manager.Live(); err == nil || !strings.Contains(err.Error(), "LeaderMigration cannot be read since") {
 			t.Errorf("%v", err)
 		}
