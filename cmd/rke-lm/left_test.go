@@ -82,7 +82,7 @@ func leads(t *testing.T, input string, flags []string) int {
 	before := filesHere(t)
 	if len(edits) > 0 {
 		if r := runHere(t, "", slices.Concat([]string{"apply", "--through", "--stage", edits[len(edits)-1]}, known, flags, []string{input})...); r.code != exitcode.Done {
-			return 0 // something blocks it on the way
+			return 0 // something blocks it in between
 		}
 	}
 	promised := filesHere(t)

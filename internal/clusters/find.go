@@ -131,7 +131,7 @@ func (f Finder) together() bool { return f.Only != "" && f.Values == "" }
 // work opens a document.
 func (f Finder) work(p piece) Result {
 	r := Result{piece: p}
-	utf16 := bytes.IndexByte(p.chunk.Bytes, 0) >= 0 // libraries differ in what they take for it
+	utf16 := bytes.HasPrefix(p.chunk.Bytes, []byte("\xfe\xff")) || bytes.HasPrefix(p.chunk.Bytes, []byte("\xff\xfe")) // libraries differ in what they read of it
 	open := func() (err error) {
 		if p.source.Values {
 			r.values, err = transform.Parse(p.chunk)
