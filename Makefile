@@ -50,7 +50,6 @@ goldens-clean: golden ## Fail if rewriting the golden files changes or adds one
 
 generate: ## Rewrite what is made from the API types, the table of rights and the chart: deploy/
 	go test ./cmd/rke-lm -run 'TestDocsCustomResourceDefinitions|TestDocsDeploy' -update
-	cp deploy/crds.yaml deploy/chart/crds/crds.yaml
 	cd lab/chart && go test -run TestTheManifestIsTheRenderedChart . -update
 
 lint: ## Check formatting, vet, staticcheck, license headers, package names, the word list

@@ -56,7 +56,7 @@ each cluster as migrate does, with the same lock and the same checks.
 
 Of several controllers the one that holds the lease rke-lm-controller is active. After a
 restart, or when another controller is active, each run continues where it is. Install the
-definitions of the objects first: kubectl apply -f deploy/crds.yaml`,
+definitions of the objects first: kubectl apply -f deploy/chart/crds/crds.yaml`,
 		Example: `  rke-lm controller --namespace rke-lm --rancher-url https://rancher.example.com --token-file /var/run/secrets/rke-lm/token`,
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return k.start(c.Context()) },

@@ -25,9 +25,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// TestDocsCustomResourceDefinitions holds deploy/crds.yaml to the Go types.
+// TestDocsCustomResourceDefinitions holds deploy/chart/crds/crds.yaml to the Go types.
 func TestDocsCustomResourceDefinitions(t *testing.T) {
-	const file = "deploy/crds.yaml"
+	const file = "deploy/chart/crds/crds.yaml"
 	should := "# Generated from internal/apis/v1alpha1. To change it, change the types and run make generate.\n"
 	for _, d := range definitions() {
 		should += "---\n" + definition(t, d)

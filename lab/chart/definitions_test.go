@@ -29,7 +29,7 @@ type definition struct {
 // definitionOf reads the definition of a kind.
 func definitionOf(t *testing.T, kind string, withCEL bool) definition {
 	t.Helper()
-	text, err := os.ReadFile("../../deploy/crds.yaml")
+	text, err := os.ReadFile("../../deploy/chart/crds/crds.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -397,14 +397,3 @@ func TestAnOverlaySetsTheURLTheUserAndTheImage(t *testing.T) {
 		}
 	}
 }
-
-// The definitions in the chart are those of deploy/.
-func TestTheChartHasTheDefinitions(t *testing.T) {
-	in, err := os.ReadFile(deployed + "/crds/crds.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if of, err := os.ReadFile("../../deploy/crds.yaml"); err != nil || string(of) != string(in) {
-		t.Errorf("the definitions of the chart are not those of deploy/crds.yaml: %v", err)
-	}
-}

@@ -20,7 +20,7 @@ import (
 )
 
 // definitions is the file with the definitions of the controller's objects.
-const definitions = "../../deploy/crds.yaml"
+const definitions = "../../deploy/chart/crds/crds.yaml"
 
 // kubectl prepares kubectl in the namespace of the controller.
 func (k *controlled) kubectl(args ...string) *exec.Cmd {
