@@ -72,7 +72,7 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	done
 	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
-	$(FACTS_FROM) RKE_LM_SPELLINGS=1000000 go test ./internal/clusters -run TestRandomSpellings -count=1 -v
+	$(FACTS_FROM) RKE_LM_SPELLINGS=1000000 go test -timeout 60m ./internal/clusters -run TestRandomSpellings -count=1 -v
 	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
 
 facts: ## Make the tables of RKE2's releases and arguments from Rancher's metadata: FROM=data.json [DATE=2026-07-31]
