@@ -75,7 +75,7 @@ func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Wor
 		none := o.skipUnknown
 		for r := range o.finderOf("files").Files(ctx, paths, o.in, work) {
 			if n := len(r.Saved); n > 0 {
-				fmt.Fprintf(o.err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, r.Saved[0])
+				fmt.Fprintf(o.err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, r.Saved[0].Name)
 				continue
 			}
 			if none = false; !yield(r) {

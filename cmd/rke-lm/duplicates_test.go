@@ -4,6 +4,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,5 +144,64 @@ func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T)
 	}
 	if r := runHere(t, "", "lint", "."); !strings.Contains(r.stdout, "is described in "+start+":1 as well") {
 		t.Errorf("a file that is not as the plan lists it is not read: %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// A plan.json makes files pass for no clusters, so the files that a change lists have to be those of a plan.
+func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
+	const plans = "plans/fleet-default/ibis/"
+	listing := func(of, name, content string) string {
+		return fmt.Sprintf(`{"apiVersion":"rke-lm/v1","kind":"SavedPlan","cluster":{"distro":"rke2","namespace":"fleet-default","name":%q},"sha256":{%q:"%x"}}`, of, name, sha256.Sum256([]byte(content)))
+	}
+	external := strings.Replace(twin("ibis"), "aws", "external", 1)
+	for name, c := range map[string]struct {
+		change func(h *history)
+		want   int
+		says   string
+	}{
+		"the plan of a cluster": {func(*history) {}, exitcode.Done, "9 (of saved plans)"},
+		"with other choices": {func(h *history) {
+			runHere(h.t, "", "plan", "--replace", "--end-state", "external", "--accept", "node-rename", "--out", "plans", "clusters")
+		}, exitcode.Done, "clusters changed: 0"},
+		"of a cluster that has gone on": {func(h *history) { h.apply("--next", "clusters") }, exitcode.Done, "performs grant-migration-lease"},
+		"a document that was edited":    {func(h *history) { h.replace(plans+"00-start.yaml", "aws", "external") }, exitcode.Found, "duplicate-cluster  " + plans},
+		"an edited document that is listed": {func(h *history) {
+			h.write(plans+"00-start.yaml", external)
+			h.write(plans+"plan.json", listing("ibis", "00-start.yaml", external))
+		}, exitcode.Found, "saved-plan-differs  " + plans + "00-start.yaml"},
+		"a configuration that is listed": {func(h *history) {
+			h.write("hosts/config.yaml", "cloud-provider-name: external\n")
+			h.write("hosts/plan.json", listing("ibis", "config.yaml", "cloud-provider-name: external\n"))
+		}, exitcode.Found, "saved-plan-differs  hosts/config.yaml"},
+		"a cluster of the base that is listed": {func(h *history) {
+			h.write("clusters/plan.json", listing("ibis", "ibis.yaml", twin("ibis")))
+		}, exitcode.Found, "saved-plan-differs  clusters/ibis.yaml"},
+		"a cluster of the base that is changed and listed": {func(h *history) {
+			h.write("clusters/ibis.yaml", external)
+			h.write("clusters/plan.json", listing("ibis", "ibis.yaml", external))
+		}, exitcode.Found, "saved-plan-differs  clusters/ibis.yaml"},
+		"a plan that Fleet applies": {func(h *history) { h.write("plans/fleet.yaml", "defaultNamespace: fleet-default\n") }, exitcode.Found, "duplicate-cluster  " + plans},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.write("clusters/ibis.yaml", twin("ibis"))
+			h.commit("the cluster as it is")
+			h.git("switch", "--quiet", "--create", "change")
+			runHere(t, "", "plan", "--out", "plans", "clusters")
+			if err := os.Remove(plans + ".gitignore"); err != nil {
+				t.Fatal(err)
+			}
+			c.change(h)
+			for _, head := range []string{"", "HEAD"} {
+				args := []string{"review", "--base", "main"}
+				if head != "" {
+					h.commit("the change")
+					args = append(args, "--head", head)
+				}
+				if r := runHere(t, "", args...); r.code != c.want || !strings.Contains(r.stdout+r.stderr, c.says) {
+					t.Errorf("head %q exits %d without %q:\n%s%s", head, r.code, c.says, r.stdout, r.stderr)
+				}
+			}
+		})
 	}
 }

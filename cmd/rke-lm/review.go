@@ -155,14 +155,14 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	defer r.progress.Start(ctx)()
 	fail := func(err error) { r.fail(result, err) }
 	result.Read.Skipped = v.Skipped
-	before, formsBefore := r.sides(ctx, "files of the base", v.Before, &result.Read.Before, func(err error) {
+	before, formsBefore, _ := r.sides(ctx, "files of the base", v.Before, &result.Read.Before, func(err error) {
 		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
 			fail(err)
 			return
 		}
 		result.Found(review.Unread(err))
 	})
-	after, formsAfter := r.sides(ctx, "files of the change", v.After, &result.Read.After, fail)
+	after, formsAfter, saved := r.sides(ctx, "files of the change", v.After, &result.Read.After, fail)
 	result.Found(review.Forms(formsBefore, formsAfter, t.Accept)...)
 	result.Found(review.Links(v.Links, t.Accept)...)
 	if err := r.checkValues(after); err != nil {
@@ -172,9 +172,19 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
 	}
 	pairs := review.Pairs(before, after, v.Earlier)
-	places, err := r.places(ctx, pairs, review.NewPlaces(before, after), v)
-	if err != nil {
-		return 0, err
+	places := review.NewPlaces(before, after)
+	if len(saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
+		rest, err := r.rest(ctx, v)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range rest {
+			places.Add(s)
+		}
+		if n := len(saved); n > 0 {
+			v.Skipped["of saved plans"] = n
+		}
+		result.Found(listedFiles(saved, before, slices.Concat(after, rest))...)
 	}
 	return r.pairs(ctx, pairs, places, v.Away, t, result)
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // sides opens the clusters of one version, whose sources have a name in the progress, and counts what
-// it reads. It returns the files in forms that are not read as well.
-func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found) {
+// it reads. It returns the files in forms that are not read, and those of saved plans, as well.
+func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found, saved []*clusters.Saved) {
 	work := func(c clusters.Cluster) (func() error, error) {
 		return func() error {
 			list = append(list, sideOf(c))
@@ -42,28 +42,25 @@ func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Versi
 		if form := result.Form; form.File != "" {
 			others = append(others, form)
 		}
+		saved = append(saved, result.Saved...)
 	}
-	return list, others
+	return list, others, saved
 }
 
 func sideOf(c clusters.Cluster) *review.Side {
 	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses}
 }
 
-// places are where clusters are described, in files that the change does not touch as well if a cluster
-// comes to its place.
-func (r *reviewOptions) places(ctx context.Context, pairs []review.Pair, all review.Places, v clusters.Versions) (review.Places, error) {
-	if !slices.ContainsFunc(pairs, review.Pair.Comes) {
-		return all, nil
-	}
+// rest are the clusters of the files that the change does not touch.
+func (r *reviewOptions) rest(ctx context.Context, v clusters.Versions) (all []*review.Side, err error) {
 	rest, err := v.Rest()
 	if err != nil {
-		return all, err
+		return nil, err
 	}
 	f := r.finderOf("other files")
 	f.Values, f.Overlays = "", v.After.Overlays
 	for result := range f.From(ctx, rest, func(c clusters.Cluster) (func() error, error) {
-		return func() error { all.Add(sideOf(c)); return nil }, nil
+		return func() error { all = append(all, sideOf(c)); return nil }, nil
 	}) {
 		_ = result.Use() // what cannot be read is not of this change
 	}
@@ -76,7 +73,7 @@ func (r *reviewOptions) leftOut(ctx context.Context, pattern string, v clusters.
 	var sides [2][]*review.Side
 	for i, version := range []clusters.Version{v.Before, v.After} {
 		version.Sources = version.Excluded[pattern]
-		sides[i], _ = r.sides(ctx, "files that are left out", version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
+		sides[i], _, _ = r.sides(ctx, "files that are left out", version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
 		for _, s := range version.Sources {
 			files[s.Name] = true
 		}

@@ -78,7 +78,7 @@ type piece struct {
 	end    bool
 	text   source.Text // at the end: all of it, if it has documents that were parsed
 	empty  bool        // at the end: it has no text
-	saved  bool        // at the end: it is a file of a saved plan, and was not read
+	saved  *Saved      // at the end: it is a file of a saved plan; nil for others
 	count  int         // at the end: of its documents
 	err    error       // of the source, at the end
 }
@@ -94,10 +94,16 @@ func (p piece) place() string {
 	return fmt.Sprintf("%s:%d: document %d", p.chunk.File, p.chunk.Line+1, p.chunk.Index+1)
 }
 
+// Saved is a file that the plan.json in its folder lists with the sum of its content.
+type Saved struct {
+	source.Text
+	Plan transform.Saved
+}
+
 // Result is what came of a cluster, or the end of sources.
 type Result struct {
 	Form  forms.Found // what a document has in a form that is not read
-	Saved []string    // files of saved plans, which are not read
+	Saved []*Saved    // files of saved plans, which are read as no clusters
 
 	// Ended are the sources that end here, together where one cluster has documents in
 	// them. An error that concerns no source ends one without a name.

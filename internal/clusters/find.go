@@ -79,15 +79,15 @@ func (f Finder) gather(ctx context.Context, sources []source.Source, work Work, 
 	}
 	known := transform.Places[described]{}
 	g := gathering{Finder: f, folders: NewFolders(sources, f.together()), groups: map[string]*gathered{}}
-	var plans []string
+	var plans []*Saved
 	for _, r := range opened {
 		if compare {
 			for _, key := range r.known.of {
 				known.Add(key, r.known.place)
 			}
 		}
-		if r.saved {
-			plans = append(plans, r.source.Name)
+		if r.saved != nil {
+			plans = append(plans, r.saved)
 		}
 		g.see(r)
 	}

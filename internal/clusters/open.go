@@ -47,7 +47,7 @@ func (f Finder) pieces(end piece) (all []piece) {
 		end.err = err
 		return []piece{end}
 	}
-	if end.saved = saved(text); end.saved {
+	if end.saved = f.saved(text); end.saved != nil {
 		return []piece{end}
 	}
 	end.empty = len(text.Bytes) == 0
@@ -73,14 +73,26 @@ func (f Finder) pieces(end piece) (all []piece) {
 	return append(all, end)
 }
 
-// saved reports whether a file was found that the plan of its folder lists, as it was written: it is
-// no cluster of its own.
-func saved(t source.Text) bool {
-	if t.Named || !t.IsFile() {
-		return false
+// saved returns a file that was found, and that the plan of its folder lists as it is; nil for others. What
+// a kustomization or Fleet applies is a cluster, whoever lists it.
+func (f Finder) saved(t source.Text) *Saved {
+	at, err := filepath.Abs(t.Name)
+	if t.Named || err != nil {
+		return nil
 	}
-	plan, err := source.Source{Path: filepath.Join(filepath.Dir(t.Path), planfolder.PlanFile)}.Read()
-	return err == nil && planfolder.Lists(plan.Bytes, filepath.Base(t.Path), t.Bytes)
+	read := source.Small
+	if f.Overlays != nil && f.Overlays.Version != nil {
+		read = f.Overlays.Version.Read
+	}
+	list, err := read(filepath.Join(filepath.Dir(at), planfolder.PlanFile))
+	if err != nil {
+		return nil
+	}
+	plan, listed := planfolder.Lists(list, filepath.Base(at), t.Bytes)
+	if !listed || len(f.Overlays.Use(t.Source).Roots) != 1 {
+		return nil
+	}
+	return &Saved{t, plan}
 }
 
 // words reports whether a text has the words of a document of a distro, or of one that rules read.

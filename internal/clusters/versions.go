@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/git"
+	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -223,7 +224,7 @@ func (v *comparing) neighbors() error {
 		if err != nil {
 			return err
 		}
-		if v.joins(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
+		if v.touched[path.Join(path.Dir(p), planfolder.PlanFile)] || v.joins(f, text) || v.affected[p] && (v.words(text) || yamledit.Disguised(text)) {
 			v.before, v.after = append(v.before, f), append(v.after, f)
 		}
 	}

@@ -32,9 +32,9 @@ type plan struct {
 
 // Lists reports whether a plan.json lists a file of its folder with this content. One of the same
 // name with other content is no file of the plan.
-func Lists(planFile []byte, name string, content []byte) bool {
+func Lists(planFile []byte, name string, content []byte) (transform.Saved, bool) {
 	p, err := decode(planFile)
-	return err == nil && p.Sums[name] == sum(content)
+	return p.Saved, err == nil && p.Sums[name] == sum(content)
 }
 
 func sum(content []byte) string {

@@ -302,11 +302,11 @@ func TestAPlanListsItsFilesByNameAndContent(t *testing.T) {
 		{"01-start.yaml", "content of 00-start.yaml", false},
 		{PlanFile, string(text), false},
 	} {
-		if got := Lists(text, c.name, []byte(c.content)); got != c.want {
+		if _, got := Lists(text, c.name, []byte(c.content)); got != c.want {
 			t.Errorf("%s with %.20q: %t", c.name, c.content, got)
 		}
 	}
-	if Lists([]byte(`{"kind":"SavedPlan","sha256":{"a.yaml":""}}`), "a.yaml", nil) {
+	if _, listed := Lists([]byte(`{"kind":"SavedPlan","sha256":{"a.yaml":""}}`), "a.yaml", nil); listed {
 		t.Error("the plan of another version lists files")
 	}
 }

@@ -51,6 +51,8 @@ var (
 		Doc: "The change adds, edits or removes a kustomization, a patch or an overlay of Fleet, and a cluster gets other values than its file shows, also if that file does not change. changed-by-overlay does not accept it."}
 	excludedChange = transform.Rule{ID: "excluded-change", Severity: transform.Error, Acceptable: true,
 		Doc: "A pattern of `exclude` leaves out files that the change touches. An error if clusters in them change and the pattern is that of `--exclude`, which a workflow in the change can set; a warning if it is that of the configuration, which counts in the base; a note if no cluster changes."}
+	listedFile = transform.Rule{ID: "saved-plan-differs", Severity: transform.Error,
+		Doc: "A plan.json that the change adds or edits lists a file that is none of a plan of a cluster in the reviewed paths: the file differs from what `plan --out` writes with the choices in that plan.json, or the cluster is described nowhere else. Files that a plan.json lists are read as no clusters."}
 	baseUnread = transform.Rule{ID: "base-unread", Severity: transform.Warning,
 		Doc: "A document cannot be read as it is in the base: its clusters count as new."}
 )
@@ -62,6 +64,6 @@ func Rules() []transform.Rule {
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
 		providerLost, ccmRemoved, planLost, flagOverridden, editWithStage, editWithoutStage,
 		acceptanceAdded, configurationChanged, clusterRemoved, clusterAdded, stagesUnknown, formNotRead, contentUnknown,
-		overlayChanged, excludedChange, baseUnread,
+		overlayChanged, excludedChange, listedFile, baseUnread,
 	}
 }
