@@ -55,10 +55,9 @@ generate: ## Rewrite what is made from the API types, the table of rights and th
 lint: ## Check formatting, vet, staticcheck, license headers, package names, the word list
 	scripts/lint.sh
 
-bench: ## Run all benchmarks, then compare with one parse, yq, kustomize and kubectl: docs/benchmarks.md
+bench: lab ## Run all benchmarks, then compare with yq, git grep and kubectl: docs/benchmarks.md
 	go test -run '^$$' -bench . -benchmem ./...
-	cd bench && go run . -clusters $(BENCH_CLUSTERS) -rounds $(BENCH_ROUNDS) -most $(BENCH_MOST) -markdown ../docs/benchmarks.md
-	cd lab && go run ./bench -nodes $(BENCH_NODES) -rounds $(BENCH_ROUNDS)
+	cd lab && go run ./bench -clusters $(BENCH_CLUSTERS) -rounds $(BENCH_ROUNDS) -most $(BENCH_MOST) -nodes $(BENCH_NODES) -markdown ../docs/benchmarks.md
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

@@ -7,10 +7,8 @@
 package fleet
 
 import (
-	"bufio"
 	"embed"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,42 +59,38 @@ func fill(template string, i int) string {
 	).Replace(template)
 }
 
-// Stream writes n clusters as one stream.
-func Stream(w io.Writer, n int) error { return stream(w, n, Cluster) }
+// Stream returns n clusters as one text.
+func Stream(n int) string {
+	var all strings.Builder
+	for i := range n {
+		all.WriteString("---\n" + strings.TrimPrefix(Cluster(i), "---\n"))
+	}
+	return all.String()
+}
 
-// Sparse writes a stream of n documents of which one in every is a cluster.
-func Sparse(w io.Writer, n, every int) error {
-	return stream(w, n, func(i int) string {
-		if i%every == every/2 {
-			return Cluster(i / every)
+// Folder writes n clusters into files of their own.
+func Folder(path string, n int) error { return folder(path, n, Cluster) }
+
+// Tree writes n files, of which one in a hundred is a cluster.
+func Tree(path string, n int) error {
+	return folder(path, n, func(i int) string {
+		if i%100 == 50 {
+			return Cluster(i / 100)
 		}
 		return Other(i)
 	})
 }
 
-func stream(w io.Writer, n int, document func(int) string) error {
-	b := bufio.NewWriter(w)
+// folder writes n files, and a folder for each hundred, as people sort what they keep.
+func folder(path string, n int, text func(int) string) error {
 	for i := range n {
-		text := document(i)
-		if !strings.HasPrefix(text, "---\n") {
-			b.WriteString("---\n")
-		}
-		b.WriteString(text)
-	}
-	return b.Flush()
-}
-
-// Folder writes n clusters into files of their own.
-func Folder(path string, n int) error {
-	for i := range n {
-		// A folder for each hundred, as people sort what they keep.
 		file := filepath.Join(path, fmt.Sprintf("%03d", i/100), fmt.Sprintf("%05d.yaml", i))
 		if i%100 == 0 {
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				return err
 			}
 		}
-		if err := os.WriteFile(file, []byte(Cluster(i)), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text(i)), 0o644); err != nil {
 			return err
 		}
 	}

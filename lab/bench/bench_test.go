@@ -88,16 +88,15 @@ func TestWhatIsNotFoundIsAnError(t *testing.T) {
 	}
 }
 
-func TestTheTableSaysWhichAimsAreMet(t *testing.T) {
+func TestTheTableSaysWhatEachRowCosts(t *testing.T) {
 	took := func(name string, seconds float64) *row {
-		return &row{name: name, costs: []cost{{wall: time.Duration(seconds * float64(time.Second)), cpu: time.Second, memory: 50e6}}, requests: 10, bytes: 1e6}
+		return &row{name: name, costs: []cost{{wall: time.Duration(seconds * float64(time.Second)), cpu: time.Second, memory: 50e6}}}
 	}
-	b := bench{nodes: 5000, rounds: 1, rows: []*row{took(verifyName, 1), took(getName, 3.5), took(describeName, 39), {name: "left out"}}}
-	var out strings.Builder
-	b.print(&out)
-	for _, want := range []string{"× 3.5", "at least 3: 3.5, met", "at least 40: 39, NOT met", "at most 100 MB: 50 MB, met"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
+	ours := took("ours", 2)
+	text := table("5 nodes", costs(ours), []*row{ours, took("theirs", 7), {name: "left out"}}, atMost("memory", 100, ours.megabytes()), atLeast("theirs", 5, 3.5))
+	for _, want := range []string{"5 nodes   time", "  theirs  7.00 s  1.00 s  50 MB   3.50", "memory: 50, at most 100: met", "theirs: 3.5, at least 5: NOT met"} {
+		if !strings.Contains(text, want) || strings.Contains(text, "left out") {
+			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 }

@@ -1,16 +1,16 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench compares rke-lm verify with what people look at provider IDs with: kubectl describe and
-// kubectl get, on one real API server; and rke-lm status of a Rancher with a list of its clusters.
+// Command bench compares rke-lm with what people do the same work with: yq, git grep and kubectl. It reads a folder of
+// clusters, ever more clusters, hard inputs, 5,000 nodes, and the clusters of a Rancher.
 //
-// Invariant: every ratio is of measurements of one run on one machine, of commands that all found every
-// node, and nothing fails because it was slow.
+// Invariant: every ratio is of measurements of one run on one machine, of commands that found all that there
+// was, and nothing fails because it was slow.
 package main
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,36 +20,44 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/lab/build"
-	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := bench{}
-	flag.IntVar(&b.nodes, "nodes", 5000, "number of nodes")
-	flag.IntVar(&b.clusters, "clusters", 500, "number of clusters of a Rancher")
+	flag.IntVar(&b.clusters, "clusters", 500, "number of clusters, of files and of a Rancher")
+	flag.IntVar(&b.most, "most", 10_000, "number of clusters up to which growth is measured, from 1000 on")
+	flag.IntVar(&b.nodes, "nodes", 5000, "number of nodes; 0 leaves out API servers")
 	flag.IntVar(&b.rounds, "rounds", 3, "number of rounds; an odd one has a median")
-	flag.IntVar(&b.described, "describe", 1, "number of rounds of kubectl describe, which takes minutes; 0 leaves it out")
+	flag.BoolVar(&b.describe, "describe", true, "run kubectl describe, which takes minutes")
+	flag.StringVar(&b.ours, "rke-lm", "", "binary to measure (default: this commit's)")
+	markdown := flag.String("markdown", "", "file to write the tables to, as a page of the documentation")
 	flag.Parse()
-	if err := b.run(ctx); err != nil {
+	if err := b.run(ctx, *markdown); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
 type bench struct {
-	nodes, clusters, rounds, described int
+	clusters, most, nodes, rounds int
+	describe                      bool
 
-	folder        string
-	ours, kubectl string
-	nodeSize      int // of one node, as JSON
-	jq            program
-	server        string // the version of kube-apiserver
-	rows          []*row
+	folder            string
+	ours, kubectl, yq string
+	jq                program
+	nodeSize          int    // of one node, as JSON
+	server            string // the version of kube-apiserver
 }
 
-func (b *bench) run(ctx context.Context) (err error) {
+// program is a program that is compared with, and how to tell which one it was.
+type program struct{ path, name string }
+
+func (b *bench) run(ctx context.Context, markdown string) (err error) {
+	if b.rounds < 1 {
+		return fmt.Errorf("there are no rounds; ask for at least one with -rounds")
+	}
 	if b.folder, err = os.MkdirTemp("", "rke-lm-bench-"); err != nil {
 		return err
 	}
@@ -57,120 +65,68 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.programs(ctx); err != nil {
 		return err
 	}
-	if err := b.verify(ctx); err != nil {
-		return err
+	parts := []func(context.Context) (string, error){b.files, b.growth, b.tree, b.hard, b.verify, b.status}
+	if b.nodes == 0 {
+		parts = parts[:4]
 	}
-	return b.status(ctx)
+	var all bytes.Buffer
+	for _, part := range parts {
+		text, err := part(ctx)
+		if err != nil {
+			return err
+		}
+		b.say("")
+		fmt.Println(text)
+		fmt.Fprintln(&all, text)
+	}
+	if markdown == "" {
+		return nil
+	}
+	return os.WriteFile(markdown, page(bytes.TrimSpace(all.Bytes())), 0o644)
 }
-
-// verify compares rke-lm verify with kubectl.
-func (b *bench) verify(ctx context.Context) error {
-	c, err := cluster.Start(ctx, filepath.Join(b.folder, "cluster"), cluster.LastInTree, cluster.Short)
-	if err != nil {
-		return err
-	}
-	defer c.Stop()
-	b.server = c.Version
-	if err := b.fill(ctx, c); err != nil {
-		return err
-	}
-	if err := b.list(c); err != nil {
-		return err
-	}
-	if err := b.measure(ctx); err != nil {
-		return err
-	}
-	b.print(os.Stdout)
-	return nil
-}
-
-// program is a program that is compared with, and how to tell which one it was.
-type program struct{ path, name string }
 
 // programs builds the programs that are measured.
 func (b *bench) programs(ctx context.Context) (err error) {
-	b.ours = filepath.Join(b.folder, "rke-lm")
-	if err := buildOurs(ctx, b.ours); err != nil {
-		return err
+	if b.ours == "" {
+		b.ours = b.path("rke-lm")
+		err = build.Tool(ctx, b.ours, "-trimpath", "-ldflags", "-s -w")
 	}
-	if b.kubectl, err = build.Kubectl.Path(ctx); err != nil {
+	for p, of := range map[*string]build.Program{&b.yq: build.Yq, &b.kubectl: build.Kubectl} {
+		if err == nil {
+			*p, err = of.Path(ctx)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	b.jq, err = findJQ(ctx)
 	return err
 }
 
-// list lists the commands that are measured.
-func (b *bench) list(c *cluster.Cluster) error {
-	direct, err := c.Kubeconfig(cluster.Admin)
-	if err != nil {
-		return err
-	}
-	p, err := startProxy(c.Config(cluster.Admin))
-	if err != nil {
-		return err
-	}
-	counted, err := p.kubeconfig(filepath.Join(b.folder, "counted.kubeconfig"))
-	if err != nil {
-		return err
-	}
-	add := func(r row) {
-		r.direct, r.counted, r.proxy, r.folder = direct, counted, p, b.folder
-		b.rows = append(b.rows, &r)
-	}
-	add(row{name: verifyName, commands: [][]string{{b.ours, "verify", "--stage", "verify-provider-ids"}}, rounds: b.rounds, found: foundByVerify(b.nodes)})
-	add(row{name: getName, commands: [][]string{{b.kubectl, "get", "nodes", "-o", "json"}, {b.jq.path, "-r", `.items[] | .metadata.name + " " + .spec.providerID`}}, rounds: b.rounds, found: foundLines(b.nodes)})
-	add(row{name: describeName, commands: [][]string{{b.kubectl, "describe", "nodes"}, {"grep", "ProviderID"}}, rounds: b.described, slow: true, found: foundLines(b.nodes)})
-	return nil
-}
+func (b *bench) path(name string) string { return filepath.Join(b.folder, name) }
 
 // findJQ takes the machine's own jq, or builds one.
 func findJQ(ctx context.Context) (program, error) {
 	if path, err := exec.LookPath("jq"); err == nil {
 		version, err := exec.CommandContext(ctx, path, "--version").Output()
-		return program{path, string(version)}, err
+		return program{path, string(bytes.TrimSpace(version))}, err
 	}
 	path, err := build.Gojq.Path(ctx)
 	return program{path, "gojq " + build.Gojq.Version}, err
 }
 
-// buildOurs builds rke-lm as it is shipped.
-func buildOurs(ctx context.Context, file string) error {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/rke-lm/rke-lm").Output()
-	if err != nil {
-		return fmt.Errorf("bench: go list: %w; run it in the folder lab", err)
-	}
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/rke-lm")
-	c.Dir, c.Stderr = string(root[:max(0, len(root)-1)]), os.Stderr
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	return c.Run()
-}
-
 // measure runs the commands alternately, so that other load on the machine affects all of them.
-func (b *bench) measure(ctx context.Context) error {
-	for _, r := range b.rows {
-		if r.slow {
-			continue
-		}
-		b.say("counting: " + r.name)
-		if err := r.count(ctx); err != nil {
-			return err
-		}
-	}
+func (b *bench) measure(ctx context.Context, rows ...*row) error {
 	for round := range b.rounds {
-		for _, r := range b.rows {
-			if round >= r.rounds {
+		for _, r := range rows {
+			if r.once && round > 0 {
 				continue
 			}
 			b.say(fmt.Sprintf("round %d of %d: %s", round+1, b.rounds, r.name))
-			if err := r.time(ctx); err != nil {
+			if err := r.run(ctx); err != nil {
 				return err
 			}
 		}
-	}
-	b.say("")
-	if len(b.rows[0].costs) == 0 {
-		return errors.New("bench: there are no rounds; ask for at least one with -rounds")
 	}
 	return nil
 }

@@ -6,31 +6,29 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/pem"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 )
 
-// row is one way to look at the provider IDs of all nodes.
+// row is one way to do the work of a table.
 type row struct {
 	name     string
-	commands [][]string // a pipe; the first one speaks to the cluster
-	rounds   int
-	slow     bool               // it is timed while it is counted
-	found    func(string) error // whether the output is right
-
-	direct, counted string // kubeconfigs
-	folder          string
-	proxy           *proxy
+	commands [][]string         // a pipe
+	env      []string           // besides PATH and HOME
+	once     bool               // in all rounds
+	found    func(string) error // whether the output is right; nil for one that is thrown away
+	prepare  func() error       // before each run; nil for nothing
 
 	costs           []cost
-	requests, bytes int64
+	requests, bytes int64 // of the answers of an API server
 }
 
 // cost is what one run took.
@@ -40,71 +38,44 @@ type cost struct {
 	memory    int64 // the most that was resident, in bytes, of all programs together
 }
 
-// time runs it once, straight to the API server. A slow one is counted at the same time.
-func (r *row) time(ctx context.Context) error {
-	if r.slow {
-		return r.count(ctx)
-	}
-	return r.run(ctx, r.direct)
-}
-
-// count runs it through the proxy. What kubectl keeps of the API is there before.
-func (r *row) count(ctx context.Context) error {
-	for _, config := range []string{r.direct, r.counted} {
-		if err := r.warm(ctx, config); err != nil {
+// run runs the pipe and keeps its cost. Output that nobody reads costs nobody anything.
+func (r *row) run(ctx context.Context) error {
+	if r.prepare != nil {
+		if err := r.prepare(); err != nil {
 			return err
 		}
 	}
-	r.proxy.requests.Store(0)
-	r.proxy.bytes.Store(0)
-	err := r.run(ctx, r.counted)
-	r.requests, r.bytes = r.proxy.requests.Load(), r.proxy.bytes.Load()
-	if !r.slow {
-		r.costs = nil
+	messages, err := os.CreateTemp("", "bench-*.err") // a pipe would take part in the work
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// warm lets kubectl fill its cache.
-func (r *row) warm(ctx context.Context, config string) error {
-	if filepath.Base(r.commands[0][0]) != "kubectl" {
-		return nil
-	}
-	c := r.command(ctx, []string{r.commands[0][0], "get", "node", nodeName(0)}, config)
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("bench: %s: %w\n%s", c, err, out)
-	}
-	return nil
-}
-
-func (r *row) command(ctx context.Context, args []string, config string) *exec.Cmd {
-	c := exec.CommandContext(ctx, args[0], args[1:]...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.folder, "KUBECONFIG=" + config}
-	return c
-}
-
-// run runs the pipe and keeps its cost.
-func (r *row) run(ctx context.Context, config string) error {
-	var complaints bytes.Buffer
+	defer os.Remove(messages.Name())
+	defer messages.Close()
 	out := &output{start: time.Now()}
 	var list []*exec.Cmd
 	for _, args := range r.commands {
-		c := r.command(ctx, args, config)
-		c.Stdout, c.Stderr = out, &complaints
+		c := exec.CommandContext(ctx, args[0], args[1:]...)
+		c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(messages.Name())}, r.env...)
+		c.Stderr = messages
+		if r.found != nil {
+			c.Stdout = out
+		}
 		list = append(list, c)
 	}
-	if err := pipe(list); err != nil {
-		return fmt.Errorf("bench: %s: %w\n%s%s", r.name, err, first(complaints.String()), first(out.String()))
-	}
+	err = pipe(list)
 	k := cost{first: out.second, wall: time.Since(out.start)}
+	if err == nil && r.found != nil {
+		err = r.found(out.text.String())
+	}
+	if err != nil {
+		said, _ := os.ReadFile(messages.Name())
+		return fmt.Errorf("%s: %w\n%.2000s%.2000s", r.name, err, said, out.text.String())
+	}
 	for _, c := range list {
 		k.cpu += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		k.memory += int64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
 	}
 	r.costs = append(r.costs, k)
-	if err := r.found(out.String()); err != nil {
-		return fmt.Errorf("bench: %s: %w\n%s%s", r.name, err, first(out.String()), first(complaints.String()))
-	}
 	return nil
 }
 
@@ -115,8 +86,6 @@ type output struct {
 	second time.Duration
 }
 
-func (o *output) String() string { return o.text.String() }
-
 // Write implements io.Writer.
 func (o *output) Write(text []byte) (int, error) {
 	n, err := o.text.Write(text)
@@ -126,7 +95,7 @@ func (o *output) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// pipe runs commands whose output is the input of the next, as a shell does. The last one's is collected.
+// pipe runs commands whose output is the input of the next, as a shell does.
 func pipe(list []*exec.Cmd) error {
 	var ends []*os.File
 	defer func() {
@@ -160,55 +129,83 @@ func pipe(list []*exec.Cmd) error {
 	return failed
 }
 
-// foundLines wants a line for each node.
-func foundLines(nodes int) func(string) error {
-	return func(out string) error {
-		if n := strings.Count(out, "aws:///"); n != nodes || strings.Count(out, "\n") != nodes {
-			return fmt.Errorf("it found %d of %d provider IDs", n, nodes)
-		}
-		return nil
-	}
-}
-
-// foundByVerify wants the verdict to be about all nodes.
-func foundByVerify(nodes int) func(string) error {
-	return func(out string) error {
-		if want := fmt.Sprintf("%d of %d", nodes, nodes); !strings.Contains(out, want) {
-			return fmt.Errorf("its output does not have %q", want)
-		}
-		return nil
-	}
-}
-
-// first returns the beginning of a text.
-func first(text string) string { return text[:min(len(text), 2000)] }
-
-func authority(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
-// median of an odd number of values is one of them.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[len(sorted)/2]
-}
-
+// each is the median of a number of each run.
 func (r *row) each(number func(cost) float64) float64 {
 	var values []float64
 	for _, c := range r.costs {
 		values = append(values, number(c))
 	}
-	return median(values)
+	slices.Sort(values)
+	if len(values) == 0 {
+		return 0
+	}
+	return values[len(values)/2]
 }
 
-func (r *row) seconds() float64 { return r.each(func(c cost) float64 { return c.wall.Seconds() }) }
-func (r *row) firstRow() float64 {
-	return r.each(func(c cost) float64 { return c.first.Seconds() })
-}
-func (r *row) work() float64 { return r.each(func(c cost) float64 { return c.cpu.Seconds() }) }
+func (r *row) seconds() float64  { return r.each(func(c cost) float64 { return c.wall.Seconds() }) }
+func (r *row) firstRow() float64 { return r.each(func(c cost) float64 { return c.first.Seconds() }) }
+func (r *row) work() float64     { return r.each(func(c cost) float64 { return c.cpu.Seconds() }) }
 func (r *row) megabytes() float64 {
 	return r.each(func(c cost) float64 { return float64(c.memory) / 1e6 })
+}
+
+// column is a number of each row of a table.
+type column struct {
+	heading, format string
+	of              func(*row) float64
+}
+
+// costs are the columns of every table; what a row costs is also told in times of another one.
+func costs(than *row) []column {
+	return []column{
+		{"time", "%.2f s", (*row).seconds},
+		{"CPU", "%.2f s", (*row).work},
+		{"memory", "%.0f MB", (*row).megabytes},
+		{"× time", "%.2f", func(r *row) float64 { return r.seconds() / than.seconds() }},
+		{"× CPU", "%.2f", func(r *row) float64 { return r.work() / than.work() }},
+	}
+}
+
+// table prints rows, and below them what was aimed at.
+func table(title string, columns []column, rows []*row, aims ...string) string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	cells := []string{title}
+	for _, c := range columns {
+		cells = append(cells, c.heading)
+	}
+	line(w, cells)
+	for _, r := range rows {
+		if len(r.costs) == 0 {
+			continue
+		}
+		cells := []string{"  " + r.name}
+		for _, c := range columns {
+			cells = append(cells, fmt.Sprintf(c.format, c.of(r)))
+		}
+		line(w, cells)
+	}
+	w.Flush()
+	for _, a := range aims {
+		fmt.Fprintln(&text, a)
+	}
+	return text.String()
+}
+
+func line(w io.Writer, cells []string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
+
+// atMost reports what was aimed at, and whether it is met.
+func atMost(what string, most, have float64) string {
+	return aim(fmt.Sprintf("%s: %.3g, at most %.3g", what, have, most), have <= most)
+}
+
+func atLeast(what string, least, have float64) string {
+	return aim(fmt.Sprintf("%s: %.3g, at least %.3g", what, have, least), have >= least)
+}
+
+func aim(what string, met bool) string {
+	if met {
+		return what + ": met"
+	}
+	return what + ": NOT met"
 }

@@ -54,10 +54,12 @@ var managers = map[string]Program{
 	"v1.34": {Name: "aws-cloud-controller-manager", Module: "ccm-1.34", Package: managerPackage, Version: "v1.34.3"},
 }
 
-// Kubectl and Gojq are what people look at a cluster with: the benchmark compares rke-lm with them.
+// Kubectl and Gojq are what people look at a cluster with, and Yq is what they edit files with: the benchmark
+// compares rke-lm with them.
 var (
 	Kubectl = Program{Name: "kubectl", Module: "kubectl", Package: "k8s.io/kubernetes/cmd/kubectl", Version: "v1.26.15"}
 	Gojq    = Program{Name: "gojq", Module: "kubectl", Package: "github.com/itchyny/gojq/cmd/gojq", Version: "v0.12.17"}
+	Yq      = Program{Name: "yq", Module: "yq", Package: "github.com/mikefarah/yq/v4", Version: "v4.45.1"}
 )
 
 // Helm installs charts, as people and RKE2's own controller do.

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// notes are what no run can tell: what is proven, and what bounds the figures.
+// notes are what no run can tell: what is measured, and what bounds the figures.
 //
 //go:embed notes.md
 var notes string
 
 // page is the page of the documentation: the tables of this run and the notes.
-func (b *bench) page(tables string) []byte {
-	commit, _ := exec.Command("git", "-C", "..", "describe", "--always", "--dirty").Output()
-	return fmt.Appendf(nil, "# Benchmarks\n\nMade by `make bench` on %s, at %s, on %s with %d cores and %s; load when it ended: %s.\n\n```text\n%s```\n\n%s",
+func page(tables []byte) []byte {
+	commit, _ := exec.Command("git", "describe", "--always", "--dirty").Output()
+	return fmt.Appendf(nil, "# Benchmarks\n\nMade by `make bench` on %s, at %s, on %s with %d cores and %s; load when it ended: %s.\n\n```text\n%s\n```\n\n%s",
 		time.Now().Format("2006-01-02"), strings.TrimSpace(string(commit)), processor(), runtime.NumCPU(), runtime.Version(), load(), tables, notes)
 }
 
