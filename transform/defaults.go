@@ -22,11 +22,11 @@ func NoKeys() []string { return nil }
 // NoObject is the IsObject of a distro whose documents Rancher does not write.
 func NoObject(*yamledit.Document) bool { return false }
 
-// OneDocument is the Span of a distro whose clusters have one document each.
-func OneDocument() Span {
-	return Span{
-		Joins: func(*yamledit.Document) bool { return false },
-		Gather: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
+// OneDocument is the Grouping of a distro whose clusters have one document each.
+func OneDocument() Grouping {
+	return Grouping{
+		MayGroup: func(*yamledit.Document) bool { return false },
+		Group: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 			var each [][]*yamledit.Document
 			for _, doc := range docs {
 				each = append(each, Only(doc))

@@ -49,8 +49,8 @@ type Distro struct {
 	// Kept returns what Rancher's types keep of an object, decoded from JSON, in one
 	// form. See AllKept.
 	Kept func(object map[string]any) map[string]any
-	// Span says which documents describe one cluster. See OneDocument.
-	Span Span
+	// Grouping says which documents describe one cluster. See OneDocument.
+	Grouping Grouping
 	// Rules are the static rules.
 	Rules []Rule
 	// Live is for clusters that are read from an API server.
@@ -69,17 +69,17 @@ func (w Words) In(text []byte) bool {
 // Meant reports whether a text that cannot be read was meant for a document of the distro.
 func (d Distro) Meant(text []byte) bool { return d.Words.In(text) && d.Plausible(text) }
 
-// Span says which documents of a folder, or of a stream, describe one cluster: only an
+// Grouping says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
-type Span struct {
+type Grouping struct {
 	// Several means that a cluster may have several documents of the distro.
 	Several bool
-	// Joins reports whether a document of the distro may have others in its cluster.
-	Joins func(*yamledit.Document) bool
-	// Gather returns the documents of each cluster in one folder or stream, the one that
+	// MayGroup reports whether a document of the distro may have others in its cluster.
+	MayGroup func(*yamledit.Document) bool
+	// Group returns the documents of each cluster in one folder or stream, the one that
 	// names the cluster first. related are the documents that Related recognizes. It fails with
 	// *Refused where nothing shows which documents are of which cluster.
-	Gather func(docs, related []*yamledit.Document) ([][]*yamledit.Document, error)
+	Group func(docs, related []*yamledit.Document) ([][]*yamledit.Document, error)
 	// Related recognizes a document that rules read and that no stage edits.
 	Related Related
 	// Configs recognizes the same of machine configurations, which rules read where machines

@@ -117,7 +117,7 @@ func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*trans
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := d.Span.WithValues(plans[0].Start, values)
+	docs, err := d.Grouping.WithValues(plans[0].Start, values)
 	if err != nil {
 		return plans // it takes none
 	}

@@ -4,14 +4,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -30,9 +27,7 @@ type applyOptions struct {
 	choice transform.Choice
 	undo   string
 	saved  savedPlans
-
-	states *states
-	open   atomic.Bool // manual stages of a cluster, and no edit
+	flags  []string // that the next command repeats
 }
 
 func newApply(o *options) *cobra.Command {
@@ -68,9 +63,8 @@ them, if they are paused, or if their last change is not applied.`,
 			if err := a.check(c); err != nil {
 				return err
 			}
-			a.states = a.newStates(a.err, a.repeated(c.Flags()))
-			if a.live() && len(args) == 0 {
-				return a.runLive(c.Context())
+			if a.flags = a.repeatedChoices(c.Flags()); a.saved.given() {
+				a.flags = []string{"--plan=" + a.saved.dir}
 			}
 			return a.run(c.Context(), args)
 		},
@@ -84,7 +78,7 @@ them, if they are paused, or if their last change is not applied.`,
 	c.Flags().BoolVar(&a.choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
 	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or undo the edits that plan --out saved in this folder")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
-	a.flags(c)
+	a.rewriteFlags(c)
 	complete(c, "stage", stages.EditNames())
 	complete(c, "undo", stages.UndoNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
@@ -122,102 +116,139 @@ func (a *applyOptions) check(c *cobra.Command) error {
 }
 
 func (a *applyOptions) run(ctx context.Context, paths []string) error {
-	target, err := a.target()
-	if err != nil {
-		return err
-	}
 	if err := a.saved.read(); err != nil {
 		return err
 	}
-	a.begin()
-	code := a.each(ctx, paths, target)
-	a.made.finish()
+	a.files.Out = a.data()
+	results, err := each(ctx, a.options, paths, a.cluster)
+	if err != nil {
+		return err
+	}
+	all := a.collect()
+	all.flags = a.flags
+	var states []worked
+	if a.live() && len(paths) == 0 {
+		states = a.patchAll(ctx, results, all)
+	} else {
+		states = a.write(ctx, results, all)
+	}
+	all.writeOutcomes("clusters")
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if code == exitcode.Done {
-		code = a.complain(a.saved.unused())
+	made := func(is func(*applied) bool) bool {
+		return slices.ContainsFunc(results, func(r result[applied]) bool { return r.made != nil && is(r.made) })
 	}
-	return a.finish(code)
-}
-
-// finish writes the summary, and ends with the code of the run.
-func (a *applyOptions) finish(code int) error {
-	if a.open.Load() {
-		code = max(code, exitcode.Found)
+	if a.saved.given() && all.code == exitcode.Done && !made(func(m *applied) bool { return m.known }) {
+		all.fail(&failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no plan for these clusters; plan them with --out, or use other files", a.saved.dir)})
 	}
-	if err := a.states.finish(); err != nil {
+	if made(func(m *applied) bool { return m.open }) {
+		all.code = max(all.code, exitcode.Found)
+	}
+	if err := all.writeStates(a.err, states); err != nil {
 		return err
 	}
-	return withCode(code)
+	return withCode(all.code)
 }
 
-// complain reports what went wrong, and returns the code of the worst; nil is nothing.
-func (a *applyOptions) complain(errs ...error) (code int) {
-	for _, err := range errs {
-		if err != nil {
-			complain(a.err, err)
-			code = max(code, exitcode.Of(err))
+// write shows what is done, and writes each file once all of its clusters are known. It returns the clusters
+// as the run leaves them.
+func (a *applyOptions) write(ctx context.Context, results []result[applied], all *collector) (states []worked) {
+	errs, edits, failed := map[string][]error{}, map[string][]edit{}, map[string]bool{} // by file
+	for _, r := range results {
+		if ctx.Err() != nil {
+			return nil
 		}
-	}
-	return code
-}
-
-// each works on one file after the other, and returns the code of the worst error.
-func (a *applyOptions) each(ctx context.Context, paths []string, target transform.Target) (code int) {
-	of := map[string][]error{} // by file
-	for r := range a.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return a.cluster(f, f.For(target)) }) {
-		if err := r.Use(); err != nil {
-			of[r.File()] = append(of[r.File()], err)
-			a.states.errors++
+		if r.made != nil {
+			a.tell(r.made)
+			if a.show(r.made.edit); len(r.made.changes) == 0 {
+				all.outcome(r.made.line)
+			}
+			edits[r.File] = append(edits[r.File], r.made.edit)
+		}
+		if r.Err != nil {
+			errs[r.File] = append(errs[r.File], r.Err)
 		}
 		if len(r.Ended) == 0 {
 			continue
 		}
-		var errs []error
+		var of []error
 		for _, in := range r.Ended {
-			errs = append(errs, of[in.Name]...)
-			delete(of, in.Name)
+			of = append(of, errs[in.Name]...)
+			delete(errs, in.Name)
 		}
 		// A saved plan is for its own documents, whatever their neighbours are like,
 		// in files that could be read.
-		failed := r.Err() != nil || len(errs) > 0 && !a.saved.given()
-		if err := a.write(r.Ended, failed); err != nil {
-			errs, failed = append(errs, err), true
+		stays := r.Err != nil || len(of) > 0 && !a.saved.given()
+		if err := a.rewrite.write(r.Ended, edits, stays, all); err != nil {
+			of, stays = append(of, err), true
 		}
-		a.states.know(r.Ended, failed)
-		code = max(code, a.complain(errs...))
+		for _, in := range r.Ended {
+			failed[in.Name] = stays
+		}
+		for _, err := range of {
+			all.fail(err)
+		}
 	}
-	return code
+	for _, r := range results {
+		states = append(states, a.left(r, r.Err, failed[r.File])...)
+	}
+	return states
 }
 
-// cluster works on a cluster, and returns what shows its findings and keeps the
-// part of the file that changes.
-func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
+// left is a cluster as the run leaves it: unchanged where that failed. One that is not in the saved plans is none.
+func (a *applyOptions) left(r result[applied], err error, failed bool) []worked {
+	switch {
+	case r.made != nil && r.made.known && r.made.after != nil && !failed && !a.files.DryRun:
+		return []worked{{r.Cluster, r.made.target, r.made.after, err}}
+	case r.made != nil && r.made.known:
+		return []worked{{r.Cluster, r.made.target, r.Docs, err}}
+	case err != nil:
+		return []worked{{err: err}}
+	}
+	return nil
+}
+
+// applied is what is to be done to a cluster, and what to tell of it.
+type applied struct {
+	edit          // of files; its line is set for all
+	known    bool // the cluster is in the saved plans, if there are any
+	target   transform.Target
+	findings [][]transform.Finding
+	manual   []transform.Manual
+	open     bool                 // manual stages, and no edit
+	after    []*yamledit.Document // nil where nothing is to be done
+	first    []int                // of the stages, the first that changes each document
+}
+
+// tell prints what is to be known before a cluster changes.
+func (a *applyOptions) tell(made *applied) {
+	for _, found := range made.findings {
+		outputs.WriteFindings(a.err, a.palette(a.err), found, "")
+	}
+	for _, m := range made.manual {
+		outputs.WriteManual(a.err, a.palette(a.err), m)
+	}
+}
+
+// cluster decides what is to be done to a cluster.
+func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (*applied, error) {
+	if f.Live != nil {
+		return a.next(f, t)
+	}
 	if err := f.Refusal(t); err != nil {
 		return nil, err
 	}
-	var said, diff bytes.Buffer
-	outputs.WriteFindings(&said, a.palette(a.err), f.Objections(t), "")
-	changes, note, err := a.changed(f, t, &said, &diff)
-	made, known := a.worked(f, t, changes, err)
-	file := f.Docs[0].File()
-	return func() error {
-		if known {
-			a.states.take(made)
-		}
-		a.err.Write(said.Bytes())
-		a.out.Write(diff.Bytes())
-		if len(changes) == 0 {
-			a.made.cluster(note)
-			return nil
-		}
-		a.note(file, note)
-		for _, c := range changes {
-			a.files.Change(c.before.Chunk(), c.after.Chunk(), c.first)
-		}
-		return nil
-	}, err
+	made, err := a.next(f, t)
+	made.findings = slices.Insert(made.findings, 0, f.Objections(t))
+	if made.after == nil {
+		return made, err
+	}
+	made.edit = a.edited(made.line, f.Docs, made.after, func(i int) int { return made.first[i] })
+	if len(made.changes) == 0 {
+		made.line = line{}
+	}
+	return made, err
 }
 
 // fileStep is one stage that is applied to a document or undone.
@@ -238,18 +269,15 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 	case a.saved.given():
 		return a.savedFileSteps(f)
 	case a.undo != "":
-		fileSteps, err := undoFileSteps(f, t, a.undo, a.choice.Through)
-		return fileSteps, nil, err
+		steps, err := transform.Undo(f.Distro, f.Docs, t, a.undo, a.choice.Through)
+		return fileStepsOf(steps), nil, err
 	}
 	p, err := transform.BuildFor(f.Distro, f.Docs, t, a.choice)
 	if err != nil {
 		return nil, nil, err
 	}
 	steps, err := p.Choose(a.choice)
-	var fileSteps []fileStep
-	for _, s := range steps {
-		fileSteps = append(fileSteps, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
-	}
+	fileSteps := fileStepsOf(steps)
 	// What errors block is not written.
 	if err == nil && !slices.ContainsFunc(fileSteps, func(s fileStep) bool { return s.blocked }) {
 		if p.Target.Upgrades() {
@@ -260,40 +288,20 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 	return fileSteps, p.Passed(steps, a.choice), err
 }
 
-// revision is a document that changes.
-type revision struct {
-	doc           int // of the cluster
-	before, after *yamledit.Document
-	first         int // of the stages, the first that changes it
+func fileStepsOf(steps []transform.PlannedStage) (all []fileStep) {
+	for _, s := range steps {
+		all = append(all, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
+	}
+	return all
 }
 
-// changed returns the documents that change, and what to say of the cluster.
-func (a *applyOptions) changed(f clusters.Cluster, t transform.Target, said, diff io.Writer) ([]revision, line, error) {
-	fileSteps, note, err := a.next(f, t, said)
-	if len(fileSteps) == 0 || err != nil {
-		return nil, note, err
+// next finds the stages that a cluster takes. It returns what to tell of the cluster in any case.
+func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, error) {
+	made := &applied{known: true, target: t}
+	if a.saved.given() {
+		plan, known := a.picked(f)
+		made.known, made.target = known, plan.Target
 	}
-	var changes []revision
-	for i, before := range f.Docs {
-		after := fileSteps[len(fileSteps)-1].after[i]
-		if after == before {
-			continue
-		}
-		if a.files.DryRun {
-			outputs.WriteDiff(diff, a.palette(a.out), outputs.Diff(before, after))
-		}
-		first := slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != before })
-		changes = append(changes, revision{i, before, after, first})
-	}
-	if len(changes) == 0 {
-		note = line{}
-	}
-	return changes, note, nil
-}
-
-// next returns the stages that a cluster takes, and what to say of it; none where nothing is
-// to be done.
-func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writer) ([]fileStep, line, error) {
 	fileSteps, manual, err := a.fileSteps(f, t)
 	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
 	if f.Live != nil {
@@ -302,31 +310,35 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target, said io.Writ
 	var first *transform.ManualFirst
 	switch {
 	case errors.As(err, &first):
-		outputs.WriteManual(said, a.palette(a.err), first.Manual)
+		made.manual = []transform.Manual{first.Manual}
 		if first.Alone { // nothing is kept from the other clusters of the file
-			a.open.Store(true)
-			return nil, line{name, first.At.What + "; " + first.At.Do}, nil
+			made.open, made.line = true, line{name, first.At.What + "; " + first.At.Do}
+			return made, nil
 		}
-		return nil, line{}, err
+		return made, err
 	case errors.Is(err, errNotPlanned):
-		return nil, line{name, err.Error()}, nil
+		made.line = line{name, err.Error()}
+		return made, nil
 	case err != nil:
-		return nil, line{}, err
+		return made, err
 	case len(fileSteps) == 0:
-		return nil, line{name, "nothing to do"}, nil
+		made.line = line{name, "nothing to do"}
+		return made, nil
 	}
 	var stages []string
 	for _, s := range fileSteps {
-		outputs.WriteFindings(said, a.palette(a.err), s.findings, "")
+		made.findings = append(made.findings, s.findings)
 		if s.blocked {
-			return nil, line{}, &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
+			return made, &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
 		}
 		stages = append(stages, s.stage)
 	}
-	for _, m := range manual {
-		outputs.WriteManual(said, a.palette(a.err), m)
+	made.manual, made.after = manual, fileSteps[len(fileSteps)-1].after
+	for i, doc := range f.Docs {
+		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))
 	}
-	return fileSteps, line{name, strings.Join(stages, ", ") + a.direction()}, nil
+	made.line = line{name, strings.Join(stages, ", ") + a.direction()}
+	return made, nil
 }
 
 // direction is said of stages that are undone.

@@ -4,62 +4,39 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// runLive applies to clusters of a Rancher, each by itself. Each has its line at once: nothing
+// patchAll applies to clusters of a Rancher, each by itself. Each has its line at once: nothing
 // else shows which objects a run has changed until it was ended.
-func (a *applyOptions) runLive(ctx context.Context) error {
-	if err := a.saved.read(); err != nil {
-		return err
-	}
-	code, err := a.eachCluster(ctx, nil, func(f clusters.Cluster, t transform.Target) (func() error, error) {
-		var said bytes.Buffer
-		fileSteps, note, err := a.next(f, t, &said)
-		var changes []revision
-		if len(fileSteps) > 0 && !a.files.DryRun {
-			changes = []revision{{before: f.Docs[0], after: fileSteps[len(fileSteps)-1].after[0]}}
+func (a *applyOptions) patchAll(ctx context.Context, results []result[applied], all *collector) (states []worked) {
+	for _, r := range results {
+		if ctx.Err() != nil {
+			return states
 		}
-		return func() error {
-			a.err.Write(said.Bytes())
-			failed := err
-			if len(fileSteps) == 0 && note != (line{}) {
-				fmt.Fprintln(a.err, note)
+		err := r.Err
+		if made := r.made; made != nil {
+			a.tell(made)
+			switch {
+			case made.after != nil:
+				err = transform.Guard(r.Place(), func() error { return a.patch(ctx, r.Cluster, r.target, made.after[0], made.line) })
+			case made.line != (line{}):
+				fmt.Fprintln(a.err, made.line)
 			}
-			if len(fileSteps) > 0 {
-				failed = a.patch(ctx, f, t, fileSteps[len(fileSteps)-1].after[0], note)
-			}
-			if made, known := a.worked(f, t, changes, failed); known {
-				a.states.take(made)
-			}
-			a.states.know(nil, failed != nil)
-			if err != nil {
-				return nil // it is the error of the cluster
-			}
-			return failed
-		}, err
-	}, func(error) { a.states.errors++ })
-	if err != nil {
-		return err
-	}
-	if code == exitcode.Done {
-		if err := a.saved.unused(); err != nil {
-			return err
 		}
+		all.fail(err)
+		states = append(states, a.left(r, err, err != nil)...)
 	}
-	return a.finish(code)
+	return states
 }
 
 // patch brings the object of a cluster to another version, if nothing speaks
@@ -125,9 +102,9 @@ func (a *applyOptions) now(ctx context.Context, f clusters.Cluster, t transform.
 	}
 	f.Docs = transform.Only(doc)
 	c = change{Cluster: f}
-	fileSteps, _, err := a.next(f, t, io.Discard)
-	if len(fileSteps) > 0 {
-		c.after = fileSteps[len(fileSteps)-1].after[0]
+	made, err := a.next(f, t)
+	if made.after != nil {
+		c.after = made.after[0]
 	}
 	return c, err
 }

@@ -8,9 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -28,36 +28,73 @@ func (o *options) finder() clusters.Finder {
 	case o.values != "":
 		only = ccmValues
 	}
-	return clusters.Finder{Distros: known, Forced: o.distro != "", Apart: o.apart, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Only: only, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
+	return clusters.Finder{Distros: known, Forced: o.distro != "", Separate: o.separate, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Only: only, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
 }
 
-// clusters calls work for every cluster in the paths, or in the Rancher that the flags
-// name, and yields what comes of it in their order.
-func (o *options) clusters(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
-	if err := o.checkPaths(paths); err != nil {
-		return clusters.Failed(err)
+// result is what a verb makes of a cluster, or an error, or both; or what else was found.
+type result[T any] struct {
+	clusters.Result
+	target transform.Target // for the cluster
+	made   *T               // nil for nothing
+}
+
+// each calls work for every cluster in the paths, or in the Rancher that the flags name, on all cores.
+// The results are in the order of the clusters. It fails for a choice that is wrong, and if ctx ends.
+func each[T any](ctx context.Context, o *options, paths []string, work func(clusters.Cluster, transform.Target) (*T, error)) ([]result[T], error) {
+	target, err := o.target()
+	if err != nil {
+		return nil, err
 	}
-	with := work
-	work = func(c clusters.Cluster) (func() error, error) {
-		if err := checkHostNames(o.hostNames, c); err != nil {
-			return nil, err
+	defer o.progress.Start(ctx)()
+	o.progress.Reached("clusters", 0, 0)
+	found, err := o.find(ctx, paths)
+	if err != nil {
+		found = []clusters.Result{clusters.Failed(err)}
+	}
+	var done atomic.Int64
+	results := clusters.Each(ctx, found, func(r clusters.Result) result[T] {
+		of := result[T]{Result: r}
+		if r.Docs != nil && r.Err == nil {
+			of.target = r.For(target)
+			of.Err = transform.Guard(r.Place(), func() (err error) {
+				if err = checkHostNames(o.hostNames, r.Cluster); err == nil {
+					of.made, err = work(r.Cluster, of.target)
+				}
+				return err
+			})
 		}
-		return with(c)
+		o.progress.Reached("clusters", int(done.Add(1)), len(found))
+		return of
+	})
+	return results, ctx.Err()
+}
+
+// find finds the clusters.
+func (o *options) find(ctx context.Context, paths []string) ([]clusters.Result, error) {
+	if err := o.checkPaths(paths); err != nil {
+		return nil, err
 	}
 	if !o.live() {
 		if err := o.checkFiles(paths); err != nil {
-			return clusters.Failed(err)
+			return nil, err
 		}
-		return o.watched(ctx, o.inFiles(ctx, paths, work))
+		found := o.finder().Files(ctx, paths, o.in)
+		if n := len(found.Saved); n > 0 {
+			fmt.Fprintf(o.err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, found.Saved[0].Name)
+		}
+		if o.skipUnknown && len(found.Results) == 0 { // as in the files of a commit
+			fmt.Fprintln(o.err, "note: no cluster in these files")
+		}
+		return found.Results, nil
 	}
 	if err := o.checkLiveValues(); err != nil {
-		return clusters.Failed(err)
+		return nil, err
 	}
 	server, err := o.connect(o.streams, defaultRetryTime)
 	if err != nil {
-		return clusters.Failed(err)
+		return nil, err
 	}
-	return o.watched(ctx, o.finderOf("clusters").Rancher(ctx, server, o.rancherVersion(ctx, server), o.query(), work))
+	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.query()), nil
 }
 
 // checkHostNames refuses host names for RKE, whose kubelets take another name than the host's.
@@ -66,26 +103,6 @@ func checkHostNames(file string, c clusters.Cluster) error {
 		return nil
 	}
 	return c.Docs[0].Root().Errorf("--"+hostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
-}
-
-// inFiles calls work for every cluster in the paths. If files without one are skipped, there may
-// be none, as in the files of a commit.
-func (o *options) inFiles(ctx context.Context, paths []string, work clusters.Work) iter.Seq[clusters.Result] {
-	return func(yield func(clusters.Result) bool) {
-		none := o.skipUnknown
-		for r := range o.finderOf("files").Files(ctx, paths, o.in, work) {
-			if n := len(r.Saved); n > 0 {
-				fmt.Fprintf(o.err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, r.Saved[0].Name)
-				continue
-			}
-			if none = false; !yield(r) {
-				return
-			}
-		}
-		if none {
-			fmt.Fprintln(o.err, "note: no cluster in these files")
-		}
-	}
 }
 
 // rancherVersion reads the version of a Rancher, and says if it is not a known one.

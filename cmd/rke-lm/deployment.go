@@ -22,7 +22,6 @@ import (
 type deploymentOptions struct {
 	*options
 	scaling manifests.Scaling
-	printed clusters.Printer
 }
 
 func newDeployment(o *options) *cobra.Command {
@@ -54,35 +53,45 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	if d.scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
-	d.distro, d.apart = manifests.Name, true
-	code, err := d.eachCluster(ctx, paths, func(f clusters.Cluster, _ transform.Target) (func() error, error) {
-		text, err := manifests.Deployment(f.Docs[0], d.scaling)
-		return func() error { return d.print(text) }, err
-	}, func(error) {})
+	d.distro, d.separate = manifests.Name, true
+	results, err := each(ctx, d.options, paths, func(f clusters.Cluster, _ transform.Target) (*deployment, error) { return d.convert(f) })
 	if err != nil {
 		return err
 	}
-	return withCode(code)
+	all := d.collect()
+	var printer clusters.Printer
+	for _, r := range results {
+		if r.made != nil {
+			if err := printer.Print(d.data(), []byte(r.made.text)); err != nil {
+				return err
+			}
+			outputs.WriteFindings(d.err, d.palette(d.err), r.made.findings, "")
+		}
+		all.fail(r.Err)
+	}
+	return withCode(all.code)
 }
 
-// print writes a Deployment, and what the rules find in it.
-func (d *deploymentOptions) print(text string) error {
-	if text == "" {
-		return nil
-	}
-	if err := d.printed.Print(d.data(), []byte(text)); err != nil {
-		return err
+// deployment is one for a static pod, with what the rules find in it.
+type deployment struct {
+	text     string
+	findings []transform.Finding
+}
+
+func (d *deploymentOptions) convert(f clusters.Cluster) (*deployment, error) {
+	text, err := manifests.Deployment(f.Docs[0], d.scaling)
+	if err != nil {
+		return nil, err
 	}
 	doc, err := yamledit.ParseString("Deployment", text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, err := manifests.Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
 	if err != nil {
-		return fmt.Errorf("the printed Deployment cannot be read: %w", err)
+		return nil, fmt.Errorf("the printed Deployment cannot be read: %w", err)
 	}
 	findings := c.Findings("")
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
-	outputs.WriteFindings(d.err, d.palette(d.err), findings, "")
-	return nil
+	return &deployment{text, findings}, nil
 }

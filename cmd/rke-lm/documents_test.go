@@ -169,7 +169,6 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
 	var stderr strings.Builder
 	a := &applyOptions{rewrite: rewrite{options: &options{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &stderr}}}}
-	a.states = a.newStates(&stderr, nil)
 	a.choice.Stage, a.choice.Through = "switch-to-external", true
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")

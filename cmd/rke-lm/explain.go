@@ -68,26 +68,53 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	result := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}, Errors: []outputs.Problem{}}
-	code, err := e.eachCluster(ctx, paths, func(f clusters.Cluster, t transform.Target) (func() error, error) {
-		if e.diff != "" {
-			return e.compare(f, t)
-		}
-		config, err := e.effective(f.Distro, f.Docs, t)
-		if err != nil {
-			return nil, err
-		}
-		return func() error { return e.show(f.Distro, config, &result) }, notToMigrate(f, t)
-	}, func(err error) { result.Errors = append(result.Errors, problem(err)) })
+	results, err := each(ctx, e.options, paths, e.explain)
 	if err != nil {
 		return err
 	}
-	if e.output != "text" {
-		if err := e.dump(result); err != nil {
+	all := e.collect()
+	list := outputs.EffectiveConfigs{APIVersion: outputs.APIVersion, Kind: "EffectiveConfig", Clusters: []outputs.EffectiveConfig{}}
+	for _, r := range results {
+		if r.made != nil {
+			list.Clusters = append(list.Clusters, r.made.config)
+			if err := e.show(r.made); err != nil {
+				return err
+			}
+		}
+		all.fail(r.Err)
+	}
+	if list.Errors = all.errors; e.output != "text" {
+		if err := e.dump(list); err != nil {
 			return err
 		}
 	}
-	return withCode(code)
+	return withCode(all.code)
+}
+
+// explained is what the machines of a cluster get, or what a stage changes of it.
+type explained struct {
+	config outputs.EffectiveConfig
+	diffs  []string
+	note   string // where there is nothing to show
+}
+
+// explain fails for a key that no release has.
+func (e *explainOptions) explain(f clusters.Cluster, t transform.Target) (*explained, error) {
+	if e.diff != "" {
+		return e.compare(f, t)
+	}
+	config, err := e.effective(f.Distro, f.Docs, t)
+	if err != nil {
+		return nil, err
+	}
+	x := &explained{config: config}
+	if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
+		if err := checkOneOf("key", e.key, f.Distro.Keys()...); err != nil {
+			return nil, err
+		}
+		x.note = fmt.Sprintf("%s: %s/%s: %s is not set for any class", config.Source.File, config.Namespace, config.Name, e.key)
+	}
+	return x, notToMigrate(f, t)
 }
 
 // notToMigrate reports what every verb says of a cluster that is not to be migrated; what its
@@ -100,21 +127,19 @@ func notToMigrate(f clusters.Cluster, t transform.Target) error {
 	return nil
 }
 
-// show prints what a cluster's machines get, or adds it to the result. It fails for a key that no
-// release has.
-func (e *explainOptions) show(d transform.Distro, config outputs.EffectiveConfig, result *outputs.EffectiveConfigs) error {
-	if e.key != "" && !slices.ContainsFunc(config.Classes, outputs.Class.Any) {
-		if err := checkOneOf("key", e.key, d.Keys()...); err != nil {
-			return err
-		}
-		fmt.Fprintf(e.err, "%s: %s/%s: %s is not set for any class\n", config.Source.File, config.Namespace, config.Name, e.key)
+// show prints what a cluster's machines get, or what a stage changes of it.
+func (e *explainOptions) show(x *explained) error {
+	if x.note != "" {
+		fmt.Fprintln(e.err, x.note)
 	}
-	if e.output != "text" {
-		result.Clusters = append(result.Clusters, config)
+	for _, d := range x.diffs {
+		outputs.WriteDiff(e.out, e.palette(e.out), d)
+	}
+	if e.diff != "" || e.output != "text" {
 		return nil
 	}
 	b := bufio.NewWriter(e.out)
-	outputs.WriteEffective(b, e.palette(e.out), config)
+	outputs.WriteEffective(b, e.palette(e.out), x.config)
 	return b.Flush()
 }
 
@@ -134,8 +159,8 @@ func (e *explainOptions) effective(d transform.Distro, docs []*yamledit.Document
 	return config, err
 }
 
-// compare returns what shows a stage's effect on every class.
-func (e *explainOptions) compare(f clusters.Cluster, t transform.Target) (show func() error, err error) {
+// compare finds a stage's effect on every class.
+func (e *explainOptions) compare(f clusters.Cluster, t transform.Target) (*explained, error) {
 	p, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: e.diff})
 	if err != nil {
 		return nil, err
@@ -152,20 +177,15 @@ func (e *explainOptions) compare(f clusters.Cluster, t transform.Target) (show f
 	if err != nil {
 		return nil, err
 	}
-	var diffs []string
+	x := &explained{}
 	for i, c := range before.Classes {
 		name := fmt.Sprintf("%s/%s class %s", before.Namespace, before.Name, c.Name)
 		if d := udiff.Unified(name+" before "+e.diff, name+" after "+e.diff, c.Lines(), after.Classes[i].Lines()); d != "" {
-			diffs = append(diffs, d)
+			x.diffs = append(x.diffs, d)
 		}
 	}
-	return func() error {
-		for _, d := range diffs {
-			outputs.WriteDiff(e.out, e.palette(e.out), d)
-		}
-		if len(diffs) == 0 {
-			fmt.Fprintf(e.err, "%s: %s changes nothing that reaches a machine\n", f.Docs[0].File(), e.diff)
-		}
-		return nil
-	}, nil
+	if len(x.diffs) == 0 {
+		x.note = fmt.Sprintf("%s: %s changes nothing that reaches a machine", f.Docs[0].File(), e.diff)
+	}
+	return x, nil
 }

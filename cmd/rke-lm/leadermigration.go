@@ -23,7 +23,6 @@ import (
 // configOptions are the flags of leader-migration-config.
 type configOptions struct {
 	*options
-	tally
 	config lm.Config
 	form   string
 	lint   bool
@@ -100,30 +99,22 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
-	m.tally = newTally(m.options)
+	all := &findings{collector: m.collect(), shown: m.out, kept: []transform.Finding{}}
 	sources, err := source.Find(paths, m.in, source.Excluded{})
-	m.fail(err)
-	var all []given
+	all.fail(err)
+	var configs []given
 	for _, s := range sources {
 		found, err := read(ctx, s)
-		m.fail(err)
-		all = append(all, found...)
+		all.fail(err)
+		configs = append(configs, found...)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := m.each(all); err != nil {
+	if err := m.check(configs, all); err != nil {
 		return err
 	}
-	return m.finish()
-}
-
-// fail shows an error; the files next to its own are checked all the same.
-func (m *configOptions) fail(err error) {
-	if err != nil {
-		complain(m.err, err)
-		m.code = max(m.code, exitcode.Of(err))
-	}
+	return all.finish()
 }
 
 // read returns the configurations of a file; one that was named must hold one.
@@ -154,23 +145,23 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 	return all, err
 }
 
-// each checks each configuration, and two against each other.
-func (m *configOptions) each(all []given) error {
+// check checks each configuration, and two against each other.
+func (m *configOptions) check(configs []given, all *findings) error {
 	sides := []string{m.config.Component}
-	if m.config.Component == "" && len(all) == 2 {
+	if m.config.Component == "" && len(configs) == 2 {
 		sides = []string{lm.Manager, lm.CloudManager}
 	}
-	for i, g := range all {
+	for i, g := range configs {
 		by, err := m.reader(sides[i%len(sides)])
 		if err != nil {
 			return err
 		}
 		found := slices.Concat(g.quotes, lm.Lint(g.root, by))
 		if len(sides) == 2 && i == 1 {
-			found = append(found, lm.LintBoth(all[0].root, g.root)...)
+			found = append(found, lm.LintBoth(configs[0].root, g.root)...)
 		}
 		slices.SortStableFunc(found, func(a, b transform.Finding) int { return a.Line - b.Line })
-		m.add("", "", 0, found)
+		all.show("", "", 0, found, 0)
 	}
 	return nil
 }

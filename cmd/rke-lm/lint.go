@@ -4,10 +4,11 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -24,13 +25,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// lintOptions are the flags of lint, and what it has found.
+// lintOptions are the flags of lint.
 type lintOptions struct {
 	rewrite
-	tally
-	fix    bool
-	moved  int // lines that fixes added to the file in work
-	states *states
+	fix   bool
+	shown io.Writer // where findings go as text
+	flags []string  // that the next command repeats
 }
 
 func newLint(o *options) *cobra.Command {
@@ -47,7 +47,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
   rke-lm lint --fix --dry-run clusters/harbour.yaml
   rke-lm lint -o json --end-state external clusters/harbour.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
-			l.states = l.newStates(l.err, l.repeatedChoices(c.Flags()))
+			l.flags = l.repeatedChoices(c.Flags())
 			return l.run(c.Context(), args)
 		},
 	}
@@ -56,7 +56,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, lintFormats...)
 	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that need no decision")
-	l.flags(c)
+	l.rewriteFlags(c)
 	return c
 }
 
@@ -66,49 +66,70 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err := l.check(paths); err != nil {
 		return err
 	}
-	target, err := l.target()
-	if err != nil {
+	l.files.Out = l.data()
+	nodes, parsed := yamledit.Spent()
+	results, err := each(ctx, l.options, paths, func(f clusters.Cluster, t transform.Target) (*checked, error) {
+		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+			return nil, err
+		}
+		return l.cluster(f, t)
+	})
+	if err = cmp.Or(err, yamledit.CheckRun(nodes, parsed)); err != nil {
 		return err
 	}
-	if l.fix {
-		l.begin()
-	}
-	failed := map[string]bool{} // files, by name
-	nodes, parsed := yamledit.Spent()
-	for r := range l.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return l.cluster(f, f.For(target)) }) {
-		if err := r.Use(); err != nil {
-			l.states.errors++
-			failed[r.File()] = l.fail(err, target) || failed[r.File()]
+	all := &findings{collector: l.collect(), shown: l.shown, kept: []transform.Finding{}, results: newResults("lint")}
+	all.flags = l.flags
+	failed := l.write(results, all)
+	if all.writeOutcomes("clusters"); l.output == "text" {
+		var states []worked
+		for _, r := range results {
+			switch {
+			case r.made != nil && !failed[r.File]:
+				states = append(states, worked{r.Cluster, r.target, r.made.docs, r.Err})
+			case r.made != nil:
+				states = append(states, worked{r.Cluster, r.target, r.Docs, r.Err})
+			case r.Err != nil:
+				states = append(states, worked{err: r.Err})
+			}
 		}
-		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+		if err := all.writeStates(l.err, states); err != nil {
 			return err
+		}
+	}
+	return all.finish()
+}
+
+// write shows what was found, and writes what fixes changed. It returns the files that are not written.
+func (l *lintOptions) write(results []result[checked], all *findings) map[string]bool {
+	failed, edits := map[string]bool{}, map[string][]edit{}
+	moved := 0 // lines that fixes added to the file
+	for _, r := range results {
+		if r.made != nil {
+			doc := r.Docs[0]
+			all.show(r.made.title, doc.File(), doc.Root().Line(), r.made.findings, moved)
+			l.show(r.made.edit)
+			moved, edits[r.File] = moved+r.made.moved, append(edits[r.File], r.made.edit)
+		}
+		if r.Err != nil {
+			failed[r.File] = all.refuse(r.Err, l.choices.Accept, moved) || failed[r.File]
 		}
 		if form := r.Form; form.Line > 0 {
-			l.show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, target.Accept))
+			all.show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, l.choices.Accept), moved)
 		}
-		if len(r.Ended) == 0 {
+		if len(r.Ended) == 0 || !l.fix {
 			continue
 		}
+		moved = 0
 		stays := slices.ContainsFunc(r.Ended, func(in source.Text) bool { return failed[in.Name] })
-		if err := l.ended(r.Ended, stays); err != nil {
+		if err := l.rewrite.write(r.Ended, edits, stays, all.collector); err != nil {
 			stays = true
-			l.fail(err, target)
+			all.refuse(err, l.choices.Accept, 0)
 		}
-		l.states.know(r.Ended, stays)
 		for _, in := range r.Ended {
-			delete(failed, in.Name)
+			failed[in.Name] = stays
 		}
 	}
-	l.made.finish()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if l.output == "text" {
-		if err := l.states.finish(); err != nil {
-			return err
-		}
-	}
-	return l.finish()
+	return failed
 }
 
 // check refuses choices that mean nothing together. Where standard output takes
@@ -117,7 +138,7 @@ func (l *lintOptions) check(paths []string) error {
 	if err := l.checkOutput(lintFormats); err != nil {
 		return err
 	}
-	l.tally = newTally(l.options)
+	l.shown = l.out
 	switch {
 	case l.server:
 		return errors.New("--dry-run=server requires apply and a cluster of a Rancher; remove =server")
@@ -134,9 +155,16 @@ func (l *lintOptions) check(paths []string) error {
 	return nil
 }
 
-// cluster lints a cluster, and returns what shows its findings and keeps what
-// fixes changed.
-func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
+// checked is what was found in a cluster, and what fixes made of it.
+type checked struct {
+	title    string
+	findings []transform.Finding
+	docs     []*yamledit.Document // as lint leaves them
+	edit
+}
+
+// cluster lints a cluster.
+func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (*checked, error) {
 	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Related), t)
 	if err == nil {
 		err, _ = f.Refused(t)
@@ -149,50 +177,16 @@ func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (func() er
 		c, made = transform.Repair(f.Distro, c, t)
 	}
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
-	docs := f.Docs
-	if len(made) > 0 && !l.files.DryRun {
-		docs = c.Documents()[:len(docs)]
-	}
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
-	return func() error {
-		if l.output == "text" {
-			l.states.take(worked{f, t, docs, err})
-		}
-		doc := f.Docs[0]
-		l.show(c.Identity().Distro+" "+c.Identity().Title(), doc.File(), doc.Root().Line(), append(findings, unseen...))
-		if len(made) == 0 {
-			return nil
-		}
-		return l.keep(f, c, made)
-	}, err
-}
-
-// show prints or keeps findings, with the lines that the file has after the
-// fixes in front of them.
-func (l *lintOptions) show(title, file string, line int, findings []transform.Finding) {
-	for i := range findings {
-		if findings[i].File != "" {
-			findings[i].Line += l.moved
+	r := &checked{title: c.Identity().Distro + " " + c.Identity().Title(), findings: append(findings, unseen...), docs: f.Docs}
+	if len(made) > 0 {
+		after := c.Documents()[:len(f.Docs)]
+		r.edit = l.edited(line{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","}, f.Docs, after, func(int) int { return 0 })
+		if !l.files.DryRun {
+			r.docs = after
 		}
 	}
-	l.add(title, file, line, findings)
-}
-
-// keep takes over what fixes made of a cluster.
-func (l *lintOptions) keep(f clusters.Cluster, c transform.Cluster, made []string) error {
-	l.note(f.Docs[0].File(), line{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","})
-	for i, after := range c.Documents() {
-		before := f.Docs[i]
-		if after == before {
-			continue
-		}
-		if l.files.DryRun {
-			outputs.WriteDiff(l.out, l.palette(l.out), outputs.Diff(before, after))
-		}
-		l.moved += bytes.Count(after.Bytes(), []byte("\n")) - bytes.Count(before.Bytes(), []byte("\n"))
-		l.files.Change(before.Chunk(), after.Chunk(), 0)
-	}
-	return nil
+	return r, err
 }
 
 // counted lists rules, with how often each is in the list.
@@ -211,50 +205,81 @@ func counted(rules []string) string {
 	return strings.Join(text, ", ")
 }
 
-// fail shows an error, and reports whether it keeps the file from being written.
-// A refusal is the finding of its rule, and keeps the code that it has for every
-// verb, unless it is about a part of a cluster.
-func (l *lintOptions) fail(err error, t transform.Target) bool {
-	var r *transform.Refused
-	if !errors.As(err, &r) {
-		complain(l.err, err)
-		l.found.Errors = append(l.found.Errors, problem(err))
-		l.code = max(l.code, exitcode.Of(err))
-		return true
-	}
-	findings := asFindings(r, t)
-	l.show(r.At.File, r.At.File, r.At.Line, findings)
-	switch r.Rule {
-	case transform.Templated.ID, transform.Encrypted.ID:
-		l.code = max(l.code, exitcode.Of(err))
-		return true
-	case rules.ChangedByOverlay.ID, rules.DuplicateCluster.ID:
-		if findings[0].Stops() {
-			l.code = max(l.code, exitcode.Of(err))
-			return true
+// findings are those of a run, in the form of its output.
+type findings struct {
+	*collector
+	shown   io.Writer           // where they go as text
+	kept    []transform.Finding // for programs
+	results *outputs.Results    // for the formats of other programs
+}
+
+// show shows findings or keeps them, with the lines that the file has after the fixes in front of them.
+func (fs *findings) show(title, file string, line int, found []transform.Finding, moved int) {
+	for i := range found {
+		if found[i].File != "" {
+			found[i].Line += moved
 		}
 	}
-	return false
+	fs.found(found)
+	switch {
+	case fs.output == "text":
+		outputs.WriteFindings(fs.shown, fs.palette(fs.shown), found, "")
+	case fs.reports():
+		fs.results.Keep(outputs.FindingSubject(title, file, line, found))
+	default:
+		fs.kept = append(fs.kept, outputs.Findings(found)...)
+	}
+}
+
+// refuse shows an error, and reports whether it keeps the file from being written.
+// A refusal is the finding of its rule, and keeps the code that it has for every
+// verb, unless it is about a part of a cluster.
+func (fs *findings) refuse(err error, accept []string, moved int) bool {
+	var r *transform.Refused
+	if !errors.As(err, &r) {
+		fs.fail(err)
+		return true
+	}
+	found := asFindings(r, accept)
+	stops := found[0].Stops()
+	fs.show(r.At.File, r.At.File, r.At.Line, found, moved)
+	switch r.Rule {
+	case transform.Templated.ID, transform.Encrypted.ID:
+	case rules.ChangedByOverlay.ID, rules.DuplicateCluster.ID:
+		if !stops {
+			return false
+		}
+	default:
+		return false
+	}
+	fs.code = max(fs.code, exitcode.Of(err))
+	return true
+}
+
+// finish shows what was kept, or counts what was shown, and ends with the code of the run.
+func (fs *findings) finish() error {
+	var err error
+	switch {
+	case fs.output == "text":
+		fs.writeFound()
+	case fs.reports():
+		fs.results.Errors = fs.errors
+		err = fs.writeResults(fs.results, outputs.FindingTable)
+	default:
+		err = fs.dump(fs.kept)
+	}
+	return cmp.Or(err, withCode(fs.code))
 }
 
 // asFindings returns a refusal as its rule finds it.
-func asFindings(r *transform.Refused, t transform.Target) []transform.Finding {
+func asFindings(r *transform.Refused, accept []string) []transform.Finding {
 	list := []transform.Finding{r.Finding()}
 	for _, d := range distros() {
 		for _, rule := range d.Rules {
 			if rule.ID == r.Rule {
-				return rule.Report(list, t.Accept)
+				return rule.Report(list, accept)
 			}
 		}
 	}
 	return list
-}
-
-// ended writes files after their last document.
-func (l *lintOptions) ended(files []source.Text, failed bool) error {
-	l.moved = 0
-	if !l.fix {
-		return nil
-	}
-	return l.write(files, failed)
 }

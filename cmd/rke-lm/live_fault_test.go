@@ -28,7 +28,7 @@ func wrong(s *apitest.Server, node int) (right func(*apitest.Server)) {
 // The cluster becomes right while it cannot be seen; that is found out afterwards.
 func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 	t.Parallel()
-	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
+	eachTrouble(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		var right func(*apitest.Server)
 		said := &notes{}
 		b := duringTrouble(t, c, said.evaluated, func(s *apitest.Server) { right(s) }, 4*time.Second)
@@ -45,7 +45,7 @@ func TestVerifyRecoversFromTroubleInTheMiddle(t *testing.T) {
 // verdict.
 func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 	t.Parallel()
-	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
+	eachTrouble(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
 		b := duringTrouble(t, c, said.evaluated, func(s *apitest.Server) { wrong(s, 510) }, 3*time.Second)
 		b.Do(func() { wrong(b.Server, 7) })
@@ -59,7 +59,7 @@ func TestVerifySeesWhatWentWrongDuringTrouble(t *testing.T) {
 
 func TestVerifyGivesNoVerdictWhereTroubleStays(t *testing.T) {
 	t.Parallel()
-	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
+	eachTrouble(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		said := &notes{}
 		b := duringTrouble(t, c, said.evaluated, func(*apitest.Server) {}, 0)
 		b.Do(func() { wrong(b.Server, 510) })
@@ -78,7 +78,7 @@ func TestOwnersCountsTroubleAsUnknown(t *testing.T) {
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitcode.Failed, lookAtNetwork),
 		fails("answers that come late", "", apitest.Fault{Hang: 3 * time.Second}, exitcode.Done, ""),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
-	each(t, list, func(t *testing.T, c trouble) {
+	eachTrouble(t, list, func(t *testing.T, c trouble) {
 		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 8*time.Second)
 		o, r := owners(t, b.config, "30s")
 		b.end()
@@ -93,7 +93,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 	t.Parallel()
 	list := append(troubles(), fails("answers that hang", "", apitest.Fault{Hang: time.Minute}, exitcode.Failed, lookAtNetwork),
 		fails("answers that stop in the middle", "", apitest.Fault{Stall: time.Minute}, exitcode.Failed, lookAtNetwork))
-	each(t, list, func(t *testing.T, c trouble) {
+	eachTrouble(t, list, func(t *testing.T, c trouble) {
 		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		o, r := owners(t, b.config, "20s")
 		b.end()
@@ -169,7 +169,7 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 
 func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 	t.Parallel()
-	each(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
+	eachTrouble(t, append(troubles(), pageTroubles()...), func(t *testing.T, c trouble) {
 		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
 		for b.Count("/leases") < aFew {

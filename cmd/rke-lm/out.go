@@ -24,10 +24,8 @@ import (
 type planFolders struct {
 	dir     string
 	replace bool
-	runbook string            // of the first plan of the last cluster
 	server  []string          // the flags that name the Rancher of live clusters
 	taken   map[string]string // place of each plan written: what it is the plan of
-	made    outcomes
 }
 
 // check refuses a folder in which the next search would take the plans' documents
@@ -42,56 +40,47 @@ func (fs *planFolders) check(paths []string) error {
 	return nil
 }
 
-// writeAll writes the plans of one cluster, each into a folder of its own.
-func (fs *planFolders) writeAll(plans []*transform.Plan, outs []outputs.Plan, of clusters.Cluster) error {
-	for i, p := range plans {
-		folder, err := fs.write(p, outs[i], of)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			fs.runbook = filepath.Join(folder, runbookFile)
-		}
-	}
-	return nil
+// planFolder is what is written for a plan.
+type planFolder struct {
+	plan    transform.Saved
+	files   []planfolder.File
+	runbook string // its place
 }
 
-// write writes a plan of one cluster, and returns its folder.
-func (fs *planFolders) write(p *transform.Plan, out outputs.Plan, of clusters.Cluster) (string, error) {
+// folder makes the folder of a plan of one cluster.
+func (fs *planFolders) folder(p *transform.Plan, out outputs.Plan, of clusters.Cluster) (planFolder, error) {
 	var paths []string
 	for _, s := range of.Sources {
 		path, err := s.Absolute()
 		if err != nil {
-			return "", err
+			return planFolder{}, err
 		}
 		paths = append(paths, path)
 	}
-	if err := fs.apart(p, paths); err != nil {
-		return "", err
+	if err := fs.separate(p, paths); err != nil {
+		return planFolder{}, err
 	}
 	kept := p.Save(paths...)
-	if err := fs.take(kept); err != nil {
-		return "", err
-	}
-	folder, err := filepath.Abs(filepath.Join(fs.dir, planfolder.Place(kept)))
+	place := filepath.Join(fs.dir, planfolder.Place(kept))
+	folder, err := filepath.Abs(place)
 	if err != nil {
-		return "", err
+		return planFolder{}, err
 	}
 	files, err := planFiles(p, out, folder, paths, of, fs.server)
-	if err != nil {
-		return "", err
-	}
-	written, err := planfolder.Write(fs.dir, kept, files, fs.replace)
-	if err != nil {
-		return "", err
-	}
-	fs.made.cluster(line{written + ": plan ", "written"})
-	return written, nil
+	return planFolder{kept, files, filepath.Join(place, runbookFile)}, err
 }
 
-// apart refuses the folder of a static pod, which a kubelet may read: what it finds
+// write writes a folder, and returns its place.
+func (fs *planFolders) write(f planFolder) (string, error) {
+	if err := fs.take(f.plan); err != nil {
+		return "", err
+	}
+	return planfolder.Write(fs.dir, f.plan, f.files, fs.replace)
+}
+
+// separate refuses the folder of a static pod, which a kubelet may read: what it finds
 // there it starts.
-func (fs *planFolders) apart(p *transform.Plan, paths []string) error {
+func (fs *planFolders) separate(p *transform.Plan, paths []string) error {
 	for i, doc := range p.Start {
 		if kind, _ := doc.Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || paths[i] == "" {
 			continue

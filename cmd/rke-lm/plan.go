@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -26,8 +24,8 @@ type planOptions struct {
 	stage    string
 	exitCode bool
 	alone    bool // the summary
-	summary  *summary
 	folders  planFolders
+	flags    []string // that the next command repeats
 }
 
 func newPlan(o *options) *cobra.Command {
@@ -44,8 +42,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error {
 			p.copiesValues = true
-			p.folders.made.out, p.folders.made.of = p.err, "plans"
-			p.summary = &summary{out: p.out, palette: p.palette(p.out), flags: p.repeatedChoices(c.Flags()), folder: p.folders.dir}
+			p.flags = p.repeatedChoices(c.Flags())
 			return p.run(c.Context(), args)
 		},
 	}
@@ -57,7 +54,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
 	c.Flags().BoolVar(&p.folders.replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
-	p.folders.made.flag(c.Flags(), "with --out ")
+	o.verboseFlag(c.Flags(), "with --out ")
 	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
@@ -89,38 +86,43 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err := p.check(paths); err != nil {
 		return err
 	}
-	made := &planRun{
-		planOptions: p, results: newResults("plan"),
-		list: outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: []outputs.Problem{}},
-	}
-	p.form = func(f forms.Found) {
-		made.list.Findings = append(made.list.Findings, outputs.Findings(review.NotRead(f, transform.Note, p.choices.Accept))...)
-	}
-	code, err := p.eachCluster(ctx, paths, made.cluster, func(err error) { made.list.Errors = append(made.list.Errors, problem(err)) })
-	p.folders.made.finish()
+	results, err := each(ctx, p.options, paths, p.cluster)
 	if err != nil {
 		return err
 	}
-	if err := made.finish(); err != nil {
-		complain(p.err, err)
-		code = max(code, exitcode.Of(err))
+	all, left := p.collect(), false
+	all.flags, all.folder = p.flags, p.folders.dir
+	var found []transform.Finding // about no cluster
+	for _, r := range results {
+		if r.made != nil {
+			left = left || r.made.left
+			p.sumUp(all, r)
+		}
+		all.fail(r.Err)
+		if r.Form.Line > 0 {
+			found = append(found, outputs.Findings(review.NotRead(r.Form, transform.Note, p.choices.Accept))...)
+		}
 	}
-	if code == exitcode.Done && p.exitCode && made.left {
-		code = exitcode.Found
+	all.writeOutcomes("plans")
+	all.fail(p.write(all, results, found))
+	if all.code == exitcode.Done && p.exitCode && left {
+		all.code = exitcode.Found
 	}
-	return withCode(code)
+	return withCode(all.code)
 }
 
-// planRun is what a run makes of its clusters, in the form of its output.
-type planRun struct {
-	*planOptions
-	list    outputs.Plans
-	results *outputs.Results
-	left    bool // edits, or manual stages
+// planResult is the plan of a cluster, and those that follow it up to a later release.
+type planResult struct {
+	plans    []outputs.Plan
+	outlooks []transform.Outlook
+	unseen   []transform.Finding // about documents that were not given
+	classes  []outputs.Class     // of a page
+	folders  []planFolder        // with --out
+	left     bool                // edits, or manual stages
 }
 
-// cluster plans a cluster, and returns what adds it to the output.
-func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error, error) {
+// cluster plans a cluster. It keeps none of the documents of stages, which take a megabyte.
+func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResult, error) {
 	if err := f.Refusal(t); err != nil {
 		return nil, err
 	}
@@ -132,81 +134,112 @@ func (p *planRun) cluster(f clusters.Cluster, t transform.Target) (func() error,
 	if err != nil {
 		return nil, err
 	}
-	first := plans[0]
-	var outs []outputs.Plan
+	made := &planResult{unseen: plans[0].Unseen, classes: p.classes(f, t)}
 	for _, plan := range plans {
-		outs = append(outs, outputs.NewPlan(plan, p.stage))
+		made.plans = append(made.plans, outputs.NewPlan(plan, p.stage))
+		made.outlooks = append(made.outlooks, plan.Outlook())
 	}
-	outs[0].Findings = outputs.Findings(f.Objections(t))
-	left := first.Outlook().Counts.Count() != transform.CountDone || len(plans) > 1
-	add, write := p.adds(plans, outs, p.classes(f, t), f), p.writes(plans, outs, f)
-	return func() error {
-		p.left = p.left || left
-		first := p.summary.Command == ""
-		if err := add(); err != nil {
-			return err
-		}
-		err := write()
-		if first && p.summary.Command != "" {
-			p.summary.Runbook = p.folders.runbook
-		}
-		return err
-	}, nil
-}
-
-// adds returns what adds the plans of a cluster to the output.
-func (p *planRun) adds(plans []*transform.Plan, outs []outputs.Plan, classes []outputs.Class, f clusters.Cluster) func() error {
-	switch {
-	case p.forPrograms():
-		all := slices.Clone(outs)
-		all[0].Findings = append(slices.Clip(all[0].Findings), outputs.Findings(plans[0].Unseen)...)
-		return func() error {
-			p.list.Clusters = append(p.list.Clusters, all...)
-			return nil
-		}
-	case p.reports():
-		return func() error {
-			p.report(plans, outs, classes)
-			return nil
-		}
-	}
-	return p.shows(outs, plans[0], f)
-}
-
-// writes returns what writes the folders of a cluster. Where none are asked for it keeps no plan.
-func (p *planRun) writes(plans []*transform.Plan, outs []outputs.Plan, f clusters.Cluster) func() error {
-	if p.folders.dir == "" {
-		return func() error { return nil }
-	}
-	return func() error { return p.folders.writeAll(plans, outs, f) }
-}
-
-func (p *planRun) forPrograms() bool { return p.output == "json" || p.output == "yaml" }
-
-// report adds the plans of a cluster to a report. What is not in its files, and the effective
-// configuration, are those of the documents as they are.
-func (p *planRun) report(plans []*transform.Plan, outs []outputs.Plan, classes []outputs.Class) {
-	unseen := plans[0].Unseen
+	made.plans[0].Findings = outputs.Findings(f.Objections(t))
+	made.left = made.outlooks[0].Counts.Count() != transform.CountDone || len(plans) > 1
 	for i, plan := range plans {
-		subject := outs[i].Subject(plan.Outlook(), unseen)
+		if p.folders.dir == "" {
+			break
+		}
+		folder, err := p.folders.folder(plan, made.plans[i], f)
+		if err != nil {
+			return made, err
+		}
+		made.folders = append(made.folders, folder)
+	}
+	return made, nil
+}
+
+// sumUp writes the folders of a cluster, and adds its row. The plan of one stage is no plan of what comes next.
+func (p *planOptions) sumUp(all *collector, r result[planResult]) {
+	first := all.Command == ""
+	if p.output == "text" && p.stage == "" {
+		all.row(r.made.plans[0], r.made.outlooks[0], r.Docs[0].File(), r.Live)
+	}
+	for i, folder := range r.made.folders {
+		written, err := p.folders.write(folder)
+		if err != nil {
+			all.fail(err)
+			return
+		}
+		all.outcome(line{written + ": plan ", "written"})
+		if i == 0 && first && all.Command != "" {
+			all.Runbook = folder.runbook
+		}
+	}
+}
+
+// write writes the plans in the form of the output.
+func (p *planOptions) write(all *collector, results []result[planResult], found []transform.Finding) error {
+	switch {
+	case p.output == "text":
+		return p.writeText(all, results, found)
+	case p.reports():
+		report := newResults("plan")
+		report.Findings, report.Errors = found, all.errors
+		for _, r := range results {
+			if r.made != nil {
+				r.made.report(report)
+			}
+		}
+		return p.writeResults(report, outputs.PlanTable)
+	}
+	list := outputs.Plans{APIVersion: outputs.APIVersion, Kind: "Plan", Clusters: []outputs.Plan{}, Errors: all.errors, Findings: found}
+	for _, r := range results {
+		if r.made != nil {
+			first := &r.made.plans[0]
+			first.Findings = append(first.Findings, outputs.Findings(r.made.unseen)...)
+			list.Clusters = append(list.Clusters, r.made.plans...)
+		}
+	}
+	return p.dump(list)
+}
+
+// report adds the plans to a report. What is not in the files of the cluster, and the effective
+// configuration, are those of the documents as they are.
+func (m *planResult) report(to *outputs.Results) {
+	unseen, classes := m.unseen, m.classes
+	for i, plan := range m.plans {
+		subject := plan.Subject(m.outlooks[i], unseen)
 		subject.Content.Classes = classes
-		p.results.Keep(subject)
+		to.Keep(subject)
 		unseen, classes = nil, nil
 	}
 }
 
-// finish writes what comes after the last cluster.
-func (p *planRun) finish() error {
-	switch {
-	case p.forPrograms():
-		return p.dump(p.list)
-	case p.reports():
-		p.results.Findings, p.results.Errors = p.list.Findings, p.list.Errors
-		return p.writeResults(p.results, outputs.PlanTable)
+// writeText writes the plans for people, between two summaries where there are several clusters.
+func (p *planOptions) writeText(all *collector, results []result[planResult], found []transform.Finding) error {
+	colors := p.palette(p.out)
+	outputs.WriteFindings(p.err, p.palette(p.err), found, "")
+	all.Refused = len(all.errors)
+	if p.alone {
+		all.Summary.Write(p.out, colors)
+		return nil
 	}
-	outputs.WriteFindings(p.err, p.palette(p.err), p.list.Findings, "")
-	p.summary.Refused = len(p.list.Errors)
-	return p.summary.finish(p.alone)
+	if all.several() {
+		all.Summary.Write(p.out, colors)
+		fmt.Fprintln(p.out)
+	}
+	for _, r := range results {
+		if r.made == nil {
+			continue
+		}
+		for _, plan := range r.made.plans {
+			outputs.WritePlan(p.out, colors, plan)
+		}
+		outputs.WriteFindings(p.out, colors, r.made.unseen, "")
+	}
+	switch {
+	case all.several():
+		all.Summary.Write(p.out, colors)
+	case p.folders.dir != "":
+		all.WriteNext(p.out, colors)
+	}
+	return nil
 }
 
 // plans returns the plan of a cluster, and those that follow it up to a later release.
@@ -242,53 +275,10 @@ func (p *planOptions) needed() transform.Choice {
 	return transform.Choice{Stage: p.stage}
 }
 
-// shows returns what writes the plans of a cluster for people, and what was found about documents
-// that were not given. The plan of one stage is no plan of what comes next. It keeps the text and
-// none of the documents, which take a megabyte, until its turn comes.
-func (p *planOptions) shows(plans []outputs.Plan, first *transform.Plan, f clusters.Cluster) func() error {
-	var text bytes.Buffer
-	if !p.alone {
-		for _, plan := range plans {
-			outputs.WritePlan(&text, p.palette(p.out), plan)
-		}
-		outputs.WriteFindings(&text, p.palette(p.out), first.Unseen, "")
-	}
-	one, outlook, at := plans[0], first.Outlook(), whereIs(f)
-	return func() error {
-		if p.stage == "" {
-			p.summary.add(one, outlook, at)
-		}
-		_, err := p.summary.Write(text.Bytes())
-		return err
-	}
-}
-
 // dump writes a value for programs.
 func (o *options) dump(v any) error {
 	if o.output == "yaml" {
 		return outputs.WriteYAML(o.data(), v)
 	}
 	return outputs.WriteJSON(o.out, v)
-}
-
-// eachCluster calls do for every cluster in the paths, on all cores, and what do
-// returns in the order of the clusters. An error of one is printed and noted,
-// and the others continue; the highest code wins.
-func (o *options) eachCluster(ctx context.Context, paths []string, do func(clusters.Cluster, transform.Target) (show func() error, err error), note func(error)) (int, error) {
-	target, err := o.target()
-	if err != nil {
-		return 0, err
-	}
-	code := exitcode.Done
-	for r := range o.clusters(ctx, paths, func(f clusters.Cluster) (func() error, error) { return do(f, f.For(target)) }) {
-		if err := r.Use(); err != nil {
-			complain(o.err, err)
-			note(err)
-			code = max(code, exitcode.Of(err))
-		}
-		if r.Form.Line > 0 && o.form != nil {
-			o.form(r.Form)
-		}
-	}
-	return code, ctx.Err()
 }

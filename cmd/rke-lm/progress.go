@@ -4,12 +4,9 @@
 package main
 
 import (
-	"context"
 	"io/fs"
-	"iter"
 	"os"
 
-	"github.com/rke-lm/rke-lm/internal/clusters"
 	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
@@ -36,26 +33,4 @@ func isPipe(of any) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
-}
-
-// watched shows progress during a search.
-func (o *options) watched(ctx context.Context, found iter.Seq[clusters.Result]) iter.Seq[clusters.Result] {
-	return func(yield func(clusters.Result) bool) {
-		defer o.progress.Start(ctx)()
-		found(yield)
-	}
-}
-
-// finderOf is the finder, which shows its progress in sources: their number is that of all work,
-// unless there is only one.
-func (o *options) finderOf(sources string) clusters.Finder {
-	f := o.finder()
-	f.Reached = func(at clusters.Progress) {
-		if at.Sources > 1 {
-			o.progress.Reached(sources, at.Done, at.Sources)
-			return
-		}
-		o.progress.Reached("clusters", at.Clusters, 0)
-	}
-	return f
 }

@@ -31,7 +31,7 @@ type reviewOptions struct {
 	from, to string // commits; to is "" for the working tree
 	tip      string // of what the change is merged into
 	changes  []git.Change
-	code     int
+	all      *collector
 
 	nodes, parsed int64 // the work of the process when it began
 }
@@ -93,7 +93,8 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	result := outputs.Review{APIVersion: outputs.APIVersion, Kind: "Review", Base: r.from, Clusters: []outputs.ReviewedCluster{}, Findings: []transform.Finding{}, Errors: []outputs.Problem{}}
+	result := outputs.Review{APIVersion: outputs.APIVersion, Kind: "Review", Base: r.from, Clusters: []outputs.ReviewedCluster{}, Findings: []transform.Finding{}}
+	r.all = r.collect()
 	r.nodes, r.parsed = yamledit.Spent()
 	same := 0
 	err = transform.Guard("the change", func() (err error) {
@@ -106,13 +107,14 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	r.reconfigured(target.Accept, &result)
 	for _, f := range result.AllFindings() {
 		if f.Stops() {
-			r.code = max(r.code, exitcode.Found)
+			r.all.code = max(r.all.code, exitcode.Found)
 		}
 	}
+	result.Errors = r.all.errors
 	if err := r.show(result, same); err != nil {
 		return err
 	}
-	return withCode(r.code)
+	return withCode(r.all.code)
 }
 
 // commits finds the two versions.
@@ -153,16 +155,15 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	}
 	r.changes = v.Changes
 	defer r.progress.Start(ctx)()
-	fail := func(err error) { r.fail(result, err) }
 	result.Read.Skipped = v.Skipped
-	before, formsBefore, _ := r.sides(ctx, "files of the base", v.Before, &result.Read.Before, func(err error) {
+	before, formsBefore, _ := r.sides(ctx, v.Before, &result.Read.Before, func(err error) {
 		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
-			fail(err)
+			r.all.fail(err)
 			return
 		}
 		result.Found(review.Unread(err))
 	})
-	after, formsAfter, saved := r.sides(ctx, "files of the change", v.After, &result.Read.After, fail)
+	after, formsAfter, saved := r.sides(ctx, v.After, &result.Read.After, r.all.fail)
 	result.Found(review.Forms(formsBefore, formsAfter, t.Accept)...)
 	result.Found(review.Links(v.Links, t.Accept)...)
 	if err := r.checkValues(after); err != nil {
@@ -209,7 +210,7 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 		}
 		c, err := r.evaluate(p, t)
 		if err != nil {
-			r.fail(result, err)
+			r.all.fail(err)
 			continue
 		}
 		if c.Kind == review.Unchanged {
@@ -221,13 +222,6 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 	return same, ctx.Err()
 }
 
-// fail keeps an error that does not end the review of others.
-func (r *reviewOptions) fail(result *outputs.Review, err error) {
-	complain(r.err, err)
-	result.Errors = append(result.Errors, problem(err))
-	r.code = max(r.code, exitcode.Of(err))
-}
-
 // checkValues requires a cluster for a values file that the change touches: it alone shows
 // nothing.
 func (r *reviewOptions) checkValues(after []*review.Side) error {
@@ -235,7 +229,7 @@ func (r *reviewOptions) checkValues(after []*review.Side) error {
 	is := func(c git.Change) bool {
 		return c.Before != nil && c.Before.Path == at || c.After != nil && c.After.Path == at
 	}
-	if r.values == "" || !inside || len(after) > 0 || r.code != exitcode.Done || !slices.ContainsFunc(r.changes, is) {
+	if r.values == "" || !inside || len(after) > 0 || r.all.code != exitcode.Done || !slices.ContainsFunc(r.changes, is) {
 		return nil
 	}
 	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", ccmValues, r.values)

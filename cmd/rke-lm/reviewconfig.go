@@ -90,7 +90,7 @@ func (r *reviewOptions) reconfigured(accepted []string, result *outputs.Review) 
 			err = fmt.Errorf("%s: a %s in the change, which is not read; replace it by a file", r.repo.Name(has.Path), has.Kind())
 		}
 		if err != nil {
-			r.fail(result, err)
+			r.all.fail(err)
 			continue
 		}
 		file := has

@@ -13,38 +13,26 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/review"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// sides opens the clusters of one version, whose sources have a name in the progress, and counts what
-// it reads. It returns the files in forms that are not read, and those of saved plans, as well.
-func (r *reviewOptions) sides(ctx context.Context, name string, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found, saved []*clusters.Saved) {
-	work := func(c clusters.Cluster) (func() error, error) {
-		return func() error {
-			list = append(list, sideOf(c))
-			return nil
-		}, nil
-	}
-	f := r.finderOf(name)
+// sides opens the clusters of one version, and counts what it reads. It returns the files in forms that
+// are not read, and those of saved plans, as well.
+func (r *reviewOptions) sides(ctx context.Context, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found, saved []*clusters.Saved) {
+	f := r.finder()
 	f.Overlays = v.Overlays
-	shown := f.Reached
-	f.Reached = func(at clusters.Progress) {
-		count.Files, count.Documents = at.Done, at.Documents
-		shown(at)
+	found := f.From(ctx, v.Sources)
+	count.Files, count.Documents = len(v.Sources), found.Documents
+	for _, result := range found.Results {
+		switch {
+		case result.Err != nil:
+			fail(result.Err)
+		case result.Docs != nil:
+			list = append(list, sideOf(result.Cluster))
+		case result.Form.File != "":
+			others = append(others, result.Form)
+		}
 	}
-	for result := range f.From(ctx, v.Sources, work) {
-		if err := result.Use(); err != nil {
-			fail(err)
-		}
-		if yamledit.CheckRun(r.nodes, r.parsed) != nil {
-			break // which ends the review
-		}
-		if form := result.Form; form.File != "" {
-			others = append(others, form)
-		}
-		saved = append(saved, result.Saved...)
-	}
-	return list, others, saved
+	return list, others, found.Saved
 }
 
 func sideOf(c clusters.Cluster) *review.Side {
@@ -57,12 +45,12 @@ func (r *reviewOptions) rest(ctx context.Context, v clusters.Versions) (all []*r
 	if err != nil {
 		return nil, err
 	}
-	f := r.finderOf("other files")
+	f := r.finder()
 	f.Values, f.Overlays = "", v.After.Overlays
-	for result := range f.From(ctx, rest, func(c clusters.Cluster) (func() error, error) {
-		return func() error { all = append(all, sideOf(c)); return nil }, nil
-	}) {
-		_ = result.Use() // what cannot be read is not of this change
+	for _, result := range f.From(ctx, rest).Results {
+		if result.Docs != nil && result.Err == nil { // what cannot be read is not of this change
+			all = append(all, sideOf(result.Cluster))
+		}
 	}
 	return all, ctx.Err()
 }
@@ -73,7 +61,7 @@ func (r *reviewOptions) leftOut(ctx context.Context, pattern string, v clusters.
 	var sides [2][]*review.Side
 	for i, version := range []clusters.Version{v.Before, v.After} {
 		version.Sources = version.Excluded[pattern]
-		sides[i], _, _ = r.sides(ctx, "files that are left out", version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
+		sides[i], _, _ = r.sides(ctx, version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
 		for _, s := range version.Sources {
 			files[s.Name] = true
 		}

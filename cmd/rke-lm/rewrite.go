@@ -4,31 +4,31 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// rewrite are the flags of verbs that write files, and what to say of the files.
+// rewrite are the flags of verbs that write files.
 type rewrite struct {
 	*options
 	files  clusters.Rewriter
-	server bool              // the server does the dry run
-	notes  map[string][]line // by file; of its clusters, up to what became of the file
-	made   outcomes
+	server bool // the server does the dry run
 }
 
-func (w *rewrite) flags(c *cobra.Command) {
+func (w *rewrite) rewriteFlags(c *cobra.Command) {
 	c.Flags().Var(dryRunFlag{w}, "dry-run", "print the diff and write nothing; =server also lets the API server of a Rancher check the change")
 	c.Flags().Lookup("dry-run").NoOptDefVal = "true"
 	c.Flags().BoolVar(&w.files.Print, "stdout", false, "print the file instead of writing it")
 	c.MarkFlagsMutuallyExclusive("dry-run", "stdout")
-	w.made.flag(c.Flags(), "")
+	w.verboseFlag(c.Flags(), "")
 }
 
 // The values of --dry-run.
@@ -68,61 +68,84 @@ func (f dryRunFlag) Set(value string) error {
 	return nil
 }
 
-// begin takes the streams of a run.
-func (w *rewrite) begin() {
-	w.made.out, w.made.of = w.err, "clusters"
-	w.files.Out, w.notes = w.data(), map[string][]line{}
+// edit is what becomes of the documents of a cluster.
+type edit struct {
+	line    // up to what becomes of the file
+	changes []clusters.Change
+	diffs   []string // of a dry run
+	moved   int      // lines that are added
 }
 
-// note keeps what to say of a cluster once its files are written.
-func (w *rewrite) note(file string, l line) {
-	w.notes[file] = append(w.notes[file], l)
+// edited compares documents with those that replace them; first is the stage that changes each first.
+func (w *rewrite) edited(l line, before, after []*yamledit.Document, first func(i int) int) edit {
+	e := edit{line: l}
+	for i, doc := range before {
+		if after[i] == doc {
+			continue
+		}
+		if w.files.DryRun {
+			e.diffs = append(e.diffs, outputs.Diff(doc, after[i]))
+		}
+		e.moved += bytes.Count(after[i].Bytes(), []byte("\n")) - bytes.Count(doc.Bytes(), []byte("\n"))
+		e.changes = append(e.changes, clusters.Change{Before: doc.Chunk(), After: after[i].Chunk(), First: first(i)})
+	}
+	return e
 }
 
-// write writes files that end together, unless one of them failed in a part.
-func (w *rewrite) write(files []source.Text, failed bool) error {
-	defer w.forget(files)
+// show shows the diffs of a dry run.
+func (w *rewrite) show(e edit) {
+	for _, d := range e.diffs {
+		outputs.WriteDiff(w.out, w.palette(w.out), d)
+	}
+}
+
+// write writes files that end together, with the edits of their clusters, unless one failed in a part.
+func (w *rewrite) write(texts []source.Text, edits map[string][]edit, failed bool, all *collector) error {
+	var changes []clusters.Change
+	for _, t := range texts {
+		for _, e := range edits[t.Name] {
+			changes = append(changes, e.changes...)
+		}
+	}
+	var files []clusters.File
+	of := "it"
+	if len(texts) > 1 {
+		of = "the files of its cluster"
+	}
+	for _, t := range texts {
+		f := clusters.File{Text: t}
+		for _, c := range changes {
+			if c.Before.File == t.Name {
+				f.Changes = append(f.Changes, c)
+			}
+		}
+		if files = append(files, f); failed && len(f.Changes) > 0 {
+			fmt.Fprintf(w.err, "%s: not written, because of errors in %s\n", f.Name, of)
+		}
+	}
 	if failed {
-		w.notWritten(files)
 		return nil
 	}
-	changed := slices.DeleteFunc(slices.Clone(files), func(f source.Text) bool { return !w.files.Changes(f) || w.files.Prints(f) })
 	if err := w.files.Write(files); err != nil {
 		return err
 	}
-	for _, f := range changed {
-		w.made.file(w.outcome(f))
-	}
 	for _, f := range files {
-		for _, l := range w.notes[f.Name] {
-			w.made.cluster(line{l.name, l.what + " " + w.outcome(f)})
+		if len(f.Changes) > 0 && !w.files.Prints(f.Text) {
+			all.files = counting(all.files, line{what: w.written(f.Text)})
+		}
+	}
+	for _, t := range texts {
+		for _, e := range edits[t.Name] {
+			if len(e.changes) > 0 {
+				all.outcome(line{e.name, e.what + " " + w.written(t)})
+			}
 		}
 	}
 	return nil
 }
 
-func (w *rewrite) forget(files []source.Text) {
-	w.files.Forget(files)
-	for _, f := range files {
-		delete(w.notes, f.Name)
-	}
-}
-
-// notWritten reports which files stay as they are.
-func (w *rewrite) notWritten(files []source.Text) {
-	of := "it"
-	if len(files) > 1 {
-		of = "the files of its cluster"
-	}
-	for _, f := range files {
-		if w.files.Changes(f) {
-			fmt.Fprintf(w.err, "%s: not written, because of errors in %s\n", f.Name, of)
-		}
-	}
-}
-
-// outcome is what became of a file that did not fail.
-func (w *rewrite) outcome(f source.Text) string {
+// written is what became of a file that did not fail.
+func (w *rewrite) written(f source.Text) string {
 	switch {
 	case w.files.DryRun:
 		return "would be written"

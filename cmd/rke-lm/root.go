@@ -18,7 +18,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -32,7 +31,7 @@ type options struct {
 	hostNames    string // file with the host names of Nodes
 	values       string // the values file of an RKE cluster
 	copiesValues bool   // the verb uses a copy of it for a live cluster
-	apart        bool   // every document is a cluster of its own
+	separate     bool   // every document is a cluster of its own
 	choices      transform.Target
 	output       string
 	maxBytes     int // of Markdown
@@ -48,8 +47,7 @@ type options struct {
 	excludeFrom string           // the folder that they start at; "" for the current one
 	excluded    source.Excluded  // the same, checked
 	skipUnknown bool             // files without a cluster are no error
-
-	form func(forms.Found) // takes forms that are not read; nil for a verb that does not show them
+	verbose     bool             // a line for each cluster
 }
 
 func newRoot(s streams) *cobra.Command {

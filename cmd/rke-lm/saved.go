@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -24,7 +22,6 @@ import (
 type savedPlans struct {
 	dir   string
 	plans []transform.Saved
-	used  atomic.Bool // by any cluster
 }
 
 var errNotPlanned = errors.New("not in the plan")
@@ -36,14 +33,6 @@ func (s *savedPlans) read() (err error) {
 		s.plans, err = planfolder.Read(s.dir)
 	}
 	return err
-}
-
-// unused reports that no cluster had a plan: the paths or the folder are wrong.
-func (s *savedPlans) unused() error {
-	if !s.given() || s.used.Load() {
-		return nil
-	}
-	return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no plan for these clusters; plan them with --out, or use other files", s.dir)}
 }
 
 // checkNoChoice refuses flags of choice on the command line: a saved plan holds
@@ -67,7 +56,6 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 	if !ok {
 		return nil, nil, errNotPlanned
 	}
-	a.saved.used.Store(true)
 	steps, err := a.savedSteps(plan, f.Docs)
 	if err != nil {
 		return nil, nil, err

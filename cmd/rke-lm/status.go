@@ -224,7 +224,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (all seen, err er
 	read := func(o rancher.Object) seen { return s.read(ctx, t, o, moving.of[o.FullName()]) }
 	done := 0
 	// What was listed is shown, also after the time that a look has.
-	for r := range clusters.InOrderBy(context.WithoutCancel(ctx), statusReads, objects, read) {
+	for r := range clusters.InOrder(context.WithoutCancel(ctx), statusReads, objects, read) {
 		take(r)
 		if done++; t.manages {
 			s.progress.Reached("clusters", done, len(objects))

@@ -149,8 +149,8 @@ func (b *befallen) end() {
 	b.ended.Wait()
 }
 
-// each runs something for every trouble, with a clock of its own.
-func each(t *testing.T, list []trouble, run func(*testing.T, trouble)) {
+// eachTrouble runs something for every trouble, with a clock of its own.
+func eachTrouble(t *testing.T, list []trouble, run func(*testing.T, trouble)) {
 	t.Helper()
 	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {

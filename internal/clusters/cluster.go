@@ -5,7 +5,6 @@ package clusters
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -64,34 +63,17 @@ func (c Cluster) described() *transform.Refused {
 	return rules.Described(c.Docs[0], c.Distro.Identify(c.Docs[0]), c.twin)
 }
 
-// Work is called for every cluster. What it returns shows the result, and is called in
-// the order of the documents.
-type Work func(Cluster) (show func() error, err error)
+// Place names the document that names the cluster, in messages.
+func (c Cluster) Place() string { return place(c.Docs[0].Chunk()) }
 
-// piece is a document of a source, or its end.
-type piece struct {
-	source source.Source
-	number int // of the source
-	chunk  yamledit.Chunk
-	words  bool // the text has words of what is looked for
-	marked bool // it is a document of a distro, or meant for one and cannot be read
-	end    bool
-	text   source.Text // at the end: all of it, if it has documents that were parsed
-	empty  bool        // at the end: it has no text
-	saved  *Saved      // at the end: it is a file of a saved plan; nil for others
-	count  int         // at the end: of its documents
-	err    error       // of the source, at the end
-}
-
-// place names the document in messages.
-func (p piece) place() string {
+func place(c yamledit.Chunk) string {
 	switch {
-	case p.chunk.Item > 0:
-		return fmt.Sprintf("%s:%d: item %d", p.chunk.File, p.chunk.Line+1, p.chunk.Item)
-	case p.chunk.Index == 0:
-		return p.chunk.File
+	case c.Item > 0:
+		return fmt.Sprintf("%s:%d: item %d", c.File, c.Line+1, c.Item)
+	case c.Index == 0:
+		return c.File
 	}
-	return fmt.Sprintf("%s:%d: document %d", p.chunk.File, p.chunk.Line+1, p.chunk.Index+1)
+	return fmt.Sprintf("%s:%d: document %d", c.File, c.Line+1, c.Index+1)
 }
 
 // Saved is a file that the plan.json in its folder lists with the sum of its content.
@@ -100,46 +82,24 @@ type Saved struct {
 	Plan transform.Saved
 }
 
-// Result is what came of a cluster, or the end of sources.
+// Found is what a search found.
+type Found struct {
+	Results   []Result // in the order of the documents
+	Documents int      // that were read
+	Saved     []*Saved // files of saved plans, which are read as no clusters
+}
+
+// Result is a cluster, an error, or the end of sources.
 type Result struct {
-	Form  forms.Found // what a document has in a form that is not read
-	Saved []*Saved    // files of saved plans, which are read as no clusters
+	Cluster             // without Docs for none
+	File    string      // names the source; "" for what concerns none
+	Err     error       // of the cluster, of a document that may be one, or of the sources as a whole
+	Form    forms.Found // what a document has in a form that is not read
 
 	// Ended are the sources that end here, together where one cluster has documents in
 	// them. An error that concerns no source ends one without a name.
 	Ended []source.Text
-
-	piece
-	cluster bool
-	of      *Cluster           // that it names, or that it may be one of several documents of
-	known   names              // that it is known by
-	seen    *yamledit.Document // one that rules read
-	values  *yamledit.Document // one of a values file
-	show    func() error       // what is left to do, in the order of the documents
 }
 
-// File names the source.
-func (r Result) File() string { return r.source.Name }
-
-// Err is what went wrong until now.
-func (r Result) Err() error { return r.err }
-
-// Use does what is left to do, and returns the error that there was.
-func (r Result) Use() error {
-	if r.show != nil {
-		if err := transform.Guard(r.place(), r.show); err != nil {
-			return err
-		}
-	}
-	return r.err
-}
-
-// failed is an error that concerns no source.
-func failed(err error) Result {
-	return Result{piece: piece{end: true, err: err}, Ended: []source.Text{{}}}
-}
-
-// Failed yields an error that concerns no source.
-func Failed(err error) iter.Seq[Result] {
-	return func(yield func(Result) bool) { yield(failed(err)) }
-}
+// Failed is an error that concerns no source.
+func Failed(err error) Result { return Result{Err: err, Ended: []source.Text{{}}} }

@@ -4,8 +4,8 @@
 package clusters
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,22 +72,18 @@ type seen struct {
 	errs     []error
 }
 
-// find searches for clusters, and fails in each whose name is broken.
+// find searches for clusters.
 func find(t *testing.T, f Finder, stdin string, paths ...string) (s seen) {
 	t.Helper()
-	work := func(c Cluster) (func() error, error) {
-		if err := c.Refusal(transform.Target{}); err != nil {
-			return nil, err
+	for _, r := range f.Files(t.Context(), paths, strings.NewReader(stdin)).Results {
+		if r.Err == nil && r.Docs != nil {
+			if r.Err = r.Refusal(transform.Target{}); r.Err == nil {
+				s.clusters = append(s.clusters, r.Cluster)
+				s.lines = append(s.lines, clusterName(r.Cluster))
+			}
 		}
-		return func() error {
-			s.clusters = append(s.clusters, c)
-			s.lines = append(s.lines, clusterName(c))
-			return nil
-		}, nil
-	}
-	for r := range f.Files(t.Context(), paths, strings.NewReader(stdin), work) {
-		if err := r.Use(); err != nil {
-			s.errs = append(s.errs, err)
+		if r.Err != nil {
+			s.errs = append(s.errs, r.Err)
 			s.lines = append(s.lines, "error")
 		}
 		if len(r.Ended) > 0 {
@@ -152,7 +148,7 @@ func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T
 func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager})
 	f := finder()
-	f.Apart = true
+	f.Separate = true
 	find(t, f, "", folder).check(t, "aws-cloud-controller-manager", "end of ccm.yaml", "kube-controller-manager", "end of kcm.yaml")
 }
 
@@ -238,47 +234,23 @@ func TestAClusterThatAnOverlayChangesIsRefusedUnlessThatIsAccepted(t *testing.T)
 	}
 }
 
-func TestAPanicInOneDocumentIsReportedAndTheOthersContinue(t *testing.T) {
-	folder := folderOf(t, map[string]string{"odd.yaml": provisioned("odd"), "usual.yaml": provisioned("usual")})
-	var names []string
-	var errs []error
-	for r := range finder().Files(t.Context(), []string{folder}, nil, func(c Cluster) (func() error, error) {
-		if clusterName(c) == "odd" {
-			return nil, errors.New([]string{}[len(c.Docs)])
+func TestAPlaceNamesTheDocument(t *testing.T) {
+	for want, c := range map[string]yamledit.Chunk{
+		"fleet.yaml":                {File: "fleet.yaml"},
+		"fleet.yaml:31: document 2": {File: "fleet.yaml", Index: 1, Line: 30},
+		"fleet.yaml:4: item 1":      {File: "fleet.yaml", Item: 1, Line: 3},
+	} {
+		if got := place(c); got != want {
+			t.Errorf("%q, not %q", got, want)
 		}
-		return func() error { names = append(names, clusterName(c)); return nil }, nil
-	}) {
-		if err := r.Use(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if len(names) != 1 || len(errs) != 1 || exitcode.Of(errs[0]) != exitcode.Input || !strings.Contains(errs[0].Error(), "odd.yaml: rke-lm failed (index out of range") {
-		t.Errorf("%v, %v", names, errs)
 	}
 }
 
-func TestAPanicWhileAResultIsShownNamesItsDocument(t *testing.T) {
-	p := piece{source: source.FromReader("fleet.yaml", nil), chunk: yamledit.Chunk{File: "fleet.yaml", Index: 1, Line: 30}}
-	err := Result{piece: p, show: func() error { panic("oh") }}.Use()
-	var fault *transform.Fault
-	if !errors.As(err, &fault) || fault.At != "fleet.yaml:31: document 2" {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestASearchThatIsLeftReadsNoFurther(t *testing.T) {
-	files := map[string]string{}
-	for i := range 20 {
-		files[fmt.Sprintf("%02d.yaml", i)] = provisioned(fmt.Sprint("c", i))
-	}
-	n := 0
-	for r := range finder().Files(t.Context(), []string{folderOf(t, files)}, nil, func(Cluster) (func() error, error) { return nil, nil }) {
-		if n += len(r.Ended); n == 2 {
-			break
-		}
-	}
-	if n != 2 {
-		t.Error(n)
+func TestASearchThatIsEndedFindsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found := finder().Files(ctx, []string{folderOf(t, map[string]string{"a.yaml": provisioned("orchard")})}, nil); len(found.Results) > 0 {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -4,62 +4,255 @@
 package clusters
 
 import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Group is the documents of one folder, or of one stream, that may describe clusters of
-// one distro together.
-type Group struct {
-	distro  transform.Distro
-	docs    []*yamledit.Document
-	related []*yamledit.Document
-	sources map[*yamledit.Document]source.Source
+// folder is the sources whose documents may describe clusters together: those of one folder, or one
+// stream. The documents of such clusters, and the ends of their sources, wait for its last source.
+type folder struct {
+	last    int                                  // number of its last source
+	sources map[*yamledit.Document]source.Source // of each document
+	related []*yamledit.Document                 // that rules read
+	used    bool                                 // by a cluster that waits for no other document
+	unread  string                               // place of a document that could not be read; "" for none
+	groups  []group                              // in the order of their first documents
+	ends    []Result                             // of sources that wait
+	shared  [][]source.Source                    // those of each cluster, which end together
+	unused  []*file                              // named, with nothing but documents that rules read
+
+	linked bool        // a flag is of one cluster
+	values []*document // of its values file
+	failed bool        // which cannot be read
 }
 
-// NewGroup returns the empty group of a distro.
-func NewGroup(d transform.Distro) *Group {
-	return &Group{distro: d, sources: map[*yamledit.Document]source.Source{}}
+// group is the documents of one distro that may have others in their cluster.
+type group struct {
+	distro transform.Distro
+	docs   []*yamledit.Document
 }
 
-// Add takes a document of the distro.
-func (g *Group) Add(doc *yamledit.Document, s source.Source) {
-	g.docs, g.sources[doc] = append(g.docs, doc), s
+// folders returns the folder of each source. One flag can make one of all of them.
+func (f Finder) folders(sources []source.Source) (of []*folder) {
+	known := map[string]*folder{}
+	together := f.together() || slices.ContainsFunc(sources, func(s source.Source) bool { return s.Values })
+	for i, s := range sources {
+		name := "stream " + strconv.Itoa(i)
+		if path, err := s.Absolute(); err == nil && path != "" {
+			name = filepath.Dir(path)
+		}
+		if together {
+			name = ""
+		}
+		if known[name] == nil {
+			known[name] = &folder{sources: map[*yamledit.Document]source.Source{}}
+		}
+		known[name].last = i
+		of = append(of, known[name])
+	}
+	return of
 }
 
-// See takes a document that rules read.
-func (g *Group) See(doc *yamledit.Document, s source.Source) {
-	g.related, g.sources[doc] = append(g.related, doc), s
+// together reports whether a flag other than that of a values file is of one cluster.
+func (f Finder) together() bool { return f.Only != "" && f.Values == "" }
+
+// group returns the clusters of files, and the errors and ends of the files, in their order.
+func (f Finder) group(sources []source.Source, files []*file) (results []Result) {
+	of := f.folders(sources)
+	for i, file := range files {
+		for _, d := range file.docs {
+			if d.related != nil {
+				of[i].related, of[i].sources[d.related] = append(of[i].related, d.related), file.Source
+			}
+		}
+	}
+	for i, file := range files {
+		if in := of[i]; file.Values {
+			in.linked, in.values, in.failed = true, file.docs, file.err != nil
+			in.ends = append(in.ends, file.end())
+		} else {
+			results = append(results, f.documents(file, in)...)
+		}
+		if of[i].last == i {
+			results = append(results, f.complete(of[i])...)
+		}
+	}
+	return results
 }
 
-// First is the document that was added first.
-func (g *Group) First() (*yamledit.Document, source.Source) {
-	return g.docs[0], g.sources[g.docs[0]]
+// end is the end of the file.
+func (f *file) end() Result {
+	return Result{File: f.Name, Err: f.err, Ended: []source.Text{f.Text}}
 }
 
-// Sources are those of the documents that were added, one for each.
-func (g *Group) Sources() []source.Source {
-	sources := make([]source.Source, len(g.docs))
-	for i, doc := range g.docs {
-		sources[i] = g.sources[doc]
+// documents returns what comes of a file before its folder ends.
+func (f Finder) documents(file *file, in *folder) (results []Result) {
+	waits, met, related := false, false, false
+	var first error // of a document that is none of a distro
+	for _, d := range file.docs {
+		if d.form.File != "" {
+			results = append(results, Result{Form: d.form})
+		}
+		switch {
+		case d.related != nil:
+			related = true
+			continue
+		case d.cluster == nil && !d.meant:
+			if first == nil {
+				first = d.err
+			}
+			continue
+		}
+		met = true
+		switch {
+		case d.err != nil:
+			if f.mayGroup(d.chunk.Bytes) {
+				in.unread = place(d.chunk)
+			}
+			results = append(results, Result{File: file.Name, Err: d.err})
+		case f.Only != "" || !f.Separate && d.cluster.Distro.Grouping.MayGroup(d.cluster.Docs[0]):
+			waits, in.linked = true, in.linked || f.together()
+			in.add(d.cluster.Distro, d.cluster.Docs[0], file.Source)
+		default:
+			if !f.Separate && f.Configs {
+				d.cluster.Related, in.used = in.related, true
+			}
+			results = append(results, Result{Cluster: *d.cluster, File: file.Name})
+		}
+	}
+	end := file.end()
+	if end.Err = f.ending(file, met, first); end.Err != nil && related && !met {
+		in.unused = append(in.unused, file)
+		return results
+	}
+	switch {
+	case !met && end.Err == nil:
+	case waits:
+		in.ends = append(in.ends, end)
+	default:
+		results = append(results, end)
+	}
+	return results
+}
+
+// add takes a document that may have others in its cluster.
+func (in *folder) add(d transform.Distro, doc *yamledit.Document, from source.Source) {
+	in.sources[doc] = from
+	i := slices.IndexFunc(in.groups, func(g group) bool { return g.distro.Name == d.Name })
+	if i < 0 {
+		i, in.groups = len(in.groups), append(in.groups, group{distro: d})
+	}
+	in.groups[i].docs = append(in.groups[i].docs, doc)
+}
+
+// complete returns the clusters of a folder after its last source, and then the ends of the sources
+// that waited: as one where a cluster has documents in several.
+func (f Finder) complete(in *folder) (results []Result) {
+	switch {
+	case in.linked:
+		results = in.link(f.Only, f.Values)
+	case len(in.groups) == 0 && !in.used:
+		for _, file := range in.unused { // no cluster has documents in it
+			end := file.end()
+			end.Err = f.ending(file, false, nil)
+			results = append(results, end)
+		}
+	}
+	if !in.linked {
+		for _, g := range in.groups {
+			results = append(results, in.clustersOf(g)...)
+		}
+	}
+	return append(results, in.joined()...)
+}
+
+// clusters returns the clusters of a group. It fails with *transform.Refused where nothing shows
+// which documents are of which cluster.
+func (in *folder) clusters(g group) ([]Cluster, error) {
+	grouped, err := g.distro.Grouping.Group(g.docs, in.related)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Cluster, len(grouped))
+	for i, docs := range grouped {
+		all[i] = Cluster{Distro: g.distro, Docs: docs, Related: in.related, Sources: in.sourcesOf(docs)}
+	}
+	return all, nil
+}
+
+func (in *folder) sourcesOf(docs []*yamledit.Document) []source.Source {
+	sources := make([]source.Source, len(docs))
+	for i, doc := range docs {
+		sources[i] = in.sources[doc]
 	}
 	return sources
 }
 
-// Clusters returns the clusters of the group. It fails with *transform.Refused where
-// nothing shows which documents are of which cluster.
-func (g *Group) Clusters() ([]Cluster, error) {
-	gathered, err := g.distro.Span.Gather(g.docs, g.related)
+// clustersOf returns the clusters of a group, or the error in their place.
+func (in *folder) clustersOf(g group) (results []Result) {
+	var all []Cluster
+	err := transform.Guard(g.docs[0].File(), func() (err error) {
+		all, err = in.clusters(g)
+		return err
+	})
 	if err != nil {
-		return nil, err
+		in.shared = append(in.shared, in.sourcesOf(g.docs))
+		return []Result{{File: in.sources[g.docs[0]].Name, Err: err}}
 	}
-	all := make([]Cluster, len(gathered))
-	for i, docs := range gathered {
-		all[i] = Cluster{Distro: g.distro, Docs: docs, Related: g.related}
-		for _, doc := range docs {
-			all[i].Sources = append(all[i].Sources, g.sources[doc])
+	for _, c := range all {
+		in.shared = append(in.shared, c.Sources)
+		if in.unread != "" && c.Distro.Grouping.Several {
+			c.unread = c.Docs[0].Root().Errorf(in.unread+" cannot be read, and may describe the same cluster, so the order of the stages is not known", "correct that document first, or move it to another folder")
+		}
+		results = append(results, Result{Cluster: c, File: c.Sources[0].Name})
+	}
+	return results
+}
+
+// joined returns the ends of the sources that waited, one for those that share a cluster.
+func (in *folder) joined() (results []Result) {
+	at, set := map[string]int{}, make([]int, len(in.ends))
+	for i, end := range in.ends {
+		at[end.File], set[i] = i, i
+	}
+	for _, sources := range in.shared {
+		var same []int
+		for _, s := range sources {
+			if i, waits := at[s.Name]; waits && !slices.Contains(same, set[i]) {
+				same = append(same, set[i])
+			}
+		}
+		for i := range set {
+			if len(same) > 1 && slices.Contains(same, set[i]) {
+				set[i] = slices.Min(same)
+			}
 		}
 	}
-	return all, nil
+	for i := range in.ends {
+		if set[i] != i {
+			continue // it ends with an earlier one
+		}
+		var r Result
+		var errs []error
+		for j, end := range in.ends {
+			if set[j] != i {
+				continue
+			}
+			r.File, r.Ended = end.File, append(r.Ended, end.Ended...)
+			if end.Err != nil {
+				errs = append(errs, end.Err)
+			}
+		}
+		if r.Err = errors.Join(errs...); len(errs) == 1 {
+			r.Err = errs[0]
+		}
+		results = append(results, r)
+	}
+	return results
 }

@@ -21,18 +21,18 @@ func TestTheFilesOfAFolderEndTogetherAndAStreamByItself(t *testing.T) {
 		path := filepath.Join(folder, name)
 		return source.Source{Name: path, Path: path}
 	}
-	f := NewFolders([]source.Source{file("a.yaml"), file("sub/b.yaml"), source.FromReader("<stdin>", strings.NewReader("")), file("c.yaml")}, false)
+	of := Finder{}.folders([]source.Source{file("a.yaml"), file("sub/b.yaml"), source.FromReader("<stdin>", strings.NewReader("")), file("c.yaml")})
 	var ends []bool
 	for i := range 4 {
-		ends = append(ends, f.Ends(i))
+		ends = append(ends, of[i].last == i)
 	}
-	if !slices.Equal(ends, []bool{false, true, true, true}) || f.Of(0) != f.Of(3) || f.Of(0) == f.Of(1) || f.Of(1) == f.Of(2) {
-		t.Errorf("%v in %v", ends, f.of)
+	if !slices.Equal(ends, []bool{false, true, true, true}) || of[0] != of[3] || of[0] == of[1] || of[1] == of[2] {
+		t.Errorf("%v in %v", ends, of)
 	}
 }
 
 // backwards is a distro whose clusters have their documents in the reverse order.
-var backwards = transform.Distro{Span: transform.Span{Gather: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
+var backwards = transform.Distro{Grouping: transform.Grouping{Group: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 	if docs[0].Root().Get("refused").Exists() {
 		return nil, errors.New("two clusters")
 	}
@@ -42,12 +42,19 @@ var backwards = transform.Distro{Span: transform.Span{Gather: func(docs, _ []*ya
 }}}
 
 // alone is a distro each of whose documents is a cluster, together with all documents next to it.
-var alone = transform.Distro{Span: transform.Span{Gather: func(docs, related []*yamledit.Document) (all [][]*yamledit.Document, err error) {
+var alone = transform.Distro{Grouping: transform.Grouping{Group: func(docs, related []*yamledit.Document) (all [][]*yamledit.Document, err error) {
 	for _, doc := range docs {
 		all = append(all, append([]*yamledit.Document{doc}, related...))
 	}
 	return all, nil
 }}}
+
+func newFolder() *folder { return &folder{sources: map[*yamledit.Document]source.Source{}} }
+
+// see adds a document that rules read.
+func (in *folder) see(doc *yamledit.Document, name string) {
+	in.related, in.sources[doc] = append(in.related, doc), source.Source{Name: name}
+}
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
@@ -59,14 +66,13 @@ func parse(t *testing.T, text string) *yamledit.Document {
 }
 
 func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
-	g := NewGroup(backwards)
+	in := newFolder()
 	a, b, role := parse(t, "a: 1\n"), parse(t, "b: 1\n"), parse(t, "kind: Role\n")
-	g.Add(a, source.Source{Name: "a"})
-	g.See(role, source.Source{Name: "role"})
-	g.Add(b, source.Source{Name: "b"})
-	doc, from := g.First()
-	all, err := g.Clusters()
-	if err != nil || len(all) != 1 || doc != a || from.Name != "a" {
+	in.add(backwards, a, source.Source{Name: "a"})
+	in.see(role, "role")
+	in.add(backwards, b, source.Source{Name: "b"})
+	all, err := in.clusters(in.groups[0])
+	if err != nil || len(all) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	if c := all[0]; !slices.Equal(c.Docs, []*yamledit.Document{b, a}) || c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Related, []*yamledit.Document{role}) {
@@ -75,12 +81,12 @@ func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
 }
 
 func TestAGroupOfSeveralClustersKnowsTheSourceOfADocumentThatTheyShare(t *testing.T) {
-	g := NewGroup(alone)
+	in := newFolder()
 	a, b, shared := parse(t, "a: 1\n"), parse(t, "b: 1\n"), parse(t, "kind: ConfigMap\n")
-	g.Add(a, source.Source{Name: "a"})
-	g.Add(b, source.Source{Name: "b"})
-	g.See(shared, source.Source{Name: "shared"})
-	all, err := g.Clusters()
+	in.add(alone, a, source.Source{Name: "a"})
+	in.add(alone, b, source.Source{Name: "b"})
+	in.see(shared, "shared")
+	all, err := in.clusters(in.groups[0])
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -92,9 +98,9 @@ func TestAGroupOfSeveralClustersKnowsTheSourceOfADocumentThatTheyShare(t *testin
 }
 
 func TestAGroupOfTwoClustersIsRefused(t *testing.T) {
-	g := NewGroup(backwards)
-	g.Add(parse(t, "refused: true\n"), source.Source{})
-	if _, err := g.Clusters(); err == nil || err.Error() != "two clusters" {
+	in := newFolder()
+	in.add(backwards, parse(t, "refused: true\n"), source.Source{})
+	if _, err := in.clusters(in.groups[0]); err == nil || err.Error() != "two clusters" {
 		t.Error(err)
 	}
 }

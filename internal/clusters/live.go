@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -35,56 +34,32 @@ type Live struct {
 // Name is how a command line names the cluster.
 func (l *Live) Name() string { return l.Object.FullName() }
 
-// Rancher yields what comes of the clusters of a Rancher, one after the other, as Files
-// does for those of files.
-func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version string, query rancher.Query, work Work) iter.Seq[Result] {
-	return func(yield func(Result) bool) {
-		objects, err := server.Find(ctx, query)
-		var part *rancher.Incomplete
-		if err != nil && !errors.As(err, &part) {
-			yield(failed(err))
-			return
-		}
-		if len(objects) == 0 && part == nil {
-			yield(failed(exitcode.New(exitcode.Refused, rancher.ErrNone.Error())))
-			return
-		}
-		at := Progress{Sources: len(objects)}
-		at.report(f.Reached)
-		for _, object := range objects {
-			r := f.workLive(ctx, &Live{Server: server, Object: object, Version: version}, work)
-			if !yield(r) || ctx.Err() != nil {
-				return
-			}
-			at.add(r)
-			at.report(f.Reached)
-		}
-		if part == nil {
-			return
-		}
+// Rancher returns the clusters of a Rancher.
+func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version string, query rancher.Query) (results []Result) {
+	objects, err := server.Find(ctx, query)
+	var part *rancher.Incomplete
+	switch {
+	case err != nil && !errors.As(err, &part):
+		return []Result{Failed(err)}
+	case len(objects) == 0 && part == nil:
+		return []Result{Failed(exitcode.New(exitcode.Refused, rancher.ErrNone.Error()))}
+	}
+	for _, object := range objects {
+		from := source.FromReader(object.Title(), nil)
+		r := Result{File: from.Name, Ended: []source.Text{{Source: from}}}
+		r.Err = transform.Guard(from.Name, func() (err error) {
+			r.Cluster, err = f.OpenLive(ctx, &Live{Server: server, Object: object, Version: version})
+			r.Sources = []source.Source{from}
+			return err
+		})
+		results = append(results, r)
+	}
+	if part != nil {
 		for _, hidden := range part.Unseen {
-			if !yield(failed(fmt.Errorf("%s: %w", hidden.Title, hidden.Err))) {
-				return
-			}
+			results = append(results, Failed(fmt.Errorf("%s: %w", hidden.Title, hidden.Err)))
 		}
 	}
-}
-
-// workLive opens an object as a document, and calls work for it.
-func (f Finder) workLive(ctx context.Context, l *Live, work Work) Result {
-	title := l.Object.Title()
-	p := piece{source: source.FromReader(title, nil), chunk: l.Object.Chunk(), marked: true, end: true}
-	r := Result{piece: p, cluster: true, Ended: []source.Text{{Source: p.source}}}
-	r.err = transform.Guard(title, func() error {
-		c, err := f.OpenLive(ctx, l)
-		if err != nil {
-			return err
-		}
-		c.Sources = []source.Source{p.source}
-		r.show, err = work(c)
-		return err
-	})
-	return r
+	return results
 }
 
 // OpenLive opens an object, and lists its machines: they show names of Nodes, and the machine

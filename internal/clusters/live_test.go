@@ -4,6 +4,7 @@
 package clusters
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,12 +39,12 @@ func managed(t *testing.T, f func(*testing.T, *ranchertest.Server, *rancher.Serv
 func TestTheClustersOfARancherComeOneAfterTheOther(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		var names []string
-		for r := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{}, func(c Cluster) (func() error, error) {
-			return func() error { names = append(names, c.Live.Name()); return nil }, nil
-		}) {
-			if err := r.Use(); err != nil || len(r.Ended) != 1 || r.Ended[0].Info != nil || r.File() != names[len(names)-1] {
-				t.Errorf("%v, %+v", err, r.Ended)
+		for _, r := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{}) {
+			if r.Err != nil || len(r.Ended) != 1 || r.Ended[0].Info != nil || r.File != r.Live.Name() {
+				t.Errorf("%v, %+v", r.Err, r.Ended)
+				continue
 			}
+			names = append(names, r.Live.Name())
 		}
 		if got := strings.Join(names, " "); got != "fleet-default/harbour fleet-default/orchard" {
 			t.Error(got)
@@ -55,8 +56,8 @@ func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		for query, code := range map[rancher.Query]int{{Name: "wharf"}: exitcode.Input, {Selector: "env=none"}: exitcode.Refused} {
 			var errs []error
-			for r := range finder().Rancher(t.Context(), s, "", query, nil) {
-				errs = append(errs, r.Use())
+			for _, r := range finder().Rancher(t.Context(), s, "", query) {
+				errs = append(errs, r.Err)
 			}
 			if len(errs) != 1 || exitcode.Of(errs[0]) != code || !strings.Contains(errs[0].Error(), rancher.ErrNone.Error()) {
 				t.Errorf("%+v: %v", query, errs)
@@ -69,8 +70,8 @@ func TestAnObjectOfAnotherDistroIsRefused(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		f := finder()
 		f.Distros = f.Distros[1:]
-		for r := range f.Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}, nil) {
-			if err := r.Use(); exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard:") {
+		for _, r := range f.Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}) {
+			if err := r.Err; exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard:") {
 				t.Error(err)
 			}
 		}
@@ -82,7 +83,8 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 		r.Edit("/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/orchard", func(o map[string]any) {
 			o["metadata"].(map[string]any)["annotations"] = map[string]any{"cluster.x-k8s.io/paused": "true"}
 		})
-		for result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}, func(c Cluster) (func() error, error) {
+		for _, result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}) {
+			c := result.Cluster
 			accepted := transform.Target{Accept: []string{preconditions.NotSettled}}
 			findings, err := c.Preconditions(t.Context(), accepted)
 			if objections := c.Objections(transform.Target{}); len(objections) == 0 || len(findings) < len(objections) {
@@ -92,9 +94,7 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 			if len(c.Objections(transform.Target{})) > 0 {
 				t.Error("a file is objected to")
 			}
-			return nil, err
-		}) {
-			if err := result.Use(); err != nil {
+			if err = errors.Join(result.Err, err); err != nil {
 				t.Error(err)
 			}
 		}
@@ -134,20 +134,15 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 			if gone {
 				r.RemoveAll("/amazonec2configs/")
 			}
-			for result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}, func(c Cluster) (func() error, error) {
+			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}) {
 				p, err := transform.Build(c.Distro, c.Docs, c.For(external))
-				if err != nil {
-					return nil, err
+				if err = errors.Join(c.Err, err); err != nil {
+					t.Fatal(err)
 				}
 				step, _ := p.Step(stages.SwitchToExternal)
 				found := transform.Stopping(step.Findings)
 				if shared := len(found) == 1 && found[0].Rule == "node-name-shared" && strings.Contains(found[0].Message, "nc-wharf-a"); shared == gone || strings.Contains(fmt.Sprint(found), "hunter2") {
 					t.Errorf("gone: %t, %+v", gone, found)
-				}
-				return nil, nil
-			}) {
-				if err := result.Use(); err != nil {
-					t.Error(err)
 				}
 			}
 		}
@@ -166,11 +161,8 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
   "labels": {"cluster.x-k8s.io/cluster-name": "wharf", "label-3": "yes", "rke.cattle.io/worker-role": "true"}}}`)
 		for name, asked := range map[string]int{"orchard": 0, "wharf": 1} {
 			before := r.Count("/machines")
-			for result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: name}, func(c Cluster) (func() error, error) {
-				_, err := transform.Build(c.Distro, c.Docs, c.For(transform.Target{}))
-				return nil, err
-			}) {
-				if err := result.Use(); err != nil {
+			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: name}) {
+				if _, err := transform.Build(c.Distro, c.Docs, c.For(transform.Target{})); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

@@ -14,12 +14,11 @@ import (
 )
 
 // ending returns the error of a source as a whole, after its last document.
-func (f Finder) ending(p piece, met bool, first error) error {
-	switch {
-	case p.err == nil && p.source.Named && !met:
-		return f.nothing(p, first)
+func (f Finder) ending(of *file, met bool, first error) error {
+	if of.err == nil && of.Named && !met {
+		return f.nothing(of, first)
 	}
-	return p.err
+	return of.err
 }
 
 // none reports that the paths hold no cluster.
@@ -41,16 +40,16 @@ func kustomization(s source.Source) error {
 }
 
 // nothing reports why a named file has no cluster to work on.
-func (f Finder) nothing(in piece, first error) error {
+func (f Finder) nothing(in *file, first error) error {
 	switch {
 	case first != nil:
 		return first
-	case kustomization(in.source) != nil:
-		return kustomization(in.source)
+	case kustomization(in.Source) != nil:
+		return kustomization(in.Source)
 	case in.empty:
-		return refused("%s: the file is empty; name a file that holds %s", in.source.Name, f.Expected())
+		return refused("%s: the file is empty; name a file that holds %s", in.Name, f.Expected())
 	}
-	return refused("%s: no cluster in it; name a file that holds %s", in.source.Name, f.Expected())
+	return refused("%s: no cluster in it; name a file that holds %s", in.Name, f.Expected())
 }
 
 func refused(format string, args ...any) error {

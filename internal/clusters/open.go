@@ -4,12 +4,14 @@
 package clusters
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -18,59 +20,137 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// read returns the documents worth parsing, and the end of every source. The
-// first document of a named one is worth it in any case: if no cluster turns
-// up, it says what the file holds instead.
-func (f Finder) read(ctx context.Context, sources []source.Source) (all []piece, err error) {
-	size := 0
-	ends := make([]piece, len(sources))
-	for i, s := range sources {
-		ends[i] = piece{source: s, number: i, end: true}
-	}
-	for pieces := range InOrder(ctx, ends, f.pieces) {
-		for _, p := range pieces {
-			size += len(p.chunk.Bytes)
-		}
-		if size > source.MaxFile {
-			return nil, fmt.Errorf("%s: with it there are more than %d MiB of documents; name fewer files", pieces[0].source.Name, source.MaxFile>>20)
-		}
-		all = append(all, pieces...)
-	}
-	return all, nil
+// file is a source that was read.
+type file struct {
+	source.Text             // without Bytes if nothing of it is opened
+	docs        []*document // worth opening
+	count       int         // of all documents
+	empty       bool        // it has no text
+	saved       *Saved      // that it is, and was not opened; nil for none
+	err         error
 }
 
-// pieces reads one source.
-func (f Finder) pieces(end piece) (all []piece) {
-	s := end.source
+// document is one of a file, and what was found in it: nothing, one of these, or an error.
+type document struct {
+	file    *file
+	chunk   yamledit.Chunk
+	words   bool               // it has words of what is looked for
+	cluster *Cluster           // that it names, or that it may be one of several documents of
+	names   names              // of the cluster
+	related *yamledit.Document // that rules read
+	values  *yamledit.Document // of a values file
+	form    forms.Found        // that is not read
+	meant   bool               // for a cluster, and it cannot be read
+	err     error
+}
+
+// read reads sources and opens their documents.
+func (f Finder) read(ctx context.Context, sources []source.Source) ([]*file, error) {
+	var size atomic.Int64
+	files := Each(ctx, sources, func(s source.Source) *file {
+		if size.Load() > source.MaxFile {
+			return nil
+		}
+		read := f.readFile(s)
+		size.Add(int64(read.size()))
+		return read
+	})
+	var docs []*document
+	sum := 0
+	for i, file := range files {
+		if file != nil {
+			sum += file.size()
+		}
+		if file == nil || sum > source.MaxFile {
+			return nil, fmt.Errorf("%s: with it there are more than %d MiB of documents; name fewer files", sources[i].Name, source.MaxFile>>20)
+		}
+		docs = append(docs, file.docs...)
+	}
+	Each(ctx, docs, func(d *document) error { f.open(d); return nil })
+	return files, nil
+}
+
+// size is that of the documents that are opened.
+func (f *file) size() (n int) {
+	for _, d := range f.docs {
+		n += len(d.chunk.Bytes)
+	}
+	return n
+}
+
+// readFile reads a source, and keeps the documents worth opening. The first one of a named source is
+// worth it in any case: if no cluster turns up, it says what the source holds instead.
+func (f Finder) readFile(s source.Source) *file {
 	text, err := s.Read()
+	read := &file{Text: text, err: err}
 	if err != nil {
-		end.err = err
-		return []piece{end}
+		return read
 	}
-	if end.saved = f.saved(text); end.saved != nil {
-		return []piece{end}
+	if read.saved = f.saved(text); read.saved != nil {
+		read.Bytes = nil
+		return read
 	}
-	end.empty = len(text.Bytes) == 0
-	if s.OtherForm() {
-		end.chunk.Bytes, text.Bytes = text.Bytes, nil // it is read for forms alone
+	if read.empty = len(text.Bytes) == 0; s.OtherForm() {
+		read.docs, read.count, read.Bytes = []*document{{file: read, chunk: yamledit.Chunk{Bytes: text.Bytes}}}, 1, nil
+		return read
 	}
 	for c, err := range text.Documents() {
-		if end.err = err; err != nil {
+		if read.err = err; err != nil {
 			break
 		}
-		end.count++
+		read.count++
 		words := f.words(c.Bytes)
 		if !words && !s.Values && !(s.Named && c.Index == 0) && !yamledit.Disguised(c.Bytes) && !forms.Possible(c.Bytes) {
 			continue
 		}
 		for _, item := range yamledit.Items(c, transform.Parse) {
-			all = append(all, piece{source: s, number: end.number, chunk: item, words: words})
+			read.docs = append(read.docs, &document{file: read, chunk: item, words: words})
 		}
 	}
-	if end.text = text; len(all) == 0 {
-		end.text.Bytes = nil
+	if len(read.docs) == 0 {
+		read.Bytes = nil
 	}
-	return append(all, end)
+	return read
+}
+
+// open finds out what a document is.
+func (f Finder) open(d *document) {
+	text := d.chunk.Bytes
+	utf16 := bytes.HasPrefix(text, []byte("\xfe\xff")) || bytes.HasPrefix(text, []byte("\xff\xfe")) // libraries differ in what they read of it
+	at := place(d.chunk)
+	d.err = transform.Guard(at, func() (err error) {
+		switch {
+		case d.file.Values:
+			d.values, err = transform.Parse(d.chunk)
+			return err
+		case d.file.OtherForm() || !d.words && !d.file.Named && !utf16 && !f.applied(text):
+			return nil
+		}
+		doc, c, err := f.Open(d.chunk)
+		switch {
+		case err != nil:
+			return err
+		case c.Docs != nil:
+			c.Sources = []source.Source{d.file.Source}
+			d.cluster, d.names = &c, f.names(c)
+		case f.related(doc):
+			d.related = doc
+		}
+		return nil
+	})
+	if d.file.Values {
+		return
+	}
+	if d.err != nil {
+		d.meant = true
+		_ = transform.Guard(at, func() error { // a text whose budget is spent may be meant for one
+			d.meant = utf16 || f.meant(text) || f.applied(text)
+			return nil
+		})
+	}
+	if d.cluster == nil && !d.meant && d.related == nil && filepath.Base(d.file.Name) != planfolder.PlanFile {
+		d.form = forms.Find(d.file.Name, text, d.chunk.Line+1)
+	}
 }
 
 // saved returns a file that was found, and that the plan of its folder lists as it is; nil for others. What
@@ -98,13 +178,15 @@ func (f Finder) saved(t source.Text) *Saved {
 // words reports whether a text has the words of a document of a distro, or of one that rules read.
 func (f Finder) words(text []byte) bool {
 	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
-		return d.Words.In(text) || d.Span.Related.Words.In(text) || f.Configs && d.Span.Configs.Words.In(text)
+		return d.Words.In(text) || d.Grouping.Related.Words.In(text) || f.Configs && d.Grouping.Configs.Words.In(text)
 	})
 }
 
 // related reports whether rules of a distro read a document.
 func (f Finder) related(doc *yamledit.Document) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Span.Related.Has(doc) || f.Configs && d.Span.Configs.Has(doc) })
+	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+		return d.Grouping.Related.Has(doc) || f.Configs && d.Grouping.Configs.Has(doc)
+	})
 }
 
 // meant reports whether a text that cannot be read was meant for a document of a distro.
@@ -112,10 +194,10 @@ func (f Finder) meant(text []byte) bool {
 	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Meant(text) })
 }
 
-// mayJoin reports whether a text that cannot be read may be of a cluster with several documents.
-func (f Finder) mayJoin(text []byte) bool {
-	return !f.Apart && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
-		return d.Span.Several && (d.Meant(text) || yamledit.Disguised(text))
+// mayGroup reports whether a text that cannot be read may be of a cluster with several documents.
+func (f Finder) mayGroup(text []byte) bool {
+	return !f.Separate && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+		return d.Grouping.Several && (d.Meant(text) || yamledit.Disguised(text))
 	})
 }
 

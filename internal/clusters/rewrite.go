@@ -24,54 +24,58 @@ type Rewriter struct {
 	// Replace replaces a file; nil for [atomicfile.Replace].
 	Replace func(path string, was atomicfile.Seen, text []byte) error
 
-	pending map[string]pending // by file
 	printer Printer
 }
 
-// pending is what is to become of a file, until its end is known.
-type pending struct {
-	splices []yamledit.Splice
-	first   int // of the stages of a cluster, the first that changes it
+// File is a file that was read, and what becomes of its documents.
+type File struct {
+	source.Text
+	Changes []Change
 }
 
-// Forget drops the changes of files.
-func (w *Rewriter) Forget(files []source.Text) {
-	for _, f := range files {
-		delete(w.pending, f.Name)
-	}
+// Change is what becomes of a document. First is the number of the stage of its cluster that changes
+// it first.
+type Change struct {
+	Before, After yamledit.Chunk
+	First         int
 }
 
-// Change keeps what becomes of a document; first is the number of the stage that
-// changes it first.
-func (w *Rewriter) Change(before, after yamledit.Chunk, first int) {
-	if w.pending == nil {
-		w.pending = map[string]pending{}
+// first is the number of the stage that changes the file first.
+func (f File) first() (first int) {
+	for i, c := range f.Changes {
+		if i == 0 || c.First < first {
+			first = c.First
+		}
 	}
-	p, others := w.pending[before.File]
-	if !others || first < p.first {
-		p.first = first
-	}
-	p.splices = append(p.splices, yamledit.Splice{Start: before.Offset, End: before.Offset + len(before.Bytes), New: string(after.Bytes)})
-	w.pending[before.File] = p
+	return first
 }
 
-// Changes reports whether a file has changes.
-func (w *Rewriter) Changes(f source.Text) bool { return len(w.pending[f.Name].splices) > 0 }
+// text is that with the changes.
+func (f File) text() ([]byte, error) {
+	var splices []yamledit.Splice
+	for _, c := range f.Changes {
+		splices = append(splices, yamledit.Splice{Start: c.Before.Offset, End: c.Before.Offset + len(c.Before.Bytes), New: string(c.After.Bytes)})
+	}
+	slices.SortStableFunc(splices, func(a, b yamledit.Splice) int { return a.Start - b.Start })
+	return yamledit.Apply(f.Bytes, splices)
+}
 
 // Prints reports whether a file is printed rather than written.
 func (w *Rewriter) Prints(f source.Text) bool { return w.Print || !f.IsFile() }
 
 // replaces reports whether a file is changed in its place.
-func (w *Rewriter) replaces(f source.Text) bool { return !w.DryRun && !w.Prints(f) && w.Changes(f) }
+func (w *Rewriter) replaces(f File) bool {
+	return !w.DryRun && !w.Prints(f.Text) && len(f.Changes) > 0
+}
 
 // Write writes files that end together, in the order of the stages that change them:
 // should a later one fail, the files are between two stages, and not past one that was
 // left out; the error then names the files that were written. Those that cannot be
 // written as things are fail before the first one is.
-func (w *Rewriter) Write(files []source.Text) error {
+func (w *Rewriter) Write(files []File) error {
 	ordered := slices.Clone(files)
 	if !w.Print {
-		slices.SortStableFunc(ordered, func(a, b source.Text) int { return w.pending[a.Name].first - w.pending[b.Name].first })
+		slices.SortStableFunc(ordered, func(a, b File) int { return a.first() - b.first() })
 	}
 	if err := w.check(ordered); err != nil {
 		return err
@@ -89,7 +93,7 @@ func (w *Rewriter) Write(files []source.Text) error {
 }
 
 // check looks at files before the first of them is written.
-func (w *Rewriter) check(files []source.Text) error {
+func (w *Rewriter) check(files []File) error {
 	for _, f := range files {
 		if len(files) == 1 || !w.replaces(f) {
 			continue
@@ -102,7 +106,7 @@ func (w *Rewriter) check(files []source.Text) error {
 }
 
 // between reports which files of a cluster were written, and how to continue.
-func (w *Rewriter) between(err error, written []string, left []source.Text) error {
+func (w *Rewriter) between(err error, written []string, left []File) error {
 	if len(written) == 0 {
 		return err
 	}
@@ -117,17 +121,15 @@ func (w *Rewriter) between(err error, written []string, left []source.Text) erro
 }
 
 // write puts the changed text where the operator wants it.
-func (w *Rewriter) write(f source.Text) error {
-	if w.DryRun || !w.Prints(f) && !w.Changes(f) {
+func (w *Rewriter) write(f File) error {
+	if w.DryRun || !w.Prints(f.Text) && len(f.Changes) == 0 {
 		return nil
 	}
-	splices := w.pending[f.Name].splices
-	slices.SortStableFunc(splices, func(a, b yamledit.Splice) int { return a.Start - b.Start })
-	text, err := yamledit.Apply(f.Bytes, splices)
+	text, err := f.text()
 	switch {
 	case err != nil:
 		return err
-	case w.Prints(f):
+	case w.Prints(f.Text):
 		return w.printer.Print(w.Out, text)
 	case w.Replace != nil:
 		return w.Replace(f.Path, atomicfile.See(f.Info), text)

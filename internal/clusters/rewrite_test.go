@@ -36,9 +36,8 @@ func checkContent(t *testing.T, path, want string) {
 	}
 }
 
-// changed keeps a new text for each of the files in the order given, which is that of the
-// stages that change them.
-func changed(t *testing.T, w *Rewriter, paths ...string) (files []source.Text) {
+// changed are files with a new text each, in the order given, which is that of the stages that change them.
+func changed(t *testing.T, paths ...string) (files []File) {
 	t.Helper()
 	for i, path := range paths {
 		text, err := os.ReadFile(path)
@@ -49,13 +48,15 @@ func changed(t *testing.T, w *Rewriter, paths ...string) (files []source.Text) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		change(t, w, path, string(text), "new: "+filepath.Base(path)+"\n", i)
-		files = append(files, source.Text{Source: source.Source{Name: path, Path: path}, Bytes: text, Info: info})
+		files = append(files, File{
+			Text:    source.Text{Source: source.Source{Name: path, Path: path}, Bytes: text, Info: info},
+			Changes: change(t, path, string(text), "new: "+filepath.Base(path)+"\n", i),
+		})
 	}
 	return files
 }
 
-func change(t *testing.T, w *Rewriter, file, before, after string, first int) {
+func change(t *testing.T, file, before, after string, first int) []Change {
 	t.Helper()
 	docs := make([]*yamledit.Document, 2)
 	for i, text := range []string{before, after} {
@@ -64,7 +65,7 @@ func change(t *testing.T, w *Rewriter, file, before, after string, first int) {
 			t.Fatal(err)
 		}
 	}
-	w.Change(docs[0].Chunk(), docs[1].Chunk(), first)
+	return []Change{{docs[0].Chunk(), docs[1].Chunk(), first}}
 }
 
 func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
@@ -74,13 +75,13 @@ func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 		order = append(order, filepath.Base(path))
 		return atomicfile.Replace(path, was, text)
 	}}
-	files := changed(t, w, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
+	files := changed(t, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
 	info, err := os.Stat(filepath.Join(folder, "b.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := source.Text{Source: source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, Info: info}
-	if err := w.Write([]source.Text{files[1], b, files[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
+	b := File{Text: source.Text{Source: source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, Info: info}}
+	if err := w.Write([]File{files[1], b, files[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
 		t.Errorf("%v, %v", order, err)
 	}
 	checkContent(t, filepath.Join(folder, "a.yaml"), "new: a.yaml\n")
@@ -90,7 +91,7 @@ func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": "a: 1\n", "kcm.yaml": "b: 1\n"})
 	w := &Rewriter{}
-	files := changed(t, w, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
+	files := changed(t, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
 	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte("b: 1\n# edited meanwhile\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,15 +111,14 @@ func TestAWriteThatFailsInTheMiddleNamesWhatWasWritten(t *testing.T) {
 		return atomicfile.Replace(path, was, text)
 	}}
 	a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
-	err := w.Write(changed(t, w, a, b, c))
+	err := w.Write(changed(t, a, b, c))
 	if !errors.Is(err, full) || !strings.Contains(err.Error(), a+": written; "+b+", "+c+": not written") {
 		t.Error(err)
 	}
 	checkContent(t, a, "new: a.yaml\n")
 	checkContent(t, b, "b: 1\n")
 	checkContent(t, c, "c: 1\n")
-	w.pending = nil
-	if err := w.Write(changed(t, w, b)); !errors.Is(err, full) || strings.Contains(err.Error(), "not written") {
+	if err := w.Write(changed(t, b)); !errors.Is(err, full) || strings.Contains(err.Error(), "not written") {
 		t.Errorf("where nothing was written before: %v", err)
 	}
 }
@@ -127,8 +127,8 @@ func TestADryRunWritesNothing(t *testing.T) {
 	path := filepath.Join(folderOf(t, map[string]string{"a.yaml": "a: 1\n"}), "a.yaml")
 	var out strings.Builder
 	w := &Rewriter{DryRun: true, Out: &out}
-	files := changed(t, w, path)
-	if err := w.Write(files); err != nil || !w.Changes(files[0]) || w.Prints(files[0]) || out.Len() > 0 {
+	files := changed(t, path)
+	if err := w.Write(files); err != nil || w.Prints(files[0].Text) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
 	}
 	checkContent(t, path, "a: 1\n")
@@ -139,8 +139,8 @@ func TestPrintedFilesAreDocumentsOfTheirOwn(t *testing.T) {
 	var out strings.Builder
 	w := &Rewriter{Print: true, Out: &out}
 	a, b := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
-	files := changed(t, w, a, b)
-	w.Forget(files[1:])
+	files := changed(t, a, b)
+	files[1].Changes = nil
 	if err := w.Write(files); err != nil || out.String() != "new: a.yaml\n---\nb: 1\n" {
 		t.Errorf("%v, %q", err, out.String())
 	}
@@ -150,9 +150,8 @@ func TestPrintedFilesAreDocumentsOfTheirOwn(t *testing.T) {
 func TestAStreamIsPrintedWithItsChanges(t *testing.T) {
 	var out strings.Builder
 	w := &Rewriter{Out: &out}
-	change(t, w, yamledit.Stdin, "a: 1\n", "a: 2\n", 0)
-	f := source.Text{Source: source.FromReader(yamledit.Stdin, nil), Bytes: []byte("a: 1\n---\nb: 1\n")}
-	if err := w.Write([]source.Text{f}); err != nil || !w.Prints(f) || out.String() != "a: 2\n---\nb: 1\n" {
+	f := File{source.Text{Source: source.FromReader(yamledit.Stdin, nil), Bytes: []byte("a: 1\n---\nb: 1\n")}, change(t, yamledit.Stdin, "a: 1\n", "a: 2\n", 0)}
+	if err := w.Write([]File{f}); err != nil || !w.Prints(f.Text) || out.String() != "a: 2\n---\nb: 1\n" {
 		t.Errorf("%v, %q", err, out.String())
 	}
 }

@@ -4,10 +4,10 @@
 package clusters
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,46 +19,28 @@ func (f Finder) withValues(sources []source.Source) ([]source.Source, error) {
 	return source.WithValues(sources, f.Values, f.Excluded)
 }
 
-// takeValues takes what a values file holds, and its end.
-func (g *gathering) takeValues(r Result) {
-	held := g.of(r.number)
-	held.linked = true
-	if !r.end {
-		held.values = append(held.values, r)
-		return
-	}
-	held.failed = held.failed || r.err != nil
-	r.Ended = []source.Text{r.text}
-	held.ends = append(held.ends, r)
-	if g.folders.Ends(r.number) {
-		g.complete(held)
-	}
-}
-
-// link passes on the only cluster of a run, with its values file if there is one. All files of the run then end
+// link returns the only cluster of a run, with its values file if there is one. All files of the run then end
 // together: none is written unless all can be.
-func (g *gathering) link(held *gathered) {
-	for _, end := range held.ends {
-		held.shared = append(held.shared, []source.Source{end.source, held.ends[0].source})
+func (in *folder) link(flag, values string) []Result {
+	for _, end := range in.ends {
+		in.shared = append(in.shared, []source.Source{end.Ended[0].Source, in.ends[0].Ended[0].Source})
 	}
-	if held.failed || len(held.groups) == 0 {
-		return // the end of a file says why
+	if in.failed || len(in.groups) == 0 {
+		return nil // the end of a file says why
 	}
-	c, err := held.only(g.Only, g.Values)
-	r := resultOf(held.groups[0].First())
-	if r.err = err; err == nil {
-		r = resultOf(c.Docs[0], c.Sources[0])
-		r.of = &c
+	c, err := in.only(flag, values)
+	if err != nil {
+		return []Result{{File: in.groups[0].docs[0].File(), Err: err}}
 	}
-	g.results = append(g.results, r)
+	return []Result{{Cluster: c, File: c.Sources[0].Name}}
 }
 
 // only returns the cluster of a run with its values file. Which of several clusters a flag is
 // of does not show.
-func (held *gathered) only(flag, file string) (Cluster, error) {
+func (in *folder) only(flag, file string) (Cluster, error) {
 	var all []Cluster
-	for _, group := range held.groups {
-		found, err := group.Clusters()
+	for _, group := range in.groups {
+		found, err := in.clusters(group)
 		if err != nil {
 			return Cluster{}, err
 		}
@@ -72,39 +54,25 @@ func (held *gathered) only(flag, file string) (Cluster, error) {
 	if file == "" {
 		return c, nil
 	}
-	return c, held.addValues(&c, file)
-}
-
-// addValues adds the one document of the values file.
-func (held *gathered) addValues(c *Cluster, file string) error {
-	var found []*yamledit.Document
-	for _, r := range held.values {
-		if r.err != nil {
-			return r.err
-		}
-		found = append(found, r.values)
-	}
-	values, err := onlyValues(file, found)
+	values, err := valuesIn(in.values)
 	if err != nil {
-		return err
+		return c, err
 	}
-	docs, err := c.Distro.Span.WithValues(c.Docs, values)
-	if err == nil {
-		c.Docs, c.Sources = docs, append(c.Sources, held.values[0].source)
-	}
-	return err
+	docs, err := c.Distro.Grouping.WithValues(c.Docs, values)
+	c.Docs, c.Sources = docs, append(c.Sources, in.values[0].file.Source)
+	return c, err
 }
 
-// onlyValues returns the document with the values; others have to be empty.
-func onlyValues(file string, docs []*yamledit.Document) (*yamledit.Document, error) {
-	values := docs[0]
-	for _, doc := range docs[1:] {
+// valuesIn returns the document with the values; others have to be empty.
+func valuesIn(docs []*document) (values *yamledit.Document, err error) {
+	for _, d := range docs {
 		switch {
-		case !doc.Root().Exists():
-		case values.Root().Exists():
-			return nil, doc.Root().Errorf("a second document, which helm does not read", "keep the values in one document")
-		default:
-			values = doc
+		case d.err != nil:
+			return nil, d.err
+		case values == nil || !values.Root().Exists():
+			values = d.values
+		case d.values.Root().Exists():
+			return nil, d.values.Root().Errorf("a second document, which helm does not read", "keep the values in one document")
 		}
 	}
 	return values, nil
@@ -117,24 +85,14 @@ func (f Finder) ValuesOf(c Cluster) (*yamledit.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := sources[0].Read()
-	if err != nil {
+	file := f.readFile(sources[0])
+	for _, d := range file.docs {
+		f.open(d)
+	}
+	values, err := valuesIn(file.docs)
+	if err = cmp.Or(file.err, err); err != nil {
 		return nil, err
 	}
-	var docs []*yamledit.Document
-	for c, err := range text.Documents() {
-		if err != nil {
-			return nil, err
-		}
-		doc, err := transform.Parse(c)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, doc)
-	}
-	values, err := onlyValues(f.Values, docs)
-	if err == nil {
-		_, err = c.Distro.Span.WithValues(c.Docs, values)
-	}
+	_, err = c.Distro.Grouping.WithValues(c.Docs, values)
 	return values, err
 }

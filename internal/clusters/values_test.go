@@ -32,18 +32,15 @@ func foundWith(t *testing.T, files map[string]string, values string, paths ...st
 		}
 	}
 	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: &source.Overlays{}, Values: values, Only: "ccm-values"}
-	for r := range f.Files(t.Context(), paths, strings.NewReader(files["-"]), func(c Cluster) (func() error, error) {
-		return func() error {
+	for _, r := range f.Files(t.Context(), paths, strings.NewReader(files["-"])).Results {
+		if r.Err != nil {
+			errs = append(errs, r.Err.Error())
+		} else if r.Docs != nil {
 			var names []string
-			for _, d := range c.Docs {
+			for _, d := range r.Docs {
 				names = append(names, d.File())
 			}
 			docs = append(docs, strings.Join(names, " "))
-			return nil
-		}, nil
-	}) {
-		if err := r.Use(); err != nil {
-			errs = append(errs, err.Error())
 		}
 		var names []string
 		for _, e := range r.Ended {

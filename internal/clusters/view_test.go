@@ -90,17 +90,13 @@ func isOurs(t *testing.T, f Finder, v any) bool {
 
 // report returns the clusters that are found in a stream, as in a file of a folder, and the errors.
 func report(t *testing.T, f Finder, stream []byte) (found []any, errs []error) {
-	keep := func(c Cluster) (func() error, error) {
-		return func() error {
-			for _, doc := range c.Docs {
-				found = append(found, doc.Root().Value())
-			}
-			return nil
-		}, nil
-	}
-	for r := range f.From(t.Context(), []source.Source{source.FromVersion("in.yaml", "", func() ([]byte, error) { return stream, nil })}, keep) {
-		if err := r.Use(); err != nil {
-			errs = append(errs, err)
+	for _, r := range f.From(t.Context(), []source.Source{source.FromVersion("in.yaml", "", func() ([]byte, error) { return stream, nil })}).Results {
+		if r.Err != nil {
+			errs = append(errs, r.Err)
+			continue
+		}
+		for _, doc := range r.Docs {
+			found = append(found, doc.Root().Value())
 		}
 	}
 	return found, errs

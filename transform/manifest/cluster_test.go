@@ -28,7 +28,7 @@ func stream(t *testing.T, texts ...string) []*yamledit.Document {
 		}
 		docs = append(docs, doc)
 	}
-	clusters, err := Distro().Span.Gather(docs, nil)
+	clusters, err := Distro().Grouping.Group(docs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestTwoClustersInOneFolderAreRefusedAndBothAreNamed(t *testing.T) {
 		"managers of different clusters": {static(onAWS, "--cluster-name=quay"), named, "the name of another cluster (harbour instead of quay)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Distro().Span.Gather([]*yamledit.Document{parseAs(t, "a.yaml", c.a), parseAs(t, "b.yaml", "# two\n"+c.b)}, nil)
+			_, err := Distro().Grouping.Group([]*yamledit.Document{parseAs(t, "a.yaml", c.a), parseAs(t, "b.yaml", "# two\n"+c.b)}, nil)
 			var refused *transform.Refused
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "a.yaml:1") || !strings.Contains(err.Error(), "b.yaml:2") {
 				t.Errorf("%v", err)

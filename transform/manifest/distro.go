@@ -34,7 +34,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  transform.NoObject,
 		Kept:      transform.AllKept,
-		Span:      transform.Span{Several: true, Joins: IsManifest, Gather: gather, Related: transform.Related{Words: transform.Words{{"Role"}}, Kinds: []string{"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}}, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
+		Grouping:  transform.Grouping{Several: true, MayGroup: IsManifest, Group: group, Related: transform.Related{Words: transform.Words{{"Role"}}, Kinds: []string{"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}}, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}

@@ -37,10 +37,10 @@ func part(doc *yamledit.Document) int {
 	return partManager
 }
 
-// gather puts the manifests of one folder, or of one stream, in the order of their
+// group puts the manifests of one folder, or of one stream, in the order of their
 // parts. Two clusters in one folder are refused: nothing tells which manager belongs to
 // which.
-func gather(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
+func group(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 	docs = slices.Clone(docs)
 	slices.SortStableFunc(docs, func(a, b *yamledit.Document) int { return cmp.Compare(part(a), part(b)) })
 	for i, doc := range docs[1:] {

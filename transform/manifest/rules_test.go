@@ -217,7 +217,7 @@ func TestThePermissionForTheLeaseIsSearchedNextToTheManager(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if Distro().Span.Related.Has(doc) {
+			if Distro().Grouping.Related.Has(doc) {
 				docs = append(docs, doc)
 			}
 		}

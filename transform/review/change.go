@@ -125,7 +125,7 @@ func removed(p Pair, t transform.Target) Change {
 		f.Severity = transform.Warning
 	}
 	found := clusterRemoved.Report([]transform.Finding{f}, t.Accept)
-	if m := before.manager(t); m.Exists() && before.Distro.Span.Several { // a manifest runs in a cluster that stays
+	if m := before.manager(t); m.Exists() && before.Distro.Grouping.Several { // a manifest runs in a cluster that stays
 		found = append(ccmRemoved.Report([]transform.Finding{managerGone(m)}, t.Accept), found...)
 	}
 	return Change{Cluster: before.full(t), Kind: Removed, Before: before, Findings: found}

@@ -33,7 +33,7 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 		switch {
 		case b.Distro.Name != a.Distro.Name:
 			return false
-		case b.Distro.Span.Several: // another document names the cluster
+		case b.Distro.Grouping.Several: // another document names the cluster
 			return !near(b, a) && path.Dir(file(b)) == path.Dir(was(file(a)))
 		}
 		return near(b, a) && b.Distro.Deliver(b.Docs[0], file(b)).Resource == "" && a.Distro.Deliver(a.Docs[0], file(a)).Resource == ""
@@ -109,13 +109,13 @@ func (s *Side) known() (all []described) {
 	if id.Name == "" || len(roots) == 0 {
 		return nil
 	}
-	if s.Distro.Span.Several {
+	if s.Distro.Grouping.Several {
 		roots = roots[1:]
 	}
 	for _, root := range roots {
 		all = append(all, described{id, root})
 	}
-	if !s.Distro.Span.Several {
+	if !s.Distro.Grouping.Several {
 		all = append(all, described{Identity: id})
 	}
 	return all

@@ -26,7 +26,7 @@ func Distro() transform.Distro {
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
-		Span:      span(),
+		Grouping:  grouping(),
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
 	}
@@ -34,7 +34,7 @@ func Distro() transform.Distro {
 
 // span reports which documents describe a cluster together: its own, and the values file that the
 // operator names.
-func span() transform.Span {
+func grouping() transform.Grouping {
 	s := transform.OneDocument()
 	s.WithValues = withValues
 	return s

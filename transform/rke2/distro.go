@@ -33,7 +33,7 @@ func Distro() transform.Distro {
 		Keys:      func() []string { return LookupRelease("").Keys() },
 		Deliver:   transform.ThroughRancher,
 		IsObject:  transform.Served,
-		Span:      span(),
+		Grouping:  grouping(),
 		Kept:      kept,
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),

@@ -31,18 +31,18 @@ func (o objectName) String() string { return o.kind + " " + o.name }
 
 // span reports which documents describe a cluster together: the Cluster, and the objects
 // that its machineSelectorFiles name and that hold a manager's configuration.
-func span() transform.Span {
+func grouping() transform.Grouping {
 	s := transform.OneDocument()
-	s.Joins = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
-	s.Gather = gather
+	s.MayGroup = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
+	s.Group = group
 	s.Related = transform.Related{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
 	s.Configs = transform.Related{Words: transform.Words{{machineConfig}}, Kinds: []string{machineConfig}}
 	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
 }
 
-// gather returns each Cluster with the objects that it names.
-func gather(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
+// group returns each Cluster with the objects that it names.
+func group(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
 	var clusters [][]*yamledit.Document
 	for _, doc := range docs {
 		clusters = append(clusters, append(transform.Only(doc), objects(doc, related)...))

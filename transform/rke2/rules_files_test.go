@@ -54,10 +54,10 @@ func together(t *testing.T, config string, objects ...string) []*yamledit.Docume
 		}
 		related = append(related, doc)
 	}
-	if !Distro().Span.Joins(cluster) {
+	if !Distro().Grouping.MayGroup(cluster) {
 		t.Error("the cluster names no object")
 	}
-	all, err := Distro().Span.Gather([]*yamledit.Document{cluster}, related)
+	all, err := Distro().Grouping.Group([]*yamledit.Document{cluster}, related)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
@@ -164,7 +164,7 @@ func TestAnObjectThatTwoClustersNameIsADocumentOfBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := Distro().Span.Gather([]*yamledit.Document{a, b}, []*yamledit.Document{object})
+	all, err := Distro().Grouping.Group([]*yamledit.Document{a, b}, []*yamledit.Document{object})
 	want := [][]*yamledit.Document{{a, object}, {b, object}}
 	if err != nil || !slices.EqualFunc(all, want, slices.Equal[[]*yamledit.Document]) {
 		t.Errorf("%v, %v", all, err)
@@ -179,7 +179,7 @@ func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
 		"malformed files":            onAWS + "machineSelectorFiles: {fileSources: 1}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if Distro().Span.Joins(parse(t, document(release, config))) {
+			if Distro().Grouping.MayGroup(parse(t, document(release, config))) {
 				t.Error("it waits for other documents")
 			}
 		})
@@ -196,7 +196,7 @@ func TestObjectsAreRecognizedByTheirKindAndWhatTheyHold(t *testing.T) {
 		"# kind: ConfigMap\n" + plainness:                                          false,
 		"kind: ConfigMap\ndata: {c: \"kind: LeaderMigrat\\x69onConfiguration\"}\n": true,
 	} {
-		if got := Distro().Span.Related.Has(parse(t, text)); got != want {
+		if got := Distro().Grouping.Related.Has(parse(t, text)); got != want {
 			t.Errorf("%t for\n%s", got, text)
 		}
 	}

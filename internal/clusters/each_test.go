@@ -31,7 +31,7 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 			time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
 			return i
 		}
-		got := slices.Collect(InOrder(t.Context(), numbers(500), work))
+		got := slices.Collect(InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(500), work))
 		if want := numbers(500); !slices.Equal(got, want) {
 			t.Errorf("got %v", got)
 		}
@@ -39,7 +39,7 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 }
 
 func TestNoJobsGiveNoResults(t *testing.T) {
-	for r := range InOrder(t.Context(), numbers(0), double) {
+	for r := range InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(0), double) {
 		t.Errorf("got %d", r)
 	}
 }
@@ -60,7 +60,7 @@ func TestJobsRunOnAllCores(t *testing.T) {
 			count(-1)
 			return i
 		}
-		for range InOrder(t.Context(), numbers(100), work) {
+		for range InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(100), work) {
 		}
 		if most != runtime.GOMAXPROCS(0) {
 			t.Errorf("%d jobs at once on %d cores", most, runtime.GOMAXPROCS(0))
@@ -81,7 +81,7 @@ func TestTheEndOfTheContextEndsTheResults(t *testing.T) {
 			return i
 		}
 		n := 0
-		for range InOrder(ctx, numbers(500), work) {
+		for range InOrder(ctx, runtime.GOMAXPROCS(0), numbers(500), work) {
 			n++
 		}
 		if n > 50 {
@@ -98,7 +98,7 @@ func TestALoopThatIsLeftBeginsNoMoreJobs(t *testing.T) {
 			time.Sleep(time.Second)
 			return i
 		}
-		for range InOrder(t.Context(), numbers(500), work) {
+		for range InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(500), work) {
 			break
 		}
 		time.Sleep(time.Hour)

@@ -26,14 +26,14 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			o := outcomes{verbose: c.verbose, out: &out, of: "clusters"}
+			all := (&options{verbose: c.verbose, streams: streams{err: &out}}).collect()
 			for _, l := range c.lines {
-				o.cluster(l)
+				all.outcome(l)
 			}
 			for range c.files {
-				o.file("written")
+				all.files = counting(all.files, line{what: "written"})
 			}
-			o.finish()
+			all.writeOutcomes("clusters")
 			if out.String() != c.want {
 				t.Errorf("got %q, want %q", out.String(), c.want)
 			}

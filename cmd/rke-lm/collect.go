@@ -1,0 +1,230 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// collector computes from the results of a run what is shown last, and the exit code.
+type collector struct {
+	*options
+	code   int
+	errors []outputs.Problem // of all, for programs
+
+	count    map[transform.Severity]int // of findings
+	accepted int                        // errors that do not count
+
+	lines []sameOutcome // of clusters
+	files []sameOutcome
+
+	outputs.Summary
+	flags  []string // choices of the command line, which the next command repeats
+	folder string   // of saved plans; "" for none
+}
+
+func (o *options) collect() *collector {
+	return &collector{options: o, errors: []outputs.Problem{}, count: map[transform.Severity]int{}}
+}
+
+// fail prints an error. It keeps others from nothing; the highest code wins.
+func (c *collector) fail(err error) {
+	if err != nil {
+		complain(c.err, err)
+		c.errors = append(c.errors, problem(err))
+		c.code = max(c.code, exitcode.Of(err))
+	}
+}
+
+// found counts findings.
+func (c *collector) found(findings []transform.Finding) {
+	for _, f := range findings {
+		switch {
+		case f.Stops() && f.Rule == transform.RuleNotMigratable: // the code is that of every verb
+			c.code = max(c.code, exitcode.Refused)
+		case f.Stops():
+			c.code = max(c.code, exitcode.Found)
+		}
+		if f.Accepted && f.Severity == transform.Error {
+			c.accepted++
+		} else {
+			c.count[f.Severity]++
+		}
+	}
+}
+
+// writeFound writes how many findings there are.
+func (c *collector) writeFound() {
+	fmt.Fprintf(c.err, "errors: %d, warnings: %d, notes: %d", c.count[transform.Error], c.count[transform.Warning], c.count[transform.Note])
+	if c.accepted > 0 {
+		fmt.Fprintf(c.err, ", accepted: %d", c.accepted)
+	}
+	fmt.Fprintln(c.err)
+}
+
+// line is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",
+// "grant-migration-lease written". The zero line is not printed.
+type line struct{ name, what string }
+
+func (l line) String() string { return l.name + l.what }
+
+// sameOutcome is that of clusters, or of files, that had the same one.
+type sameOutcome struct {
+	line // of the first
+	n    int
+}
+
+// verboseFlag is that of verbs with outcomes.
+func (o *options) verboseFlag(f *pflag.FlagSet, with string) {
+	f.BoolVarP(&o.verbose, "verbose", "v", false, with+"print a line for each cluster, not one for all with the same result")
+}
+
+// outcome prints what became of a cluster if each has its own line, and else counts it.
+func (c *collector) outcome(l line) {
+	if l == (line{}) {
+		return
+	}
+	if c.verbose {
+		fmt.Fprintln(c.err, l)
+	}
+	c.lines = counting(c.lines, l)
+}
+
+func counting(list []sameOutcome, l line) []sameOutcome {
+	i := slices.IndexFunc(list, func(same sameOutcome) bool { return same.what == l.what })
+	if i < 0 {
+		return append(list, sameOutcome{l, 1})
+	}
+	list[i].n++
+	return list
+}
+
+// writeOutcomes prints one line for clusters, or plans, with the same outcome: the only one of its
+// outcome is named. Of several clusters the files are counted as well.
+func (c *collector) writeOutcomes(of string) {
+	number := 0
+	for _, l := range c.lines {
+		switch number += l.n; {
+		case c.verbose:
+		case l.n == 1:
+			fmt.Fprintln(c.err, l)
+		default:
+			fmt.Fprintf(c.err, "%d %s: %s\n", l.n, of, l.what)
+		}
+	}
+	for _, l := range c.files {
+		if number > 1 {
+			fmt.Fprintf(c.err, "files %s: %d\n", l.what, l.n)
+		}
+	}
+}
+
+// row sums up the plan of a cluster.
+func (c *collector) row(p outputs.Plan, o transform.Outlook, file string, live *clusters.Live) {
+	c.Rows = append(c.Rows, outputs.NewSummaryRow(p, o))
+	if c.Command == "" && o.Next != "" && len(o.Blocked) == 0 && file != yamledit.Stdin {
+		c.Command = c.next(o, file, live)
+	}
+}
+
+// next is the command that continues with a cluster.
+func (c *collector) next(o transform.Outlook, file string, live *clusters.Live) string {
+	where := []string{shell.Path(file)}
+	if live != nil {
+		where = []string{"--cluster", live.Name()}
+	}
+	verb, flags := []string{"rke-lm", "apply", "--next"}, c.flags
+	switch {
+	case c.folder != "": // it has the choices
+		verb = []string{"rke-lm", "apply", "--plan", c.folder, "--next"}
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
+	case o.Manual:
+		verb = []string{"rke-lm", "plan", "--stage", o.Next}
+	}
+	return shell.Words(slices.Concat(verb, flags, where)...)
+}
+
+// several reports whether there is something to sum up.
+func (c *collector) several() bool { return len(c.Rows)+c.Refused > 1 }
+
+// worked is a cluster as a verb leaves it, or an error in the place of one, or both.
+type worked struct {
+	clusters.Cluster
+	target transform.Target
+	after  []*yamledit.Document // nil for no cluster
+	err    error
+}
+
+// mostSummed bounds the clusters of which a verb that changes or checks them works out the state:
+// that costs as much as the change.
+const mostSummed = 100
+
+// writeStates writes the summary of several clusters. What has no plan is refused.
+func (c *collector) writeStates(w io.Writer, all []worked) error {
+	looked := 0
+	for _, one := range all {
+		if one.after != nil {
+			looked++
+		}
+	}
+	switch {
+	case looked > mostSummed:
+		_, err := fmt.Fprintf(w, "clusters: %d; rke-lm plan --summary shows their states\n", looked)
+		return err
+	case len(all) < 2:
+		return nil
+	}
+	for _, one := range all {
+		if (one.after == nil || !c.state(one)) && one.err != nil {
+			c.Refused++
+		}
+	}
+	if c.several() {
+		c.Summary.Write(w, c.palette(w))
+	}
+	return nil
+}
+
+// state adds the row of a cluster; false where its documents have no plan, which the verb reports.
+func (c *collector) state(w worked) bool {
+	p, err := transform.BuildFor(w.Distro, w.after, w.target, transform.Choice{Next: true})
+	if err != nil {
+		return false
+	}
+	file := w.Docs[0].File()
+	if w.Refusal(w.target) != nil {
+		file = yamledit.Stdin // no command continues with what is refused
+	}
+	c.row(outputs.Plan{Distro: p.Cluster.Distro, Namespace: p.Cluster.Namespace, Name: p.Cluster.Name, Source: outputs.SourceOf(w.after[0])}, p.Outlook(), file, w.Live)
+	return true
+}
+
+// repeatedChoices are the flags of choice on the command line, as another command takes
+// them. Those of a configuration file apply by themselves.
+func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
+	var all options
+	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.targetFlags(choice)
+	all.inputFlags(choice)
+	all.valuesFlag(choice, "")
+	var words []string
+	choice.VisitAll(func(f *pflag.Flag) {
+		if given := flags.Lookup(f.Name); given != nil && given.Changed && !o.configured[f.Name] {
+			words = append(words, flagWords(given)...)
+		}
+	})
+	return words
+}
