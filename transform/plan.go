@@ -14,7 +14,7 @@ import (
 type State string
 
 // A stage is done when its result holds or a later stage supersedes it; it is
-// blocked when an error guards it. A document does not show how far a stage of
+// blocked by an error until it is corrected or accepted. A document does not show how far a stage of
 // actions alone has come, nor one whose result may have come to the cluster without
 // the document. Of one that was skipped for good nothing is in the document, and a later
 // one leaves no use for it.

@@ -148,7 +148,7 @@ func (c Cluster) Objections(t transform.Target) []transform.Finding {
 	return preconditions.Evaluate(preconditions.Seen{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)
 }
 
-// Preconditions returns what speaks against changing a live cluster. How far its last
+// Preconditions returns the blocking findings of a change to a live cluster. How far its last
 // change has rolled out is looked at unless that was acknowledged.
 func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]transform.Finding, error) {
 	seen, err := c.Live.Server.Around(ctx, c.Live.Object)

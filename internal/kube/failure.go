@@ -110,7 +110,7 @@ func (f *Failure) read(a Answer) {
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
 	if f.foreign() && f.people {
-		f.Message += ", on a page for people, so it comes from a proxy before the API server, which may want a login of its own"
+		f.Message += ", on an HTML page, so it comes from a proxy before the API server, which may want a login of its own"
 	}
 }
 

@@ -10,7 +10,7 @@ import "github.com/rke-lm/rke-lm/transform"
 func Manager(config string) transform.Preparation {
 	id := ClusterID(config)
 	return transform.Preparation{
-		What: "manually in AWS, if missing: permissions of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
+		What: "add in AWS what is missing: permissions of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
 			") and tags " + TagPrefix + or(id, "ID"),
 		Actions: []transform.Action{ManagerRole{}, NodeRole{}, Tagged{id}, Tag{id}},
 		Files: []transform.File{

@@ -23,7 +23,9 @@ func (ManagerRole) Command() string {
 type NodeRole struct{}
 
 // Purpose implements transform.Action.
-func (NodeRole) Purpose() string { return "that of the other nodes has those in " + NodePolicyFile }
+func (NodeRole) Purpose() string {
+	return "the IAM role of the other nodes has the permissions in " + NodePolicyFile
+}
 
 // Command implements transform.Action.
 func (NodeRole) Command() string {

@@ -139,7 +139,7 @@ func (c *comparison) upgrade(out Change) {
 	moved := func(d difference) bool { s, _ := d.after.String(); return s == out.Cluster.Version }
 	c.report(stageWithUpgrade, transform.FindingAt(c.where(moved),
 		fmt.Sprintf("the change moves the cluster from %s to %s together with %s", out.Version, out.Cluster.Version, c.named()),
-		"upgrade in a change of its own, or plan the upgrade as a part of the switch, with target-version in the configuration of the base"))
+		"upgrade in a separate pull request, or plan the upgrade as a part of the switch, with target-version in the configuration of the base"))
 }
 
 // guards reports what the rules that guard the stages of the change find in the result.

@@ -36,7 +36,7 @@ func Agreed(parted, tip []Setting) []Setting {
 func Configuration(file string, before, after []Setting, touches bool, accepted []string) []transform.Finding {
 	var accepts, others []transform.Finding
 	finding := func(line int, key, message string) transform.Finding {
-		f := transform.Finding{File: file, Line: line, Path: key, Message: message, Fix: "merge it in a change of its own first, so that it is reviewed by itself"}
+		f := transform.Finding{File: file, Line: line, Path: key, Message: message, Fix: "merge it in a separate pull request first, so that it is reviewed by itself"}
 		if !touches {
 			f.Severity = transform.Warning
 		}

@@ -122,9 +122,9 @@ func (c *comparison) documents(edits []Edit) {
 		case overlapsAny(begun, e.Path):
 			c.report(stageIncomplete, at(what+", and the result is that of no stage", c.instead()))
 		case c.moves():
-			c.report(editWithStage, at(what+", which does not belong to "+c.named(), "make this edit in a change of its own"))
+			c.report(editWithStage, at(what+", which does not belong to "+c.named(), "make this edit in a separate pull request"))
 		default:
-			f := at(what+", and that is no stage", "nothing, if this is intended: it is a change of its own")
+			f := at(what+", and that is no stage", "nothing, if this is intended: it is a separate pull request")
 			f.Severity = transform.Note
 			c.report(editWithoutStage, f)
 		}

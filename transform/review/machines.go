@@ -114,11 +114,11 @@ func (c *comparison) machines() {
 		case c.moves():
 			c.report(editWithStage, transform.FindingAt(d.at,
 				fmt.Sprintf("%s changes for machines of class %s, which does not belong to %s", d.key, strings.Join(d.classes, ", "), c.named()),
-				"make this edit in a change of its own"))
+				"make this edit in a separate pull request"))
 		default:
 			c.report(editWithoutStage, transform.FindingAt(d.at,
 				fmt.Sprintf("%s changes for machines of class %s, and that is no stage", d.key, strings.Join(d.classes, ", ")),
-				"nothing, if this is intended: it is a change of its own"))
+				"nothing, if this is intended: it is a separate pull request"))
 		}
 	}
 }

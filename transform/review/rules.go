@@ -35,9 +35,9 @@ var (
 	editWithoutStage = transform.Rule{ID: "edit-without-stage", Severity: transform.Warning,
 		Doc: "The change is no stage, and machines get another configuration. It is a note where it is outside of the configuration of machines."}
 	acceptanceAdded = transform.Rule{ID: "acceptance-added", Severity: transform.Error,
-		Doc: "The change accepts a rule in .rke-lm.yaml, and changes clusters as well. The acceptance does not count until it is merged; merge it first. It is a warning in a change of its own."}
+		Doc: "The change accepts a rule in .rke-lm.yaml, and changes clusters as well. The acceptance does not count until it is merged; merge it first. It is a warning in a separate pull request."}
 	configurationChanged = transform.Rule{ID: "configuration-changed", Severity: transform.Error, Acceptable: true,
-		Doc: "The change sets or removes a key of a .rke-lm.yaml, and changes clusters as well. Before it is merged the target branch's value counts. It is a warning in a change of its own."}
+		Doc: "The change sets or removes a key of a .rke-lm.yaml, and changes clusters as well. Before it is merged the target branch's value counts. It is a warning in a separate pull request."}
 	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Error, Acceptable: true,
 		Doc: "A cluster gets another name, or its file a name that is not read, such as `.bak`: the cluster is deleted, with its machines, which the change does not show. A warning if the change removes its documents and nothing takes their place, as for a decommissioned cluster, and if it moves out of the reviewed paths."}
 	clusterAdded  = rules.DuplicateCluster.WithDoc("The change adds a cluster that another place describes with the same namespace and name, in any folder, also in a file that the change does not touch. Or it moves files, or makes one root of folders by a `kustomization.yaml` or a `fleet.yaml`, so that two such places are applied together. Accept it in the base for clusters of several Ranchers.")

@@ -20,7 +20,7 @@ type ccmArgsUnsafe struct{ transform.Rule }
 // Routes returns what to say of a manager whose routes are on without a range of
 // addresses, which ccm.RoutesUnsafe finds.
 func (ccmArgsUnsafe) Routes() (message, fix string) {
-	return "routes are on without --cluster-cidr: the manager ends at the moment it gains the lease",
+	return "routes are on without --cluster-cidr: the manager exits as soon as it acquires the lease",
 		"add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes"
 }
 

@@ -93,7 +93,7 @@ func Rollout(why string) transform.Action { return Look{Asks: Check{Manager: tru
 
 // FirstRollout waits for the first of them.
 func FirstRollout(when string) transform.Action {
-	return Rollout(when + "wait for a pod on every control plane; a rollout of no pods is also reported as complete, so check DESIRED")
+	return Rollout(when + "wait for a pod on every control plane; the rollout of a DaemonSet without pods also succeeds, so check DESIRED")
 }
 
 // managerRuns shows whether a cloud-controller-manager runs on every control plane.

@@ -30,7 +30,7 @@ func releaseRules() []rule {
 	}
 }
 
-// EvaluateRelease returns what speaks against an upgrade of the release alone.
+// EvaluateRelease returns the blocking findings of an upgrade of the release alone.
 func EvaluateRelease(s Seen, accepted []string) []transform.Finding {
 	return transform.FindingsOf(releaseRules(), s, "", accepted)
 }

@@ -64,7 +64,7 @@ func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc s
 // Rules are the rules, for the documentation.
 func Rules() []transform.Rule { return transform.RulesOf(rules()) }
 
-// Evaluate returns what speaks against a change of the cluster.
+// Evaluate returns the blocking findings of a change of the cluster.
 func Evaluate(s Seen, accepted []string) []transform.Finding {
 	return transform.FindingsOf(rules(), s, "", accepted)
 }
@@ -111,7 +111,7 @@ type head struct {
 }
 
 // headOf reads an object; of one that cannot be read nothing is known, and so
-// nothing speaks against it here: what parses it says what is wrong with it.
+// it has no blocking finding here: what parses it says what is wrong with it.
 func headOf(raw []byte) (h head) {
 	if json.Unmarshal(raw, &h) != nil {
 		return head{}

@@ -12,7 +12,7 @@ import (
 )
 
 // ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
-// healthy, what ends it when it gains the lease.
+// healthy, what ends it when it acquires the lease.
 func (j *evaluation) ccmArgsUnsafe() []transform.Finding {
 	said := func(path string) transform.Finding {
 		message, fix := rules.CCMArgsUnsafe.Routes()

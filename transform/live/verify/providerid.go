@@ -92,7 +92,7 @@ func (j *evaluation) providerIDForeign() []transform.Finding {
 			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialized the node, and a provider ID never changes",
 				"set disable-cloud-controller: true, then " + registerAgain(n)
 		}
-		return "the provider ID is one of " + scheme, "once aws is its only provider, " + registerAgain(n)
+		return "the provider ID is one of " + scheme, "after aws has become the only provider of its machine, " + registerAgain(n)
 	}))
 }
 
