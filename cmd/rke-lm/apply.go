@@ -34,7 +34,7 @@ func newApply(o *options) *cobra.Command {
 	a := &applyOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
 		Use:   "apply (--stage STAGE | --next | --undo STAGE) PATH...",
-		Short: "Apply a stage to files or to clusters of a Rancher, or undo it",
+		Short: "Apply a stage to files or live clusters, or undo it",
 		Long: `Write files as they are after a stage, or before it: in place and atomically, to
 standard output with --stdout, or as a diff with --dry-run. A file is written as a
 whole or not at all. Only the edits of the stage change, byte for byte.
@@ -54,9 +54,10 @@ the patch if another user changed the object in the meantime; --dry-run=server
 validates it without storing it. Clusters are refused if another program manages
 them, if they are paused, or if their last change is not applied.`,
 		Example: `  rke-lm apply --next clusters/harbour.yaml
-  rke-lm apply --stage switch-to-external --through --end-state external --dry-run clusters/
+  rke-lm apply --stage switch-to-external --through --dry-run clusters/
   rke-lm apply --plan plans --next clusters/
   rke-lm apply --plan plans --undo enable-leader-migration clusters/harbour.yaml
+  rke-lm apply --stage switch-to-external --through --end-state external --dry-run clusters/
   rke-lm apply --next - < cluster.yaml > next.yaml
   rke-lm apply --next --dry-run=server --rancher-cli --cluster fleet-default/harbour`,
 		RunE: func(c *cobra.Command, args []string) error {

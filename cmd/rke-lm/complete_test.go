@@ -4,9 +4,11 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,21 +71,40 @@ func TestWhatAFlagCompletesIsWhatItTakes(t *testing.T) {
 	}
 }
 
-// TestEveryFlagIsInAGroupOfHelp compares the help with the flags.
-func TestEveryFlagIsInAGroupOfHelp(t *testing.T) {
+// TestEveryFlagIsInHelp compares the help with the flags: the short one names all of them, and fits on a screen.
+func TestEveryFlagIsInHelp(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
 	root := newRoot(streams{})
+	if screenLines(runHere(t, "", "--help").stdout) > 40 {
+		t.Error("--help has more than 40 lines")
+	}
 	for _, c := range root.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}
-		help := runHere(t, "", c.Name(), "--help").stdout
+		short, all := runHere(t, "", c.Name(), "--help").stdout, runHere(t, "", c.Name(), "--help-all").stdout
+		if n := screenLines(short); n > 40 {
+			t.Errorf("%s --help has %d lines", c.Name(), n)
+		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && strings.Count(help, "--"+f.Name+" ")+strings.Count(help, "--"+f.Name+"[") == 0 {
-				t.Errorf("%s --help does not show --%s", c.Name(), f.Name)
+			name := regexp.MustCompile("--" + f.Name + `[ \[\n]`)
+			if !f.Hidden && !(name.MatchString(short) && name.MatchString(all)) {
+				t.Errorf("%s --help or --help-all does not show --%s", c.Name(), f.Name)
 			}
 		})
 	}
-	plan := runHere(t, "", "plan", "--help").stdout
+}
+
+// screenLines are the lines of a text on a terminal of 80 columns.
+func screenLines(text string) (n int) {
+	for line := range strings.Lines(text) {
+		n += 1 + max(0, utf8.RuneCountInString(strings.TrimRight(line, "\n"))-1)/80
+	}
+	return n
+}
+
+func TestTheFlagsOfHelpAllAreInGroups(t *testing.T) {
+	plan := runHere(t, "", "plan", "--help-all").stdout
 	var headings []string
 	for line := range strings.Lines(plan) {
 		if heading, is := strings.CutSuffix(strings.TrimSpace(line), "Flags:"); is {

@@ -54,7 +54,7 @@ func (o *options) foundConfig(flags *pflag.FlagSet) (string, error) {
 	return file, err
 }
 
-// apply sets the flags of choice that a file holds and the command line does not. A verb
+// apply sets the migration options that a file holds and the command line does not. A verb
 // without a flag has no use for it.
 func (o *options) apply(flags *pflag.FlagSet, file string, settings []review.Setting) error {
 	o.configured, o.configuredBy = map[string]bool{}, file

@@ -83,7 +83,7 @@ func (c *connection) flags(cmd *cobra.Command) {
 // clusterFlag is that of verbs about one cluster.
 func (c *connection) clusterFlag(f *pflag.FlagSet) {
 	defer group(f, connectionGroup)()
-	f.StringVar(&c.cluster, "cluster", "", "a cluster of a Rancher: NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
+	f.StringVar(&c.cluster, "cluster", "", "a cluster of a Rancher; NAMESPACE/NAME, a name, or an ID such as c-m-abcdefgh")
 }
 
 // clusterFlags are those of verbs about several clusters.

@@ -258,7 +258,7 @@ func values(list ...string) (out []apiextensionsv1.JSON) {
 	return out
 }
 
-// optionProps are the flags of choice that migrate has.
+// optionProps are the migration options that migrate has.
 func optionProps() map[string]apiextensionsv1.JSONSchemaProps {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&options{}).targetFlags(flags)
@@ -287,7 +287,7 @@ func TestOptionsOfALeaderMigrationAreFlagsOfChoice(t *testing.T) {
 	}
 	for name := range optionProps() {
 		if _, known := choiceKinds()[name]; !known {
-			t.Errorf("%s is not a flag of choice", name)
+			t.Errorf("%s is not a migration option", name)
 		}
 	}
 }

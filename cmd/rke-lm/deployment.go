@@ -28,7 +28,7 @@ func newDeployment(o *options) *cobra.Command {
 	d := &deploymentOptions{options: o}
 	c := &cobra.Command{
 		Use:   "deployment PATH...",
-		Short: "Convert the static pod of a kube-controller-manager to a Deployment",
+		Short: "Make a Deployment of a static kube-controller-manager",
 		Long: `Print a Deployment that runs the kube-controller-manager of a static pod, with
 comments on what to do before you apply it. Several replicas make the change of the
 leader faster; one of them is active at a time.

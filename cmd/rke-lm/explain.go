@@ -33,7 +33,7 @@ func newExplain(o *options) *cobra.Command {
 	e := &explainOptions{options: o}
 	c := &cobra.Command{
 		Use:   "explain PATH...",
-		Short: "Show the effective configuration of every machine class, and the line that sets it",
+		Short: "Show what each machine class gets, and which line sets it",
 		Example: `  rke-lm explain clusters/harbour.yaml
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
   rke-lm explain --diff switch-to-external clusters/harbour.yaml

@@ -38,7 +38,7 @@ func newLeaderMigrationConfig(o *options) *cobra.Command {
 	m := &configOptions{options: o}
 	c := &cobra.Command{
 		Use:   "leader-migration-config --component NAME --kubernetes-version VERSION | --lint FILE...",
-		Short: "Print a LeaderMigrationConfiguration, or check existing ones",
+		Short: "Print or check a LeaderMigrationConfiguration",
 		Long: `Print the LeaderMigrationConfiguration for a manager: the apiVersion and the lock
 that its version supports, and its names of the controllers.
 

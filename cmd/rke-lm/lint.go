@@ -37,7 +37,7 @@ func newLint(o *options) *cobra.Command {
 	l := &lintOptions{rewrite: rewrite{options: o}}
 	c := &cobra.Command{
 		Use:   "lint PATH...",
-		Short: "Check the configuration of clusters, and fix what can be fixed",
+		Short: "Check the configuration of clusters, and correct it",
 		Long: `Print what the static rules find in clusters as their files are, migratable or not.
 An error makes the exit code 1, unless --accept acknowledges its rule.
 

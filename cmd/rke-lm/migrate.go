@@ -31,9 +31,10 @@ first the canaries, then in waves of --wave-size clusters, and --max-unavailable
 at the same time. Each wave is confirmed. No wave starts before all clusters of the one
 before it have ended. After more than --max-failures failures, or if a canary fails,
 no other cluster starts, and those in progress finish. The end is a report.`,
-		Example: `  rke-lm migrate --cluster fleet-default/harbour --rancher-url https://rancher.example.com
-  rke-lm migrate --cluster c-m-abcdefgh --until install-ccm --yes --audit-log audit.jsonl
-  rke-lm migrate --cluster harbour --end-state external --etcd-snapshot --yes -o json
+		Example: `  rke-lm migrate --cluster harbour --rancher-url https://rancher.example.com
+  rke-lm migrate --cluster harbour --until install-ccm --yes
+  rke-lm migrate --cluster harbour --end-state external --etcd-snapshot -o json
+  rke-lm migrate --cluster c-m-abcdefgh --yes --audit-log audit.jsonl
   rke-lm migrate --cluster harbour --restart-command 'ssh "ec2-user@$ADDRESS" sudo "$COMMAND"' --yes
   rke-lm migrate -l env=staging --canary fleet-default/harbour --wave-size 5 --max-unavailable 2 --yes`,
 		Args: cobra.NoArgs,

@@ -38,7 +38,7 @@ func newOwners(o *options) *cobra.Command {
 	w := &ownersOptions{options: o, outage: o.outage()}
 	c := &cobra.Command{
 		Use:   "owners",
-		Short: "Watch the leases of a live cluster and print who owns the cloud controllers, and when",
+		Short: "Watch which manager runs the cloud controllers",
 		Long: `Watch the leases of a live cluster and print a timeline of who owns the cloud
 controllers that leader migration moves. A manager owns them if it is alive, holds the
 lease, and runs them according to its arguments. What could not be observed is

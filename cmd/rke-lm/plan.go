@@ -32,7 +32,7 @@ func newPlan(o *options) *cobra.Command {
 	p := &planOptions{options: o}
 	c := &cobra.Command{
 		Use:   "plan PATH...",
-		Short: "Show the stages of clusters: their state, the reason, and the diff of each edit",
+		Short: "Show the stages of clusters, with the diff of each",
 		Long: `Show the stages of clusters: their state, the reason, and the diff of each edit. The
 clusters are those of files, or with --cluster or -l those of a Rancher.`,
 		Example: `  rke-lm plan examples/docs-like.yaml
@@ -52,7 +52,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	o.outputFlag(c, planFormats...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
-	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one: a runbook, the document after each stage, and the data for apply --plan (can contain secrets)")
+	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
 	c.Flags().BoolVar(&p.folders.replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
 	o.verboseFlag(c.Flags(), "with --out ")
 	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")

@@ -40,7 +40,7 @@ func newReview(o *options) *cobra.Command {
 	r := &reviewOptions{options: o}
 	c := &cobra.Command{
 		Use:   "review --base REF [PATH...]",
-		Short: "Show what a change in git does to clusters: stages, machines, and what is wrong with it",
+		Short: "Show what a change in git does to clusters",
 		Long: `Compare the working tree, or the commit of --head, with the commit at which it parted from
 REF, and show for each cluster the stages that the change performs, and the effective
 configuration of each machine class before and after. An error makes the exit code 1.

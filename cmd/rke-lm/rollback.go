@@ -14,7 +14,7 @@ func newRollback(o *options) *cobra.Command {
 	b := &runOptions{options: o}
 	c := &cobra.Command{
 		Use:   "rollback --cluster CLUSTER",
-		Short: "Undo stages of a live cluster of a Rancher, the last one first",
+		Short: "Undo stages of a live cluster of a Rancher",
 		Long: `Undo stages of a live cluster of a Rancher, the last one first, each rolled out and
 checked as migrate does. One edit restores the in-tree provider and the flag of leader
 migration, so that there are never two owners of the cloud controllers. With --to the

@@ -77,7 +77,8 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.PersistentFlags().StringVar(&o.color, "color", colorAuto, "colors in the output: auto, always, never (also: NO_COLOR, CLICOLOR_FORCE)")
 	complete(root, "color", colors)
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
-	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with flags of choice, such as end-state: external; flags on the command line take precedence")
+	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with migration options, such as end-state: external; flags on the command line take precedence")
+	helpFlags(root.PersistentFlags())
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		if c.Name() == cobra.ShellCompRequestCmd {
 			o.completeFlags(root)
@@ -105,8 +106,10 @@ stage as a small diff, and changes only what the stage promises.`,
 		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
 	root.SetUsageFunc(usage)
+	root.SetHelpFunc(help)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Short = "Generate the autocompletion script for a shell"
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
 	}
 	return root
@@ -123,7 +126,7 @@ func (o *options) inputFlags(f *pflag.FlagSet) {
 // excludeFlag is that of verbs that search folders or commits.
 func (o *options) excludeFlag(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
-	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out files and folders: a name, or a path with * and ** (repeatable)")
+	f.StringArrayVar(&o.exclude, "exclude", nil, "leave out files and folders; a name, or a path with * and ** (repeatable)")
 }
 
 // leaveOut checks the patterns of what is left out.
@@ -153,7 +156,7 @@ const manualDone = "manual-done"
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
 	defer group(f, choiceGroup)()
-	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external, or aws-override, which keeps the names of nodes (default: aws-override where external is known to rename nodes, as in machine pools, else external)")
+	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external or aws-override; aws-override keeps the names of nodes, and is the default where external is known to rename them, as in machine pools")
 	f.StringVar(&t.Version, "target-version", "", "release to upgrade to: in the switch if it is one minor later, else after the migration, one minor after the other")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")
 	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")

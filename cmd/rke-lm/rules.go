@@ -29,7 +29,7 @@ const (
 func newRules(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules [RULE]",
-		Short: "List the rules, or explain one: why it exists, how to correct it, when to accept it",
+		Short: "List the rules, or explain one",
 		Long: `List the rules of all findings, or explain one of them: what it finds and for which
 clusters, which stages its errors block, what happens otherwise and where that can be
 read, how to correct it, and when it can be acknowledged with --accept.`,

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -74,9 +75,12 @@ func isTerminal(of any) bool {
 	return is && term.IsTerminal(int(f.Fd()))
 }
 
-// width is that of a terminal; 0 for what is none.
+// width is that of a terminal, or that which COLUMNS sets; 0 for neither.
 func width(of any) int {
 	columns, _ := size(of)
+	if columns == 0 {
+		columns, _ = strconv.Atoi(os.Getenv("COLUMNS")) // 0 for what is no number
+	}
 	return columns
 }
 

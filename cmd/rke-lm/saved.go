@@ -35,7 +35,7 @@ func (s *savedPlans) read() (err error) {
 	return err
 }
 
-// checkNoChoice refuses flags of choice on the command line: a saved plan holds
+// checkNoChoice refuses migration options on the command line: a saved plan holds
 // the choices that it was made with.
 func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
 	var err error

@@ -503,7 +503,7 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 		t.Errorf("the command line does not win: %s", got)
 	}
 	must(t, exitcode.Done, "version", "--config", "override.yaml")
-	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not a flag of choice; did you mean end-state?")
+	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
 	says(t, must(t, exitcode.Input, "plan", "--config", "missing.yaml", "c.yaml"), "error: configuration missing.yaml: no such file or directory")
 	putFile(t, "wrong.yaml", "end-state: outside\n")
 	says(t, must(t, exitcode.Input, "plan", "--config", "wrong.yaml", "c.yaml"), "--end-state outside is not known; use one of external, aws-override")

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	signal.Stop(signals)
+	os.Unsetenv("COLUMNS")  // of the shell that runs the tests
 	debug.SetGCPercent(400) // little lives long: a quarter of the time was spent on looking for garbage
 	os.Exit(m.Run())
 }

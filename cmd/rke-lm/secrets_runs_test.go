@@ -61,7 +61,7 @@ func everyRun(round int) [][]string {
 	return all
 }
 
-// everyChoice has all flags of choice, most of them with a value that is taken
+// everyChoice has all migration options, most of them with a value that is taken
 // and one that is not.
 var everyChoice = [][]string{
 	{"--end-state", transform.EndStateOverride},

@@ -49,7 +49,7 @@ func newStatus(o *options) *cobra.Command {
 	s := &statusOptions{options: o}
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Print the progress of each cluster of a kubeconfig or a Rancher, one line for each",
+		Short: "Print the progress of live clusters",
 		Long: `Print one line for each context of a kubeconfig, from the state of its cluster, and for
 each cluster that a Rancher provisions, from its object: distro, version, provider,
 situation, the last stage that is done, and the number of findings. The LeaderMigrations

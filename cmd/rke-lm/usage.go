@@ -4,8 +4,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,10 +18,12 @@ import (
 const (
 	groupAnnotation = "rke-lm/group"
 
+	ownGroup        = "Flags"
 	inputGroup      = "Input Flags"
-	choiceGroup     = "Flags of Choice"
+	choiceGroup     = "Migration Options"
 	connectionGroup = "Connection Flags"
 	wavesGroup      = "Flags for Many Clusters"
+	globalGroup     = "Global Flags"
 )
 
 // group puts the flags that are defined until the function it returns is called into a
@@ -41,12 +45,53 @@ func groupOf(f *pflag.Flag) string {
 	if name := f.Annotations[groupAnnotation]; name != nil {
 		return name[0]
 	}
-	return "Flags"
+	return ownGroup
+}
+
+// inShort are the flags of groups that --help explains; it names the others, and the verbs' own ones that are rare.
+var (
+	inShort = []string{"accept", "cluster", "context", "end-state", "exclude", "rancher-url", "selector"}
+	rare    = []string{"against", "all-pods", "audit-log", "canary-service", "canonical", "dump", "max-bytes", "replace", "restart-command", "verbose"}
+)
+
+// helpFlags adds --help, which fits on a screen, and --help-all.
+func helpFlags(f *pflag.FlagSet) {
+	f.BoolP("help", "h", false, "print the usage")
+	f.Var(helpAll{f}, "help-all", "explain all flags")
+	f.Lookup("help-all").NoOptDefVal = "true"
+}
+
+// helpAll asks for help, of which the usage then prints all.
+type helpAll struct{ of *pflag.FlagSet }
+
+func (helpAll) Type() string         { return "bool" }
+func (helpAll) String() string       { return "false" }
+func (h helpAll) Set(v string) error { return h.of.Set("help", v) }
+
+// help prints what a command does, or the first paragraph of it, and its usage.
+func help(c *cobra.Command, _ []string) {
+	text := cmp.Or(c.Long, c.Short)
+	if !c.Flags().Changed("help-all") {
+		text, _, _ = strings.Cut(text, "\n\n")
+	}
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		fmt.Fprintf(c.OutOrStdout(), "%s\n\n", inLines(strings.Fields(paragraph), "", width(underneath(c.OutOrStdout()))))
+	}
+	_ = usage(c) // standard output reports its own errors
+}
+
+// examples are those of a command, or the first three.
+func examples(c *cobra.Command) string {
+	lines := strings.Split(c.Example, "\n")
+	if !c.Flags().Changed("help-all") {
+		lines = lines[:min(len(lines), 3)]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // usage is what cobra prints, with the flags in their groups.
 func usage(c *cobra.Command) error {
-	w := c.OutOrStderr()
+	w := c.OutOrStdout()
 	fmt.Fprint(w, "Usage:")
 	if c.Runnable() {
 		fmt.Fprintf(w, "\n  %s", c.UseLine())
@@ -55,18 +100,79 @@ func usage(c *cobra.Command) error {
 		fmt.Fprintf(w, "\n  %s [command]", c.CommandPath())
 	}
 	if c.HasExample() {
-		fmt.Fprintf(w, "\n\nExamples:\n%s", c.Example)
+		fmt.Fprintf(w, "\n\nExamples:\n%s", examples(c))
 	}
 	writeCommands(w, c)
-	for _, name := range []string{"Flags", wavesGroup, inputGroup, choiceGroup, connectionGroup} {
-		writeFlags(w, name, c.LocalFlags(), name)
-	}
-	writeFlags(w, "Global Flags", c.InheritedFlags(), "Flags")
+	u := newUsages(c.Flags().Changed("help-all"))
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { u.add(f, groupOf(f)) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { u.add(f, globalGroup) })
+	u.write(w)
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// usages are the flags of a verb by their groups, and those that are only named.
+type usages struct {
+	all   bool
+	of    map[string]*pflag.FlagSet
+	named []string
+}
+
+func newUsages(all bool) *usages { return &usages{all: all, of: map[string]*pflag.FlagSet{}} }
+
+func (u *usages) add(f *pflag.Flag, group string) {
+	short := *f
+	switch {
+	case f.Hidden:
+		return
+	case u.all:
+	case f.Name == "help" || f.Name == "help-all":
+		group = ownGroup
+	case slices.Contains(rare, f.Name) || group != ownGroup && !slices.Contains(inShort, f.Name):
+		u.named = append(u.named, "--"+f.Name)
+		return
+	default:
+		group = ownGroup
+		short.Usage, _, _ = strings.Cut(f.Usage, "; ")
+		short.Usage, _, _ = strings.Cut(short.Usage, " (")
+	}
+	if u.of[group] == nil {
+		u.of[group] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	u.of[group].AddFlag(&short)
+}
+
+// write writes the groups, as wide as the terminal.
+func (u *usages) write(w io.Writer) {
+	columns := width(underneath(w))
+	for _, group := range []string{ownGroup, wavesGroup, inputGroup, choiceGroup, connectionGroup, globalGroup} {
+		if f := u.of[group]; f != nil {
+			fmt.Fprintf(w, "\n\n%s:\n%s", group, strings.TrimRight(f.FlagUsagesWrapped(columns), "\n"))
+		}
+	}
+	if len(u.named) > 0 {
+		fmt.Fprintf(w, "\n\nMore flags, which --help-all explains:\n%s", inLines(u.named, "  ", columns))
+	}
+}
+
+// inLines writes words into as few lines as possible; 0 columns are 80.
+func inLines(words []string, indent string, columns int) string {
+	var lines []string
+	line := ""
+	for _, word := range words {
+		switch {
+		case line == "":
+			line = indent + word
+		case len(line)+1+len(word) > cmp.Or(columns, 80):
+			lines, line = append(lines, line), indent+word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 func writeCommands(w io.Writer, c *cobra.Command) {
@@ -78,18 +184,5 @@ func writeCommands(w io.Writer, c *cobra.Command) {
 		if sub.IsAvailableCommand() || sub.Name() == "help" {
 			fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
 		}
-	}
-}
-
-// writeFlags writes those of a group, as wide as the terminal.
-func writeFlags(w io.Writer, heading string, flags *pflag.FlagSet, group string) {
-	some := pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags.VisitAll(func(f *pflag.Flag) {
-		if groupOf(f) == group {
-			some.AddFlag(f)
-		}
-	})
-	if some.HasAvailableFlags() {
-		fmt.Fprintf(w, "\n\n%s:\n%s", heading, strings.TrimRight(some.FlagUsagesWrapped(width(underneath(w))), "\n"))
 	}
 }

@@ -144,9 +144,9 @@ func unknown(e yamledit.Entry, known map[string]Kind) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	do := "use the name of a flag of choice without dashes; plan --help lists them"
+	do := "use the name of a migration option without dashes; plan --help lists them"
 	if near, ok := spelling.Nearest(e.Key, names); ok {
 		do = "did you mean " + near + "?"
 	}
-	return e.Value.Errorf("not a flag of choice", do)
+	return e.Value.Errorf("not a migration option", do)
 }

@@ -48,10 +48,10 @@ func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
 
 func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"a key with a typing mistake", "end-state: external\ntarget-verison: v1\n", "rke-lm.yaml:2: target-verison: not a flag of choice; did you mean target-version?"},
-		{"a key in camel case", "endState: external\n", "rke-lm.yaml:1: endState: not a flag of choice; did you mean end-state?"},
+		{"a key with a typing mistake", "end-state: external\ntarget-verison: v1\n", "rke-lm.yaml:2: target-verison: not a migration option; did you mean target-version?"},
+		{"a key in camel case", "endState: external\n", "rke-lm.yaml:1: endState: not a migration option; did you mean end-state?"},
 		{"a key with underscores", "keep_leader_migration: true\n", "did you mean keep-leader-migration?"},
-		{"a key like no other", "frobnicate: 1\n", "rke-lm.yaml:1: frobnicate: not a flag of choice; use the name of a flag of choice without dashes; plan --help lists them"},
+		{"a key like no other", "frobnicate: 1\n", "rke-lm.yaml:1: frobnicate: not a migration option; use the name of a migration option without dashes; plan --help lists them"},
 		{"a number for a string", "chart-version: 1.26\n", "rke-lm.yaml:1: chart-version: this must be a string; quote it"},
 		{"a null for a string", "end-state:\n", "end-state: this must be a string"},
 		{"a word for a boolean", "keep-leader-migration: sure\n", "keep-leader-migration: this must be true or false; correct it"},
