@@ -58,7 +58,7 @@ Of several controllers the one that holds the lease rke-lm-controller is active.
 restart, or when another controller is active, each run continues where it is. Install the
 definitions of the objects first: kubectl apply -f deploy/chart/crds/crds.yaml`,
 		Example: `  rke-lm controller --namespace rke-lm --rancher-url https://rancher.example.com --token-file /var/run/secrets/rke-lm/token`,
-		Args:    cobra.NoArgs,
+		Args:    noFiles,
 		RunE:    func(c *cobra.Command, _ []string) error { return k.start(c.Context()) },
 	}
 	o.connection.flags(c)

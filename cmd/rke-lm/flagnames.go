@@ -5,6 +5,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,4 +26,48 @@ func meantFlag(c *cobra.Command, err error) string {
 		return strings.Replace(did, "mean ", "mean --", 1)
 	}
 	return help
+}
+
+// The annotations of flags that cobra keeps groups in.
+const (
+	oneOfAnnotation     = "cobra_annotation_one_required"
+	excludingAnnotation = "cobra_annotation_mutually_exclusive"
+)
+
+// checkGroups reports flags that exclude each other, and those of which one is required, before cobra does.
+func checkGroups(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		for _, group := range f.Annotations[excludingAnnotation] {
+			if set := inGroup(flags, group, true); err == nil && len(set) > 1 {
+				err = fmt.Errorf("%s cannot be used together; use one of them", strings.Join(set, " and "))
+			}
+		}
+		for _, group := range f.Annotations[oneOfAnnotation] {
+			if missing := inGroup(flags, group, false); err == nil && len(missing) == len(strings.Fields(group)) {
+				err = fmt.Errorf("a flag is missing; use %s", strings.Join(missing, " or "))
+			}
+		}
+	})
+	return err
+}
+
+// inGroup are the flags of a group that are set, or not.
+func inGroup(flags *pflag.FlagSet, group string, set bool) (names []string) {
+	for name := range strings.FieldsSeq(group) {
+		if flags.Changed(name) == set {
+			names = append(names, "--"+name)
+		}
+	}
+	return names
+}
+
+// noFiles refuses arguments of a verb that takes none.
+func noFiles(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case c.Flags().Lookup("cluster") == nil:
+		return fmt.Errorf("%s: %s takes no argument; remove it", args[0], c.CommandPath())
+	}
+	return fmt.Errorf("%s: %s takes no file, because it is for live clusters; name one with --cluster or --context, or use rke-lm plan and rke-lm apply for files", args[0], c.CommandPath())
 }

@@ -37,7 +37,7 @@ no other cluster starts, and those in progress finish. The end is a report.`,
   rke-lm migrate --cluster c-m-abcdefgh --yes --audit-log audit.jsonl
   rke-lm migrate --cluster harbour --restart-command 'ssh "ec2-user@$ADDRESS" sudo "$COMMAND"' --yes
   rke-lm migrate -l env=staging --canary fleet-default/harbour --wave-size 5 --max-unavailable 2 --yes`,
-		Args: cobra.NoArgs,
+		Args: noFiles,
 	}
 	var restart string
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -54,7 +54,7 @@ owner, one, two, and unknown.`,
 		Example: `  rke-lm owners
   rke-lm owners --for 10m -o json
   rke-lm owners --arguments-from cluster.yml`,
-		Args: cobra.NoArgs,
+		Args: noFiles,
 		RunE: func(c *cobra.Command, _ []string) error { return w.run(c.Context()) },
 	}
 	w.connection.flags(c)

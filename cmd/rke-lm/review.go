@@ -59,9 +59,6 @@ has them as well: a change cannot accept its own errors. Nothing is checked out 
 	o.outputFlag(c, reviewFormats...)
 	c.Flags().StringVar(&r.base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
 	c.Flags().StringVar(&r.head, "head", "", "commit with the change (default: the working tree)")
-	if err := c.MarkFlagRequired("base"); err != nil {
-		panic(err) // the flag was defined above
-	}
 	return c
 }
 
@@ -73,7 +70,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 		return err
 	}
 	if r.base == "" {
-		return errors.New("--base is empty; set it to the branch into which the change is merged, such as origin/main")
+		return errors.New("--base is not set; set it to the branch into which the change is merged, such as origin/main")
 	}
 	var err error
 	if r.repo, err = git.Open(ctx, "."); err != nil {

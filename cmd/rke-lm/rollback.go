@@ -26,7 +26,7 @@ A cluster with Kubernetes 1.27 or later has no in-tree provider to roll back to:
 the point of no return.`,
 		Example: `  rke-lm rollback --cluster fleet-default/harbour --rancher-url https://rancher.example.com
   rke-lm rollback --cluster harbour --to install-ccm --yes`,
-		Args: cobra.NoArgs,
+		Args: noFiles,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if b.run.Planner.To != "" {

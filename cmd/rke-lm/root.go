@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -84,7 +85,7 @@ stage as a small diff, and changes only what the stage promises.`,
 			o.completeFlags(root)
 			return nil
 		}
-		if err := checkGiven(c.Flags()); err != nil {
+		if err := cmp.Or(checkGiven(c.Flags()), checkGroups(c.Flags())); err != nil {
 			return err
 		}
 		if err := checkOneOf("color", o.color, colors...); err != nil {

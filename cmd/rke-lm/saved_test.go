@@ -416,14 +416,14 @@ func TestASavedPlanHoldsItsChoices(t *testing.T) {
 func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
 	for want, args := range map[string][]string{
-		"if any flags in the group [stage next undo] are set":                     {"--undo", "install-ccm", "--next"},
-		"at least one of the flags in the group [stage next undo]":                {"--plan", "plans"},
-		"--undo cordon-control-plane edits no file; rke-lm plan --stage cordon":   {"--undo", "cordon-control-plane"},
-		"--canonical requires --undo":                                             {"--canonical", "--next"},
-		"if any flags in the group [plan canonical] are set":                      {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
-		"has no stage grant-migration-lease":                                      {"--undo", "grant-migration-lease", "--no-leader-migration"},
-		"--through requires --stage, not --next":                                  {"--through", "--next"},
-		"if any flags in the group [stage out] are set none of the others can be": nil,
+		"--next and --undo cannot be used together; use one of them":            {"--undo", "install-ccm", "--next"},
+		"a flag is missing; use --stage or --next or --undo":                    {"--plan", "plans"},
+		"--undo cordon-control-plane edits no file; rke-lm plan --stage cordon": {"--undo", "cordon-control-plane"},
+		"--canonical requires --undo":                                           {"--canonical", "--next"},
+		"--plan and --canonical cannot be used together; use one of them":       {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
+		"has no stage grant-migration-lease":                                    {"--undo", "grant-migration-lease", "--no-leader-migration"},
+		"--through requires --stage, not --next":                                {"--through", "--next"},
+		"--stage and --out cannot be used together; use one of them":            nil,
 	} {
 		if args == nil {
 			says(t, must(t, exitcode.Input, "plan", "--stage", "install-ccm", "--out", "plans", "c.yaml"), want)

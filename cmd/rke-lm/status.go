@@ -57,7 +57,7 @@ of a Rancher are listed below its clusters.`,
 		Example: `  rke-lm status
   rke-lm status --context orchard -o json
   rke-lm status --rancher-url https://rancher.example.com --token-file token`,
-		Args: cobra.NoArgs,
+		Args: noFiles,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}
 	s.connection.flags(c)

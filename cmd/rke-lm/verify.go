@@ -64,7 +64,7 @@ and provider IDs of nodes, and the load balancers.`,
   rke-lm verify --stage switch-to-external --wait 10m
   rke-lm verify --rancher-cli --cluster fleet-default/harbour
   rke-lm verify --from dump.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: noFiles,
 		RunE: func(c *cobra.Command, _ []string) error { return v.run(c.Context()) },
 	}
 	f := c.Flags()

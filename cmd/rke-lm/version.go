@@ -37,7 +37,7 @@ func newVersion(o *options) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  noFiles,
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkOneOf("output", o.output, "text", "json", "yaml"); err != nil {
 				return err

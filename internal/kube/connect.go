@@ -63,7 +63,10 @@ func Connect(c Connection) (*Client, error) {
 	}
 	raw, _ := c.loader().RawConfig() // the next call reports what is wrong
 	config, err := c.loader().ClientConfig()
-	if err != nil {
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, fmt.Errorf("%w: no kubeconfig has one; name a file with --kubeconfig or KUBECONFIG", ErrConfig)
+	case err != nil:
 		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, redact.Text(err.Error()))
 	}
 	config.UserAgent = c.UserAgent
