@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
-	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -48,14 +46,9 @@ func Read(path string, known map[string]Kind) ([]review.Setting, error) {
 // MaxSize is that of the largest file that is read.
 const MaxSize = 64 << 10
 
-// load reads a regular file. One of a repository is no link: a change could point it at any file of
-// the machine.
+// load reads a regular file, and follows no link: a change could point it at any file of the machine.
 func load(path string) ([]byte, error) {
-	stat := os.Lstat
-	if top, _ := git.Top(filepath.Dir(path)); top == "" {
-		stat = os.Stat
-	}
-	info, err := stat(path)
+	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
 		return nil, err
