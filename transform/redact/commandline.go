@@ -16,7 +16,7 @@ func (s *scanner) dash(i int) int {
 		return s.privateKey(i)
 	case bytes.HasPrefix(rest, []byte("--")):
 		return s.flag(i)
-	case len(rest) > 2 && (i == 0 || bytes.IndexByte([]byte(" \t\"'\n`("), s.text[i-1]) >= 0):
+	case len(rest) > 2 && (i == 0 || bytes.IndexByte([]byte(" \t\"'\n`(="), s.text[i-1]) >= 0):
 		return s.shortFlag(i)
 	}
 	return i + 1
