@@ -133,6 +133,11 @@ func (m *migration) cloudConfigLost() []transform.Finding {
 
 // inTreeGone is about the provider's name, or else an argument of a component.
 func (m *migration) inTreeGone() []transform.Finding {
+	if image := m.get("system_images", "kubernetes"); image.Exists() && m.provider() == inTree && !m.isExternal() {
+		if message, fix := rules.InTreeGone.Image(image); message != "" {
+			return []transform.Finding{transform.FindingAt(image, message, fix)}
+		}
+	}
 	if !rules.InTreeGone.Applies(m.move(), m.stage) {
 		return nil
 	}

@@ -45,11 +45,15 @@ func (m *migration) providerInSelector() []transform.Finding {
 
 // inTreeGone checks what makes components in-tree; on late releases the provider's
 // name only names nodes.
-func (m *migration) inTreeGone() []transform.Finding {
+func (m *migration) inTreeGone() (found []transform.Finding) {
 	if !rules.InTreeGone.Applies(m.move(), m.stage) {
-		return nil
+		if len(m.inTreeNodes()) > 0 {
+			for _, key := range []string{"kube-controller-manager-image", "runtime-image"} {
+				found = append(found, m.eachWinner(key, rules.InTreeGone.Image)...)
+			}
+		}
+		return found
 	}
-	var found []transform.Finding
 	for _, n := range m.inTreeNodes() {
 		if n.Key() == providerKey && m.onlyNamesNodes() {
 			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: the cluster has no cloud controllers",

@@ -4,6 +4,9 @@
 package rules
 
 import (
+	"path"
+	"strings"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -36,4 +39,15 @@ func (inTreeGone) At(n yamledit.Node, u k8s.Upgrade) []transform.Finding {
 		return one(n, gone, "migrate on 1.26, before the upgrade")
 	}
 	return one(n, gone+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
+}
+
+// Image is about an image with which a component is of another release than the cluster; "" if that release has the
+// in-tree provider.
+func (inTreeGone) Image(n yamledit.Node) (message, fix string) {
+	image, _ := n.String()
+	_, tag, _ := strings.Cut(path.Base(image), ":")
+	if !k8s.From(tag, k8s.FirstWithout) {
+		return "", ""
+	}
+	return "the provider is aws, which the image of Kubernetes " + tag + " does not have", "use the image of the cluster's release; migrate on 1.26, before the upgrade"
 }
