@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -27,6 +28,31 @@ func (v version) Folders() []string {
 		of[filepath.Join(v.Top(), path.Dir(p))] = true
 	}
 	return slices.Sorted(maps.Keys(of))
+}
+
+// mostLinks is how many links a path has at most.
+const mostLinks = 40
+
+// Real implements source.Version.
+func (v version) Real(at string) string {
+	rel, err := filepath.Rel(v.Top(), at)
+	if err != nil {
+		return at
+	}
+	rel = filepath.ToSlash(rel)
+	for range mostLinks {
+		link := ""
+		for p := rel; p != "." && p != "/"; p = path.Dir(p) {
+			if f, is := v.tree[p]; is && f.Kind() != "" {
+				link = p
+			}
+		}
+		if link == "" {
+			break
+		}
+		rel = path.Join(v.Target(v.tree[link]), strings.TrimPrefix(rel, link))
+	}
+	return filepath.Join(v.Top(), rel)
 }
 
 // Read implements source.Version.

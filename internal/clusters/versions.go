@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -39,6 +40,22 @@ type Version struct {
 	Sources  []source.Source
 	Excluded map[string][]source.Source // by the pattern
 	Overlays *source.Overlays
+}
+
+// Text is that of a file by its name; nil where there is none.
+func (v Version) Text(name string) []byte {
+	at, err := filepath.Abs(name)
+	if err != nil {
+		return nil
+	}
+	text, err := v.Overlays.Version.Read(at)
+	switch {
+	case err == nil:
+		return text
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return []byte{0} // it is there, and cannot be read
 }
 
 // Requested are the files and folders of a repository that a run is about; none for all.
@@ -201,7 +218,9 @@ func (v *comparing) lead() {
 			continue
 		}
 		to := v.repo.Target(f)
-		edited := func(c *git.File) bool { return c != nil && !v.requested.Has(c.Path) && Requested{to}.Has(c.Path) }
+		edited := func(c *git.File) bool {
+			return c != nil && !(v.requested.Has(c.Path) && v.searched(*c)) && Requested{to}.Has(c.Path)
+		}
 		if slices.ContainsFunc(v.Changes, func(c git.Change) bool { return edited(c.Before) || edited(c.After) }) {
 			v.Links = append(v.Links, review.Link{File: v.repo.Name(p), Kind: f.Kind(), Edited: v.repo.Name(to)})
 		}

@@ -33,6 +33,7 @@ type Overlays struct {
 type Version interface {
 	Top() string
 	Folders() []string
+	Real(path string) string          // with links followed
 	Read(path string) ([]byte, error) // as Small does
 }
 
@@ -71,16 +72,19 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	var use kustomize.Use
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if k := o.at(dir, shown); k != nil {
-			if listed(k.PatchFiles(), dir, file) {
+			if o.listed(k.PatchFiles(), dir, file) {
 				use.PatchOf = k.Kustomization
 				return use
 			}
-			if listed(k.Refs(), dir, file) {
+			if o.listed(k.Refs(), dir, file) {
 				use.Layers, use.Built = o.building(k, top, shown)
 				use.Roots = []string{filepath.Dir(file)}
 				for _, b := range use.Built {
 					use.Roots = append(use.Roots, "kustomization "+b.Folder)
 				}
+				var around kustomize.Use
+				o.fleet(&around, file, top, shown)
+				use.Bundle, use.Default = around.Bundle, around.Default
 				return use
 			}
 		}
@@ -88,7 +92,7 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			break
 		}
 	}
-	use.Layers, use.Roots = o.fleet(file, top, shown)
+	o.fleet(&use, file, top, shown)
 	return use
 }
 
@@ -112,7 +116,7 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 		}
 		seen[k] = true
 		for _, ref := range k.Refs() {
-			at := filepath.Join(k.folder, ref)
+			at := o.real(filepath.Join(k.folder, ref))
 			if below := o.at(at, shown); below != nil {
 				add(below)
 			} else {
@@ -129,7 +133,7 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 	for file := range changed {
 		for dir := filepath.Dir(file); len(dir) >= len(o.Version.Top()); dir = filepath.Dir(dir) {
 			bundle := filepath.Join(dir, kustomize.FleetFile)
-			if _, err := o.read(bundle); file == bundle || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
+			if _, err := o.read(bundle); file == bundle || file == filepath.Join(dir, kustomize.FleetIgnore) || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
 				paths = append(paths, dir)
 			}
 			if dir == filepath.Dir(dir) {
@@ -142,8 +146,16 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 
 // listed reports whether one of the paths that a folder's kustomization writes is
 // the file or folder.
-func listed(refs []string, dir, path string) bool {
-	return slices.ContainsFunc(refs, func(ref string) bool { return filepath.Join(dir, ref) == path })
+func (o *Overlays) listed(refs []string, dir, path string) bool {
+	return slices.ContainsFunc(refs, func(ref string) bool { return o.real(filepath.Join(dir, ref)) == path })
+}
+
+// real follows links, as kustomize and Fleet do.
+func (o *Overlays) real(path string) string {
+	if o.Version != nil {
+		return o.Version.Real(path)
+	}
+	return realPath(path)
 }
 
 // building returns the kustomization, with its components, and all that build on it.
@@ -153,12 +165,12 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 	for i := 0; i < len(all); i++ {
 		k := all[i]
 		for _, ref := range k.Components() {
-			if c := o.at(filepath.Join(k.folder, ref), shown); c != nil && !slices.Contains(all, c) {
+			if c := o.at(o.real(filepath.Join(k.folder, ref)), shown); c != nil && !slices.Contains(all, c) {
 				all, under[c] = append(all, c), true
 			}
 		}
 		for _, other := range o.search(top, shown) {
-			if !listed(other.Refs(), other.folder, k.folder) || other == k {
+			if !o.listed(other.Refs(), other.folder, k.folder) || other == k {
 				continue
 			}
 			under[k] = true
@@ -184,7 +196,7 @@ func (o *Overlays) resolve(k *kustomization, shown func(string) string) {
 	}
 	k.resolved = true
 	k.Resolve(func(path string) (string, []byte, error) {
-		path = filepath.Join(k.folder, path)
+		path = o.real(filepath.Join(k.folder, path))
 		k.files = append(k.files, path)
 		text, err := o.read(path)
 		return shown(path), text, err
@@ -274,29 +286,43 @@ func (o *Overlays) top(dir string) string {
 	return top
 }
 
-// fleet returns what Fleet lays over a file of the bundle that it belongs to, and its roots.
-func (o *Overlays) fleet(file, top string, shown func(string) string) (layers []*kustomize.Kustomization, roots []string) {
-	roots = []string{filepath.Dir(file)}
-	for dir := roots[0]; ; dir = filepath.Dir(dir) {
-		if text, err := o.read(filepath.Join(dir, kustomize.FleetFile)); err == nil {
-			rel, err := filepath.Rel(dir, file)
-			if err != nil {
-				return nil, roots
-			}
-			if roots = append(roots, "bundle "+dir); strings.HasPrefix(rel, "overlays"+string(filepath.Separator)) {
-				return nil, nil // it is laid over other files
-			}
-			for _, over := range kustomize.FleetOverlays(text, filepath.ToSlash(rel)) {
-				path := filepath.Join(dir, over)
-				if text, err := o.read(path); err == nil && path != file {
-					layers = append(layers, kustomize.FleetOverlay(shown(path), text))
-				}
-			}
-			return layers, roots
+// fleet adds what Fleet lays over a file of the bundle that it belongs to, and the bundle's options.
+func (o *Overlays) fleet(use *kustomize.Use, file, top string, shown func(string) string) {
+	use.Roots = []string{filepath.Dir(file)}
+	for dir := use.Roots[0]; ; dir = filepath.Dir(dir) {
+		text, err := o.read(filepath.Join(dir, kustomize.FleetFile))
+		rel, outside := filepath.Rel(dir, file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && dir != top && dir != filepath.Dir(dir):
+			continue
+		case errors.Is(err, fs.ErrNotExist) || outside != nil:
+			return
 		}
-		if dir == top || dir == filepath.Dir(dir) {
-			return nil, roots
+		if over, is := strings.CutPrefix(filepath.ToSlash(rel), "overlays/"); is {
+			_, name, _ := strings.Cut(over, "/")
+			if of, patch := strings.CutSuffix(name, "_patch"+filepath.Ext(name)); patch {
+				name = of + filepath.Ext(name)
+			}
+			use.Roots = nil // it is laid over another file
+			if _, err := o.read(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+				use.Roots = []string{filepath.Dir(file), "bundle " + dir}
+			}
+			return
 		}
+		ignored, _ := o.read(filepath.Join(dir, kustomize.FleetIgnore))
+		use.Roots = append(use.Roots, "bundle "+dir)
+		use.Default, use.Bundle = kustomize.FleetOptions(text)
+		use.Bundle += string(ignored)
+		if err != nil {
+			use.Bundle += err.Error()
+		}
+		for _, over := range kustomize.FleetOverlays(text, filepath.ToSlash(rel)) {
+			path := filepath.Join(dir, over)
+			if text, err := o.read(path); err == nil && path != file {
+				use.Layers = append(use.Layers, kustomize.FleetOverlay(shown(path), text))
+			}
+		}
+		return
 	}
 }
 

@@ -30,6 +30,9 @@ type Use struct {
 	// Roots are what is applied together with the file, its folder first; none for a file that is
 	// applied with another one, such as a patch.
 	Roots []string
+	// Bundle is what the fleet.yaml of its bundle says, but for what changes no object, and Default the namespace
+	// that it gives to objects without one.
+	Bundle, Default string
 }
 
 // Named is what the layers make of the name of an object.
@@ -37,6 +40,7 @@ func (u Use) Named(id transform.Identity) transform.Identity {
 	for _, k := range u.Layers {
 		id.Name, id.Namespace = k.prefix+id.Name+k.suffix, cmp.Or(k.namespace, id.Namespace)
 	}
+	id.Namespace = cmp.Or(id.Namespace, u.Default)
 	return id
 }
 

@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,34 @@ import (
 
 // FleetFile is the name of the file that makes a folder a bundle of Fleet.
 const FleetFile = "fleet.yaml"
+
+// FleetIgnore is the name of the file with the names that Fleet leaves out of a bundle.
+const FleetIgnore = ".fleetignore"
+
+// apart are the keys of a fleet.yaml that change no object of the bundle.
+var apart = []string{"dependsOn", "diff", "ignore", "keepResources", "labels", "overrideTargets", "rolloutStrategy"}
+
+// FleetOptions returns the default namespace of a fleet.yaml, and the other keys that can change an object as a text: "" for
+// none, and all of a file that cannot be read.
+func FleetOptions(text []byte) (namespace, others string) {
+	doc, err := yamledit.ParseString(FleetFile, string(text))
+	if err != nil {
+		return "", string(text)
+	}
+	options, _ := doc.Root().Value().(map[string]any)
+	for _, key := range append(apart, "defaultNamespace") {
+		delete(options, key)
+	}
+	namespace = str(doc.Root(), "defaultNamespace")
+	if len(options) == 0 {
+		return namespace, ""
+	}
+	plain, err := json.Marshal(options)
+	if err != nil {
+		return namespace, string(text)
+	}
+	return namespace, string(plain)
+}
 
 // FleetOverlays returns the files that Fleet lays over one of a bundle of plain
 // YAML, whose path is relative to the bundle: for each overlay that a target names,
