@@ -212,7 +212,7 @@ func (c *collector) state(w worked) bool {
 	return true
 }
 
-// repeatedChoices are the flags of choice on the command line, as another command takes
+// repeatedChoices are the migration options on the command line, as another command takes
 // them. Those of a configuration file apply by themselves.
 func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
 	var all options

@@ -184,11 +184,11 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		}
 		result.Found(listedFiles(saved, before, slices.Concat(after, rest))...)
 	}
-	return r.pairs(ctx, pairs, places, v.Away, t, result)
+	return r.pairs(ctx, pairs, places, v, t, result)
 }
 
 // pairs evaluates what changed of each cluster. It returns how many did not change.
-func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, away map[string]string, t transform.Target, result *outputs.Review) (same int, err error) {
+func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, v clusters.Versions, t transform.Target, result *outputs.Review) (same int, err error) {
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
 		result.Found(append(p.Overlaid(t.Accept), places.Twice(p, t)...)...)
@@ -196,7 +196,10 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 			continue
 		}
 		if p.Before != nil {
-			p.Away = away[p.Before.Docs[0].File()]
+			p.Away = v.Away[p.Before.Docs[0].File()]
+			if p.After == nil && len(r.all.errors) == 0 {
+				p.Left = v.After.Text(p.Before.Docs[0].File())
+			}
 		}
 		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
 			same++

@@ -121,6 +121,8 @@ func removed(p Pair, t transform.Target) Change {
 		f.Message, f.Fix = title+"and "+p.Heir.Identity().Title()+" in "+p.Heir.place()+" takes its place: with another name it is another cluster, so the old one is deleted, with its machines", "keep the name; or remove the one and add the other in changes of their own"
 	case p.Away != "":
 		f.Message, f.Fix = title+"because "+p.Away+" is a name that is not read: what applies the files deletes the cluster, or no change of it is reviewed any more", "keep a name that is read, such as "+before.Docs[0].File()+"; to delete the cluster, delete the file"
+	case remains(before.Docs[0], p.Left):
+		f.Message, f.Fix = title+"and its file still has a document in its place, which is none of a cluster or cannot be read", "correct that document, or remove it as a whole"
 	default:
 		f.Severity = transform.Warning
 	}
@@ -129,6 +131,22 @@ func removed(p Pair, t transform.Target) Change {
 		found = append(ccmRemoved.Report([]transform.Finding{managerGone(m)}, t.Accept), found...)
 	}
 	return Change{Cluster: before.full(t), Kind: Removed, Before: before, Findings: found}
+}
+
+// remains reports whether a text has a document that takes the place of another one: an object of its kind and name, for one
+// without a kind any mapping without, and what cannot be read.
+func remains(doc *yamledit.Document, text []byte) bool {
+	object := func(d *yamledit.Document) (of [2]string) {
+		of[0], _ = d.Root().Get("kind").String()
+		if of[0] != "" {
+			of[1], _ = d.Root().Get("metadata", "name").String()
+		}
+		return of
+	}
+	return slices.ContainsFunc(yamledit.Split(doc.File(), text), func(c yamledit.Chunk) bool {
+		now, err := transform.Parse(c)
+		return err != nil || now.Root().IsMap() && object(now) == object(doc)
+	})
 }
 
 // Same reports whether both sides have the same bytes.

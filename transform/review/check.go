@@ -20,6 +20,7 @@ import (
 // check reports what is wrong with the change.
 func (c *comparison) check(out Change) {
 	if c.old == nil && len(c.findings) == 0 {
+		c.manager()
 		c.fresh() // not a cluster to migrate: its changes are not of a migration
 		return
 	}
@@ -30,6 +31,7 @@ func (c *comparison) check(out Change) {
 	c.upgrade(out)
 	c.machines()
 	c.documents(out.Edits)
+	c.manager()
 	c.guards()
 	c.fresh()
 }

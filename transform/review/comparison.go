@@ -6,6 +6,7 @@ package review
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -66,7 +67,11 @@ func (c *comparison) plan() {
 	old, err := transform.Build(c.before.Distro, c.before.Docs, c.target)
 	if err != nil {
 		if len(transform.NotMigratableIn(err)) == 0 {
-			c.report(stagesUnknown, placed(err, c.after.Docs[0].Root(), "before the change: "))
+			f := placed(err, c.after.Docs[0].Root(), "before the change: ")
+			if c.about() {
+				f.Severity, f.Message = transform.Error, f.Message+"; the change edits a line about the provider, the arguments of a manager or the version"
+			}
+			c.report(stagesUnknown, f)
 		}
 		return
 	}
@@ -86,6 +91,25 @@ func (c *comparison) plan() {
 		}
 	}
 }
+
+// about reports whether the change edits the provider, the arguments of a manager, the cloud-controller-manager or the
+// version, as far as keys show it. Of manifests every edit is.
+func (c *comparison) about() bool {
+	if len(c.before.Docs) != len(c.after.Docs) {
+		return true
+	}
+	for i, doc := range c.before.Docs {
+		for _, d := range differences(doc.Root(), c.after.Docs[i].Root()) {
+			if c.before.Distro.Grouping.Several || aboutMigration.MatchString(d.node().Path()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// aboutMigration matches paths of what a migration depends on.
+var aboutMigration = regexp.MustCompile(`(?i)cloud.?provider|cloud.?controller|version|args?\b|machine(?:global|selector)config|^(?:spec|.*\brkeconfig|services)$|services\.kube|additionalmanifest|addons|chartvalues|images?\b`)
 
 // placed turns an error into a finding at its own place, or at a node.
 func placed(err error, n yamledit.Node, prefix string) transform.Finding {

@@ -16,7 +16,7 @@ func Links(links []Link, accepted []string) (found []transform.Finding) {
 	for _, l := range links {
 		f := transform.Finding{File: l.File, Message: "the change adds, moves or removes a " + l.Kind + ", and what it leads to is not reviewed", Fix: "use files of this repository in its place"}
 		if l.Edited != "" {
-			f.Message, f.Fix = "a "+l.Kind+" leads to "+l.Edited+", which the change edits outside of the reviewed paths", "add that PATH to the command"
+			f.Message, f.Fix = "a "+l.Kind+" leads to "+l.Edited+", which the change edits, and which is not reviewed by its own name", "add that PATH to the command, or replace the link by the file"
 		}
 		found = append(found, f)
 	}

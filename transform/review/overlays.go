@@ -34,12 +34,21 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 		f.Message = "the change makes or edits an overlay: " + is[i].Said()
 	case i < len(was):
 		f.Message = "the change removes what an overlay does: " + was[i].Said()
+	case p.Before != nil && slices.Equal(had, has) && p.Before.applied() != p.After.applied() && p.Before.Identity().Is(p.After.Identity()):
+		f.Message = p.Before.applied().Title() + " is applied as " + p.After.applied().Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
+	case p.Before != nil && file(p.Before) == file(p.After) && p.Before.Uses[0].Bundle != p.After.Uses[0].Bundle:
+		f.Message, f.Fix = "the change edits the fleet.yaml or the .fleetignore of its bundle, which can change or leave out the cluster", "compare the Bundles that Fleet makes before the change and after it"
 	case p.Before != nil && file(p.Before) == file(p.After) && slices.ContainsFunc(had, func(layer string) bool { return !slices.Contains(has, layer) }):
 		f.Message = "the change removes the document from a kustomization or an overlay"
 	default:
 		return nil
 	}
 	return overlayChanged.Report([]transform.Finding{f}, accepted)
+}
+
+// applied is the name with which the object is applied.
+func (s *Side) applied() transform.Identity {
+	return s.Uses[0].Named(transform.Identity{Namespace: s.Identity().Namespace, Name: s.Identity().Name})
 }
 
 // effects are those of overlays on the documents, and the overlays.

@@ -16,6 +16,7 @@ import (
 type Pair struct {
 	Before, After *Side
 	Heir          *Side  // an added cluster with the file or the specification of a removed one
+	Left          []byte // the text of a removed cluster's file after the change
 	Away          string // what the file is renamed to, if that is not read, or not one of the reviewed paths
 }
 

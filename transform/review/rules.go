@@ -26,6 +26,8 @@ var (
 		Doc: "The cluster can be migrated before the change, and not after it: the provider was removed, or replaced by another one than aws or external. Or control planes become external before the stages that come first, and no cloud-controller-manager is in the file."}
 	ccmRemoved = transform.Rule{ID: "ccm-removed", Severity: transform.Error, Acceptable: true,
 		Doc: "The cloud-controller-manager is taken out of the files of a cluster that has no other manager: its document, its values file, or additionalManifest. Before the switch it is stage-undone. Accept it in the base where the manager moves to a place that is not reviewed; ccm-not-in-file does not accept it."}
+	managerChanged = transform.Rule{ID: "manager-changed", Severity: transform.Error, Acceptable: true,
+		Doc: "The cloud-controller-manager changes, without a stage, in more than its labels, resources, log level, and the version of its chart or image. Whether it still starts and does the same is not known."}
 	planLost = transform.Rule{ID: "plan-lost", Severity: transform.Error, Acceptable: true,
 		Doc: "The migration can be planned before the change, and not after it; or the change adds a cluster that cannot be read."}
 	flagOverridden = transform.Rule{ID: "flag-overridden", Severity: transform.Error, Acceptable: true,
@@ -41,8 +43,8 @@ var (
 	clusterRemoved = transform.Rule{ID: "cluster-removed", Severity: transform.Error, Acceptable: true,
 		Doc: "A cluster gets another name, or its file a name that is not read, such as `.bak`: the cluster is deleted, with its machines, which the change does not show. A warning if the change removes its documents and nothing takes their place, as for a decommissioned cluster, and if it moves out of the reviewed paths."}
 	clusterAdded  = rules.DuplicateCluster.WithDoc("The change adds a cluster that another place describes with the same namespace and name, in any folder, also in a file that the change does not touch. Or it moves files, or makes one root of folders by a `kustomization.yaml` or a `fleet.yaml`, so that two such places are applied together. Accept it in the base for clusters of several Ranchers.")
-	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning,
-		Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get."}
+	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning, Acceptable: true,
+		Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get. An error if the change edits a line about the provider, the arguments of a manager, the cloud-controller-manager or the version."}
 	formNotRead = transform.Rule{ID: "form-not-read", Severity: transform.Warning, Acceptable: true,
 		Doc: "A file describes a cluster in a form that is not read: Terraform, a configuration file of RKE2, CAPRKE2, a Bundle of Fleet, a Kustomization of Flux, Ansible, a template, a script. A note in `plan`; in `review` an error if the change touches a line about the provider, the arguments of a manager or the version, or renames or removes the file."}
 	contentUnknown = transform.Rule{ID: "content-unknown", Severity: transform.Error, Acceptable: true,
@@ -62,7 +64,7 @@ var (
 func Rules() []transform.Rule {
 	return []transform.Rule{
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,
-		providerLost, ccmRemoved, planLost, flagOverridden, editWithStage, editWithoutStage,
+		providerLost, ccmRemoved, managerChanged, planLost, flagOverridden, editWithStage, editWithoutStage,
 		acceptanceAdded, configurationChanged, clusterRemoved, clusterAdded, stagesUnknown, formNotRead, contentUnknown,
 		overlayChanged, excludedChange, listedFile, baseUnread,
 	}

@@ -20,6 +20,7 @@ var changeReasons = []Reason{
 	{"excluded-change", "A file that is left out is not reviewed, whatever the change does to it.", "docs/review.md", "Remove the pattern, or set it in the configuration of the base.", "If the files were reviewed by other means."},
 	{"flag-overridden", "The machines lose arguments without an error, for example those that a stage added.", planner, "Repeat the arguments in the later list, or move them to one place.", "If the machines are meant to lose them."},
 	{"form-not-read", "Nothing of the file is checked: a change of it can take away the provider.", "the file", "Make the change as a stage of the cluster that is made of the file, and plan that.", "If the change was checked by other means."},
+	{"manager-changed", "No other manager runs the cloud controllers: if this one does not start, runs elsewhere, or runs without a controller, new nodes keep their taint and load balancers do not change.", awsProvider, "Check the change with helm template, or on a test cluster.", "If the change was reviewed by someone who knows the manager."},
 	{"overlay-changed", "What reaches the cluster is not what its file shows: a patch can take away the provider.", "kubernetes-sigs/kustomize: patches", "Make the change in the file of the cluster, or compare the output of kubectl kustomize.", "If the output of kubectl kustomize was reviewed."},
 	{"plan-lost", "After the change no stage can be planned, applied or undone.", ownStages, "Correct what the plan of the changed file reports.", "If the cluster is not migrated with rke-lm any more."},
 	{"provider-lost", "No manager runs the cloud controllers. Without a provider RKE2 starts its own stub, and new nodes get the provider ID rke2://, which cannot be changed.", nameSource, "Set the provider to external in the stage of the switch.", "If the cluster leaves AWS."},
@@ -30,5 +31,5 @@ var changeReasons = []Reason{
 	{"stage-out-of-order", "The stage depends on the earlier one: without it, no manager or two managers run the cloud controllers.", ownStages, "Apply the earlier stage first.", "If the earlier stage was made in a place that the file does not show."},
 	{"stage-undone", "The next stage would start from a wrong state.", ownStages, "Restore the stage, or undo it with rke-lm apply --undo.", "For a rollback that is intended."},
 	{"stage-with-upgrade", "Machines restart for two reasons, and neither can be undone alone.", ownStages, "Split the change, or choose --target-version, which moves the release in the switch.", "If the release of the file only catches up with the cluster."},
-	{"stages-unknown", "Without a plan the change is only compared, not recognized.", ownStages, "Correct what the plan of the base reports.", ""},
+	{"stages-unknown", "Without a plan the change is only compared, not recognized.", ownStages, "Correct what the plan of the base reports.", "If the change was reviewed by other means, such as rke-lm explain of both versions."},
 }
