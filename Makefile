@@ -15,18 +15,23 @@ SIZE_LIMIT_MB ?= 45
 SOAK_PARALLEL ?= 6
 
 BIN := bin/rke-lm
+BINDIR ?= $(HOME)/.local/bin
 GOLDENS := testdata cmd/rke-lm/testdata
 
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
+.PHONY: help build install demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/rke-lm
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN) ./cmd/rke-lm
+
+install: build ## Install rke-lm to BINDIR, which should be on PATH: [BINDIR=~/.local/bin]
+	@mkdir -p "$(BINDIR)" && install -m 755 $(BIN) "$(BINDIR)/rke-lm" && echo "installed $(BINDIR)/rke-lm"
+	@case ":$$PATH:" in *":$(BINDIR):"*) ;; *) echo "$(BINDIR) is not on PATH; add it: export PATH=\"$(BINDIR):\$$PATH\"" ;; esac
 
 demo: build ## Plan the clusters in examples/
 	$(BIN) plan examples/

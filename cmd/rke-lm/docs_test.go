@@ -32,14 +32,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestDocsSessionsAreWhatHappens(t *testing.T) {
-	for _, file := range documents(t) {
-		if file != "README.md" && sessionBlock.MatchString(readDoc(t, file)) {
-			t.Run(file, func(t *testing.T) { checkSessions(t, file) })
-		}
-	}
-}
-
 // TestRulesAreDocumented holds docs/rules.md to the tables of the rules.
 func TestRulesAreDocumented(t *testing.T) {
 	const file = "docs/rules.md"
@@ -89,7 +81,7 @@ func gateRows(t *testing.T) string {
 }
 
 func TestRanchersAreDocumented(t *testing.T) {
-	const file = "docs/guide.md"
+	const file = "docs/background.md"
 	is := readDoc(t, file)
 	checkDoc(t, file, is, between(t, is, "ranchers", rancherRows()))
 }
@@ -393,10 +385,10 @@ func TestDocsNameFlagsThatExist(t *testing.T) {
 }
 
 func TestDocsGuideThroughEveryStage(t *testing.T) {
-	doc := readDoc(t, "docs/guide.md")
+	doc := readDoc(t, "docs/stages.md")
 	for _, stage := range stages.Names() {
 		if !regexp.MustCompile(`(?m)^### .*\b` + stage + `$`).MatchString(doc) {
-			t.Errorf("docs/guide.md has no section on %s", stage)
+			t.Errorf("docs/stages.md has no section on %s", stage)
 		}
 	}
 }

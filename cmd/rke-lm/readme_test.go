@@ -4,9 +4,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +17,7 @@ import (
 const updateDocs = "go test ./cmd/rke-lm -run 'TestReadme|TestRules|TestDocs' -update"
 
 func TestReadmeSessionsAreWhatHappens(t *testing.T) {
-	checkSessions(t, "README.md")
+	checkSessions(t, guide{file: "README.md"})
 }
 
 func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
@@ -85,75 +82,4 @@ func makeTargets(t *testing.T) []string {
 		targets = append(targets, m[1])
 	}
 	return targets
-}
-
-// sessionBlock is a block of commands after "$ " with what they print.
-var sessionBlock = regexp.MustCompile("(?s)(<!-- session -->\n```console\n)(.*?)(```\n<!-- /session -->)")
-
-// checkSessions runs the sessions of a document one after another in one folder
-// that holds a copy of examples/, and compares what is printed.
-func checkSessions(t *testing.T, file string) {
-	t.Helper()
-	is := readDoc(t, file)
-	home, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &terminal{t: t}
-	folder := t.TempDir()
-	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(folder)
-	should := sessionBlock.ReplaceAllStringFunc(is, func(block string) string {
-		parts := sessionBlock.FindStringSubmatch(block)
-		return parts[1] + s.replay(parts[2]) + parts[3]
-	})
-	t.Chdir(home)
-	if s.commands == 0 {
-		t.Errorf("%s: no session was found", file)
-	}
-	checkDoc(t, file, is, should)
-}
-
-// terminal knows the few commands of sessions.
-type terminal struct {
-	t        *testing.T
-	commands int
-	code     int // of the last command
-}
-
-// replay runs the commands of a session and returns it as it went.
-func (s *terminal) replay(session string) string {
-	var out strings.Builder
-	for line := range strings.Lines(session) {
-		if command, found := strings.CutPrefix(line, "$ "); found {
-			out.WriteString(line + s.execute(strings.Fields(command)))
-			s.commands++
-		}
-	}
-	return out.String()
-}
-
-// execute returns what a command shows on a terminal.
-func (s *terminal) execute(words []string) string {
-	switch {
-	case words[0] == "rke-lm":
-		var out bytes.Buffer // for both, so that the lines come in their order
-		s.code = run(context.Background(), words[1:], streams{in: strings.NewReader(""), out: &out, err: &out})
-		return out.String()
-	case words[0] == "cp" && len(words) == 3:
-		text, err := os.ReadFile(words[1])
-		if err == nil {
-			err = os.WriteFile(words[2], text, 0o644)
-		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return ""
-	case slices.Equal(words, []string{"echo", "$?"}):
-		return fmt.Sprintln(s.code)
-	}
-	s.t.Fatalf("a session cannot run %q; it knows rke-lm, cp FILE FILE and echo $?", words)
-	return ""
 }

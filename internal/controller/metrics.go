@@ -23,7 +23,7 @@ type Metrics struct {
 	failures *prometheus.CounterVec
 }
 
-// gapBuckets are in seconds: a gap is expected to have 17 to 43 (docs/guide.md).
+// gapBuckets are in seconds: a gap is expected to have 17 to 43 (docs/background.md).
 var gapBuckets = []float64{1, 5, 10, 15, 20, 30, 45, 60, 90, 120, 300}
 
 // NewMetrics makes the metrics of a manager.

@@ -19,7 +19,7 @@ type Form struct {
 }
 
 const (
-	guided   = "make the edits of docs/guide.md here, one stage after the other"
+	guided   = "make the edits of docs/stages.md here, one stage after the other"
 	rendered = "plan the cluster that is made of it, and make the same edits here"
 )
 

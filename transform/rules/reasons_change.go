@@ -4,11 +4,11 @@
 package rules
 
 // ownStages is where the order of the stages is described.
-const ownStages = "docs/guide.md: the stages, their checks and their undo"
+const ownStages = "docs/stages.md: the stages, their checks and their undo"
 
 // changeReasons are those of rules about changes in git.
 var changeReasons = []Reason{
-	{"acceptance-added", "A change that accepts its own errors needs no review any more.", "docs/guide.md", "Merge the acceptance in a separate pull request, which someone approves.", ""},
+	{"acceptance-added", "A change that accepts its own errors needs no review any more.", "docs/review.md", "Merge the acceptance in a separate pull request, which someone approves.", ""},
 	{"base-unread", "What cannot be read cannot be compared, so that nothing is checked for the clusters of that document.", "the document in the base", "Correct the document in the base first.", ""},
 	{"ccm-removed", "No other manager runs the cloud controllers: new nodes keep their taint, and load balancers and routes do not change any more.", awsProvider, "Restore the manager: its document, its values file, or the release of the chart.",
 		"If the manager is installed from another place from now on; remove the acceptance once that is merged, and accept ccm-not-in-file."},

@@ -1,0 +1,269 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+)
+
+// guide is a document with sessions, and what its reader has before the first of them.
+type guide struct {
+	file   string
+	inputs map[string]string // files, and the golden cases they are the inputs of
+	world  func(testing.TB) *migratetest.World
+	object string // file that describes the cluster of the world
+}
+
+// guides lead through one situation each. Other documents have examples/ alone.
+var guides = []guide{
+	{file: "docs/rke2-git.md", world: migratetest.NewRKE2, object: "orchard.yaml"},
+	{file: "docs/rke2-live.md", world: migratetest.NewRKE2},
+	{file: "docs/rke1.md", world: migratetest.NewRKE1, inputs: map[string]string{"cluster.yml": "rke1-cluster-yml"}},
+	{file: "docs/past-1.26.md", world: past126World, inputs: map[string]string{"knot.yaml": "rke2-past-126-broken-pools-override"}},
+	{file: "docs/manifests.md", inputs: map[string]string{
+		"manifests/kube-controller-manager.yaml":      "manifest-static-pod",
+		"manifests/aws-cloud-controller-manager.yaml": "manifest-cloud-daemonset",
+		"kube-controller-manager.yaml":                "manifest-static-pod",
+	}},
+}
+
+// past126World has a Node without a provider ID whose name proves its instance.
+func past126World(t testing.TB) *migratetest.World {
+	return migratetest.NewRKE2Past126(t, func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
+	})
+}
+
+func TestDocsSessionsAreWhatHappens(t *testing.T) {
+	for _, file := range documents(t) {
+		if file == "README.md" || !sessionBlock.MatchString(readDoc(t, file)) {
+			continue
+		}
+		g := guide{file: file}
+		if i := slices.IndexFunc(guides, func(g guide) bool { return g.file == file }); i >= 0 {
+			g = guides[i]
+		}
+		t.Run(file, func(t *testing.T) { checkSessions(t, g) })
+	}
+}
+
+// One reads a guide in minutes, and all of its commands are run.
+func TestDocsGuidesAreShortAndRun(t *testing.T) {
+	for _, g := range guides {
+		doc := readDoc(t, g.file)
+		if words := len(strings.Fields(doc)); words > 1500 {
+			t.Errorf("%s has %d words, more than 1500", g.file, words)
+		}
+		if rest := sessionBlock.ReplaceAllString(doc, ""); strings.Contains(rest, "```") || rest == doc {
+			t.Errorf("%s has a block of commands that is no session, or no session", g.file)
+		}
+		for paragraph := range strings.SplitSeq(sessionBlock.ReplaceAllString(doc, ""), "\n\n") {
+			if isProse := strings.IndexAny(strings.TrimSpace(paragraph), "|-#<0123456789") != 0; isProse && strings.Count(strings.TrimSpace(paragraph), "\n") > 4 {
+				t.Errorf("%s has a paragraph of more than 5 lines: %s", g.file, paragraph)
+			}
+			for _, sentence := range endOfSentence.Split(paragraph, -1) {
+				if len(strings.Fields(sentence)) > 25 {
+					t.Errorf("%s has a sentence of more than 25 words: %s", g.file, sentence)
+				}
+			}
+		}
+	}
+}
+
+// endOfSentence also ends an item of a list and a cell of a table.
+var endOfSentence = regexp.MustCompile(`[.:?]\s|\n- |\n\d\. |\|`)
+
+// The range of releases and the date of the metadata are those of rke-lm version.
+func TestDocsStateTheTablesOfTheProgram(t *testing.T) {
+	tables := releaseTables()
+	for _, file := range []string{"README.md", "docs/guide.md"} {
+		if doc := readDoc(t, file); !strings.Contains(doc, tables.Newest) || !strings.Contains(doc, "Rancher metadata of "+tables.Date) {
+			t.Errorf("%s does not have %s and the Rancher metadata of %s", file, tables.Newest, tables.Date)
+		}
+	}
+}
+
+// sessionBlock is a block of commands after "$ " with what they print.
+var sessionBlock = regexp.MustCompile("(?s)(<!-- session -->\n```console\n)(.*?)(```\n<!-- /session -->)")
+
+// checkSessions runs the sessions of a document one after another in one folder
+// that holds a copy of examples/, and compares what is printed.
+func checkSessions(t *testing.T, g guide) {
+	t.Helper()
+	if g.world == nil {
+		replaySessions(t, g, &terminal{t: t})
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := g.world(t)
+		flags := []string{"--rancher-url", w.URL, "--cacert", w.Rancher.Authority(t), "--token-file", w.Rancher.TokenFile(t)}
+		replaySessions(t, g, &terminal{t: t, world: w, flags: flags})
+	})
+}
+
+func replaySessions(t *testing.T, g guide, s *terminal) {
+	t.Helper()
+	is := readDoc(t, g.file)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	for name, golden := range g.inputs {
+		s.copy(inputOf(t, golden), filepath.Join(folder, name))
+	}
+	t.Chdir(folder)
+	if g.object != "" {
+		s.download(g.object)
+	}
+	should := sessionBlock.ReplaceAllStringFunc(is, func(block string) string {
+		parts := sessionBlock.FindStringSubmatch(block)
+		return parts[1] + s.replay(parts[2]) + parts[3]
+	})
+	t.Chdir(home)
+	if s.commands == 0 {
+		t.Errorf("%s: no session was found", g.file)
+	}
+	checkDoc(t, g.file, is, should)
+}
+
+// terminal knows the few commands of sessions. --rancher-cli leads to its Rancher.
+type terminal struct {
+	t        *testing.T
+	world    *migratetest.World
+	flags    []string
+	commands int
+	code     int // of the last command
+}
+
+// replay runs the commands of a session and returns it as it went.
+func (s *terminal) replay(session string) string {
+	var out strings.Builder
+	for line := range strings.Lines(session) {
+		if command, found := strings.CutPrefix(line, "$ "); found {
+			command, tail, cut := strings.Cut(command, " | tail -n ")
+			shown := s.execute(strings.Fields(command))
+			if cut {
+				shown = endOf(shown, tail)
+			}
+			out.WriteString(line + shown)
+			s.commands++
+		}
+	}
+	return out.String()
+}
+
+func endOf(text, count string) string {
+	lines := slices.Collect(strings.Lines(text))
+	n, _ := strconv.Atoi(strings.TrimSpace(count))
+	return strings.Join(lines[max(0, len(lines)-n):], "")
+}
+
+// execute returns what a command shows on a terminal.
+func (s *terminal) execute(words []string) string {
+	switch {
+	case words[0] == "rke-lm":
+		return s.rkeLM(words[1:])
+	case words[0] == "cp" && len(words) == 3:
+		s.copy(words[1], words[2])
+		return ""
+	case words[0] == "git":
+		c := exec.Command("git", append([]string{"-c", "user.name=you", "-c", "user.email=you@example.com"}, words[1:]...)...)
+		out, _ := c.CombinedOutput()
+		return string(out)
+	case s.world != nil && slices.Equal(words[:len(words)-1], []string{"kubectl", "replace", "-f"}):
+		s.upload(words[3])
+		return "cluster.provisioning.cattle.io/orchard replaced\n"
+	case slices.Equal(words, []string{"echo", "$?"}):
+		return fmt.Sprintln(s.code)
+	}
+	s.t.Fatalf("a session cannot run %q; it knows rke-lm, cp FILE FILE, git, kubectl replace -f FILE and echo $?", words)
+	return ""
+}
+
+// ofOneRun differs from run to run.
+var ofOneRun = regexp.MustCompile(`the run \S+/\d+/\S+ holds`)
+
+// Numbers of seconds depend on which goroutine of a bubble runs first.
+var seconds = regexp.MustCompile(`(none|one|two|unknown) for [\d.]+ s`)
+
+func (s *terminal) rkeLM(words []string) string {
+	std := streams{in: strings.NewReader("")}
+	var out bytes.Buffer // for both, so that the lines come in their order
+	std.out, std.err = &out, &out
+	if i := slices.Index(words, "--rancher-cli"); i >= 0 {
+		words, std.network = slices.Concat(words[:i], s.flags, words[i+1:]), memnet.Dial
+	}
+	s.code = run(s.t.Context(), words, std)
+	shown := ofOneRun.ReplaceAllString(out.String(), "this run holds")
+	shown = seconds.ReplaceAllString(shown, "$1 for … s")
+	if s.world != nil {
+		shown = strings.ReplaceAll(shown, strings.Join(s.flags, " "), "--rancher-cli")
+		shown = strings.ReplaceAll(shown, s.world.URL, "https://rancher.example.com")
+	}
+	return shown
+}
+
+func (s *terminal) copy(from, to string) {
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o644)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// download writes the object of the cluster as a repository has it: without a status.
+func (s *terminal) download(file string) {
+	var object map[string]any
+	err := yaml.Unmarshal([]byte(s.world.Rancher.Object(s.world.Path)), &object)
+	if err == nil {
+		delete(object, "status")
+		object["metadata"] = map[string]any{"name": "orchard", "namespace": "fleet-default"}
+		var text []byte
+		if text, err = yaml.Marshal(object); err == nil {
+			err = os.WriteFile(file, text, 0o644)
+		}
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// upload does what Fleet or Argo CD do with the file.
+func (s *terminal) upload(file string) {
+	text, err := os.ReadFile(file)
+	var object map[string]any
+	if err == nil {
+		err = yaml.Unmarshal(text, &object)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.world.Rancher.Edit(s.world.Path, func(o map[string]any) { o["spec"] = object["spec"] })
+	s.world.Follow()
+}
