@@ -28,7 +28,7 @@ func (o *options) finder() clusters.Finder {
 	case o.values != "":
 		only = ccmValues
 	}
-	return clusters.Finder{Distros: known, Forced: o.distro != "", Separate: o.separate, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Only: only, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
+	return clusters.Finder{Distros: known, Forced: o.distro != "", SeparateDocuments: o.separate, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Only: only, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
 }
 
 // result is what a verb makes of a cluster, or an error, or both; or what else was found.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -27,6 +28,9 @@ type collector struct {
 
 	count    map[transform.Severity]int // of findings
 	accepted int                        // errors that do not count
+	shown    io.Writer                  // where findings go as text
+	kept     []transform.Finding        // for programs
+	results  *outputs.Results           // for the formats of other programs
 
 	lines []sameOutcome // of clusters
 	files []sameOutcome
@@ -37,7 +41,7 @@ type collector struct {
 }
 
 func (o *options) collect() *collector {
-	return &collector{options: o, errors: []outputs.Problem{}, count: map[transform.Severity]int{}}
+	return &collector{options: o, errors: []outputs.Problem{}, count: map[transform.Severity]int{}, shown: o.out, kept: []transform.Finding{}, results: newResults("lint")}
 }
 
 // fail prints an error. It keeps others from nothing; the highest code wins.
@@ -64,6 +68,39 @@ func (c *collector) found(findings []transform.Finding) {
 			c.count[f.Severity]++
 		}
 	}
+}
+
+// show shows findings or keeps them, with the lines that the file has after the fixes in front of them.
+func (c *collector) show(title, file string, line int, found []transform.Finding, moved int) {
+	for i := range found {
+		if found[i].File != "" {
+			found[i].Line += moved
+		}
+	}
+	c.found(found)
+	switch {
+	case c.output == "text":
+		outputs.WriteFindings(c.shown, c.palette(c.shown), found, "")
+	case c.reports():
+		c.results.Keep(outputs.FindingSubject(title, file, line, found))
+	default:
+		c.kept = append(c.kept, outputs.Findings(found)...)
+	}
+}
+
+// finish shows what was kept, or counts what was shown, and ends with the code of the run.
+func (c *collector) finish() error {
+	var err error
+	switch {
+	case c.output == "text":
+		c.writeFound()
+	case c.reports():
+		c.results.Errors = c.errors
+		err = c.writeResults(c.results, outputs.FindingTable)
+	default:
+		err = c.dump(c.kept)
+	}
+	return cmp.Or(err, withCode(c.code))
 }
 
 // writeFound writes how many findings there are.

@@ -81,10 +81,8 @@ func (k *controllerOptions) check() error {
 	case k.namespace == "":
 		return errors.New("--namespace is empty; set a namespace")
 	}
-	if _, err := controller.ReadPolicy(k.policy); err != nil {
-		return err
-	}
-	return checkOneOf("output", k.output, "text", "json")
+	_, err := controller.ReadPolicy(k.policy)
+	return err
 }
 
 // start runs the controller until it is interrupted.

@@ -42,14 +42,11 @@ or from the hosts of control planes; they are never part of an image.`,
 	f := c.Flags()
 	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of pods, at least 2: with one, the Deployment could not replace it")
 	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
-	complete(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
+	oneOf(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c
 }
 
 func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
-	if err := checkOneOf("certificates", d.scaling.Certificates, manifests.FromSecret, manifests.FromHostPath); err != nil {
-		return err
-	}
 	if d.scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}

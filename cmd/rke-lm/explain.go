@@ -46,27 +46,13 @@ func newExplain(o *options) *cobra.Command {
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")
 	c.Flags().StringVar(&e.diff, "diff", "", "show the changes of this stage")
-	complete(c, "diff", stages.Names())
+	oneOf(c, "diff", stages.Names())
 	return c
 }
 
-// check refuses flags that do not go together.
-func (e *explainOptions) check() error {
-	if err := checkOneOf("output", e.output, "text", "json", "yaml"); err != nil || e.diff == "" {
-		return err
-	}
-	if err := checkOneOf("diff", e.diff, stages.Names()...); err != nil {
-		return err
-	}
-	if e.output != "text" {
-		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
-	}
-	return nil
-}
-
 func (e *explainOptions) run(ctx context.Context, paths []string) error {
-	if err := e.check(); err != nil {
-		return err
+	if e.diff != "" && e.output != "text" {
+		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
 	results, err := each(ctx, e.options, paths, e.explain)
 	if err != nil {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	outputs "github.com/rke-lm/rke-lm/internal/report"
@@ -14,6 +13,9 @@ import (
 
 // reportFormats are those of the verbs that find something, in addition to their own.
 var reportFormats = []string{"markdown", "sarif", "junit", "github", "html"}
+
+// everyFormat are those with the usual ones.
+var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
 // reports reports whether the output is one of them.
 func (o *options) reports() bool { return slices.Contains(reportFormats, o.output) }
@@ -36,14 +38,6 @@ func (o *options) writeResults(r *outputs.Results, t outputs.Table) error {
 		return r.WriteHTML(o.out, t)
 	}
 	return r.WriteMarkdown(o.out, t, o.maxBytes)
-}
-
-// checkOutput refuses formats that a verb does not have.
-func (o *options) checkOutput(formats []string) error {
-	if o.maxBytes < 0 {
-		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, outputs.DefaultMaxBytes)
-	}
-	return checkOneOf("output", o.output, formats...)
 }
 
 // everyRule lists the rules of all tables; of one that several distros have that of the

@@ -60,20 +60,12 @@ number, only the checks that do not depend on the manager run.`,
 	f.BoolVar(&m.config.NodeIPAM, "nodeipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
 	f.BoolVar(&m.lint, "lint", false, "check the configurations in the files")
 	o.outputFlag(c, "text", "json", "yaml")
-	complete(c, "component", []string{lm.Manager, lm.CloudManager})
+	oneOf(c, "component", []string{lm.Manager, lm.CloudManager})
 	complete(c, "form", lm.Forms())
 	return c
 }
 
 func (m *configOptions) run(ctx context.Context, paths []string) error {
-	if err := checkOneOf("output", m.output, "text", "json", "yaml"); err != nil {
-		return err
-	}
-	if m.config.Component != "" {
-		if err := checkOneOf("component", m.config.Component, lm.Manager, lm.CloudManager); err != nil {
-			return err
-		}
-	}
 	if m.lint {
 		return m.lintFiles(ctx, paths)
 	}
@@ -99,7 +91,7 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
-	all := &findings{collector: m.collect(), shown: m.out, kept: []transform.Finding{}}
+	all := m.collect()
 	sources, err := source.Find(paths, m.in, source.Excluded{})
 	all.fail(err)
 	var configs []given
@@ -146,7 +138,7 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 }
 
 // check checks each configuration, and two against each other.
-func (m *configOptions) check(configs []given, all *findings) error {
+func (m *configOptions) check(configs []given, all *collector) error {
 	sides := []string{m.config.Component}
 	if m.config.Component == "" && len(configs) == 2 {
 		sides = []string{lm.Manager, lm.CloudManager}

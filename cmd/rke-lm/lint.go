@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -54,13 +53,11 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, lintFormats...)
+	o.outputFlag(c, everyFormat...)
 	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that need no decision")
 	l.rewriteFlags(c)
 	return c
 }
-
-var lintFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
 func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err := l.check(paths); err != nil {
@@ -77,8 +74,8 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err = cmp.Or(err, yamledit.CheckRun(nodes, parsed)); err != nil {
 		return err
 	}
-	all := &findings{collector: l.collect(), shown: l.shown, kept: []transform.Finding{}, results: newResults("lint")}
-	all.flags = l.flags
+	all := l.collect()
+	all.flags, all.shown = l.flags, l.shown
 	failed := l.write(results, all)
 	if all.writeOutcomes("clusters"); l.output == "text" {
 		var states []worked
@@ -100,7 +97,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 }
 
 // write shows what was found, and writes what fixes changed. It returns the files that are not written.
-func (l *lintOptions) write(results []result[checked], all *findings) map[string]bool {
+func (l *lintOptions) write(results []result[checked], all *collector) map[string]bool {
 	failed, edits := map[string]bool{}, map[string][]edit{}
 	moved := 0 // lines that fixes added to the file
 	for _, r := range results {
@@ -121,7 +118,7 @@ func (l *lintOptions) write(results []result[checked], all *findings) map[string
 		}
 		moved = 0
 		stays := slices.ContainsFunc(r.Ended, func(in source.Text) bool { return failed[in.Name] })
-		if err := l.rewrite.write(r.Ended, edits, stays, all.collector); err != nil {
+		if err := l.rewrite.write(r.Ended, edits, stays, all); err != nil {
 			stays = true
 			all.refuse(err, l.choices.Accept, 0)
 		}
@@ -135,9 +132,6 @@ func (l *lintOptions) write(results []result[checked], all *findings) map[string
 // check refuses choices that mean nothing together. Where standard output takes
 // files or diffs, findings go to standard error.
 func (l *lintOptions) check(paths []string) error {
-	if err := l.checkOutput(lintFormats); err != nil {
-		return err
-	}
 	l.shown = l.out
 	switch {
 	case l.server:
@@ -205,44 +199,18 @@ func counted(rules []string) string {
 	return strings.Join(text, ", ")
 }
 
-// findings are those of a run, in the form of its output.
-type findings struct {
-	*collector
-	shown   io.Writer           // where they go as text
-	kept    []transform.Finding // for programs
-	results *outputs.Results    // for the formats of other programs
-}
-
-// show shows findings or keeps them, with the lines that the file has after the fixes in front of them.
-func (fs *findings) show(title, file string, line int, found []transform.Finding, moved int) {
-	for i := range found {
-		if found[i].File != "" {
-			found[i].Line += moved
-		}
-	}
-	fs.found(found)
-	switch {
-	case fs.output == "text":
-		outputs.WriteFindings(fs.shown, fs.palette(fs.shown), found, "")
-	case fs.reports():
-		fs.results.Keep(outputs.FindingSubject(title, file, line, found))
-	default:
-		fs.kept = append(fs.kept, outputs.Findings(found)...)
-	}
-}
-
 // refuse shows an error, and reports whether it keeps the file from being written.
 // A refusal is the finding of its rule, and keeps the code that it has for every
 // verb, unless it is about a part of a cluster.
-func (fs *findings) refuse(err error, accept []string, moved int) bool {
+func (c *collector) refuse(err error, accept []string, moved int) bool {
 	var r *transform.Refused
 	if !errors.As(err, &r) {
-		fs.fail(err)
+		c.fail(err)
 		return true
 	}
 	found := asFindings(r, accept)
 	stops := found[0].Stops()
-	fs.show(r.At.File, r.At.File, r.At.Line, found, moved)
+	c.show(r.At.File, r.At.File, r.At.Line, found, moved)
 	switch r.Rule {
 	case transform.Templated.ID, transform.Encrypted.ID:
 	case rules.ChangedByOverlay.ID, rules.DuplicateCluster.ID:
@@ -252,23 +220,8 @@ func (fs *findings) refuse(err error, accept []string, moved int) bool {
 	default:
 		return false
 	}
-	fs.code = max(fs.code, exitcode.Of(err))
+	c.code = max(c.code, exitcode.Of(err))
 	return true
-}
-
-// finish shows what was kept, or counts what was shown, and ends with the code of the run.
-func (fs *findings) finish() error {
-	var err error
-	switch {
-	case fs.output == "text":
-		fs.writeFound()
-	case fs.reports():
-		fs.results.Errors = fs.errors
-		err = fs.writeResults(fs.results, outputs.FindingTable)
-	default:
-		err = fs.dump(fs.kept)
-	}
-	return cmp.Or(err, withCode(fs.code))
 }
 
 // asFindings returns a refusal as its rule finds it.

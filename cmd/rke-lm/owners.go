@@ -59,7 +59,7 @@ owner, one, two, and unknown.`,
 	}
 	w.connection.flags(c)
 	w.clusterFlag(c.Flags())
-	o.outputFlag(c, ownersFormats...)
+	o.outputFlag(c, "text", "json", "yaml", "html")
 	c.Flags().DurationVar(&w.length, "for", 0, "stop after this time")
 	c.Flags().StringArrayVar(&w.arguments.files, "arguments-from", nil, "a cluster.yml of RKE1, for the arguments of its kube-controller-manager; change it before the machines (repeatable: machines can have any of them)")
 	w.limited = func() bool { return c.Flags().Changed("for") }
@@ -67,9 +67,6 @@ owner, one, two, and unknown.`,
 }
 
 func (w *ownersOptions) run(ctx context.Context) error {
-	if err := checkOneOf("output", w.output, ownersFormats...); err != nil {
-		return err
-	}
 	if w.length <= 0 && w.limited() {
 		return fmt.Errorf("--for %s is too short; use a longer time, or remove it", w.length)
 	}
@@ -146,9 +143,6 @@ func (w *ownersOptions) tell(list []ownership.Interval) {
 		outputs.WriteInterval(w.out, w.palette(w.out), i)
 	}
 }
-
-// ownersFormats: of those for programs that read findings, a page has a timeline.
-var ownersFormats = []string{"text", "json", "yaml", "html"}
 
 func (w *ownersOptions) finish() error {
 	if w.owners.Seen.IsZero() {

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,7 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, planFormats...)
+	o.outputFlag(c, everyFormat...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
@@ -58,23 +57,13 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
-	complete(c, "stage", stages.Names())
+	oneOf(c, "stage", stages.Names())
 	return c
 }
 
-var planFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
-
 func (p *planOptions) check(paths []string) (err error) {
-	if err := p.checkOutput(planFormats); err != nil {
-		return err
-	}
 	if p.alone && p.output != "text" {
 		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.output)
-	}
-	if p.stage != "" {
-		if err := checkOneOf("stage", p.stage, stages.Names()...); err != nil {
-			return err
-		}
 	}
 	if p.folders.server, err = p.server(); err != nil {
 		return err

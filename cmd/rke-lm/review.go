@@ -56,19 +56,14 @@ has them as well: a change cannot accept its own errors. Nothing is checked out 
 	o.valuesFlag(c.Flags(), valuesInFiles)
 	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, reviewFormats...)
+	o.outputFlag(c, everyFormat...)
 	c.Flags().StringVar(&r.base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
 	c.Flags().StringVar(&r.head, "head", "", "commit with the change (default: the working tree)")
 	return c
 }
 
-var reviewFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
-
 func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	ctx := c.Context()
-	if err := r.checkOutput(reviewFormats); err != nil {
-		return err
-	}
 	if r.base == "" {
 		return errors.New("--base is not set; set it to the branch into which the change is merged, such as origin/main")
 	}
@@ -153,15 +148,20 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	r.changes = v.Changes
 	defer r.progress.Start(ctx)()
 	result.Read.Skipped = v.Skipped
-	before, formsBefore, _ := r.sides(ctx, v.Before, &result.Read.Before, func(err error) {
+	was, has := r.open(ctx, v.Before), r.open(ctx, v.After)
+	before, after := was.sides, has.sides
+	result.Read.Before, result.Read.After = was.count, has.count
+	for _, err := range was.errs {
 		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
 			r.all.fail(err)
-			return
+		} else {
+			result.Found(review.Unread(err))
 		}
-		result.Found(review.Unread(err))
-	})
-	after, formsAfter, saved := r.sides(ctx, v.After, &result.Read.After, r.all.fail)
-	result.Found(review.Forms(formsBefore, formsAfter, t.Accept)...)
+	}
+	for _, err := range has.errs {
+		r.all.fail(err)
+	}
+	result.Found(review.Forms(was.forms, has.forms, t.Accept)...)
 	result.Found(review.Links(v.Links, t.Accept)...)
 	if err := r.checkValues(after); err != nil {
 		return 0, err
@@ -171,18 +171,19 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	}
 	pairs := review.Pairs(before, after, v.Earlier)
 	places := review.NewPlaces(before, after)
-	if len(saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
-		rest, err := r.rest(ctx, v)
-		if err != nil {
+	if len(has.saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
+		others := clusters.Version{Overlays: v.After.Overlays}
+		if others.Sources, err = v.Rest(); err != nil {
 			return 0, err
 		}
+		rest := r.open(ctx, others).sides // what cannot be read is not of this change
 		for _, s := range rest {
 			places.Add(s)
 		}
-		if n := len(saved); n > 0 {
+		if n := len(has.saved); n > 0 {
 			v.Skipped["of saved plans"] = n
 		}
-		result.Found(listedFiles(saved, before, slices.Concat(after, rest))...)
+		result.Found(listedFiles(has.saved, before, slices.Concat(after, rest))...)
 	}
 	return r.pairs(ctx, pairs, places, v, t, result)
 }

@@ -15,44 +15,36 @@ import (
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
-// sides opens the clusters of one version, and counts what it reads. It returns the files in forms that
-// are not read, and those of saved plans, as well.
-func (r *reviewOptions) sides(ctx context.Context, v clusters.Version, count *outputs.Counted, fail func(error)) (list []*review.Side, others []forms.Found, saved []*clusters.Saved) {
+// opened is what was read before the change, or after it.
+type opened struct {
+	sides []*review.Side
+	forms []forms.Found // that are not read
+	saved []*clusters.Saved
+	errs  []error
+	count outputs.Counted
+}
+
+// open opens the clusters of one version.
+func (r *reviewOptions) open(ctx context.Context, of clusters.Version) (v opened) {
 	f := r.finder()
-	f.Overlays = v.Overlays
-	found := f.From(ctx, v.Sources)
-	count.Files, count.Documents = len(v.Sources), found.Documents
+	f.Overlays = of.Overlays
+	found := f.From(ctx, of.Sources)
+	v.saved, v.count = found.Saved, outputs.Counted{Files: len(of.Sources), Documents: found.Documents}
 	for _, result := range found.Results {
 		switch {
 		case result.Err != nil:
-			fail(result.Err)
+			v.errs = append(v.errs, result.Err)
 		case result.Docs != nil:
-			list = append(list, sideOf(result.Cluster))
+			v.sides = append(v.sides, sideOf(result.Cluster))
 		case result.Form.File != "":
-			others = append(others, result.Form)
+			v.forms = append(v.forms, result.Form)
 		}
 	}
-	return list, others, found.Saved
+	return v
 }
 
 func sideOf(c clusters.Cluster) *review.Side {
 	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses}
-}
-
-// rest are the clusters of the files that the change does not touch.
-func (r *reviewOptions) rest(ctx context.Context, v clusters.Versions) (all []*review.Side, err error) {
-	rest, err := v.Rest()
-	if err != nil {
-		return nil, err
-	}
-	f := r.finder()
-	f.Values, f.Overlays = "", v.After.Overlays
-	for _, result := range f.From(ctx, rest).Results {
-		if result.Docs != nil && result.Err == nil { // what cannot be read is not of this change
-			all = append(all, sideOf(result.Cluster))
-		}
-	}
-	return all, ctx.Err()
 }
 
 // leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.
@@ -61,7 +53,10 @@ func (r *reviewOptions) leftOut(ctx context.Context, pattern string, v clusters.
 	var sides [2][]*review.Side
 	for i, version := range []clusters.Version{v.Before, v.After} {
 		version.Sources = version.Excluded[pattern]
-		sides[i], _, _ = r.sides(ctx, version, &outputs.Counted{}, func(error) { hidden["documents that cannot be read"] = true })
+		read := r.open(ctx, version)
+		if sides[i] = read.sides; len(read.errs) > 0 {
+			hidden["documents that cannot be read"] = true
+		}
 		for _, s := range version.Sources {
 			files[s.Name] = true
 		}

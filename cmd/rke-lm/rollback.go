@@ -29,17 +29,12 @@ the point of no return.`,
 		Args: noFiles,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if b.run.Planner.To != "" {
-			if err := checkOneOf("to", b.run.Planner.To, stages.Names()...); err != nil {
-				return err
-			}
-		}
 		return b.start(c.Context(), c, migrate.Backward)
 	}
 	b.flags(c)
 	o.clusterFlag(c.Flags())
 	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
 	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "if the object does not show the previous form, use the usual form")
-	complete(c, "to", stages.Names())
+	oneOf(c, "to", stages.Names())
 	return c
 }

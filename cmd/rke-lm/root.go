@@ -76,7 +76,7 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.PersistentFlags().StringVar(&o.color, "color", colorAuto, "colors in the output: auto, always, never (also: NO_COLOR, CLICOLOR_FORCE)")
-	complete(root, "color", colors)
+	oneOf(root, "color", colors)
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with migration options, such as end-state: external; flags on the command line take precedence")
 	helpFlags(root.PersistentFlags())
@@ -88,7 +88,7 @@ stage as a small diff, and changes only what the stage promises.`,
 		if err := cmp.Or(checkGiven(c.Flags()), checkGroups(c.Flags())); err != nil {
 			return err
 		}
-		if err := checkOneOf("color", o.color, colors...); err != nil {
+		if err := o.checkValues(c.Flags()); err != nil {
 			return err
 		}
 		if _, later := c.Annotations[configFromBase]; later {
@@ -184,7 +184,7 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 	c.Flags().StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
-	complete(c, "output", formats)
+	oneOf(c, "output", formats)
 	if slices.Contains(formats, "markdown") {
 		c.Flags().IntVar(&o.maxBytes, "max-bytes", outputs.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
 	}
@@ -192,6 +192,29 @@ func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 
 // valuesOf is the annotation of a flag with the values that it takes.
 const valuesOf = "values"
+
+// noOther is the annotation of a flag that takes no other values.
+const noOther = "no other"
+
+// oneOf offers fixed values for a flag, which takes no others.
+func oneOf(c *cobra.Command, flag string, values []string) {
+	complete(c, flag, values)
+	c.Flag(flag).Annotations[noOther] = nil
+}
+
+// checkValues refuses values that a flag does not take.
+func (o *options) checkValues(f *pflag.FlagSet) (err error) {
+	f.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if _, is := f.Annotations[noOther]; is && err == nil && (value != "" || f.DefValue != "") {
+			err = checkOneOf(f.Name, value, f.Annotations[valuesOf]...)
+		}
+	})
+	if o.maxBytes < 0 {
+		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, outputs.DefaultMaxBytes)
+	}
+	return err
+}
 
 // complete offers fixed values for a flag.
 func complete(c *cobra.Command, flag string, values []string) {

@@ -38,9 +38,6 @@ read, how to correct it, and when it can be acknowledged with --accept.`,
   rke-lm rules -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkOneOf("output", o.output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			list, err := rulesNamed(args)
 			if err != nil {
 				return err

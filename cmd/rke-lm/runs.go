@@ -49,7 +49,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	c.inputFlags(f)
 	c.valuesFlag(f, valuesOfLive)
 	c.targetFlags(f)
-	c.outputFlag(cmd, runFormats...)
+	c.outputFlag(cmd, "text", "json", "html")
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
 	f.DurationVar(&c.run.Timeout, "timeout", transform.RolloutTime, "the time to wait for each condition")
 	f.StringVar(&c.run.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
@@ -57,9 +57,6 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 
 // check refuses choices that mean nothing, before anything is looked at.
 func (c *runOptions) check() error {
-	if err := checkOneOf("output", c.output, runFormats...); err != nil {
-		return err
-	}
 	if !c.live() {
 		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
 	}
@@ -127,9 +124,6 @@ func (c *runOptions) start(ctx context.Context, cmd *cobra.Command, work func(co
 	}
 	return err
 }
-
-// runFormats: with html a page is written at the end, and the text to standard error.
-var runFormats = []string{"text", "json", "html"}
 
 // forwardFlags are those of migrate that rollback does not have.
 var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart-command"}

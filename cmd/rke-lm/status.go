@@ -67,9 +67,6 @@ of a Rancher are listed below its clusters.`,
 }
 
 func (s *statusOptions) run(ctx context.Context) error {
-	if err := checkOneOf("output", s.output, "text", "json", "yaml"); err != nil {
-		return err
-	}
 	targets, err := s.targets()
 	if err != nil {
 		return err

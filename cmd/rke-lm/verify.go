@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,9 +69,9 @@ and provider IDs of nodes, and the load balancers.`,
 	f := c.Flags()
 	v.connection.flags(c)
 	v.clusterFlag(f)
-	o.outputFlag(c, verifyFormats...)
+	o.outputFlag(c, everyFormat...)
 	f.StringVar(&v.stage, "stage", "", "also check the result of this stage")
-	complete(c, "stage", stages.Names())
+	oneOf(c, "stage", stages.Names())
 	pathFlags(f, &v.target)
 	f.StringVar(&v.choice.Version, "target-version", "", "release of the planned upgrade")
 	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
@@ -114,14 +113,6 @@ func (v *verifyOptions) run(ctx context.Context) error {
 
 // check refuses choices that mean nothing together.
 func (v *verifyOptions) check() error {
-	if err := v.checkOutput(verifyFormats); err != nil {
-		return err
-	}
-	if v.stage != "" {
-		if err := checkOneOf("stage", v.stage, stages.Names()...); err != nil {
-			return err
-		}
-	}
 	if err := checkMigration(v.target); err != nil {
 		return err
 	}
@@ -239,8 +230,6 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 	}
 	return err
 }
-
-var verifyFormats = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 
 func (v *verifyOptions) write(shown outputs.Verification) error {
 	switch {

@@ -39,9 +39,6 @@ func newVersion(o *options) *cobra.Command {
 		Short: "Print the version",
 		Args:  noFiles,
 		RunE: func(*cobra.Command, []string) error {
-			if err := checkOneOf("output", o.output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			if o.output != "text" {
 				return o.dump(currentBuild())
 			}

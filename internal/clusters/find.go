@@ -17,15 +17,15 @@ import (
 
 // Finder finds clusters.
 type Finder struct {
-	Distros  []transform.Distro // to look for
-	Forced   bool               // every document is taken for the first of them
-	Separate bool               // every document is a cluster of its own
-	Overlays *source.Overlays   // of the files that are read
-	Excluded source.Excluded
-	Values   string // the values file of the only cluster; "" for none
-	Only     string // the flag that is of one cluster, so that a second one is refused; "" for none
-	Configs  bool   // what shows the names of machines is read as well
-	Unknown  bool   // files without a cluster are passed over, also if they are named
+	Distros           []transform.Distro // to look for
+	Forced            bool               // every document is taken for the first of them
+	SeparateDocuments bool               // every document is a cluster of its own
+	Overlays          *source.Overlays   // of the files that are read
+	Excluded          source.Excluded
+	Values            string // the values file of the only cluster; "" for none
+	Only              string // the flag that is of one cluster, so that a second one is refused; "" for none
+	Configs           bool   // what shows the names of machines is read as well
+	Unknown           bool   // files without a cluster are passed over, also if they are named
 }
 
 // Files finds the clusters in the paths, on all cores. An error of one source does not keep others
@@ -37,7 +37,7 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader) (fou
 	}
 	sources, valuesErr := f.withValues(sources)
 	if valuesErr == nil {
-		found = f.search(ctx, sources, !f.Separate)
+		found = f.search(ctx, sources, !f.SeparateDocuments)
 	}
 	none := !slices.ContainsFunc(found.Results, func(r Result) bool { return r.Docs != nil || r.Err != nil })
 	switch {
@@ -110,7 +110,7 @@ func (f Finder) surround(c *Cluster, known transform.Places[described]) {
 // a document that the rules of one read.
 func (f Finder) Shared(text []byte) bool {
 	return yamledit.Disguised(text) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
-		return !f.Separate && d.Grouping.Several && d.Words.In(text) || d.Grouping.Related.Words.In(text) || f.Configs && d.Grouping.Configs.Words.In(text)
+		return !f.SeparateDocuments && d.Grouping.Several && d.Words.In(text) || d.Grouping.Related.Words.In(text) || f.Configs && d.Grouping.Configs.Words.In(text)
 	})
 }
 

@@ -148,7 +148,7 @@ func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T
 func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager})
 	f := finder()
-	f.Separate = true
+	f.SeparateDocuments = true
 	find(t, f, "", folder).check(t, "aws-cloud-controller-manager", "end of ccm.yaml", "kube-controller-manager", "end of kcm.yaml")
 }
 

@@ -196,7 +196,7 @@ func (f Finder) meant(text []byte) bool {
 
 // mayGroup reports whether a text that cannot be read may be of a cluster with several documents.
 func (f Finder) mayGroup(text []byte) bool {
-	return !f.Separate && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+	return !f.SeparateDocuments && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
 		return d.Grouping.Several && (d.Meant(text) || yamledit.Disguised(text))
 	})
 }
