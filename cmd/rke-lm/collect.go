@@ -237,7 +237,11 @@ func (c *collector) writeStates(w io.Writer, all []worked) error {
 
 // state adds the row of a cluster; false where its documents have no plan, which the verb reports.
 func (c *collector) state(w worked) bool {
-	p, err := transform.BuildFor(w.Distro, w.after, w.target, transform.Choice{Next: true})
+	var p *transform.Plan
+	err := transform.Guard(w.Place(), func() (err error) {
+		p, err = transform.BuildFor(w.Distro, w.after, w.target, transform.Choice{Next: true})
+		return err
+	})
 	if err != nil {
 		return false
 	}

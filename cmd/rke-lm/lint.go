@@ -76,8 +76,12 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	}
 	all := l.collect()
 	all.flags, all.shown = l.flags, l.shown
-	failed := l.write(results, all)
-	if all.writeOutcomes("clusters"); l.output == "text" {
+	failed := l.write(ctx, results, all)
+	all.writeOutcomes("clusters")
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if l.output == "text" {
 		var states []worked
 		for _, r := range results {
 			switch {
@@ -97,10 +101,13 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 }
 
 // write shows what was found, and writes what fixes changed. It returns the files that are not written.
-func (l *lintOptions) write(results []result[checked], all *collector) map[string]bool {
+func (l *lintOptions) write(ctx context.Context, results []result[checked], all *collector) map[string]bool {
 	failed, edits := map[string]bool{}, map[string][]edit{}
 	moved := 0 // lines that fixes added to the file
 	for _, r := range results {
+		if ctx.Err() != nil {
+			break
+		}
 		if r.made != nil {
 			doc := r.Docs[0]
 			all.show(r.made.title, doc.File(), doc.Root().Line(), r.made.findings, moved)

@@ -83,7 +83,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	all.flags, all.folder = p.flags, p.folders.dir
 	var found []transform.Finding // about no cluster
 	for _, r := range results {
-		if r.made != nil {
+		if r.made != nil && ctx.Err() == nil {
 			left = left || r.made.left
 			p.sumUp(all, r)
 		}
@@ -93,6 +93,9 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		}
 	}
 	all.writeOutcomes("plans")
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	all.fail(p.write(all, results, found))
 	if all.code == exitcode.Done && p.exitCode && left {
 		all.code = exitcode.Found
