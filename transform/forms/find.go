@@ -29,8 +29,8 @@ var (
 	inside  = regexp.MustCompile(own + `|/(?:` + holders + `)|\b(?:` + shared + `)s?` + assigned)
 	release = regexp.MustCompile(`(?:=|[:=]\s+)["']?v?\d+\.\d+\.\d+(?:\+rke2r|-rancher\d+-)\d`)
 	// What another program reads may be any key.
-	control = regexp.MustCompile(`\{\{[-~]?\s*(?:/\*|#|if|else|end|range|with|for|define|block)|\{%|(?:^|[^$])\{#|%\{|(?:^|\s)/\*|\*/(?:\s|$)`)
-	opaque  = regexp.MustCompile(`\\(?:[xuU]|$)|!!|<<\s*:|:\s*[*&]\w|^(?:---|\.\.\.)|[A-Za-z0-9+/]{100}`)
+	control = regexp.MustCompile(`\{\{[-~]?\s*(?:/\*|#|if|else|end|range|with|for|define|block)|\{%|(?:^|[^$])\{#|%\{|(?:^|\s)/\*|\*/(?:\s|$)|\$patch["']?\s*:`)
+	opaque  = regexp.MustCompile(`\\(?:[xuU]|$)|!!|<<\s*:|:\s*[*&]\w|^(?:---|\.\.\.)|[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{16,}={1,2}["']?\s*$|:\s*["']?(?:aws|external)["']?\s*(?:[,}]|$)`)
 )
 
 // Find returns what a text has in a form that is not read; first is the number of its first line.
@@ -40,7 +40,7 @@ func Find(file string, text []byte, first int) (found Found) {
 	}
 	var all lines
 	found.File = file
-	found.Form, all = read(file, string(text))
+	found.Form, all = read(file, decoded(string(text)))
 	about, end := make([]bool, len(all)), -1 // of what belongs to a key
 	for i, l := range all {
 		plain := plain(l.text)

@@ -62,10 +62,12 @@ func read(file, text string) (form Form, all lines) {
 		for i := 0; f.mark != nil && i < len(all); i++ {
 			if whole || !f.whole && f.mark.MatchString(all[i].text) {
 				form = f
-				for last := all.region(i); i <= last; i++ {
-					all[i].inside = true
+				first := all.operation(i)
+				last := all.region(first)
+				for j := first; j <= last; j++ {
+					all[j].inside = true
 				}
-				i--
+				i = max(i, last)
 			}
 		}
 	}

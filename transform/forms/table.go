@@ -4,6 +4,8 @@
 package forms
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,18 +25,20 @@ const (
 	rendered = "plan the cluster that is made of it, and make the same edits here"
 )
 
-// flux finds an object of Flux whose patches, images or substitutions name a key, in any order of its fields.
-var flux = func() *regexp.Regexp {
-	const of, layers = `kustomize\.toolkit\.fluxcd\.io`, `\b(?:patches(?:StrategicMerge|Json6902)?|images|postBuild)["']?\s*:`
-	const keys = `(?i:rke_?config|cloud[-_]?provider[-_]?name|disable[-_]?cloud[-_]?controller|(?:manager|kubelet|apiserver)[-_]?arg|machine(?:global|selector)|additionalmanifest|rke2[-_]?version)`
+// overlays finds an object of an API whose patches, images or substitutions name a key, or set a provider, in any order of its
+// fields.
+func overlays(of string) *regexp.Regexp {
+	const layers = `\b(?:patches(?:StrategicMerge|Json6902)?|images|postBuild)["']?\s*:`
+	const keys = `(?i:provisioning\.cattle\.io|:\s*["']?(?:aws|external)["']?\s*(?:[,}]|\n|$)|rke_?config|cloud[-_]?provider[-_]?name|disable[-_]?cloud[-_]?controller|(?:manager|kubelet|apiserver)[-_]?arg|machine(?:global|selector)|additionalmanifest|rke2[-_]?version)`
 	return regexp.MustCompile(`(?s)` + of + `.*` + layers + `.*` + keys + `|` + layers + `.*` + keys + `.*` + of)
-}()
+}
 
 // table has a row for each form. The first one with a block in a file names its form, or else the
 // one for the file's name.
 var table = []Form{
 	{"Bundle of Fleet", "plan the cluster's own file, from which Fleet makes the Bundle", "", true, regexp.MustCompile(`(?s)\bkind["']?\s*:\s*["']?Bundle\b.*(rkeConfig|rancherKubernetesEngineConfig)`)},
-	{"Kustomization of Flux", "render it with flux build kustomization, plan the result, and make the same edits in its patches or substitutions", "", true, flux},
+	{"Kustomization of Flux", "render it with flux build kustomization, plan the result, and make the same edits in its patches or substitutions", "", true, overlays(`kustomize\.toolkit\.fluxcd\.io`)},
+	{"Application of Argo CD", "render it with argocd app manifests, plan the result, and make the same edits in its patches", "", true, overlays(`argoproj\.io`)},
 	{"cluster of CAPRKE2", guided + "; a change of serverConfig replaces all control planes", "", true, regexp.MustCompile(`\bkind["']?\s*:\s*["']?RKE2(ControlPlane|Config)(Template)?\b`)},
 	{"Terraform", "plan the object that it makes, with --cluster or kubectl get -o yaml, and make the same edits here", ".tf .tfvars .hcl .tofu", false, regexp.MustCompile(`^\s*(resource\s+"?|.*")(rancher2_cluster(_v2|_template)?|rke_cluster)"?\s*("|\w+\s*\{|:)|^\s*rke2_config\s*=`)},
 	{"variables of Ansible", guided, "", false, regexp.MustCompile(`^[\s"'-]*(cluster_|group_|host_)?rke2_(config|(server|agent)_options)["']?\s*:`)},
@@ -54,7 +58,7 @@ const (
 )
 
 // hints are what a text of a form has one of: keys, and words of blocks and of releases.
-var hints = append(strings.Split(own+"|"+holders, "|"), "rke2", "rkecluster", "rancher2", "rancherkubernetes", "rancher1", "rancher3")
+var hints = append(strings.Split(own+"|"+holders, "|"), "rke2", "rkecluster", "rancher2", "rancherkubernetes", "rancher1", "rancher3", "kustomize.toolkit.fluxcd.io", "argoproj.io")
 
 // plain is a text in lower case, without the signs at which the words of keys meet.
 func plain(text string) string {
@@ -66,7 +70,28 @@ func hinted(plain string) bool {
 }
 
 // Possible is the quick look at a text: false means that it is of no form.
-func Possible(text []byte) bool { return hinted(plain(string(text))) }
+func Possible(text []byte) bool { return hinted(plain(decoded(string(text)))) }
+
+// spelled matches escapes and binary values, which hide a key from a search and not from what reads the file.
+var spelled = regexp.MustCompile(`\\(?:x|u00)([0-9a-fA-F]{2})|!!binary[ \t]+["']?([A-Za-z0-9+/]+=*)["']?`)
+
+// decoded is a text with what its escapes and binary values stand for, in the same lines.
+func decoded(text string) string {
+	if !strings.Contains(text, `\`) && !strings.Contains(text, "!!binary") {
+		return text
+	}
+	return spelled.ReplaceAllStringFunc(text, func(found string) string {
+		m := spelled.FindStringSubmatch(found)
+		plain, err := hex.DecodeString(m[1])
+		if m[2] != "" {
+			plain, err = base64.StdEncoding.DecodeString(m[2])
+		}
+		if err != nil {
+			return found
+		}
+		return strings.Map(func(r rune) rune { return max(r, ' ') }, string(plain))
+	})
+}
 
 // Extensions are those of the files that are read for forms.
 func Extensions() (all []string) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -66,7 +67,7 @@ func (c *comparison) plan() {
 	}
 	old, err := transform.Build(c.before.Distro, c.before.Docs, c.target)
 	if err != nil {
-		if len(transform.NotMigratableIn(err)) == 0 {
+		if len(transform.NotMigratableIn(err)) == 0 || c.substituted() {
 			f := placed(err, c.after.Docs[0].Root(), "before the change: ")
 			if c.about() {
 				f.Severity, f.Message = transform.Error, f.Message+"; the change edits a line about the provider, the arguments of a manager or the version"
@@ -106,6 +107,15 @@ func (c *comparison) about() bool {
 		}
 	}
 	return false
+}
+
+// substituted reports whether the change edits such a value that another program sets, as ${PROVIDER:=aws}.
+func (c *comparison) substituted() bool {
+	return c.about() && c.where(func(d difference) bool {
+		was, _ := d.before.String()
+		is, _ := d.after.String()
+		return strings.Contains(was+is, "${") && aboutMigration.MatchString(d.node().Path())
+	}) != c.after.Docs[0].Root()
 }
 
 // aboutMigration matches paths of what a migration depends on.
