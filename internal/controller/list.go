@@ -15,26 +15,17 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// migrationList is a page of LeaderMigrations.
-type migrationList struct {
-	kube.CustomList
-	Items []json.RawMessage `json:"items"`
-}
-
 // List returns the LeaderMigrations of Rancher's own cluster, in all namespaces; none where
 // their definition is not installed.
 func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, error) {
 	at := "/apis/" + v1alpha1.GroupVersion.String()
 	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", JSONOnly: true, Optional: true}
-	list, err := kube.Collect(ctx, c, r, func(page *migrationList, kept []v1alpha1.LeaderMigration) []v1alpha1.LeaderMigration {
-		for _, raw := range page.Items {
-			lm, bad := decoded(raw)
-			if bad != nil {
-				lm.Status.Conditions = append(lm.Status.Conditions, metav1.Condition{Type: v1alpha1.Failed, Status: metav1.ConditionTrue, Reason: string(invalidSpec), Message: redact.Text(bad.Error())})
-			}
-			kept = append(kept, *lm)
+	list, err := kube.Collect(ctx, c, r, func(raw *json.RawMessage, kept []v1alpha1.LeaderMigration) []v1alpha1.LeaderMigration {
+		lm, bad := decoded(*raw)
+		if bad != nil {
+			lm.Status.Conditions = append(lm.Status.Conditions, metav1.Condition{Type: v1alpha1.Failed, Status: metav1.ConditionTrue, Reason: string(invalidSpec), Message: redact.Text(bad.Error())})
 		}
-		return kept
+		return append(kept, *lm)
 	})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):

@@ -124,8 +124,8 @@ func TestAListWithoutALastPageEnds(t *testing.T) {
 	})
 	list := func() (int, error) {
 		page = 0
-		nodes, err := Collect(t.Context(), c, Resource{What: "list nodes", Path: "/", Kind: "NodeList"}, func(l *corev1.NodeList, kept []corev1.Node) []corev1.Node {
-			return append(kept, l.Items...)
+		nodes, err := Collect(t.Context(), c, Resource{What: "list nodes", Path: "/", Kind: "NodeList"}, func(n *corev1.Node, kept []corev1.Node) []corev1.Node {
+			return append(kept, *n)
 		})
 		return len(nodes), err
 	}

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // magic begins every protobuf answer (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
@@ -21,15 +22,16 @@ var magic = []byte("k8s\x00")
 type content struct {
 	raw      []byte
 	protobuf bool
+	kind     schema.GroupVersionKind // in protobuf
 }
 
 // Get asks for an object of a kind.
-func Get(ctx context.Context, c *Client, r Request, kind string, into any, protobuf func([]byte) error) error {
+func (c *Client) Get(ctx context.Context, r Request, kind string, into any) error {
 	o, err := c.content(ctx, r, kind)
 	if err != nil {
 		return err
 	}
-	if err := o.decode(into, protobuf); err != nil {
+	if err := o.decode(into); err != nil {
 		return &Unreached{r.What, err}
 	}
 	return nil
@@ -47,9 +49,9 @@ func (c *Client) content(ctx context.Context, r Request, kind string) (o content
 	return o, err
 }
 
-func (o content) decode(into any, protobuf func([]byte) error) error {
+func (o content) decode(into any) error {
 	if o.protobuf {
-		return protobuf(o.raw)
+		return into.(interface{ Unmarshal([]byte) error }).Unmarshal(o.raw)
 	}
 	return json.Unmarshal(o.raw, into)
 }
@@ -78,5 +80,5 @@ func unwrap(envelope []byte, kind string) (content, error) {
 	if u.Kind != kind {
 		return content{}, fmt.Errorf("the answer is a %q and not a %s", u.Kind, kind)
 	}
-	return content{u.Raw, true}, nil
+	return content{u.Raw, true, u.GroupVersionKind()}, nil
 }

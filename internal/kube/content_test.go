@@ -52,9 +52,4 @@ func pods(n int) *corev1.PodList {
 	}
 	return l
 }
-func names(l *corev1.PodList, kept []string) []string {
-	for _, p := range l.Items {
-		kept = append(kept, p.Name)
-	}
-	return kept
-}
+func names(p *corev1.Pod, kept []string) []string { return append(kept, p.Name) }

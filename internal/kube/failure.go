@@ -101,7 +101,7 @@ func (f *Failure) read(a Answer) {
 		f.by = byGate // an API server always gives a reason
 		return
 	}
-	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s, s.Unmarshal) == nil {
+	if o, err := contentOf(a, "Status"); err == nil && o.decode(&s) == nil {
 		f.by, f.reason = deniedBy(s.Message), s.Reason
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))

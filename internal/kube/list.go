@@ -5,13 +5,16 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/pager"
 )
 
@@ -20,27 +23,6 @@ const pageSize = 500
 
 // errSamePage keeps a server that goes in circles from filling the memory.
 var errSamePage = errors.New("the API server returns the same page forever")
-
-// CustomList is the head of a list of a custom resource, which has no protobuf.
-type CustomList struct {
-	metav1.ListMeta `json:"metadata"`
-}
-
-// Unmarshal is never called.
-func (*CustomList) Unmarshal([]byte) error { return errNoProtobuf }
-
-var errNoProtobuf = errors.New("custom resources have no protobuf")
-
-// message is a type of the API that reads protobuf.
-type message[T any] interface {
-	*T
-	Unmarshal([]byte) error
-}
-
-type listMessage[T any] interface {
-	message[T]
-	metav1.ListInterface
-}
 
 // Resource is a kind of objects of the API.
 type Resource struct {
@@ -52,28 +34,29 @@ type Resource struct {
 	Optional bool // see Request
 }
 
-// Collect reads all pages of a list and keeps what keep makes of each. Where the list
+// Collect reads all pages of a list and keeps what keep makes of each object. Where the list
 // expires between two pages client-go asks for all of it at once, so that the result is
 // one state of the cluster.
-func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, keep func(P, []T) []T) ([]T, error) {
+func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O, []T) []T) ([]T, error) {
 	var kept []T
 	pages := 0
 	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		if pages++; o.Continue == "" {
 			kept = nil // the first page, or all pages in the place of those that expired
 		}
-		list, err := page[L, P](ctx, c, r, o)
+		page, err := c.page(ctx, r, o)
 		if err != nil {
 			return nil, err
 		}
-		next := list.GetContinue()
+		next, err := eachOf(page, func(object *O) { kept = keep(object, kept) })
 		switch {
+		case err != nil:
+			return nil, err
 		case next != "" && next == o.Continue:
 			return nil, errSamePage
 		case next != "" && pages >= c.bounds.pages:
 			return nil, &TooLarge{fmt.Sprintf("more than %d pages", pages)}
 		}
-		kept = keep(list, kept)
 		return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: next}}, nil
 	})
 	p.PageSize = pageSize
@@ -88,19 +71,46 @@ func Collect[T, L any, P listMessage[L]](ctx context.Context, c *Client, r Resou
 }
 
 // page asks for a page.
-func page[L any, P listMessage[L]](ctx context.Context, c *Client, r Resource, o metav1.ListOptions) (P, error) {
+func (c *Client) page(ctx context.Context, r Resource, o metav1.ListOptions) (content, error) {
 	query, err := metav1.ParameterCodec.EncodeParameters(&o, schema.GroupVersion{Version: "v1"})
 	if err != nil {
-		return nil, err
+		return content{}, err
 	}
 	req := Request{What: r.What, Method: http.MethodGet, Path: r.Path, Query: query, Optional: r.Optional}
 	if r.JSONOnly {
 		req.Accept = runtime.ContentTypeJSON
 	}
-	page, err := c.content(ctx, req, r.Kind)
-	if err != nil {
-		return nil, err
+	return c.content(ctx, req, r.Kind)
+}
+
+// eachOf calls use for each object of a page, and returns where the next page begins. In JSON an object can
+// be of any type.
+func eachOf[O any](page content, use func(*O)) (next string, err error) {
+	if !page.protobuf {
+		var list struct {
+			metav1.ListMeta `json:"metadata"`
+			Items           []O `json:"items"`
+		}
+		err := json.Unmarshal(page.raw, &list)
+		for i := range list.Items {
+			use(&list.Items[i])
+		}
+		return list.Continue, err
 	}
-	list := P(new(L))
-	return list, page.decode(list, list.Unmarshal)
+	list, err := scheme.Scheme.New(page.kind)
+	if err != nil {
+		return "", err
+	}
+	if err := page.decode(list); err != nil {
+		return "", err
+	}
+	err = meta.EachListItem(list, func(object runtime.Object) error {
+		typed, is := any(object).(*O)
+		if !is {
+			return fmt.Errorf("the answer has a %T", object)
+		}
+		use(typed)
+		return nil
+	})
+	return list.(metav1.ListInterface).GetContinue(), err
 }

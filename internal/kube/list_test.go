@@ -153,18 +153,11 @@ func TestACustomResourceIsListedInJSON(t *testing.T) {
 			}
 			w.Write([]byte(`{"kind":"ClusterList","metadata":{},"items":[{"metadata":{"name":"orchard"}}]}`))
 		})
-		type clusters struct {
-			CustomList
-			Items []metav1.PartialObjectMetadata `json:"items"`
-		}
-		kept, err := Collect(t.Context(), client, Resource{What: "list clusters", Path: "/apis/x/v1/clusters", Kind: "ClusterList", JSONOnly: true}, func(l *clusters, kept []string) []string {
-			return append(kept, l.Items[0].Name)
+		kept, err := Collect(t.Context(), client, Resource{What: "list clusters", Path: "/apis/x/v1/clusters", Kind: "ClusterList", JSONOnly: true}, func(o *metav1.PartialObjectMetadata, kept []string) []string {
+			return append(kept, o.Name)
 		})
 		if err != nil || !slices.Equal(kept, []string{"orchard"}) {
 			t.Errorf("%v %v", kept, err)
-		}
-		if err := (&clusters{}).Unmarshal(nil); err == nil {
-			t.Error("a custom resource was read as protobuf")
 		}
 	})
 }

@@ -14,10 +14,10 @@ import (
 // GetSecret reads one Secret by its name; nil where it is not there.
 func GetSecret(ctx context.Context, c *Client, namespace, name string) (*corev1.Secret, error) {
 	var secret corev1.Secret
-	err := Get(ctx, c, Request{
+	err := c.Get(ctx, Request{
 		What: "get secrets in " + namespace, Method: http.MethodGet,
 		Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets/" + url.PathEscape(name),
-	}, "Secret", &secret, secret.Unmarshal)
+	}, "Secret", &secret)
 	switch {
 	case HasStatus(err, http.StatusNotFound):
 		return nil, nil

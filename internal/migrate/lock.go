@@ -127,7 +127,7 @@ func duration(l *coordinationv1.Lease) time.Duration {
 func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	var found coordinationv1.Lease
 	r := kube.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path + "/" + url.PathEscape(l.lease.Name)}
-	err := kube.Get(ctx, l.client, r, "Lease", &found, found.Unmarshal)
+	err := l.client.Get(ctx, r, "Lease", &found)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
@@ -171,7 +171,7 @@ func (l *lock) write(ctx context.Context, holder string) error {
 	}
 	var written coordinationv1.Lease
 	r := kube.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: body}
-	if err := kube.Get(ctx, l.client, r, "Lease", &written, written.Unmarshal); err != nil {
+	if err := l.client.Get(ctx, r, "Lease", &written); err != nil {
 		return err
 	}
 	next.ObjectMeta = written.ObjectMeta

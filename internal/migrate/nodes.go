@@ -23,11 +23,9 @@ const nodesPath = "/api/v1/nodes"
 // nodeNames lists the Nodes that a selector matches and that keep keeps.
 func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
 	q := kube.Resource{What: "list nodes", Path: nodesPath, Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
-	names, err := kube.Collect(ctx, c.observer.Client, q, func(l *corev1.NodeList, kept []string) []string {
-		for i := range l.Items {
-			if keep(&l.Items[i]) {
-				kept = append(kept, l.Items[i].Name)
-			}
+	names, err := kube.Collect(ctx, c.observer.Client, q, func(n *corev1.Node, kept []string) []string {
+		if keep(n) {
+			kept = append(kept, n.Name)
 		}
 		return kept
 	})

@@ -9,13 +9,28 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
+
+// taken are the kinds that a dump may have.
+var taken = map[string]func(*dump, head, json.RawMessage) error{
+	observation.Nodes:          nodes.take,
+	observation.Leases:         leases.take,
+	observation.DaemonSets:     daemonSets.take,
+	observation.Services:       services.take,
+	observation.Volumes:        volumes.take,
+	observation.StorageClasses: storageClasses.take,
+	observation.CSINodes:       drivers.take,
+	observation.Pods:           func(d *dump, h head, raw json.RawMessage) error { return one(d, h, raw, d.pod) },
+	observation.Events: func(d *dump, h head, raw json.RawMessage) error {
+		return one(d, h, raw, func(e *corev1.Event) { d.warns = append(d.warns, *e) })
+	},
+	configMapKind: func(d *dump, h head, raw json.RawMessage) error { return one(d, h, raw, d.configMap) },
+}
+
+const configMapKind = "ConfigMap"
 
 // take adds an object of a kind; others are passed over, also those of other groups
 // whose kinds have the same names.
@@ -25,32 +40,11 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 	if at := h.written(); at.After(o.Clock) && o.Partial {
 		o.Clock = at
 	}
-	switch h.kind() {
-	case observation.Nodes:
-		err := one(d, h, raw, func(n *corev1.Node) { o.Nodes = append(o.Nodes, keepNode(n)) })
-		return cmp.Or(err, named(o.Nodes[max(0, len(o.Nodes)-1):]))
-	case observation.Leases:
-		return one(d, h, raw, func(l *coordinationv1.Lease) {
-			o.Leases = keepLeases(&coordinationv1.LeaseList{Items: []coordinationv1.Lease{*l}}, o.Leases)
-		})
-	case observation.DaemonSets:
-		return one(d, h, raw, func(s *appsv1.DaemonSet) {
-			if kept, is := keepDaemonSet(s); is {
-				o.DaemonSets = append(o.DaemonSets, kept)
-			}
-		})
-	case observation.Pods:
-		return one(d, h, raw, d.pod)
-	case "ConfigMap":
-		return one(d, h, raw, d.configMap)
-	case observation.Services:
-		return one(d, h, raw, func(s *corev1.Service) {
-			o.Services = keepServices(&corev1.ServiceList{Items: []corev1.Service{*s}}, o.Services)
-		})
-	case observation.Events:
-		return one(d, h, raw, func(e *corev1.Event) { d.warns = append(d.warns, *e) })
+	take, known := taken[h.kind()]
+	if !known {
+		return nil
 	}
-	return d.storage(h, raw)
+	return cmp.Or(take(d, h, raw), named(o.Nodes[max(0, len(o.Nodes)-1):]))
 }
 
 // looked keeps that a kind was requested. What is in other namespaces says nothing
@@ -59,13 +53,8 @@ func (d *dump) looked(kind, namespace string) {
 	if kind == observation.Pods && namespace != managersNamespace {
 		d.outside = true
 	}
-	switch kind {
-	case observation.Leases, observation.DaemonSets, observation.Pods:
-		if namespace != managersNamespace {
-			return
-		}
-	case observation.Nodes, observation.Services, observation.Events, observation.Volumes, observation.StorageClasses, observation.CSINodes:
-	default:
+	inKubeSystem := slices.Contains([]string{observation.Leases, observation.DaemonSets, observation.Pods}, kind)
+	if taken[kind] == nil || kind == configMapKind || inKubeSystem && namespace != managersNamespace {
 		return
 	}
 	if !slices.Contains(d.out.Kinds, kind) {
@@ -73,27 +62,8 @@ func (d *dump) looked(kind, namespace string) {
 	}
 }
 
-func (d *dump) storage(h head, raw json.RawMessage) error {
-	o := d.out
-	switch h.kind() {
-	case observation.Volumes:
-		return one(d, h, raw, func(v *corev1.PersistentVolume) {
-			o.Volumes = keepVolumes(&corev1.PersistentVolumeList{Items: []corev1.PersistentVolume{*v}}, o.Volumes)
-		})
-	case observation.StorageClasses:
-		return one(d, h, raw, func(c *storagev1.StorageClass) {
-			o.StorageClasses = keepClasses(&storagev1.StorageClassList{Items: []storagev1.StorageClass{*c}}, o.StorageClasses)
-		})
-	case observation.CSINodes:
-		return one(d, h, raw, func(n *storagev1.CSINode) {
-			o.Drivers = keepDrivers(&storagev1.CSINodeList{Items: []storagev1.CSINode{*n}}, o.Drivers)
-		})
-	}
-	return nil
-}
-
 func (d *dump) pod(p *corev1.Pod) {
-	d.out.Volumes = keepInline(&corev1.PodList{Items: []corev1.Pod{*p}}, d.out.Volumes)
+	d.out.Volumes = keepInline(p, d.out.Volumes)
 	if _, component := manager(p.Namespace, &p.Spec); component != "" {
 		d.pods = append(d.pods, *p)
 	}

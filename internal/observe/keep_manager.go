@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -20,27 +19,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// newest returns the newest of a time and those that the API server wrote into leases.
-func newest(list *coordinationv1.LeaseList, at time.Time) time.Time {
-	for i := range list.Items {
-		if w := written(&list.Items[i].ObjectMeta); w.After(at) {
-			at = w
-		}
+func keepLease(l *coordinationv1.Lease, kept []observation.Lease) []observation.Lease {
+	if l.Namespace != managersNamespace {
+		return kept
 	}
-	return at
-}
-
-func keepLeases(list *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
-	for i := range list.Items {
-		l := &list.Items[i]
-		if l.Namespace != managersNamespace {
-			continue
-		}
-		out := observation.Lease{Name: l.Name, Holder: redact.Text(value(l.Spec.HolderIdentity)), DurationSeconds: int(value(l.Spec.LeaseDurationSeconds)), Transitions: int(value(l.Spec.LeaseTransitions))}
-		out.Renewed, out.Acquired = value(l.Spec.RenewTime).UTC(), value(l.Spec.AcquireTime).UTC()
-		kept = append(kept, out)
-	}
-	return kept
+	out := observation.Lease{Name: l.Name, Holder: redact.Text(value(l.Spec.HolderIdentity)), DurationSeconds: int(value(l.Spec.LeaseDurationSeconds)), Transitions: int(value(l.Spec.LeaseTransitions))}
+	out.Renewed, out.Acquired = value(l.Spec.RenewTime).UTC(), value(l.Spec.AcquireTime).UTC()
+	return append(kept, out)
 }
 
 // value returns what a pointer points to, or nothing.
@@ -197,16 +182,16 @@ func inVolume(p *corev1.Pod, volume, key string, find configMaps) (text *string,
 	return nil, false
 }
 
-func keepDaemonSet(d *appsv1.DaemonSet) (observation.DaemonSet, bool) {
+func keepDaemonSet(d *appsv1.DaemonSet, kept []observation.DaemonSet) []observation.DaemonSet {
 	c, component := manager(d.Namespace, &d.Spec.Template.Spec)
 	if component != observation.CloudManager {
-		return observation.DaemonSet{}, false
+		return kept
 	}
-	return observation.DaemonSet{
+	return append(kept, observation.DaemonSet{
 		Namespace: d.Namespace, Name: d.Name, Image: c.Image, Args: arguments(c),
 		Observed: d.Status.ObservedGeneration >= d.Generation,
 		Desired:  int(d.Status.DesiredNumberScheduled), Updated: int(d.Status.UpdatedNumberScheduled), Ready: int(d.Status.NumberReady),
-	}, true
+	})
 }
 
 // workload is what makes pods, with the labels of those.
@@ -216,21 +201,16 @@ type workload struct {
 	selector  *metav1.LabelSelector
 }
 
-func keepDaemonSets(list *appsv1.DaemonSetList, kept []workload) []workload {
-	for i := range list.Items {
-		if d, is := keepDaemonSet(&list.Items[i]); is {
-			kept = append(kept, workload{&d, d.Namespace, list.Items[i].Spec.Selector})
-		}
+func keepDaemonSetPods(d *appsv1.DaemonSet, kept []workload) []workload {
+	for _, s := range keepDaemonSet(d, nil) {
+		kept = append(kept, workload{&s, d.Namespace, d.Spec.Selector})
 	}
 	return kept
 }
 
-func keepDeployments(list *appsv1.DeploymentList, kept []workload) []workload {
-	for i := range list.Items {
-		d := &list.Items[i]
-		if _, component := manager(d.Namespace, &d.Spec.Template.Spec); component != "" {
-			kept = append(kept, workload{namespace: d.Namespace, selector: d.Spec.Selector})
-		}
+func keepDeploymentPods(d *appsv1.Deployment, kept []workload) []workload {
+	if _, component := manager(d.Namespace, &d.Spec.Template.Spec); component != "" {
+		kept = append(kept, workload{namespace: d.Namespace, selector: d.Spec.Selector})
 	}
 	return kept
 }

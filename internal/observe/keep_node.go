@@ -26,14 +26,7 @@ var keptLabels = append([]string{
 	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel, observation.EtcdLabel, observation.HostLabel,
 }, observation.ControlPlaneLabels...)
 
-func keepNodes(list *corev1.NodeList, kept []observation.Node) []observation.Node {
-	for i := range list.Items {
-		kept = append(kept, keepNode(&list.Items[i]))
-	}
-	return kept
-}
-
-func keepNode(n *corev1.Node) observation.Node {
+func keepNode(n *corev1.Node, kept []observation.Node) []observation.Node {
 	out := observation.Node{
 		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internalIP(n),
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[transform.CordonAnnotation],
@@ -59,7 +52,7 @@ func keepNode(n *corev1.Node) observation.Node {
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, t.Key)
 	}
-	return out
+	return append(kept, out)
 }
 
 // nodeArgs ends the name of the annotation in which RKE2 and K3s write their arguments, with those of their files of
@@ -149,42 +142,32 @@ func registries(n *corev1.Node) []string {
 	return slices.Compact(hosts)
 }
 
-func keepVolumes(list *corev1.PersistentVolumeList, kept []observation.Volume) []observation.Volume {
-	for i := range list.Items {
-		if list.Items[i].Spec.AWSElasticBlockStore != nil {
-			kept = append(kept, observation.Volume{Kind: "PersistentVolume", Name: list.Items[i].Name})
-		}
+func keepVolume(v *corev1.PersistentVolume, kept []observation.Volume) []observation.Volume {
+	if v.Spec.AWSElasticBlockStore != nil {
+		kept = append(kept, observation.Volume{Kind: observation.Volumes, Name: v.Name})
 	}
 	return kept
 }
 
-// keepInline keeps the pods that name an in-tree volume themselves.
-func keepInline(list *corev1.PodList, kept []observation.Volume) []observation.Volume {
-	for i := range list.Items {
-		p := &list.Items[i]
-		if slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.AWSElasticBlockStore != nil }) {
-			kept = append(kept, observation.Volume{Kind: "Pod", Name: p.Namespace + "/" + p.Name})
-		}
+// keepInline keeps a pod that names an in-tree volume itself.
+func keepInline(p *corev1.Pod, kept []observation.Volume) []observation.Volume {
+	if slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.AWSElasticBlockStore != nil }) {
+		kept = append(kept, observation.Volume{Kind: observation.Pods, Name: p.Namespace + "/" + p.Name})
 	}
 	return kept
 }
 
-func keepClasses(list *storagev1.StorageClassList, kept []string) []string {
-	for i := range list.Items {
-		if list.Items[i].Provisioner == inTreeEBS {
-			kept = append(kept, list.Items[i].Name)
-		}
+func keepClass(c *storagev1.StorageClass, kept []string) []string {
+	if c.Provisioner == inTreeEBS {
+		kept = append(kept, c.Name)
 	}
 	return kept
 }
 
-func keepDrivers(list *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
-	for i := range list.Items {
-		out := observation.NodeDrivers{Node: list.Items[i].Name, Drivers: []string{}}
-		for _, d := range list.Items[i].Spec.Drivers {
-			out.Drivers = append(out.Drivers, d.Name)
-		}
-		kept = append(kept, out)
+func keepDrivers(n *storagev1.CSINode, kept []observation.NodeDrivers) []observation.NodeDrivers {
+	out := observation.NodeDrivers{Node: n.Name, Drivers: []string{}}
+	for _, d := range n.Spec.Drivers {
+		out.Drivers = append(out.Drivers, d.Name)
 	}
-	return kept
+	return append(kept, out)
 }

@@ -17,22 +17,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-func keepServices(list *corev1.ServiceList, kept []observation.Service) []observation.Service {
-	for i := range list.Items {
-		if s := &list.Items[i]; wants(s) || slices.Contains(s.Finalizers, cleanup) {
-			kept = append(kept, keepService(&list.Items[i]))
-		}
-	}
-	return kept
-}
-
 // cleanup is the finalizer by which the service controller deletes the load balancer of a Service, before the
 // Service is deleted, and also after it has another type (cloud-provider service/helpers, needsCleanup).
 const cleanup = "service.kubernetes.io/load-balancer-cleanup"
 
 func wants(s *corev1.Service) bool { return s.Spec.Type == corev1.ServiceTypeLoadBalancer }
 
-func keepService(s *corev1.Service) observation.Service {
+func keepService(s *corev1.Service, kept []observation.Service) []observation.Service {
+	if !wants(s) && !slices.Contains(s.Finalizers, cleanup) {
+		return kept
+	}
 	out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, Elsewhere: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
 	for _, in := range s.Status.LoadBalancer.Ingress {
 		out.Hosts = append(out.Hosts, in.Hostname+in.IP)
@@ -48,7 +42,7 @@ func keepService(s *corev1.Service) observation.Service {
 	default:
 		out.Asked = asked(s)
 	}
-	return out
+	return append(kept, out)
 }
 
 // typeAnnotation hands a Service to the AWS Load Balancer Controller

@@ -29,10 +29,9 @@ var usualPods = []string{
 
 // records returns the leases, and the newest time that the API server wrote into them.
 func (o *Observer) records(ctx context.Context) (records []observation.Lease, clock time.Time, err error) {
-	r := kube.Resource{What: "list leases.coordination.k8s.io in kube-system", Path: "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", Kind: "LeaseList"}
-	records, err = kube.Collect(ctx, o.Client, r, func(l *coordinationv1.LeaseList, kept []observation.Lease) []observation.Lease {
-		clock = newest(l, clock)
-		return keepLeases(l, kept)
+	records, err = kube.Collect(ctx, o.Client, leases.in(managersNamespace), func(l *coordinationv1.Lease, kept []observation.Lease) []observation.Lease {
+		clock = latest(written(&l.ObjectMeta), clock)
+		return keepLease(l, kept)
 	})
 	return records, clock, err
 }
@@ -91,10 +90,10 @@ func choices(workloads []workload) []choice {
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 	var sets, deployments []workload
 	err := atOnce(func() (err error) {
-		sets, err = everywhere(ctx, o, resource{"apps", "daemonsets", "DaemonSetList", ""}, keepDaemonSets)
+		sets, err = everywhere(ctx, o, daemonSets.resource, keepDaemonSetPods)
 		return err
 	}, func() (err error) {
-		deployments, err = everywhere(ctx, o, resource{"apps", "deployments", "DeploymentList", ""}, keepDeployments)
+		deployments, err = everywhere(ctx, o, resource{group: "apps", name: "deployments", list: "DeploymentList"}, keepDeploymentPods)
 		return err
 	})
 	return append(sets, deployments...), err
@@ -120,15 +119,14 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manage
 		}
 		return m
 	}
-	keep := func(l *corev1.PodList, kept []observation.Manager) []observation.Manager {
-		for i := range l.Items {
-			if m, is := keepManager(&l.Items[i], find); is {
-				kept = append(kept, m)
-			}
+	keep := func(p *corev1.Pod, kept []observation.Manager) []observation.Manager {
+		if m, is := keepManager(p, find); is {
+			kept = append(kept, m)
 		}
 		return kept
 	}
-	pods := resource{"", "pods", "PodList", c.selector}
+	pods := pods
+	pods.selector = c.selector
 	if c.namespace != "" {
 		r := pods.in(c.namespace)
 		r.Optional = o.narrow.reviewed(pods.name)
@@ -160,7 +158,7 @@ func (o *Observer) configMap(ctx context.Context, namespace, name string) (confi
 func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
 	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name), Optional: namespace != managersNamespace}
-	err := kube.Get(ctx, o.Client, r, "ConfigMap", &m, m.Unmarshal)
+	err := o.Get(ctx, r, "ConfigMap", &m)
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}

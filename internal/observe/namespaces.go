@@ -15,11 +15,12 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
-// resource is a kind of objects that lie in namespaces.
+// resource is where an API server has objects of a kind.
 type resource struct {
 	group, name string // as in a path
-	kind        string // of the list
+	list        string // the kind of the list
 	selector    string // of labels
+	version     string // "0" for what the server has in its cache
 }
 
 // in is the list of one namespace; "" means all of them.
@@ -32,16 +33,12 @@ func (r resource) in(namespace string) kube.Resource {
 		path += "namespaces/" + url.PathEscape(namespace) + "/"
 		what += " in " + namespace
 	}
-	return kube.Resource{What: what, Path: path + r.name, Kind: r.kind, Options: metav1.ListOptions{LabelSelector: r.selector}}
+	return kube.Resource{What: what, Path: path + r.name, Kind: r.list, Options: metav1.ListOptions{LabelSelector: r.selector, ResourceVersion: r.version}}
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is
 // allowed. A denial is remembered until the next look at everything.
-func everywhere[T, L any, P interface {
-	*L
-	Unmarshal([]byte) error
-	metav1.ListInterface
-}](ctx context.Context, o *Observer, r resource, keep func(P, []T) []T) ([]T, error) {
+func everywhere[T, O any](ctx context.Context, o *Observer, r resource, keep func(*O, []T) []T) ([]T, error) {
 	if !o.narrow.has(r.name) {
 		found, err := kube.Collect(ctx, o.Client, r.in(""), keep)
 		if !kube.HasStatus(err, http.StatusForbidden) {

@@ -18,11 +18,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-type machineList struct {
-	kube.CustomList
-	Items []json.RawMessage `json:"items"`
-}
-
 // planRef is the Secret with the plan of a machine.
 type planRef struct {
 	machine, namespace, name string
@@ -60,16 +55,14 @@ func (o *Observer) readPlans(ctx context.Context, out *observation.Observation) 
 func (o *Observer) planRefs(ctx context.Context) ([]planRef, error) {
 	r := kube.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", JSONOnly: true, Optional: true}
 	var wrong error
-	refs, err := kube.Collect(ctx, o.Client, r, func(l *machineList, kept []planRef) []planRef {
-		for _, raw := range l.Items {
-			var in struct {
-				metav1.ObjectMeta `json:"metadata"`
-			}
-			m, err := rollout.ReadMachine(raw)
-			wrong = cmp.Or(wrong, err, json.Unmarshal(raw, &in))
-			if m.PlanSecret != "" {
-				kept = append(kept, planRef{m.Name, in.Namespace, m.PlanSecret})
-			}
+	refs, err := kube.Collect(ctx, o.Client, r, func(raw *json.RawMessage, kept []planRef) []planRef {
+		var in struct {
+			metav1.ObjectMeta `json:"metadata"`
+		}
+		m, err := rollout.ReadMachine(*raw)
+		wrong = cmp.Or(wrong, err, json.Unmarshal(*raw, &in))
+		if m.PlanSecret != "" {
+			kept = append(kept, planRef{m.Name, in.Namespace, m.PlanSecret})
 		}
 		return kept
 	})

@@ -19,12 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// controlPlaneList is as much of RKEControlPlanes as shows whether they settled.
-type controlPlaneList struct {
-	kube.CustomList
-	Items []controlPlane `json:"items"`
-}
-
+// controlPlane is as much of an RKEControlPlane as shows whether it settled.
 type controlPlane struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              json.RawMessage `json:"spec"`
@@ -42,7 +37,7 @@ func (o *Observer) readRancher(ctx context.Context, out *observation.Observation
 		return err
 	}
 	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true, Optional: true}
-	out.ControlPlanes, err = kube.Collect(ctx, o.Client, r, keepControlPlanes)
+	out.ControlPlanes, err = kube.Collect(ctx, o.Client, r, keepControlPlane)
 	if err != nil || len(out.ControlPlanes) == 0 {
 		return withheld(out, err)
 	}
@@ -70,19 +65,16 @@ func (o *Observer) isRancher(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func keepControlPlanes(list *controlPlaneList, kept []observation.ControlPlane) []observation.ControlPlane {
-	for _, c := range list.Items {
-		out := observation.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
-		for _, name := range []string{"Ready", "Reconciled"} {
-			if !slices.ContainsFunc(c.Status.Conditions, func(k genericcondition.GenericCondition) bool {
-				return k.Type == name && k.Status == corev1.ConditionTrue
-			}) {
-				out.NotTrue = append(out.NotTrue, name)
-			}
+func keepControlPlane(c *controlPlane, kept []observation.ControlPlane) []observation.ControlPlane {
+	out := observation.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
+	for _, name := range []string{"Ready", "Reconciled"} {
+		if !slices.ContainsFunc(c.Status.Conditions, func(k genericcondition.GenericCondition) bool {
+			return k.Type == name && k.Status == corev1.ConditionTrue
+		}) {
+			out.NotTrue = append(out.NotTrue, name)
 		}
-		kept = append(kept, out)
 	}
-	return kept
+	return append(kept, out)
 }
 
 func sameJSON(a, b json.RawMessage) bool {

@@ -10,10 +10,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -62,7 +58,7 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 	}
 	o.narrow.forget()
 	start := time.Now()
-	err = together(ctx, out, o.Leases, o.readNodes, o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
+	err = together(ctx, out, o.Leases, nodes.read(o), o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
 	if err == nil && time.Since(start) > moment {
 		err = o.Again(ctx, out)
 	} else if err == nil {
@@ -126,38 +122,18 @@ func (o *Observer) Leases(ctx context.Context, out *observation.Observation) err
 	return nil
 }
 
-func (o *Observer) readNodes(ctx context.Context, out *observation.Observation) (err error) {
-	r := kube.Resource{What: "list nodes", Path: "/api/v1/nodes", Kind: "NodeList"}
-	out.Nodes, err = kube.Collect(ctx, o.Client, r, func(l *corev1.NodeList, kept []observation.Node) []observation.Node { return keepNodes(l, kept) })
-	return err
+// readStorage reads what may be of the in-tree storage.
+func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
+	return together(ctx, out, o.readVolumes, storageClasses.read(o), drivers.read(o))
 }
 
-// readStorage takes the server's cache for what every node reports of itself once.
-func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
-	return together(ctx, out,
-		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kube.Resource{What: "list persistentvolumes", Path: "/api/v1/persistentvolumes", Kind: "PersistentVolumeList"}
-			out.Volumes, err = kube.Collect(ctx, o.Client, r, keepVolumes)
-			if err != nil || !o.AllPods {
-				return err
-			}
-			r = kube.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList"}
-			pods, err := kube.Collect(ctx, o.Client, r, keepInline)
-			out.Volumes = append(out.Volumes, pods...)
-			return err
-		},
-		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kube.Resource{What: "list storageclasses.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/storageclasses", Kind: "StorageClassList"}
-			out.StorageClasses, err = kube.Collect(ctx, o.Client, r, keepClasses)
-			return err
-		},
-		func(ctx context.Context, out *observation.Observation) (err error) {
-			r := kube.Resource{What: "list csinodes.storage.k8s.io", Path: "/apis/storage.k8s.io/v1/csinodes", Kind: "CSINodeList", Options: metav1.ListOptions{ResourceVersion: "0"}}
-			out.Drivers, err = kube.Collect(ctx, o.Client, r, func(l *storagev1.CSINodeList, kept []observation.NodeDrivers) []observation.NodeDrivers {
-				return keepDrivers(l, kept)
-			})
-			return err
-		})
+func (o *Observer) readVolumes(ctx context.Context, out *observation.Observation) error {
+	if err := volumes.read(o)(ctx, out); err != nil || !o.AllPods {
+		return err
+	}
+	inline, err := kube.Collect(ctx, o.Client, pods.in(""), keepInline)
+	out.Volumes = append(out.Volumes, inline...)
+	return err
 }
 
 // readVersion reads the version, which every user may see.

@@ -47,6 +47,6 @@ func (o *Observer) mayLock(ctx context.Context, user, verb, lease string) (bool,
 	}
 	var said authorizationv1.SubjectAccessReview
 	r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: body}
-	err = kube.Get(ctx, o.Client, r, "SubjectAccessReview", &said, said.Unmarshal)
+	err = o.Get(ctx, r, "SubjectAccessReview", &said)
 	return said.Status.Allowed, err
 }

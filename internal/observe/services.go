@@ -27,9 +27,8 @@ type serviceEvents struct {
 const eventsFor = 30 * time.Second
 
 // readServices also reads what the service controller reports about the Services that it serves.
-func (o *Observer) readServices(ctx context.Context, out *observation.Observation) (err error) {
-	r := kube.Resource{What: "list services", Path: "/api/v1/services", Kind: "ServiceList"}
-	if out.Services, err = kube.Collect(ctx, o.Client, r, keepServices); err != nil {
+func (o *Observer) readServices(ctx context.Context, out *observation.Observation) error {
+	if err := services.read(o)(ctx, out); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(out.Services, served) && time.Since(o.lastEvents.at) >= eventsFor {
@@ -57,8 +56,6 @@ func (o *Observer) Warnings(ctx context.Context) ([]corev1.Event, error) {
 // events reads the Events of the cluster that a field selects. It fails with *Denied.
 func (o *Observer) events(ctx context.Context, field string) ([]corev1.Event, error) {
 	r := kube.Resource{What: "list events", Path: "/api/v1/events", Kind: "EventList", Options: metav1.ListOptions{FieldSelector: field}, Optional: true}
-	events, err := kube.Collect(ctx, o.Client, r, func(l *corev1.EventList, kept []corev1.Event) []corev1.Event {
-		return append(kept, l.Items...)
-	})
+	events, err := kube.Collect(ctx, o.Client, r, func(e *corev1.Event, kept []corev1.Event) []corev1.Event { return append(kept, *e) })
 	return events, kube.Refusal(err)
 }

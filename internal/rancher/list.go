@@ -49,12 +49,6 @@ func (s *Server) hiding(err error) error {
 	return fmt.Errorf("it is not known whether this is an RKE1 cluster: %w", s.explained(err))
 }
 
-// rawList is a list of objects, each as the server wrote it.
-type rawList struct {
-	kube.CustomList
-	Items []json.RawMessage `json:"items"`
-}
-
 // all lists the clusters of both kinds. A user who may list one kind alone gets that
 // one, and what they may not see; it fails where they may list neither.
 func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, error) {
@@ -176,7 +170,7 @@ func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector s
 		r.Options.LabelSelector = selector
 	}
 	err = s.PastGate(ctx, r.Path, func() (err error) {
-		items, err = kube.Collect(ctx, s.local, r, func(l *rawList, kept []json.RawMessage) []json.RawMessage { return append(kept, l.Items...) })
+		items, err = kube.Collect(ctx, s.local, r, func(raw *json.RawMessage, kept []json.RawMessage) []json.RawMessage { return append(kept, *raw) })
 		return err
 	})
 	return items, err

@@ -94,9 +94,9 @@ func (s *Server) may(ctx context.Context, r rights.Right) (bool, error) {
 		return false, err
 	}
 	var said authorizationv1.SelfSubjectAccessReview
-	err = kube.Get(ctx, client, kube.Request{
+	err = client.Get(ctx, kube.Request{
 		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
 		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: body,
-	}, "SelfSubjectAccessReview", &said, said.Unmarshal)
+	}, "SelfSubjectAccessReview", &said)
 	return said.Status.Allowed, err
 }

@@ -6,6 +6,7 @@ package rancher
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -91,13 +92,10 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 		Options: metav1.ListOptions{LabelSelector: clusterLabel + "=" + o.Name},
 	}
 	var wrong error
-	list, err := kube.Collect(ctx, s.local, r, func(l *rawList, kept []rollout.Machine) []rollout.Machine {
-		for _, raw := range l.Items {
-			m, err := rollout.ReadMachine(raw)
-			wrong = cmp.Or(wrong, err)
-			kept = append(kept, m)
-		}
-		return kept
+	list, err := kube.Collect(ctx, s.local, r, func(raw *json.RawMessage, kept []rollout.Machine) []rollout.Machine {
+		m, err := rollout.ReadMachine(*raw)
+		wrong = cmp.Or(wrong, err)
+		return append(kept, m)
 	})
 	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 type answer struct {
@@ -29,7 +30,10 @@ type answer struct {
 	body        []byte
 }
 
-type marshaler interface{ Marshal() ([]byte, error) }
+type marshaler interface {
+	runtime.Object
+	Marshal() ([]byte, error)
+}
 
 // answer answers a request that nothing goes wrong with.
 func (s *Server) answer(r *http.Request) answer {
@@ -167,7 +171,11 @@ func asProtobuf(kind string, m marshaler) answer {
 	if err != nil {
 		return refusal(http.StatusInternalServerError, err.Error())
 	}
-	envelope := runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: kind}, Raw: raw}
+	kinds, _, err := scheme.Scheme.ObjectKinds(m)
+	if err != nil {
+		return refusal(http.StatusInternalServerError, err.Error())
+	}
+	envelope := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: kinds[0].GroupVersion().String(), Kind: kind}, Raw: raw}
 	body, err := envelope.Marshal()
 	if err != nil {
 		return refusal(http.StatusInternalServerError, err.Error())

@@ -1,0 +1,60 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+)
+
+// kind is a kind of objects O: where an API server has them, what an observation keeps
+// of one, and where. The kinds of a dump are the same.
+type kind[O, K any] struct {
+	resource
+	keep  func(*O, []K) []K
+	field func(*observation.Observation) *[]K
+}
+
+var (
+	nodes = kind[corev1.Node, observation.Node]{resource{name: "nodes", list: "NodeList"}, keepNode,
+		func(o *observation.Observation) *[]observation.Node { return &o.Nodes }}
+	leases = kind[coordinationv1.Lease, observation.Lease]{resource{group: "coordination.k8s.io", name: "leases", list: "LeaseList"}, keepLease,
+		func(o *observation.Observation) *[]observation.Lease { return &o.Leases }}
+	daemonSets = kind[appsv1.DaemonSet, observation.DaemonSet]{resource{group: "apps", name: "daemonsets", list: "DaemonSetList"}, keepDaemonSet,
+		func(o *observation.Observation) *[]observation.DaemonSet { return &o.DaemonSets }}
+	services = kind[corev1.Service, observation.Service]{resource{name: "services", list: "ServiceList"}, keepService,
+		func(o *observation.Observation) *[]observation.Service { return &o.Services }}
+	volumes = kind[corev1.PersistentVolume, observation.Volume]{resource{name: "persistentvolumes", list: "PersistentVolumeList"}, keepVolume,
+		func(o *observation.Observation) *[]observation.Volume { return &o.Volumes }}
+	storageClasses = kind[storagev1.StorageClass, string]{resource{group: "storage.k8s.io", name: "storageclasses", list: "StorageClassList"}, keepClass,
+		func(o *observation.Observation) *[]string { return &o.StorageClasses }}
+	// What every node reports of itself once is taken from the server's cache.
+	drivers = kind[storagev1.CSINode, observation.NodeDrivers]{resource{group: "storage.k8s.io", name: "csinodes", list: "CSINodeList", version: "0"}, keepDrivers,
+		func(o *observation.Observation) *[]observation.NodeDrivers { return &o.Drivers }}
+	pods = resource{name: "pods", list: "PodList"}
+)
+
+// read keeps the objects of an API server.
+func (k kind[O, K]) read(o *Observer) part {
+	return func(ctx context.Context, out *observation.Observation) (err error) {
+		*k.field(out), err = kube.Collect(ctx, o.Client, k.in(""), k.keep)
+		return err
+	}
+}
+
+// take keeps an object of a dump.
+func (k kind[O, K]) take(d *dump, h head, raw json.RawMessage) error {
+	return one(d, h, raw, func(object *O) {
+		kept := k.field(d.out)
+		*kept = k.keep(object, *kept)
+	})
+}
