@@ -140,7 +140,7 @@ func (k *controllerOptions) show(migration string, m migrate.Member, e migrate.E
 	case k.output != "json":
 		k.text(migration).Write(m, outputs.NewRunEvent(e))
 	case e.Type != "":
-		outputs.WriteRunEvent(k.out, outputs.NewRunEvent(e)) // k.out keeps its errors
+		outputs.WriteJSONLine(k.out, outputs.NewRunEvent(e)) // k.out keeps its errors
 	}
 }
 

@@ -161,7 +161,7 @@ func (m *wavesOptions) shown(list []waves.Wave, end context.CancelCauseFunc) fun
 		event := outputs.NewRunEvent(e)
 		if m.output == "json" {
 			if e.Type != "" {
-				outputs.WriteRunEvent(m.out, event) // m.out keeps its errors
+				outputs.WriteJSONLine(m.out, event) // m.out keeps its errors
 			}
 			return
 		}
@@ -191,7 +191,7 @@ func (m *wavesOptions) end(s migrate.Summary, again string) error {
 	var failed error
 	switch m.output {
 	case "json":
-		outputs.WriteMigrationLine(m.out, report) // m.out keeps its errors
+		outputs.WriteJSONLine(m.out, report) // m.out keeps its errors
 	case "html":
 		outputs.WriteMigration(m.err, m.palette(m.err), report)
 		for _, one := range s.Members {

@@ -210,7 +210,7 @@ func currentUser() migrate.User {
 // printer prints events in the format that was requested.
 func (c *runOptions) printer() func(migrate.Event) {
 	if c.output == "json" {
-		return func(e migrate.Event) { outputs.WriteRunEvent(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors
+		return func(e migrate.Event) { outputs.WriteJSONLine(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors
 	}
 	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
 	if c.output == "html" {

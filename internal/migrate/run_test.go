@@ -184,7 +184,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		w.Follow()
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", func(e migrate.Event) { report.WriteRunEvent(&shown, report.NewRunEvent(e)) })
+		r := w.run(t, "one", func(e migrate.Event) { report.WriteJSONLine(&shown, report.NewRunEvent(e)) })
 		r.AuditLog = log
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -94,7 +94,7 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", func(e migrate.Event) {
-			report.WriteRunEvent(&shown, report.NewRunEvent(e))
+			report.WriteJSONLine(&shown, report.NewRunEvent(e))
 			if e.Type == migrate.Awaited && strings.Contains(e.Message, "EtcdBackup") {
 				w.backUp("True", "")
 			}

@@ -126,7 +126,7 @@ func hunk(b *strings.Builder, h *udiff.Hunk, offset int, heading func(udiff.OpKi
 	head := fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.FromLine+offset, from, h.ToLine+offset, to, heading(changed(h)))
 	b.WriteString(strings.TrimSuffix(head, " ") + "\n")
 	for _, l := range h.Lines {
-		b.WriteString(sign(l.Kind))
+		b.WriteString(signs[l.Kind])
 		b.WriteString(strings.TrimSuffix(l.Content, "\n"))
 		b.WriteByte('\n')
 		if !strings.HasSuffix(l.Content, "\n") {
@@ -169,15 +169,7 @@ func changed(h *udiff.Hunk) (kind udiff.OpKind, line int) {
 
 func content(l udiff.Line) string { return strings.TrimRight(strings.TrimSpace(l.Content), ",") }
 
-func sign(k udiff.OpKind) string {
-	switch k {
-	case udiff.Insert:
-		return "+"
-	case udiff.Delete:
-		return "-"
-	}
-	return " "
-}
+var signs = map[udiff.OpKind]string{udiff.Insert: "+", udiff.Delete: "-", udiff.Equal: " "}
 
 // diffPart is what a line of a unified diff is.
 type diffPart string

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -152,9 +151,7 @@ func roles(c Class) string {
 
 func compact(v any) string {
 	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := WriteJSONLine(&b, v); err != nil {
 		return "?"
 	}
 	return strings.TrimSuffix(b.String(), "\n")

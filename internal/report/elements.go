@@ -102,6 +102,15 @@ func (m *elements) table(t Table, list []section) {
 	}, "id", "subjects")
 }
 
+// cells writes a row of texts.
+func (m *elements) cells(texts ...string) {
+	m.within("tr", func() {
+		for _, text := range texts {
+			m.element("td", text)
+		}
+	})
+}
+
 func (m *elements) row(s section) {
 	m.within("td", func() { m.state(s.state) })
 	for i, cell := range s.Cells {
@@ -222,8 +231,8 @@ func (m *elements) classes(list []Class) {
 		m.within("details", func() {
 			m.within("summary", func() { m.text("class "); m.element("strong", c.Name); m.text(" " + roles(c)) })
 			m.grid([]string{"Key", "Value", "From"}, func() {
-				for _, s := range c.settings() {
-					m.setting(s)
+				for _, key := range c.keys {
+					m.setting(c, key)
 				}
 				for _, d := range c.Dropped {
 					m.within("tr", func() {
@@ -237,15 +246,15 @@ func (m *elements) classes(list []Class) {
 	}
 }
 
-func (m *elements) setting(s setting) {
+func (m *elements) setting(c Class, key string) {
 	m.within("tr", func() {
-		m.within("td", func() { m.element("code", s.Key) })
-		m.within("td", func() { m.element("code", s.Value) })
+		m.within("td", func() { m.element("code", key) })
+		m.within("td", func() { m.element("code", compact(c.Config[key])) })
 		m.within("td", func() {
-			o := s.Origin
+			o := c.Origins[key]
 			m.element("code", fmt.Sprintf("%s:%d", o.File, o.Line))
 			m.text(" " + o.Path + through(o) + ", " + o.Why)
-			for _, lost := range s.Over {
+			for _, lost := range c.Overridden[key] {
 				m.open("br")
 				m.element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
 			}
@@ -322,11 +331,7 @@ func (m *elements) ownership(o Ownership) {
 			if i.Why != "" {
 				owners = unknown + ": " + i.Why
 			}
-			m.within("tr", func() {
-				m.element("td", i.From)
-				m.element("td", fmt.Sprintf("%g", i.Length))
-				m.element("td", owners)
-			})
+			m.cells(i.From, fmt.Sprintf("%g", i.Length), owners)
 		}
 	})
 	for _, h := range o.Handovers {

@@ -4,8 +4,6 @@
 package report
 
 import (
-	"encoding/json"
-	"io"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -74,11 +72,4 @@ func actions(list []transform.Action) []Action {
 		out = append(out, Action{a.Purpose(), a.Command()})
 	}
 	return out
-}
-
-// WriteRunEvent writes an event as one line.
-func WriteRunEvent(w io.Writer, e RunEvent) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(e)
 }

@@ -77,20 +77,6 @@ func (s Subject) state() string {
 	return "ok"
 }
 
-// setting is a key of an effective configuration.
-type setting struct {
-	Key, Value string
-	Origin     Origin
-	Over       []Origin
-}
-
-func (c Class) settings() (list []setting) {
-	for _, key := range c.keys {
-		list = append(list, setting{key, compact(c.Config[key]), c.Origins[key], c.Overridden[key]})
-	}
-	return list
-}
-
 // share is which part of the timeline an interval takes, in percent.
 func (o Ownership) share(i Interval) float64 {
 	total := 0.0

@@ -79,7 +79,7 @@ func TestAnEventForProgramsHasNoSecret(t *testing.T) {
 		Actions:  planned(t, renaming).Steps[2].Stage.After,
 		Outcome:  &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
 	})
-	if err := WriteRunEvent(&b, e); err != nil {
+	if err := WriteJSONLine(&b, e); err != nil {
 		t.Fatal(err)
 	}
 	says(t, b.String(), `"kind":"RunEvent"`, `"diff":"--- a/clusters/wharf.yaml`, `"findings":[{"rule":"r"`, `"machines":[{"name":"m","node":"n"`, `"failures":2,"output":"no space left"`, `"end":{"done":["install-ccm"],"holds":"x","again":"again"}`)

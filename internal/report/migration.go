@@ -4,7 +4,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -144,11 +143,4 @@ func errorsOf(findings []transform.Finding) string {
 		rules = append(rules, f.Rule)
 	}
 	return strings.Join(rules, ", ")
-}
-
-// WriteMigrationLine writes it as one line, the last one of a stream of events.
-func WriteMigrationLine(w io.Writer, m Migration) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(m)
 }

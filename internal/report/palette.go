@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -34,22 +35,15 @@ func (p Palette) paint(code, text string) string {
 	return steer(code+"m") + text + steer("0m")
 }
 
+var (
+	stateColors    = map[transform.State]string{transform.Done: green, transform.Blocked: red}
+	severityColors = map[transform.Severity]string{transform.Error: red, transform.Warning: yellow}
+)
+
 func (p Palette) state(s Stage) string {
-	switch s.State {
-	case transform.Done:
-		return p.paint(green, s.Word())
-	case transform.Blocked:
-		return p.paint(red, s.Word())
-	}
-	return p.paint(yellow, s.Word())
+	return p.paint(cmp.Or(stateColors[s.State], yellow), s.Word())
 }
 
 func (p Palette) severity(s transform.Severity) string {
-	switch s {
-	case transform.Error:
-		return p.paint(red, string(s))
-	case transform.Warning:
-		return p.paint(yellow, string(s))
-	}
-	return p.paint(cyan, string(s))
+	return p.paint(cmp.Or(severityColors[s], cyan), string(s))
 }

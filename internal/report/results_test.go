@@ -42,13 +42,13 @@ func TestSARIFHasPlacesRulesAndWhatIsAccepted(t *testing.T) {
 	}
 	run := log.Runs[0]
 	first := run.Results[0]
-	if first.RuleID != run.Tool.Driver.Rules[first.RuleIndex].ID || first.Level != "error" || first.Locations[0].Physical.Artifact.URI != "clusters/a%20b.yaml" || first.Locations[0].Physical.Region.StartLine != 5 {
+	if first.RuleID != run.Tool.Driver.Rules[first.RuleIndex].ID || first.Level != "error" || first.Locations[0].Physical.Artifact["uri"] != "clusters/a%20b.yaml" || first.Locations[0].Physical.Region["startLine"] != 5 {
 		t.Errorf("%+v", first)
 	}
 	if run.Results[1].Suppressions == nil || first.Suppressions != nil {
 		t.Error("what is accepted is suppressed, and nothing else")
 	}
-	if uri := run.Results[2].Locations[0].Physical.Artifact.URI; uri != "file:///abs/%C3%BC.yaml" {
+	if uri := run.Results[2].Locations[0].Physical.Artifact["uri"]; uri != "file:///abs/%C3%BC.yaml" {
 		t.Error(uri)
 	}
 	if run.Results[3].Locations[0].Physical != nil || run.Invocations[0].Successful || len(run.Invocations[0].Notifications) != 2 {

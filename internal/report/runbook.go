@@ -114,17 +114,19 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	r.duration(w, view)
 	r.commands(w, "Prepare in AWS, if missing", s.Stage.Prepare.Actions)
 	r.commands(w, "Before", s.Stage.Before)
+	after, undone := "Do", "Undo"
 	if s.Changes() {
+		after, undone = "After", "After the undo"
 		r.apply(w, s, at)
 	}
-	r.commands(w, after(s), s.Stage.After)
+	r.commands(w, after, s.Stage.After)
 	r.commands(w, "Check", s.Stage.Verify)
 	r.gate(w, s)
 	r.commands(w, "Before the undo", s.Stage.UndoBefore)
 	if s.Changes() {
 		r.undo(w, s, at)
 	}
-	r.commands(w, undone(s), s.Stage.UndoAfter)
+	r.commands(w, undone, s.Stage.UndoAfter)
 	r.returned(w, i)
 }
 
@@ -161,20 +163,6 @@ func (r Runbook) the(d RunbookDocument) string {
 		return "the document at " + code(d.In)
 	}
 	return "the document"
-}
-
-func after(s transform.PlannedStage) string {
-	if s.Changes() {
-		return "After"
-	}
-	return "Do"
-}
-
-func undone(s transform.PlannedStage) string {
-	if s.Changes() {
-		return "After the undo"
-	}
-	return "Undo"
 }
 
 func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage) {
@@ -259,8 +247,7 @@ func (r Runbook) noPatch(w io.Writer, d RunbookDocument) {
 
 // command returns the command line for a stage.
 func (r Runbook) command(flag, stage string) string {
-	switch {
-	case r.Live != "":
+	if r.Live != "" {
 		return shell.Words(append([]string{"rke-lm", "apply", "--plan", r.Folder, flag, stage, "--cluster", r.Live}, r.Server...)...)
 	}
 	line := shell.Line("rke-lm apply --plan %s %s %s", r.Folder, flag, stage)

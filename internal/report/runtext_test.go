@@ -67,7 +67,7 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 
 func TestAnEventIsOneLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteRunEvent(&out, RunEvent{APIVersion: APIVersion, Kind: "RunEvent", Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}); err != nil {
+	if err := WriteJSONLine(&out, RunEvent{APIVersion: APIVersion, Kind: "RunEvent", Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"apiVersion":"rke-lm/v1","kind":"RunEvent","time":"0001-01-01T00:00:00Z","cluster":"c","type":"note","message":"a\nb <c>"}` + "\n"

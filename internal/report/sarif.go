@@ -22,13 +22,12 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool        sarifTool         `json:"tool"`
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
 		ColumnKind  string            `json:"columnKind"`
 		Invocations []sarifInvocation `json:"invocations"`
 		Results     []sarifResult     `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
 	}
 	sarifDriver struct {
 		Name           string      `json:"name"`
@@ -37,13 +36,10 @@ type (
 		Rules          []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID            string        `json:"id"`
-		Short         *sarifText    `json:"shortDescription,omitempty"`
-		HelpURI       string        `json:"helpUri"`
-		Configuration *sarifDefault `json:"defaultConfiguration,omitempty"`
-	}
-	sarifDefault struct {
-		Level string `json:"level"`
+		ID            string            `json:"id"`
+		Short         *sarifText        `json:"shortDescription,omitempty"`
+		HelpURI       string            `json:"helpUri"`
+		Configuration map[string]string `json:"defaultConfiguration,omitempty"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -58,33 +54,21 @@ type (
 		Locations []sarifLocation `json:"locations,omitempty"`
 	}
 	sarifResult struct {
-		RuleID       string             `json:"ruleId"`
-		RuleIndex    int                `json:"ruleIndex"`
-		Level        string             `json:"level"`
-		Message      sarifText          `json:"message"`
-		Locations    []sarifLocation    `json:"locations,omitempty"`
-		Fingerprints map[string]string  `json:"partialFingerprints"`
-		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
-	}
-	sarifSuppression struct {
-		Kind string `json:"kind"`
+		RuleID       string              `json:"ruleId"`
+		RuleIndex    int                 `json:"ruleIndex"`
+		Level        string              `json:"level"`
+		Message      sarifText           `json:"message"`
+		Locations    []sarifLocation     `json:"locations,omitempty"`
+		Fingerprints map[string]string   `json:"partialFingerprints"`
+		Suppressions []map[string]string `json:"suppressions,omitempty"`
 	}
 	sarifLocation struct {
-		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
-		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+		Physical *sarifPhysical      `json:"physicalLocation,omitempty"`
+		Logical  []map[string]string `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		StartLine int `json:"startLine"`
-	}
-	sarifLogical struct {
-		Name string `json:"fullyQualifiedName"`
+		Artifact map[string]string `json:"artifactLocation"`
+		Region   map[string]int    `json:"region,omitempty"`
 	}
 )
 
@@ -96,9 +80,9 @@ const (
 // WriteSARIF writes findings for code scanning.
 func (r *Results) WriteSARIF(w io.Writer) error {
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: "rke-lm", Version: r.Version, InformationURI: homePage, Rules: []sarifRule{}}},
 		ColumnKind: "utf16CodeUnits", Invocations: []sarifInvocation{r.invocation()}, Results: []sarifResult{},
 	}
+	run.Tool.Driver = sarifDriver{Name: "rke-lm", Version: r.Version, InformationURI: homePage, Rules: []sarifRule{}}
 	index := map[string]int{}
 	for _, f := range r.All() {
 		at, known := index[f.Rule]
@@ -127,7 +111,7 @@ func sarifRuleOf(r transform.Rule) sarifRule {
 		out.Short = &sarifText{r.Doc}
 	}
 	if r.Severity != "" {
-		out.Configuration = &sarifDefault{string(r.Severity)}
+		out.Configuration = map[string]string{"level": string(r.Severity)}
 	}
 	return out
 }
@@ -138,7 +122,7 @@ func sarifResultOf(f transform.Finding, rule int) sarifResult {
 		Locations: sarifLocations(f.File, f.Line, f.Path), Fingerprints: map[string]string{"rkeLmFinding/v1": fingerprint(f)},
 	}
 	if f.Accepted {
-		out.Suppressions = []sarifSuppression{{"external"}}
+		out.Suppressions = []map[string]string{{"kind": "external"}}
 	}
 	return out
 }
@@ -146,13 +130,13 @@ func sarifResultOf(f transform.Finding, rule int) sarifResult {
 func sarifLocations(file string, line int, path string) []sarifLocation {
 	var at sarifLocation
 	if file != "" {
-		at.Physical = &sarifPhysical{Artifact: sarifArtifact{reference(file)}}
+		at.Physical = &sarifPhysical{Artifact: map[string]string{"uri": reference(file)}}
 		if line > 0 {
-			at.Physical.Region = &sarifRegion{line}
+			at.Physical.Region = map[string]int{"startLine": line}
 		}
 	}
 	if path != "" {
-		at.Logical = []sarifLogical{{path}}
+		at.Logical = []map[string]string{{"fullyQualifiedName": path}}
 	}
 	if at.Physical == nil && at.Logical == nil {
 		return nil

@@ -49,9 +49,6 @@ func WriteStatuses(w io.Writer, list []Status) {
 	}
 }
 
-// between is how far the columns of a table are apart.
-const between = 3
-
 // migrationColumn is before the findings, which may be a long text.
 const migrationColumn = 6
 

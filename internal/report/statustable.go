@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -20,7 +19,7 @@ import (
 type StatusTable struct {
 	w          io.Writer
 	migrations bool
-	widths     []int
+	columns
 }
 
 // NewStatusTable begins the table of clusters of which the names and the LeaderMigrations are
@@ -44,31 +43,12 @@ func NewStatusTable(w io.Writer, known []Status) *StatusTable {
 // newStatusTable has columns that are as wide as their titles.
 func newStatusTable(w io.Writer, known []Status) *StatusTable {
 	t := &StatusTable{w: w, migrations: slices.ContainsFunc(known, func(s Status) bool { return len(s.Migrations) > 0 })}
-	header := statusHeader(t.migrations)
-	t.widths = make([]int, len(header))
-	t.widen(header)
+	t.columns = newColumns(statusHeader(t.migrations), 3)
 	return t
 }
 
 // begin writes the titles.
-func (t *StatusTable) begin() { t.row(statusHeader(t.migrations)) }
-
-func (t *StatusTable) widen(row []string) {
-	for i, cell := range row {
-		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cell))
-	}
-}
+func (t *StatusTable) begin() { fmt.Fprintln(t.w, t.line(statusHeader(t.migrations))) }
 
 // Add writes the row of a cluster.
-func (t *StatusTable) Add(s Status) { t.row(s.cells(t.migrations)) }
-
-func (t *StatusTable) row(cells []string) {
-	var line strings.Builder
-	for i, cell := range cells[:len(cells)-1] {
-		fmt.Fprintf(&line, "%-*s", t.widths[i]+between, cell)
-		if utf8.RuneCountInString(cell) >= t.widths[i]+between {
-			line.WriteString(" ")
-		}
-	}
-	fmt.Fprintln(t.w, line.String()+cells[len(cells)-1])
-}
+func (t *StatusTable) Add(s Status) { fmt.Fprintln(t.w, t.line(s.cells(t.migrations))) }

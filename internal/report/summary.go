@@ -62,25 +62,18 @@ func restarted(restarts []transform.Restart) string {
 	return strings.Join(classes, ", ")
 }
 
-var summaryHead = []string{"CLUSTER", "REACHED", "NEXT", "BLOCKED BY", "RESTARTS"}
-
 // Write writes the table, the totals and the next command.
 func (s Summary) Write(w io.Writer, p Palette) {
-	rows := [][]string{summaryHead}
+	rows := [][]string{{"CLUSTER", "REACHED", "NEXT", "BLOCKED BY", "RESTARTS"}}
 	for _, r := range s.Rows {
 		rows = append(rows, r.cells())
 	}
-	widths := fit(rows, p.Width)
+	table := fit(rows, p.Width)
 	for i, row := range rows {
-		line := ""
-		for column, width := range widths {
-			cell := cut(row[column], width)
-			if column < len(widths)-1 {
-				cell += strings.Repeat(" ", width-utf8.RuneCountInString(cell)+2)
-			}
-			line += cell
+		for column, width := range table.widths {
+			row[column] = cut(row[column], width)
 		}
-		line = strings.TrimRight(line, " ")
+		line := table.line(row)
 		switch {
 		case i == 0:
 			line = p.paint(bold, line)
@@ -123,33 +116,31 @@ func (s Summary) totals() string {
 	return text
 }
 
-// fit returns the widths of the columns. On a terminal the last one goes if the table is
+// fit returns the columns. On a terminal the last one goes if the table is
 // too wide, and then the widest ones get narrower.
-func fit(rows [][]string, limit int) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+func fit(rows [][]string, limit int) columns {
+	c := newColumns(rows[0], 2)
+	for _, row := range rows[1:] {
+		c.widen(row)
 	}
 	total := func() (n int) {
-		for _, w := range widths {
-			n += w + 2
+		for _, w := range c.widths {
+			n += w + c.between
 		}
-		return n - 2
+		return n - c.between
 	}
 	if limit <= 0 || total() <= limit {
-		return widths
+		return c
 	}
-	widths = widths[:len(widths)-1]
+	c.widths = c.widths[:len(c.widths)-1]
 	for total() > limit {
-		widest := slices.Index(widths, slices.Max(widths))
-		if widths[widest] <= 8 {
+		widest := slices.Index(c.widths, slices.Max(c.widths))
+		if c.widths[widest] <= 8 {
 			break
 		}
-		widths[widest]--
+		c.widths[widest]--
 	}
-	return widths
+	return c
 }
 
 // cut shortens a text to a number of columns.

@@ -105,12 +105,7 @@ func (m *elements) timeline(t Timeline) {
 		}, "class", "timeline", "role", "img", "aria-label", "timeline of stages")
 		m.grid([]string{"Stage", "From", "Seconds", "Owners of the cloud controllers"}, func() {
 			for _, s := range t.spans {
-				m.within("tr", func() {
-					m.element("td", s.title)
-					m.element("td", s.from.UTC().Format(moment))
-					m.element("td", fmt.Sprintf("%g", s.seconds()))
-					m.element("td", owned(s.owners))
-				})
+				m.cells(s.title, s.from.UTC().Format(moment), fmt.Sprintf("%g", s.seconds()), owned(s.owners))
 			}
 		})
 	}
@@ -155,14 +150,9 @@ func (m *elements) span(s span) {
 		}
 		m.grid([]string{"Time", "Event", ""}, func() {
 			for i, e := range s.events {
-				if i == staged {
-					continue
+				if i != staged {
+					m.cells(e.Time.UTC().Format(time.TimeOnly), e.Type, e.Message)
 				}
-				m.within("tr", func() {
-					m.element("td", e.Time.UTC().Format(time.TimeOnly))
-					m.element("td", e.Type)
-					m.element("td", e.Message)
-				})
 			}
 		})
 	})
