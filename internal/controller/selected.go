@@ -142,13 +142,9 @@ func managers(o rancher.Object) error {
 }
 
 func labelsOf(o rancher.Object) labels.Set {
-	var head struct {
-		Metadata struct {
-			Labels labels.Set `json:"labels"`
-		} `json:"metadata"`
-	}
+	var head metav1.PartialObjectMetadata
 	if json.Unmarshal(o.Raw, &head) != nil {
 		return nil // it was read as an object before
 	}
-	return head.Metadata.Labels
+	return head.Labels
 }

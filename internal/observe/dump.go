@@ -11,10 +11,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -159,19 +159,8 @@ func (d *dump) document(c document) error {
 
 // head is what all objects have; a list has items.
 type head struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        struct {
-		Namespace, Name   string
-		UID               types.UID
-		CreationTimestamp metav1.Time
-		ManagedFields     []metav1.ManagedFieldsEntry
-	} `json:"metadata"`
-	Items []json.RawMessage `json:"items"`
-}
-
-// written returns the newest of the times that the API server itself wrote.
-func (h head) written() time.Time {
-	return written(&metav1.ObjectMeta{CreationTimestamp: h.Metadata.CreationTimestamp, ManagedFields: h.Metadata.ManagedFields})
+	metav1.PartialObjectMetadata `json:",inline"`
+	Items                        []json.RawMessage `json:"items"`
 }
 
 // kind returns the kind with its group.
@@ -189,7 +178,7 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 	}
 	if of, isList := strings.CutSuffix(h.Kind, "List"); isList {
 		if of != "" && len(h.Items) == 0 { // the one way in which kubectl says that there are none
-			d.looked(head{TypeMeta: metav1.TypeMeta{Kind: of, APIVersion: h.APIVersion}}.kind(), managersNamespace)
+			d.looked(schema.FromAPIVersionAndKind(h.APIVersion, of).GroupKind().String(), managersNamespace)
 		}
 		for _, item := range h.Items {
 			if err := d.object(item, metav1.TypeMeta{Kind: of, APIVersion: h.APIVersion}); err != nil {
@@ -228,7 +217,7 @@ func (d *dump) again(h head) (bool, error) {
 	if d.seen == nil {
 		d.seen = map[string]types.UID{}
 	}
-	m := h.Metadata
+	m := h.ObjectMeta
 	key := strings.Join([]string{h.kind(), m.Namespace, m.Name}, "/")
 	before, is := d.seen[key]
 	if is && before != m.UID {

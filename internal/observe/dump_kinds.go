@@ -35,9 +35,9 @@ const configMapKind = "ConfigMap"
 // take adds an object of a kind; others are passed over, also those of other groups
 // whose kinds have the same names.
 func (d *dump) take(h head, raw json.RawMessage) error {
-	d.looked(h.kind(), h.Metadata.Namespace)
+	d.looked(h.kind(), h.Namespace)
 	o := d.out
-	if at := h.written(); at.After(o.Clock) && o.Partial {
+	if at := written(&h.ObjectMeta); at.After(o.Clock) && o.Partial {
 		o.Clock = at
 	}
 	take, known := taken[h.kind()]

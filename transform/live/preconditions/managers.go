@@ -8,6 +8,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // manager is a program that keeps an object as its source says.
@@ -20,18 +22,8 @@ var errNoObject = errors.New("the text is not a Kubernetes object")
 
 // object is as much of an object as shows where it comes from.
 type object struct {
-	Metadata struct {
-		Labels        map[string]string `json:"labels"`
-		Annotations   map[string]string `json:"annotations"`
-		ManagedFields []struct {
-			Manager     string `json:"manager"`
-			Subresource string `json:"subresource"`
-			Fields      struct {
-				Spec json.RawMessage `json:"f:spec"`
-			} `json:"fieldsV1"`
-		} `json:"managedFields"`
-	} `json:"metadata"`
-	Spec struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
 		Template string `json:"clusterTemplateRevisionName"`
 	} `json:"spec"`
 }
@@ -56,8 +48,8 @@ func managersOf(raw []byte) ([]manager, error) {
 			add(manager{m.manager, m.kind + " " + m.key})
 		}
 	}
-	for _, f := range o.Metadata.ManagedFields {
-		if name, known := writer(f.Manager); known && f.Subresource == "" && len(f.Fields.Spec) > 0 {
+	for _, f := range o.ManagedFields {
+		if name, known := writer(f.Manager); known && f.Subresource == "" && setsSpec(f) {
 			add(manager{name, "the field manager " + f.Manager})
 		}
 	}
@@ -65,6 +57,13 @@ func managersOf(raw []byte) ([]manager, error) {
 		add(manager{"an RKE template", "the field spec.clusterTemplateRevisionName"})
 	}
 	return list, nil
+}
+
+func setsSpec(f metav1.ManagedFieldsEntry) bool {
+	var fields struct {
+		Spec json.RawMessage `json:"f:spec"`
+	}
+	return f.FieldsV1 != nil && json.Unmarshal(f.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec != nil
 }
 
 // mark is a label or an annotation that a manager leaves.
@@ -93,9 +92,9 @@ var marks = []mark{
 }
 
 func (m mark) in(o object) bool {
-	set := o.Metadata.Annotations
+	set := o.Annotations
 	if m.kind == label {
-		set = o.Metadata.Labels
+		set = o.Labels
 	}
 	if _, made := set[objectSetOwner]; made && m.key == objectSet {
 		return false

@@ -47,7 +47,7 @@ func (s Seen) pauseNotObeyed() []transform.Finding {
 }
 
 func annotated(raw []byte) bool {
-	_, set := headOf(raw).Metadata.Annotations[pausedAnnotation]
+	_, set := headOf(raw).Annotations[pausedAnnotation]
 	return set
 }
 

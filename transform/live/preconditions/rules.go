@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
@@ -101,11 +103,8 @@ func (s Seen) found(path, message, fix string) []transform.Finding {
 
 // head is as much of an object as its rules need.
 type head struct {
-	Metadata struct {
-		Annotations map[string]string `json:"annotations"`
-		Deletion    string            `json:"deletionTimestamp"`
-	} `json:"metadata"`
-	Spec struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
 		Paused bool `json:"paused"`
 	} `json:"spec"`
 }
@@ -120,7 +119,7 @@ func headOf(raw []byte) (h head) {
 }
 
 func (s Seen) deleting() []transform.Finding {
-	if headOf(s.Object).Metadata.Deletion == "" {
+	if headOf(s.Object).DeletionTimestamp == nil {
 		return nil
 	}
 	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")

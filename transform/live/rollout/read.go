@@ -6,15 +6,9 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
-)
 
-type metadata struct {
-	Namespace  string            `json:"namespace"`
-	Name       string            `json:"name"`
-	Generation int64             `json:"generation"`
-	Deleted    *string           `json:"deletionTimestamp"`
-	Labels     map[string]string `json:"labels"`
-}
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 func conditionsOf(list []Condition) map[string]Condition {
 	out := map[string]Condition{}
@@ -27,8 +21,8 @@ func conditionsOf(list []Condition) map[string]Condition {
 // ReadControlPlane reads the JSON of an RKEControlPlane.
 func ReadControlPlane(raw []byte) (*ControlPlane, error) {
 	var o struct {
-		Metadata metadata       `json:"metadata"`
-		Spec     map[string]any `json:"spec"`
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     map[string]any    `json:"spec"`
 		Status   struct {
 			Observed   int64          `json:"observedGeneration"`
 			Applied    map[string]any `json:"appliedSpec"`
@@ -54,7 +48,7 @@ func ReadControlPlane(raw []byte) (*ControlPlane, error) {
 // of its own.
 func ReadMachine(raw []byte) (Machine, error) {
 	var o struct {
-		Metadata metadata `json:"metadata"`
+		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     struct {
 			Bootstrap struct {
 				Config struct {
@@ -78,7 +72,7 @@ func ReadMachine(raw []byte) (Machine, error) {
 	}
 	err := decode(raw, "Machine", &o)
 	m := Machine{
-		Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.Deleted != nil,
+		Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.DeletionTimestamp != nil,
 		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
 	}
 	m.Unlinked = m.Node == "" || lost(conditionsOf(o.Status.Conditions)["NodeHealthy"])
