@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -129,20 +128,17 @@ func changePath(lm *v1alpha1.LeaderMigration, cluster string) string {
 
 // keep applies a ConfigMap that belongs to the LeaderMigration.
 func (w *work) keep(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster string, data map[string]string) error {
-	body, err := json.Marshal(corev1.ConfigMap{
+	m := corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: lm.Namespace, Name: changeName(lm, cluster), Labels: map[string]string{migrationLabel: name.SafeConcatName(lm.Name)},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Name: lm.Name, UID: lm.UID}},
 		},
 		Data: data,
-	})
-	if err != nil {
-		return err
 	}
-	_, err = w.Client.Do(ctx, kube.Request{
+	_, err := w.Client.Do(ctx, kube.Request{
 		What: "patch configmaps", Method: http.MethodPatch, Path: changePath(lm, cluster),
-		Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}}, Body: body, ContentType: "application/apply-patch+yaml",
+		Query: url.Values{"fieldManager": {kube.Program}, "force": {"true"}}, Body: m, ContentType: "application/apply-patch+yaml",
 	})
 	return err
 }

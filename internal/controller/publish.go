@@ -82,10 +82,7 @@ func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s 
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": lm.UID}, "status": fields})
-	if err != nil {
-		return err
-	}
+	body := map[string]any{"metadata": map[string]any{"uid": lm.UID}, "status": fields}
 	_, err = w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path(lm) + "/status", Body: body, ContentType: "application/merge-patch+json"})
 	return err
 }

@@ -6,6 +6,7 @@ package kube
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +39,7 @@ type Request struct {
 	Method      string
 	Path        string // below the server's address, its segments escaped
 	Query       url.Values
-	Body        []byte
+	Body        any    // bytes, or an object that is sent as JSON; nil for none
 	ContentType string // of the body; JSON, unless set
 	Accept      string // protobuf or JSON, unless set
 	// Optional is what a caller continues without: a refusal is returned at once.
@@ -91,10 +92,16 @@ func (c *Client) request(r Request) (*rest.Request, error) {
 	if r.Accept != "" {
 		req.SetHeader("Accept", r.Accept)
 	}
-	if r.Body != nil {
-		req.Body(r.Body).SetHeader("Content-Type", cmp.Or(r.ContentType, runtime.ContentTypeJSON))
+	if r.Body == nil {
+		return req, nil
 	}
-	return req, nil
+	body, is := r.Body.([]byte)
+	if !is {
+		if body, err = json.Marshal(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	return req.Body(body).SetHeader("Content-Type", cmp.Or(r.ContentType, runtime.ContentTypeJSON)), nil
 }
 
 // unescaped is a path as client-go takes it, which joins and escapes it: a name must not

@@ -6,7 +6,6 @@ package kube
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,10 +29,7 @@ func (c *Client) CreateEvent(ctx context.Context, id string, e corev1.Event) err
 	e.Name, e.Source.Component = Program+"."+id, Program
 	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), mostOfEvent)], "")
 	e.LastTimestamp, e.Count = e.FirstTimestamp, 1
-	body, err := json.Marshal(e)
-	if err == nil {
-		_, err = c.Do(ctx, Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(e.Namespace) + "/events", Body: body})
-	}
+	_, err := c.Do(ctx, Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(e.Namespace) + "/events", Body: e})
 	if Exists(err) {
 		return nil
 	}

@@ -3,7 +3,7 @@
 
 package kube
 
-import "sync"
+import "golang.org/x/sync/errgroup"
 
 // AtOnce keeps many requests quick without a storm of them.
 const AtOnce = 8
@@ -11,15 +11,14 @@ const AtOnce = 8
 // ForEach calls do with 0 to n-1, AtOnce of them at the same time, and joins their errors.
 func ForEach(n int, do func(i int) error) error {
 	errs := make([]error, n)
-	places := make(chan struct{}, AtOnce)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(AtOnce)
 	for i := range n {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
+		all.Go(func() error {
 			errs[i] = do(i)
+			return nil // the others go on
 		})
 	}
-	all.Wait()
+	_ = all.Wait()
 	return Joined(errs)
 }

@@ -5,7 +5,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -56,17 +55,14 @@ func (r *run) drain(ctx context.Context, name string) error {
 // again.
 func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	namespace, name, _ := strings.Cut(pod, "/")
-	body, err := json.Marshal(policyv1.Eviction{
+	eviction := policyv1.Eviction{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-	})
-	if err != nil {
-		return "", err
 	}
 	object := Ref{Server: r.cluster.object.ID, Kind: "Pod", Namespace: namespace, Name: name}
 	err = r.writer.write(ctx, write{act: actEvict, object: object, do: func(ctx context.Context) error {
 		_, err := r.cluster.observer.Do(ctx, kube.Request{
-			What: "create pods/eviction", Method: http.MethodPost, Body: body, Accept: "application/json",
+			What: "create pods/eviction", Method: http.MethodPost, Body: eviction, Accept: "application/json",
 			Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/pods/" + url.PathEscape(name) + "/eviction",
 		})
 		return err

@@ -5,7 +5,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -165,12 +164,8 @@ func (l *lock) write(ctx context.Context, holder string) error {
 		next.Spec.AcquireTime = &now
 	}
 	next.Annotations = withHelm(next.Annotations, l.helm)
-	body, err := json.Marshal(next)
-	if err != nil {
-		return err
-	}
 	var written coordinationv1.Lease
-	r := kube.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: body}
+	r := kube.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: next}
 	if err := l.client.Get(ctx, r, "Lease", &written); err != nil {
 		return err
 	}
@@ -261,12 +256,9 @@ func (l *lock) drop(ctx context.Context) error {
 
 // remove deletes the version of the lease that was seen last.
 func (l *lock) remove(ctx context.Context) error {
-	body, err := json.Marshal(metav1.DeleteOptions{
+	options := metav1.DeleteOptions{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &l.lease.UID, ResourceVersion: &l.lease.ResourceVersion},
-	})
-	if err != nil {
-		return err
 	}
-	_, err = l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: body})
+	_, err := l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: options})
 	return err
 }

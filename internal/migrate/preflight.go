@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os/exec"
@@ -107,14 +108,7 @@ func (r *run) names(p *transform.Plan) ([]string, error) {
 			return nil, err
 		}
 	}
-	var names []string
-	for _, s := range p.Steps {
-		names = append(names, s.Stage.Name)
-		if s.Stage.Name == r.Until {
-			break
-		}
-	}
-	return names, nil
+	return upTo(p, cmp.Or(r.Until, p.Steps[len(p.Steps)-1].Stage.Name)), nil
 }
 
 // review checks all permissions that the run will need.

@@ -112,13 +112,9 @@ func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
 func (c *cluster) remove(ctx context.Context, o Ref) error {
 	q := kube.Request{Method: http.MethodDelete}
 	if o.UID != "" {
-		body, err := json.Marshal(metav1.DeleteOptions{
+		q.Body = metav1.DeleteOptions{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: metav1.NewUIDPreconditions(o.UID),
-		})
-		if err != nil {
-			return err
 		}
-		q.Body = body
 	}
 	_, err := c.request(ctx, o, q)
 	if kube.HasStatus(err, http.StatusNotFound) {

@@ -89,24 +89,22 @@ func choices(workloads []workload) []choice {
 
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 	var sets, deployments []workload
-	err := atOnce(func() (err error) {
+	asks := []func() error{func() (err error) {
 		sets, err = everywhere(ctx, o, daemonSets.resource, keepDaemonSetPods)
 		return err
 	}, func() (err error) {
 		deployments, err = everywhere(ctx, o, resource{group: "apps", name: "deployments", list: "DeploymentList"}, keepDeploymentPods)
 		return err
-	})
+	}}
+	err := kube.ForEach(len(asks), func(i int) error { return asks[i]() })
 	return append(sets, deployments...), err
 }
 
 // podsOf returns the managers among the pods of any of the choices; one that is of
 // several is there several times.
 func (o *Observer) podsOf(ctx context.Context, chosen []choice) ([]observation.Manager, error) {
-	found, asks := make([][]observation.Manager, len(chosen)), make([]func() error, len(chosen))
-	for i, c := range chosen {
-		asks[i] = func() (err error) { found[i], err = o.podsWith(ctx, c); return err }
-	}
-	err := atOnce(asks...)
+	found := make([][]observation.Manager, len(chosen))
+	err := kube.ForEach(len(chosen), func(i int) (err error) { found[i], err = o.podsWith(ctx, chosen[i]); return err })
 	return append([]observation.Manager{}, slices.Concat(found...)...), err
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -73,22 +72,7 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 
 // together runs parts at the same time and joins their errors.
 func together(ctx context.Context, out *observation.Observation, parts ...part) error {
-	asks := make([]func() error, len(parts))
-	for i, read := range parts {
-		asks[i] = func() error { return read(ctx, out) }
-	}
-	return atOnce(asks...)
-}
-
-// atOnce asks for several things at the same time and joins the errors.
-func atOnce(asks ...func() error) error {
-	errs := make([]error, len(asks))
-	var all sync.WaitGroup
-	for i, ask := range asks {
-		all.Go(func() { errs[i] = ask() })
-	}
-	all.Wait()
-	return kube.Joined(errs)
+	return kube.ForEach(len(parts), func(i int) error { return parts[i](ctx, out) })
 }
 
 // Again looks at the managers and the leases again, until both are of one moment.

@@ -5,7 +5,6 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -23,12 +22,11 @@ var errNoVersion = errors.New("the response is not a version of Kubernetes")
 // readReviews checks what the identities of the managers may do with their leases.
 func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {
 	out.Reviews = verify.Questions(out.Managers)
-	asks := make([]func() error, len(out.Reviews))
-	for i := range asks {
+	return kube.ForEach(len(out.Reviews), func(i int) (err error) {
 		r := &out.Reviews[i]
-		asks[i] = func() (err error) { r.Allowed, err = o.mayLock(ctx, r.User, r.Verb, r.Lease); return err }
-	}
-	return atOnce(asks...)
+		r.Allowed, err = o.mayLock(ctx, r.User, r.Verb, r.Lease)
+		return err
+	})
 }
 
 // mayLock asks the authorizer. A create has no name yet.
@@ -41,12 +39,8 @@ func (o *Observer) mayLock(ctx context.Context, user, verb, lease string) (bool,
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
 		Spec:     authorizationv1.SubjectAccessReviewSpec{User: user, Groups: leadermigration.Groups(user), ResourceAttributes: about},
 	}
-	body, err := json.Marshal(review)
-	if err != nil {
-		return false, err
-	}
 	var said authorizationv1.SubjectAccessReview
-	r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: body}
-	err = o.Get(ctx, r, "SubjectAccessReview", &said)
+	r := kube.Request{What: "create subjectaccessreviews.authorization.k8s.io", Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", Body: review}
+	err := o.Get(ctx, r, "SubjectAccessReview", &said)
 	return said.Status.Allowed, err
 }

@@ -72,11 +72,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) err
 		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
 		BinaryData: map[string][]byte{snapshotKey: packed},
 	}
-	body, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: body})
+	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: m})
 	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}

@@ -5,7 +5,6 @@ package rancher
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -89,14 +88,10 @@ func (s *Server) may(ctx context.Context, r rights.Right) (bool, error) {
 			Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: part, Name: r.Name,
 		}},
 	}
-	body, err := json.Marshal(review)
-	if err != nil {
-		return false, err
-	}
 	var said authorizationv1.SelfSubjectAccessReview
-	err = client.Get(ctx, kube.Request{
+	err := client.Get(ctx, kube.Request{
 		What: "create selfsubjectaccessreviews.authorization.k8s.io", Method: http.MethodPost,
-		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: body,
+		Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", Body: review,
 	}, "SelfSubjectAccessReview", &said)
 	return said.Status.Allowed, err
 }
