@@ -84,6 +84,9 @@ func (d *dump) managers() {
 			d.out.Managers = append(d.out.Managers, m)
 		}
 	}
+	if d.out.Partial && len(d.out.Volumes) > 0 { // of pods
+		d.looked(observation.Volumes, "")
+	}
 	d.out.KubeSystemOnly = d.out.KubeSystemOnly || d.out.Partial && !d.outside
 }
 

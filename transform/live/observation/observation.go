@@ -6,8 +6,6 @@ package observation
 import (
 	"slices"
 	"time"
-
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // APIVersion and Kind are at the top of a dump.
@@ -78,39 +76,7 @@ const (
 // Looked reports whether a kind was looked at: only then does it say something that
 // an object is not there.
 func (o *Observation) Looked(kind string) bool {
-	return !o.Partial || slices.Contains(o.Kinds, kind) || o.kept(kind) > 0
-}
-
-// kept counts what is there of a kind.
-func (o *Observation) kept(kind string) int {
-	switch kind {
-	case Nodes:
-		return len(o.Nodes)
-	case Leases:
-		return len(o.Leases)
-	case DaemonSets:
-		return count(o.DaemonSets, func(d DaemonSet) bool { return d.Namespace == leadermigration.Namespace })
-	case Pods:
-		return count(o.Managers, func(m Manager) bool { return m.Space() == leadermigration.Namespace })
-	case Services:
-		return len(o.Services)
-	case Volumes:
-		return len(o.Volumes)
-	case StorageClasses:
-		return len(o.StorageClasses)
-	case CSINodes:
-		return len(o.Drivers)
-	}
-	return 0
-}
-
-func count[T any](list []T, is func(T) bool) (n int) {
-	for _, item := range list {
-		if is(item) {
-			n++
-		}
-	}
-	return n
+	return !o.Partial || slices.Contains(o.Kinds, kind)
 }
 
 // Lease returns the lease of kube-system with a name.

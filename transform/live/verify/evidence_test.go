@@ -54,7 +54,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 	for _, stage := range stages.Names() {
 		for name, o := range map[string]*observation.Observation{
 			"nothing was seen": {Partial: true},
-			"one node":         {Partial: true, Nodes: []observation.Node{node}},
+			"one node":         {Partial: true, Kinds: []string{observation.Nodes}, Nodes: []observation.Node{node}},
 		} {
 			if stage == stages.UncordonControlPlane && name == "one node" {
 				continue // it needs the leases, see below
@@ -64,7 +64,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 			}
 		}
 	}
-	o := &observation.Observation{Partial: true, Nodes: []observation.Node{node}}
+	o := &observation.Observation{Partial: true, Kinds: []string{observation.Nodes}, Nodes: []observation.Node{node}}
 	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
 		t.Errorf("%v", needed)
 	}

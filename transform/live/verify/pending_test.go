@@ -143,7 +143,7 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 		{"nothing that tells for how long", waiting(0, ""), []string{observation.Events}, "", true},
 		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after the request; the dump has no events", false},
 	} {
-		o := observation.Observation{Partial: true, Clock: clock, Kinds: c.kinds, Services: []observation.Service{c.service}}
+		o := observation.Observation{Partial: true, Clock: clock, Kinds: append(c.kinds, observation.Services), Services: []observation.Service{c.service}}
 		found := pendingIn(o, Choice{})
 		all, _ := unchecked(&o, "")
 		lacks := strings.Contains(strings.Join(all, " "), LoadBalancerPending)
@@ -223,10 +223,10 @@ func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
 		want string
 	}{
 		"no permission":                {observation.Observation{EventsDenied: true, Services: []observation.Service{served}}, "the permission to list events is missing"},
-		"a dump without events":        {observation.Observation{Partial: true, Services: []observation.Service{served}}, "the dump has no events"},
+		"a dump without events":        {observation.Observation{Partial: true, Kinds: []string{observation.Services}, Services: []observation.Service{served}}, "the dump has no events"},
 		"a dump without services":      {observation.Observation{Partial: true}, "the dump has no services"},
 		"no load balancer":             {observation.Observation{EventsDenied: true, Services: []observation.Service{none}}, ""},
-		"events, and nothing is wrong": {observation.Observation{Partial: true, Kinds: []string{observation.Events}, Services: []observation.Service{served}}, ""},
+		"events, and nothing is wrong": {observation.Observation{Partial: true, Kinds: []string{observation.Events, observation.Services}, Services: []observation.Service{served}}, ""},
 	} {
 		why := ""
 		for _, n := range Evaluate(&c.o, Choice{}).NotChecked {

@@ -19,7 +19,7 @@ func condition(status string) *observation.Condition {
 // unready checks nodes by the one rule.
 func unready(before *observation.Snapshot, nodes ...observation.Node) []transform.Finding {
 	var list []transform.Finding
-	for _, f := range Evaluate(&observation.Observation{Nodes: nodes, Before: before, Partial: true}, Choice{}).Findings {
+	for _, f := range Evaluate(&observation.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observation.Nodes}}, Choice{}).Findings {
 		if f.Rule == NodeNotReady {
 			list = append(list, f)
 		}

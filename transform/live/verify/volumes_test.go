@@ -28,6 +28,10 @@ func TestVolumesOfADumpWithoutDriversAreNoError(t *testing.T) {
 	} {
 		o := scene(inTree, nil, kubeLease(true))
 		o.StorageClasses, o.Partial, o.Drivers = []string{"gp2"}, c.partial, c.drivers
+		o.Kinds = []string{observation.Nodes, observation.Leases, observation.Pods, observation.StorageClasses}
+		if c.drivers != nil {
+			o.Kinds = append(o.Kinds, observation.CSINodes)
+		}
 		if got := rulesFound(o, ""); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", c.name, got)
 		}
