@@ -26,37 +26,27 @@ import (
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
-// elsewhere says that another program manages a cluster.
-type elsewhere struct{ message string }
+// skipped is why a cluster is skipped, with the condition that lists such clusters.
+type skipped struct{ condition, message string }
 
-func (e *elsewhere) Error() string { return e.message }
+func (s *skipped) Error() string { return s.message }
 
-// noHelm says that a cluster needs helm, which this program does not have.
-type noHelm struct{}
-
-func (noHelm) Error() string {
-	return "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use the image with helm (image.helm of the chart, docs/fleet.md), or rke-lm migrate"
-}
-
-// ownValues says, as a status has it, that a cluster's release has values of its own.
-type ownValues struct{ message string }
-
-func (o *ownValues) Error() string { return o.message }
+const noHelm = "the chart of an RKE1 cluster is installed with helm, and helm is not on the PATH of the controller; use the image with helm (image.helm of the chart, docs/fleet.md), or rke-lm migrate"
 
 // skippedFor is why a cluster is skipped, as a condition names it; "" for one that is not.
 func skippedFor(m migrate.Member) string {
-	helm, values := noHelm{}, (*ownValues)(nil)
+	why := (*skipped)(nil)
 	switch {
 	case m.State != waves.Skipped:
-	case isElsewhere(m):
-		return v1alpha1.ManagedElsewhere
-	case migrate.NeedsValues(m.Err) || errors.As(m.Err, &values):
+	case errors.As(m.Err, &why):
+		return why.condition
+	case migrate.NeedsValues(m.Err):
 		return v1alpha1.NeedsValues
-	case errors.As(m.Err, &helm):
-		return v1alpha1.NeedsHelm
 	}
 	return ""
 }
+
+func isElsewhere(m migrate.Member) bool { return skippedFor(m) == v1alpha1.ManagedElsewhere }
 
 // selected finds the clusters and puts them into waves. Those that are not to be migrated are
 // failed or skipped from the beginning.
@@ -126,7 +116,7 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 		return waves.Waiting, nil
 	}
 	if _, err := exec.LookPath("helm"); err != nil {
-		return waves.Skipped, noHelm{}
+		return waves.Skipped, &skipped{v1alpha1.NeedsHelm, noHelm}
 	}
 	return waves.Waiting, nil
 }
@@ -135,7 +125,7 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 func managers(o rancher.Object) error {
 	for _, f := range preconditions.Evaluate(preconditions.Seen{Title: o.Title(), Object: o.Raw}, nil) {
 		if f.Rule == preconditions.ManagedElsewhere {
-			return &elsewhere{f.Message}
+			return &skipped{v1alpha1.ManagedElsewhere, f.Message}
 		}
 	}
 	return nil

@@ -48,12 +48,8 @@ func memberOf(c v1alpha1.ClusterStatus) migrate.Member {
 		m.Findings = append(m.Findings, transform.Finding{Rule: rule})
 	}
 	switch {
-	case c.Reason == v1alpha1.ManagedElsewhere:
-		m.Err = &elsewhere{c.Message}
-	case c.Reason == v1alpha1.NeedsHelm:
-		m.Err = noHelm{}
-	case c.Reason == v1alpha1.NeedsValues:
-		m.Err = &ownValues{c.Message}
+	case c.Reason != "":
+		m.Err = &skipped{c.Reason, c.Message}
 	case m.State == waves.Failed || m.State == waves.Reverting:
 		m.Err = errors.New(c.Message)
 	default:

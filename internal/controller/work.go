@@ -158,11 +158,6 @@ func (w *work) expire(clusters ...string) bool {
 	return found
 }
 
-func isElsewhere(m migrate.Member) bool {
-	e := (*elsewhere)(nil)
-	return m.State == waves.Skipped && errors.As(m.Err, &e)
-}
-
 // loop does what can be done until the context ends.
 func (w *work) loop(ctx context.Context) {
 	for ctx.Err() == nil {
