@@ -16,7 +16,7 @@ func ForEach(n int, do func(i int) error) error {
 	for i := range n {
 		all.Go(func() error {
 			errs[i] = do(i)
-			return nil // the others go on
+			return nil // the others continue
 		})
 	}
 	_ = all.Wait()
