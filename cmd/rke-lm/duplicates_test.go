@@ -46,7 +46,7 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 		{"in folders of two bundles", map[string]string{"eu/fleet.yaml": fleet, "eu/a.yaml": twin("ibis"), "us/fleet.yaml": fleet, "us/a.yaml": twin("ibis")}, "us/a.yaml:1", true},
 		{"in two folders", map[string]string{"eu/a.yaml": twin("ibis"), "us/a.yaml": twin("ibis")}, "us/a.yaml:1", true},
 		{"in two folders, by RKE1", map[string]string{"eu/a.yml": twinOfRKE1, "us/a.yml": twinOfRKE1}, "us/a.yml:1", true},
-		{"only in a file of an overlay of Fleet", map[string]string{"fleet.yaml": fleet + "targetCustomizations: [{name: eu, yaml: {overlays: [us]}}]\n", "a.yaml": twin("heron"), "overlays/us/b.yaml": twin("ibis"), "overlays/eu/b.yaml": twin("ibis")}, "", false},
+		{"only in a file of an overlay of Fleet", map[string]string{"fleet.yaml": fleet + "targetCustomizations: [{name: eu, yaml: {overlays: [us]}}]\n", "a.yaml": twin("heron"), "overlays/us/b.yaml": twin("ibis"), "overlays/eu/b.yaml": twin("ibis")}, "overlays/us/b.yaml:1", true},
 		{"only until kustomize renames it", map[string]string{"eu/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: eu-\n", "eu/a.yaml": twin("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": twin("ibis")}, "", false},
 		{"without a name", map[string]string{"a.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1), "b.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1)}, "", false},
 		{"by manifests of two clusters", map[string]string{"eu/kcm.yaml": twinOfManager, "us/kcm.yaml": twinOfManager}, "", false},
@@ -163,8 +163,8 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 		"with other choices": {func(h *history) {
 			runHere(h.t, "", "plan", "--replace", "--end-state", "external", "--accept", "node-rename", "--out", "plans", "clusters")
 		}, exitcode.Done, "clusters changed: 0"},
-		"of a cluster that has gone on": {func(h *history) { h.apply("--next", "clusters") }, exitcode.Done, "performs grant-migration-lease"},
-		"a document that was edited":    {func(h *history) { h.replace(plans+"00-start.yaml", "aws", "external") }, exitcode.Found, "duplicate-cluster  " + plans},
+		"of a cluster that has advanced": {func(h *history) { h.apply("--next", "clusters") }, exitcode.Done, "performs grant-migration-lease"},
+		"a document that was edited":     {func(h *history) { h.replace(plans+"00-start.yaml", "aws", "external") }, exitcode.Found, "duplicate-cluster  " + plans},
 		"an edited document that is listed": {func(h *history) {
 			h.write(plans+"00-start.yaml", external)
 			h.write(plans+"plan.json", listing("ibis", "00-start.yaml", external))

@@ -138,7 +138,7 @@ func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
 			want  string
 		}{
 			{[]string{"--cluster", "alder", "--yes", "--wave-size", "2"}, exitcode.Input, "--wave-size requires --selector; add it, or remove --wave-size"},
-			{[]string{"--cluster", "alder", "--yes", "-l", "fleet"}, exitcode.Input, "none of the others can be"},
+			{[]string{"--cluster", "alder", "--yes", "-l", "fleet"}, exitcode.Input, "cannot be used together; use one of them"},
 			{[]string{"-l", "fleet", "--yes", "--wave-size", "-1"}, exitcode.Input, "--wave-size -1 is negative"},
 			{[]string{"-l", "fleet", "--yes", "--max-failures", "-1"}, exitcode.Input, "--max-failures -1 is negative"},
 			{[]string{"-l", "fleet", "--yes", "--max-unavailable", "0"}, exitcode.Input, "no cluster could start"},

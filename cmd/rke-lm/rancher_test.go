@@ -424,9 +424,9 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 		{"apply --next --dry-run=server cluster.yaml", "add --cluster"},
 		{"apply --next --dry-run=maybe cluster.yaml", "use client or server"},
 		{"apply --next --cluster harbour cluster.yaml", "--cluster and --selector select clusters of a Rancher; remove the files, or the flags"},
-		{"plan --cluster harbour -l env=prod", "none of the others can be"},
+		{"plan --cluster harbour -l env=prod", "cannot be used together; use one of them"},
 		{"plan --cluster harbour --token-file x", "--token-file requires --rancher-url; add it, or remove --token-file"},
-		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "none of the others can be"},
+		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "cannot be used together; use one of them"},
 		{"verify --from dump.yaml --cluster harbour", "--from reads a file"},
 	} {
 		if out := runHere(t, "", strings.Fields(c.line)...); out.code != exitcode.Input || !strings.Contains(out.stderr, c.want) {

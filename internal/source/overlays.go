@@ -299,18 +299,21 @@ func (o *Overlays) fleet(use *kustomize.Use, file, top string, shown func(string
 			return
 		}
 		if over, is := strings.CutPrefix(filepath.ToSlash(rel), "overlays/"); is {
-			_, name, _ := strings.Cut(over, "/")
+			overlay, name, _ := strings.Cut(over, "/")
 			if of, patch := strings.CutSuffix(name, "_patch"+filepath.Ext(name)); patch {
 				name = of + filepath.Ext(name)
 			}
 			use.Roots = nil // it is laid over another file
 			if _, err := o.read(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
-				use.Roots = []string{filepath.Dir(file), "bundle " + dir}
+				use.Roots = []string{filepath.Dir(file), "overlay " + filepath.Join(dir, overlay)}
 			}
 			return
 		}
 		ignored, _ := o.read(filepath.Join(dir, kustomize.FleetIgnore))
 		use.Roots = append(use.Roots, "bundle "+dir)
+		for _, overlay := range kustomize.FleetNames(text) {
+			use.Roots = append(use.Roots, "overlay "+filepath.Join(dir, overlay))
+		}
 		use.Default, use.Bundle = kustomize.FleetOptions(text)
 		use.Bundle += string(ignored)
 		if err != nil {

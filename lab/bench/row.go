@@ -38,7 +38,7 @@ type cost struct {
 	memory    int64 // the most that was resident, in bytes, of all programs together
 }
 
-// run runs the pipe and keeps its cost. Output that nobody reads costs nobody anything.
+// run runs the pipe and keeps its cost. Output that no one reads is thrown away by the system.
 func (r *row) run(ctx context.Context) error {
 	if r.prepare != nil {
 		if err := r.prepare(); err != nil {

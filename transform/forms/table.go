@@ -75,7 +75,7 @@ func Possible(text []byte) bool { return hinted(plain(decoded(string(text)))) }
 // spelled matches escapes and binary values, which hide a key from a search and not from what reads the file.
 var spelled = regexp.MustCompile(`\\(?:x|u00)([0-9a-fA-F]{2})|!!binary[ \t]+["']?([A-Za-z0-9+/]+=*)["']?`)
 
-// decoded is a text with what its escapes and binary values stand for, in the same lines.
+// decoded is a text with the values of its escapes and binary values, in the same lines.
 func decoded(text string) string {
 	if !strings.Contains(text, `\`) && !strings.Contains(text, "!!binary") {
 		return text

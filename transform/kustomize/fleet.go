@@ -43,10 +43,8 @@ func FleetOptions(text []byte) (namespace, others string) {
 	return namespace, string(plain)
 }
 
-// FleetOverlays returns the files that Fleet lays over one of a bundle of plain
-// YAML, whose path is relative to the bundle: for each overlay that a target names,
-// overlays/NAME/FILE replaces it, and overlays/NAME/FILE_patch changes it.
-func FleetOverlays(text []byte, file string) []string {
+// FleetNames returns the names of the overlays that a fleet.yaml uses.
+func FleetNames(text []byte) []string {
 	doc, err := yamledit.ParseString(FleetFile, string(text))
 	if err != nil {
 		return nil
@@ -55,9 +53,16 @@ func FleetOverlays(text []byte, file string) []string {
 	for _, target := range doc.Root().Get("targetCustomizations").Items() {
 		names = append(names, texts(target.Get("yaml", "overlays"))...)
 	}
+	return names
+}
+
+// FleetOverlays returns the files that Fleet lays over one of a bundle of plain
+// YAML, whose path is relative to the bundle: for each overlay that a target names,
+// overlays/NAME/FILE replaces it, and overlays/NAME/FILE_patch changes it.
+func FleetOverlays(text []byte, file string) []string {
 	ext := path.Ext(file)
 	var files []string
-	for _, name := range names {
+	for _, name := range FleetNames(text) {
 		for _, f := range []string{file, strings.TrimSuffix(file, ext) + "_patch" + ext} {
 			if at := path.Join("overlays", name, f); !slices.Contains(files, at) {
 				files = append(files, at)
