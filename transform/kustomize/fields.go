@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,15 +27,26 @@ func (k *Kustomization) replacement(item yamledit.Node, load Load) {
 		}
 		file, targets = name, doc.Root().Get("targets")
 	}
+	sources := k.sources(load) // of the values, which are those of any resource
 	for _, target := range targets.Items() {
 		to := target.Get("select")
 		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
 		for _, path := range target.Get("fieldPaths").Items() {
 			if p, _ := path.String(); !strings.HasPrefix(p, "metadata.") {
-				k.patches = append(k.patches, patch{file, path.Line(), of, p, said(item.Get("source")) + said(target)})
+				k.patches = append(k.patches, patch{file, path.Line(), of, p, said(item.Get("source")) + said(target) + sources})
 			}
 		}
 	}
+}
+
+// sources are the texts of all resources that are files.
+func (k *Kustomization) sources(load Load) (all string) {
+	for _, ref := range k.Refs() {
+		if _, text, err := load(ref); err == nil {
+			all += string(text)
+		}
+	}
+	return all
 }
 
 // harmless are the plugins of kustomize itself that change metadata alone, and those that add objects.
@@ -50,7 +62,7 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 	if !strings.Contains(text, "\n") {
 		_, held, err := load(text)
 		if err != nil {
-			k.unread(item, nil, "")
+			k.unread(item, nil, ofFolder(text, load))
 			return
 		}
 		text = string(held)
@@ -58,11 +70,28 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 	for _, chunk := range yamledit.Split(k.File, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil || doc.Root().Exists() && (str(doc.Root(), "apiVersion") != "builtin" || !slices.Contains(harmless, str(doc.Root(), "kind"))) {
-			k.unread(item, nil, text)
+			_, patch, _ := load(str(doc.Root(), "path"))
+			k.unread(item, nil, text+string(patch))
 			continue
 		}
 		k.specs(k.File, doc.Root().Get("fieldSpecs"))
 	}
+}
+
+// ofFolder are the texts of a kustomization and its resources; "" if the folder has none.
+func ofFolder(folder string, load Load) string {
+	for _, name := range FileNames() {
+		_, text, err := load(path.Join(folder, name))
+		if err != nil {
+			continue
+		}
+		k, ok := Parse(name, folder, text)
+		if !ok {
+			return string(text)
+		}
+		return string(text) + k.sources(func(ref string) (string, []byte, error) { return load(path.Join(folder, ref)) })
+	}
+	return ""
 }
 
 // configuration reads which fields of which kinds hold names, labels, images and variables: whether and how

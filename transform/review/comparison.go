@@ -86,7 +86,7 @@ func (c *comparison) plan() {
 		c.report(planLost, placed(err, c.after.Docs[0].Root(), ""))
 	}
 	if c.now != nil {
-		c.performed, c.undone = c.own(moved(c.old, c.now)), moved(c.now, c.old)
+		c.performed, c.undone = c.own(moved(c.old, c.now), moved(c.now, c.old))
 		if first, _ := c.passed(); first != "" { // what comes after it only seems to be made, but for the switch
 			c.performed = slices.DeleteFunc(c.performed, func(name string) bool { return name != stages.SwitchToExternal })
 		}
@@ -138,12 +138,12 @@ func placed(err error, n yamledit.Node, prefix string) transform.Finding {
 	return f
 }
 
-// own leaves out the stages that the release of the change leaves no use for, whatever else the
-// change makes: they are done without it as well.
-func (c *comparison) own(performed []string) []string {
+// own leaves out the stages that the release of the change leaves no use for, whatever else the change makes: they are
+// done without it as well. And those that are to do again because of the release alone, such as the image of its minor.
+func (c *comparison) own(performed, undone []string) (ofPerformed, ofUndone []string) {
 	from, to := c.old.Cluster.Version, c.now.Cluster.Version
-	if from == to || len(performed) == 0 {
-		return performed
+	if from == to || len(performed)+len(undone) == 0 {
+		return performed, undone
 	}
 	docs := slices.Clone(c.before.Docs)
 	for i := range docs[:min(len(docs), len(c.after.Docs))] {
@@ -151,11 +151,15 @@ func (c *comparison) own(performed []string) []string {
 	}
 	p, err := transform.Build(c.before.Distro, docs, c.old.Target)
 	if err != nil {
-		return performed
+		return performed, undone
 	}
-	return slices.DeleteFunc(performed, func(name string) bool {
+	done := func(name string) bool {
 		s, _ := p.Step(name)
 		return name != stages.UpgradeKubernetes && s.State == transform.Done
+	}
+	return slices.DeleteFunc(performed, done), slices.DeleteFunc(undone, func(name string) bool {
+		s, _ := p.Step(name)
+		return s.Left()
 	})
 }
 
