@@ -69,12 +69,11 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	defer o.lock()()
 	shown := display(s.Path)
 	top := o.top(filepath.Dir(file))
-	var use kustomize.Use
+	use := o.fleet(file, top, shown)
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if k := o.at(dir, shown); k != nil {
 			if o.listed(k.PatchFiles(), dir, file) {
-				use.PatchOf = k.Kustomization
-				return use
+				return kustomize.Use{PatchOf: k.Kustomization}
 			}
 			if o.listed(k.Refs(), dir, file) {
 				use.Layers, use.Built = o.building(k, top, shown)
@@ -82,18 +81,13 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 				for _, b := range use.Built {
 					use.Roots = append(use.Roots, "kustomization "+b.Folder)
 				}
-				var around kustomize.Use
-				o.fleet(&around, file, top, shown)
-				use.Bundle, use.Default = around.Bundle, around.Default
 				return use
 			}
 		}
 		if dir == top || dir == filepath.Dir(dir) {
-			break
+			return use
 		}
 	}
-	o.fleet(&use, file, top, shown)
-	return use
 }
 
 func (o *Overlays) lock() (unlock func()) {
@@ -284,49 +278,6 @@ func (o *Overlays) top(dir string) string {
 	}
 	o.around[dir] = top
 	return top
-}
-
-// fleet adds what Fleet lays over a file of the bundle that it belongs to, and the bundle's options.
-func (o *Overlays) fleet(use *kustomize.Use, file, top string, shown func(string) string) {
-	use.Roots = []string{filepath.Dir(file)}
-	for dir := use.Roots[0]; ; dir = filepath.Dir(dir) {
-		text, err := o.read(filepath.Join(dir, kustomize.FleetFile))
-		rel, outside := filepath.Rel(dir, file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && dir != top && dir != filepath.Dir(dir):
-			continue
-		case errors.Is(err, fs.ErrNotExist) || outside != nil:
-			return
-		}
-		if over, is := strings.CutPrefix(filepath.ToSlash(rel), "overlays/"); is {
-			overlay, name, _ := strings.Cut(over, "/")
-			if of, patch := strings.CutSuffix(name, "_patch"+filepath.Ext(name)); patch {
-				name = of + filepath.Ext(name)
-			}
-			use.Roots = nil // it is laid over another file
-			if _, err := o.read(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
-				use.Roots = []string{filepath.Dir(file), "overlay " + filepath.Join(dir, overlay)}
-			}
-			return
-		}
-		ignored, _ := o.read(filepath.Join(dir, kustomize.FleetIgnore))
-		use.Roots = append(use.Roots, "bundle "+dir)
-		for _, overlay := range kustomize.FleetNames(text) {
-			use.Roots = append(use.Roots, "overlay "+filepath.Join(dir, overlay))
-		}
-		use.Default, use.Bundle = kustomize.FleetOptions(text)
-		use.Bundle += string(ignored)
-		if err != nil {
-			use.Bundle += err.Error()
-		}
-		for _, over := range kustomize.FleetOverlays(text, filepath.ToSlash(rel)) {
-			path := filepath.Join(dir, over)
-			if text, err := o.read(path); err == nil && path != file {
-				use.Layers = append(use.Layers, kustomize.FleetOverlay(shown(path), text))
-			}
-		}
-		return
-	}
 }
 
 func (o *Overlays) read(path string) ([]byte, error) {
