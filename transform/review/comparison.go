@@ -67,9 +67,10 @@ func (c *comparison) plan() {
 	}
 	old, err := transform.Build(c.before.Distro, c.before.Docs, c.target)
 	if err != nil {
-		if len(transform.NotMigratableIn(err)) == 0 || c.substituted() {
+		touched := c.touched()
+		if len(transform.NotMigratableIn(err)) == 0 || slices.ContainsFunc(touched, difference.substituted) {
 			f := placed(err, c.after.Docs[0].Root(), "before the change: ")
-			if c.about() {
+			if len(touched) > 0 || len(c.before.Docs) != len(c.after.Docs) {
 				f.Severity, f.Message = transform.Error, f.Message+"; the change edits a line about the provider, the arguments of a manager or the version"
 			}
 			c.report(stagesUnknown, f)
@@ -93,29 +94,24 @@ func (c *comparison) plan() {
 	}
 }
 
-// about reports whether the change edits the provider, the arguments of a manager, the cloud-controller-manager or the
-// version, as far as keys show it. Of manifests every edit is.
-func (c *comparison) about() bool {
-	if len(c.before.Docs) != len(c.after.Docs) {
-		return true
-	}
-	for i, doc := range c.before.Docs {
+// touched are the differences in the provider, the arguments of a manager, the cloud-controller-manager or the version, as
+// far as keys show it. Of manifests all are.
+func (c *comparison) touched() (list []difference) {
+	for i, doc := range c.before.Docs[:min(len(c.before.Docs), len(c.after.Docs))] {
 		for _, d := range differences(doc.Root(), c.after.Docs[i].Root()) {
 			if c.before.Distro.Grouping.Several || aboutMigration.MatchString(d.node().Path()) {
-				return true
+				list = append(list, d)
 			}
 		}
 	}
-	return false
+	return list
 }
 
-// substituted reports whether the change edits such a value that another program sets, as ${PROVIDER:=aws}.
-func (c *comparison) substituted() bool {
-	return c.about() && c.where(func(d difference) bool {
-		was, _ := d.before.String()
-		is, _ := d.after.String()
-		return strings.Contains(was+is, "${") && aboutMigration.MatchString(d.node().Path())
-	}) != c.after.Docs[0].Root()
+// substituted reports whether another program sets the value, as for ${PROVIDER:=aws}.
+func (d difference) substituted() bool {
+	was, _ := d.before.String()
+	is, _ := d.after.String()
+	return strings.Contains(was+is, "${") && aboutMigration.MatchString(d.node().Path())
 }
 
 // aboutMigration matches paths of what a migration depends on.
