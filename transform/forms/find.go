@@ -35,12 +35,13 @@ var (
 
 // Find returns what a text has in a form that is not read; first is the number of its first line.
 func Find(file string, text []byte, first int) (found Found) {
-	if !Possible(text) {
+	plainly := decoded(string(text))
+	if !hinted(plain(plainly)) {
 		return found
 	}
 	var all lines
 	found.File = file
-	found.Form, all = read(file, decoded(string(text)))
+	found.Form, all = read(file, plainly)
 	about, end := make([]bool, len(all)), -1 // of what belongs to a key
 	for i, l := range all {
 		plain := plain(l.text)

@@ -13,7 +13,7 @@ import (
 )
 
 // replacement reads what copies values from one object into others.
-func (k *Kustomization) replacement(item yamledit.Node, load Load) {
+func (k *Kustomization) replacement(item yamledit.Node, sources string, load Load) {
 	file, targets := k.File, item.Get("targets")
 	if path := str(item, "path"); path != "" {
 		name, text, err := load(path)
@@ -27,7 +27,6 @@ func (k *Kustomization) replacement(item yamledit.Node, load Load) {
 		}
 		file, targets = name, doc.Root().Get("targets")
 	}
-	sources := k.sources(load) // of the values, which are those of any resource
 	for _, target := range targets.Items() {
 		to := target.Get("select")
 		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
