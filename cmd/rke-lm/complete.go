@@ -139,3 +139,12 @@ func (o *options) completeCluster(c *cobra.Command, _ []string, _ string) ([]cob
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
+
+// addCompletion adds the verb that cobra makes.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Short = "Generate the autocompletion script for a shell"
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
+	}
+}

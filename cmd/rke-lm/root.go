@@ -108,11 +108,7 @@ stage as a small diff, and changes only what the stage promises.`,
 	call(root, calledAs(os.Args[0]))
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
-	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil {
-		c.Short = "Generate the autocompletion script for a shell"
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
-	}
+	addCompletion(root)
 	return root
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	outputs "github.com/rke-lm/rke-lm/internal/report"
 )
 
 // The groups of flags in --help. What is in none is the verb's own.
@@ -74,8 +76,9 @@ func help(c *cobra.Command, _ []string) {
 	if !c.Flags().Changed("help-all") {
 		text, _, _ = strings.Cut(text, "\n\n")
 	}
+	page := pageOf(width(underneath(c.OutOrStdout())))
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		fmt.Fprintf(c.OutOrStdout(), "%s\n\n", inLines(strings.Fields(paragraph), "", width(underneath(c.OutOrStdout()))))
+		fmt.Fprintf(c.OutOrStdout(), "%s\n\n", page.Wrap(paragraph, ""))
 	}
 	_ = usage(c) // standard output reports its own errors
 }
@@ -113,6 +116,9 @@ func usage(c *cobra.Command) error {
 	_, err := fmt.Fprintln(w)
 	return err
 }
+
+// pageOf wraps text for so many columns; 0 are 80. Wrap keeps the last one free, which help fills.
+func pageOf(columns int) outputs.Palette { return outputs.Palette{Width: cmp.Or(columns, 80) + 1} }
 
 // usages are the flags of a verb by their groups, and those that are only named.
 type usages struct {
@@ -154,25 +160,8 @@ func (u *usages) write(w io.Writer) {
 		}
 	}
 	if len(u.named) > 0 {
-		fmt.Fprintf(w, "\n\nMore flags, which --help-all explains:\n%s", inLines(u.named, "  ", columns))
+		fmt.Fprintf(w, "\n\nMore flags, which --help-all explains:\n%s", pageOf(columns).Wrap(strings.Join(u.named, " "), "  "))
 	}
-}
-
-// inLines writes words into as few lines as possible; 0 columns are 80.
-func inLines(words []string, indent string, columns int) string {
-	var lines []string
-	line := ""
-	for _, word := range words {
-		switch {
-		case line == "":
-			line = indent + word
-		case len(line)+1+len(word) > cmp.Or(columns, 80):
-			lines, line = append(lines, line), indent+word
-		default:
-			line += " " + word
-		}
-	}
-	return strings.Join(append(lines, line), "\n")
 }
 
 func writeCommands(w io.Writer, c *cobra.Command) {

@@ -41,9 +41,9 @@ func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent 
 			places = append(places, words(where(s)))
 		}
 		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, acceptedMark(f), strings.Join(places, ", "))
-		fmt.Fprintln(w, p.wrap(f.Message, indent+"  "))
+		fmt.Fprintln(w, p.Wrap(f.Message, indent+"  "))
 		if f.Fix != "" {
-			fmt.Fprintln(w, p.wrap("→ "+f.Fix, indent+"  "))
+			fmt.Fprintln(w, p.Wrap("→ "+f.Fix, indent+"  "))
 		}
 	}
 }

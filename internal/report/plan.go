@@ -211,13 +211,13 @@ func (s Stage) preparing() string {
 
 func writeStage(w io.Writer, p Palette, s Stage) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
-	fmt.Fprintln(w, p.wrap(s.Why, "  "))
+	fmt.Fprintln(w, p.Wrap(s.Why, "  "))
 	if text := s.effect(); text != "" {
-		fmt.Fprintln(w, p.wrap(text, "  "))
+		fmt.Fprintln(w, p.Wrap(text, "  "))
 	}
 	WriteFindings(w, p, s.Findings, "  ")
 	if len(s.Prepare) > 0 {
-		fmt.Fprintln(w, p.wrap(s.preparing(), "  "))
+		fmt.Fprintln(w, p.Wrap(s.preparing(), "  "))
 	}
 	writeActions(w, p, s.Actions)
 	fmt.Fprintln(w)
@@ -227,7 +227,7 @@ func writeStage(w io.Writer, p Palette, s Stage) {
 
 func writeActions(w io.Writer, p Palette, actions []Action) {
 	for _, a := range actions {
-		fmt.Fprintln(w, p.wrap(a.Purpose+":", "  "))
+		fmt.Fprintln(w, p.Wrap(a.Purpose+":", "  "))
 		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
 	}
 }
@@ -254,8 +254,8 @@ const (
 	leastColumns = 40
 )
 
-// wrap breaks text into lines that fit the terminal. A word is never broken.
-func (p Palette) wrap(text, indent string) string {
+// Wrap breaks text into lines that fit the terminal. A word is never broken.
+func (p Palette) Wrap(text, indent string) string {
 	columns := usualColumns
 	if p.Width > 0 {
 		columns = max(leastColumns, min(p.Width, mostColumns))

@@ -253,12 +253,12 @@ func WriteReview(w io.Writer, p Palette, c ReviewedCluster) {
 func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
 	fmt.Fprintf(w, "\n  %s\n", p.paint(bold, s.Name))
 	if s.Superseded {
-		fmt.Fprintln(w, p.wrap("A later stage of the same change leaves nothing of it.", "    "))
+		fmt.Fprintln(w, p.Wrap("A later stage of the same change leaves nothing of it.", "    "))
 		return
 	}
-	fmt.Fprintln(w, p.wrap(s.Why, "    "))
+	fmt.Fprintln(w, p.Wrap(s.Why, "    "))
 	for _, a := range s.Before {
-		fmt.Fprintln(w, p.wrap("Before the merge: "+a.Purpose, "    "))
+		fmt.Fprintln(w, p.Wrap("Before the merge: "+a.Purpose, "    "))
 	}
 }
 

@@ -82,11 +82,11 @@ func WriteRules(w io.Writer, p Palette, list []Rule) {
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, r.Name), p.severity(r.Severity), strings.Join(r.For, ", "))
-		fmt.Fprintln(w, p.wrap(r.Finds, "  "))
+		fmt.Fprintln(w, p.Wrap(r.Finds, "  "))
 		for _, part := range []struct{ name, text string }{
 			{"Why", r.Why}, {"Correct it", r.Repair}, {"Accept it", r.acceptance()}, {"Stages", r.stages()}, {"Source", r.Source},
 		} {
-			fmt.Fprintf(w, "\n  %s\n%s\n", p.paint(dim, part.name), p.wrap(part.text, "    "))
+			fmt.Fprintf(w, "\n  %s\n%s\n", p.paint(dim, part.name), p.Wrap(part.text, "    "))
 		}
 	}
 }

@@ -49,18 +49,18 @@ func (t *RunText) Write(e RunEvent) {
 }
 
 func (t *RunText) stage(e RunEvent) {
-	fmt.Fprintf(t.Out, "\n%s\n%s\n", t.Palette.paint(bold, e.Stage), t.Palette.wrap(e.Message, "  "))
+	fmt.Fprintf(t.Out, "\n%s\n%s\n", t.Palette.paint(bold, e.Stage), t.Palette.Wrap(e.Message, "  "))
 	WriteFindings(t.Out, t.Palette, e.Findings, "  ")
 	if e.Diff != "" {
 		fmt.Fprintln(t.Out)
 		WriteDiff(t.Out, t.Palette, e.Diff)
 	}
 	for _, a := range e.Prepare { // shown as what it is: nothing that the run does
-		fmt.Fprintln(t.Out, t.Palette.wrap("manually, if missing: "+a.Purpose, "  # "))
+		fmt.Fprintln(t.Out, t.Palette.Wrap("manually, if missing: "+a.Purpose, "  # "))
 		fmt.Fprintf(t.Out, "  #   %s\n", strings.ReplaceAll(a.Command, "\n", "\n  #   "))
 	}
 	for _, a := range e.Actions {
-		fmt.Fprintln(t.Out, t.Palette.wrap(a.Purpose, "  # "))
+		fmt.Fprintln(t.Out, t.Palette.Wrap(a.Purpose, "  # "))
 		fmt.Fprintf(t.Out, "  $ %s\n", a.Command)
 	}
 }

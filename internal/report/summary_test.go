@@ -52,7 +52,7 @@ func TestASummaryFitsTheTerminal(t *testing.T) {
 func TestTextFitsTheTerminalAndBreaksNoWord(t *testing.T) {
 	text := "Expect a gap of 18 to 43 seconds → no manager runs the cloud controllers, see https://example.com/a-word-that-is-longer-than-the-terminal-is-wide"
 	for width, most := range map[int]int{0: usualColumns, 20: leastColumns, 80: 80, 300: mostColumns} {
-		lines := strings.Split(Palette{Width: width}.wrap(text, "  "), "\n")
+		lines := strings.Split(Palette{Width: width}.Wrap(text, "  "), "\n")
 		for _, line := range lines[:len(lines)-1] {
 			if utf8.RuneCountInString(line) >= most {
 				t.Errorf("width %d: %q", width, line)

@@ -117,7 +117,7 @@ func writeNotChecked(w io.Writer, p Palette, list []Unchecked) (needed []string)
 		}
 	}
 	for _, why := range whys {
-		fmt.Fprintln(w, p.wrap("not checked, because "+why+": "+strings.Join(rules[why], ", "), ""))
+		fmt.Fprintln(w, p.Wrap("not checked, because "+why+": "+strings.Join(rules[why], ", "), ""))
 	}
 	return needed
 }
