@@ -82,9 +82,21 @@ func TestAPipeFailsWithItsFirstProgram(t *testing.T) {
 // A command that found less is not faster.
 func TestWhatIsNotFoundIsAnError(t *testing.T) {
 	const one = "ProviderID: aws:///eu-west-1a/i-1\n"
-	if foundLines(2)(one+one) != nil || foundLines(2)(one) == nil || foundByVerify(2)("1 of 2 nodes") == nil || foundByVerify(2)("2 of 2 nodes") != nil ||
-		foundClusters(2)("fleet-default/a v1\nfleet-default/b v1\nfleet-local/local\n") != nil || foundClusters(2)("NAME\nfleet-default/a v1\n") == nil {
-		t.Error("a wrong output is taken for a right one")
+	for _, c := range []struct {
+		finds map[string]int
+		out   string
+		right bool
+	}{
+		{eachNode(2), one + one, true},
+		{eachNode(2), one, false},
+		{inVerdict(2), "1 of 2 nodes", false},
+		{inVerdict(2), "2 of 2 nodes", true},
+		{eachCluster(2), "fleet-default/a v1\nfleet-default/b v1\nfleet-local/local\n", true},
+		{eachCluster(2), "NAME\nfleet-default/a v1\n", false},
+	} {
+		if err := (&row{finds: c.finds}).check(c.out); (err == nil) != c.right {
+			t.Errorf("%q: %v", c.out, err)
+		}
 	}
 }
 

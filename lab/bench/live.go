@@ -8,7 +8,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,8 +47,8 @@ func (b *bench) verify(ctx context.Context) (string, error) {
 		return "", err
 	}
 	ours := b.rkelm("verify", []string{"verify", "--stage", "verify-provider-ids"})
-	ours.found = foundByVerify(b.nodes)
-	get := &row{name: "kubectl get nodes -o json | jq", commands: [][]string{{b.kubectl, "get", "nodes", "-o", "json"}, {b.jq.path, "-r", `.items[] | .metadata.name + " " + .spec.providerID`}}, found: foundLines(b.nodes)}
+	ours.finds = inVerdict(b.nodes)
+	get := &row{name: "kubectl get nodes -o json | jq", commands: [][]string{{b.kubectl, "get", "nodes", "-o", "json"}, {b.jq.path, "-r", `.items[] | .metadata.name + " " + .spec.providerID`}}, finds: eachNode(b.nodes)}
 	rows := []*row{ours, get}
 	for _, r := range rows {
 		if err := b.count(ctx, p, r, counted); err != nil {
@@ -61,7 +60,7 @@ func (b *bench) verify(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if b.describe { // which takes minutes, and is timed while it is counted
-		r := &row{name: "kubectl describe nodes | grep ProviderID", commands: [][]string{{b.kubectl, "describe", "nodes"}, {"grep", "ProviderID"}}, found: foundLines(b.nodes)}
+		r := &row{name: "kubectl describe nodes | grep ProviderID", commands: [][]string{{b.kubectl, "describe", "nodes"}, {"grep", "ProviderID"}}, finds: eachNode(b.nodes)}
 		if err := b.count(ctx, p, r, counted); err != nil {
 			return "", err
 		}
@@ -115,7 +114,7 @@ func (b *bench) status(ctx context.Context) (string, error) {
 	ours := b.rkelm("status", []string{"status", "--rancher-url", s.URL(), "--cacert", s.CA(), "--token-file", token})
 	list := &row{name: "kubectl get clusters -o json | jq", commands: [][]string{{b.kubectl, "get", "clusters.provisioning.cattle.io", "-A", "-o", "json"}, {b.jq.path, "-r", `.items[] | .metadata.namespace + "/" + .metadata.name + " " + .spec.kubernetesVersion`}}}
 	for _, r := range []*row{ours, list} {
-		r.found, r.env = foundClusters(b.clusters), []string{"KUBECONFIG=" + config}
+		r.finds, r.env = eachCluster(b.clusters), []string{"KUBECONFIG=" + config}
 		before := len(s.Requests())
 		if err := r.run(ctx); err != nil { // kubectl keeps what it read of the API
 			return "", err
@@ -156,34 +155,15 @@ func (b *bench) provision(ctx context.Context, s *rancher.Server) error {
 	return nil
 }
 
-// foundLines wants a line for each node.
-func foundLines(nodes int) func(string) error {
-	return func(out string) error {
-		if n := strings.Count(out, "aws:///"); n != nodes || strings.Count(out, "\n") != nodes {
-			return fmt.Errorf("it found %d of %d provider IDs", n, nodes)
-		}
-		return nil
-	}
+// eachNode is a line with a provider ID for each node, and inVerdict that the verdict is about all nodes.
+func eachNode(nodes int) map[string]int { return map[string]int{"aws:///": nodes, "\n": nodes + 1} }
+func inVerdict(nodes int) map[string]int {
+	return map[string]int{fmt.Sprintf("%d of %d", nodes, nodes): 1}
 }
 
-// foundByVerify wants the verdict to be about all nodes.
-func foundByVerify(nodes int) func(string) error {
-	return func(out string) error {
-		if want := fmt.Sprintf("%d of %d", nodes, nodes); !strings.Contains(out, want) {
-			return fmt.Errorf("its output does not have %q", want)
-		}
-		return nil
-	}
-}
-
-// foundClusters wants a line for each cluster; Rancher's own is in another namespace.
-func foundClusters(clusters int) func(string) error {
-	return func(out string) error {
-		if n := strings.Count("\n"+out, "\n"+rancher.Namespace+"/"); n != clusters {
-			return fmt.Errorf("it has %d of %d clusters", n, clusters)
-		}
-		return nil
-	}
+// eachCluster is a line for each cluster; Rancher's own is in another namespace.
+func eachCluster(clusters int) map[string]int {
+	return map[string]int{"\n" + rancher.Namespace + "/": clusters}
 }
 
 func authority(der []byte) []byte {

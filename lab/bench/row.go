@@ -21,11 +21,11 @@ import (
 // row is one way to do the work of a table.
 type row struct {
 	name     string
-	commands [][]string         // a pipe
-	env      []string           // besides PATH and HOME
-	once     bool               // in all rounds
-	found    func(string) error // whether the output is right; nil for one that is thrown away
-	prepare  func() error       // before each run; nil for nothing
+	commands [][]string     // a pipe
+	env      []string       // besides PATH and HOME
+	once     bool           // in all rounds
+	finds    map[string]int // how often each text is in a right output, after a line break; nil for one that is thrown away
+	prepare  func() error   // before each run; nil for nothing
 
 	costs           []cost
 	requests, bytes int64 // of the answers of an API server
@@ -57,15 +57,15 @@ func (r *row) run(ctx context.Context) error {
 		c := exec.CommandContext(ctx, args[0], args[1:]...)
 		c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(messages.Name())}, r.env...)
 		c.Stderr = messages
-		if r.found != nil {
+		if r.finds != nil {
 			c.Stdout = out
 		}
 		list = append(list, c)
 	}
 	err = pipe(list)
 	k := cost{first: out.second, wall: time.Since(out.start)}
-	if err == nil && r.found != nil {
-		err = r.found(out.text.String())
+	if err == nil {
+		err = r.check(out.text.String())
 	}
 	if err != nil {
 		said, _ := os.ReadFile(messages.Name())
@@ -76,6 +76,16 @@ func (r *row) run(ctx context.Context) error {
 		k.memory += int64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
 	}
 	r.costs = append(r.costs, k)
+	return nil
+}
+
+// check requires that the command found all that there is: one that finds less is not faster.
+func (r *row) check(out string) error {
+	for text, times := range r.finds {
+		if n := strings.Count("\n"+out, text); n != times {
+			return fmt.Errorf("its output has %q %d times, not %d", text, n, times)
+		}
+	}
 	return nil
 }
 
@@ -155,7 +165,7 @@ type column struct {
 	of              func(*row) float64
 }
 
-// costs are the columns of every table; what a row costs is also told in times of another one.
+// costs are the columns of every table; what a row costs is also shown in times of another one.
 func costs(than *row) []column {
 	return []column{
 		{"time", "%.2f s", (*row).seconds},
