@@ -6,6 +6,7 @@ package redact
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // dash looks at private keys and at flags.
@@ -16,7 +17,7 @@ func (s *scanner) dash(i int) int {
 		return s.privateKey(i)
 	case bytes.HasPrefix(rest, []byte("--")):
 		return s.flag(i)
-	case len(rest) > 2 && (i == 0 || bytes.IndexByte([]byte(" \t\"'\n`(="), s.text[i-1]) >= 0):
+	case len(rest) > 2 && (i == 0 || strings.IndexByte(" \t\"'\n`(=", s.text[i-1]) >= 0):
 		return s.shortFlag(i)
 	}
 	return i + 1
@@ -26,7 +27,7 @@ func (s *scanner) dash(i int) int {
 func (s *scanner) flag(i int) int {
 	start := i + len("--")
 	end := start
-	for end < len(s.text) && end-start < 64 && (dotted[s.text[end]] && s.text[end] != '=' || s.text[end] >= 0x80) {
+	for end < len(s.nameAt(start)) && (dotted[s.text[end]] && s.text[end] != '=' || s.text[end] >= 0x80) {
 		end++
 	}
 	s.work += end - i
@@ -82,20 +83,17 @@ func (s *scanner) quoted(at int) (start, end int) {
 	return at, end
 }
 
-type program struct {
-	name string
-	flag byte
-}
-
 // programs are known to take a password by a short flag.
-var programs = []program{{"login", 'p'}, {"sshpass", 'p'}, {"mysql", 'p'}, {"mariadb", 'p'}, {"mongo", 'p'}, {"redis-cli", 'a'}, {"ldap", 'w'}, {"smbclient", 'p'}, {"unzip", 'P'}, {"sqlcmd", 'P'}, {"az ", 'p'}, {"ipmitool", 'P'}}
+var programs = map[byte][]string{
+	'a': {"redis-cli"}, 'p': {"login", "sshpass", "mysql", "mariadb", "mongo", "smbclient", "az "}, 'w': {"ldap"}, 'P': {"unzip", "sqlcmd", "ipmitool"},
+}
 
 // takesPassword reports whether a program in front of a short flag on its line takes a password by it.
 func (s *scanner) takesPassword(i int) bool {
 	line := s.text[max(0, i-lookahead):i]
 	line = line[bytes.LastIndexByte(line, '\n')+1:]
 	s.work += len(line)
-	return slices.ContainsFunc(programs, func(p program) bool { return p.flag == s.text[i+1] && bytes.Contains(line, []byte(p.name)) })
+	return slices.ContainsFunc(programs[s.text[i+1]], func(name string) bool { return bytes.Contains(line, []byte(name)) })
 }
 
 // shortFlag hides the password of -u USER:PASSWORD, of programs that are known to take one, and what follows -p and may be
@@ -110,7 +108,7 @@ func (s *scanner) shortFlag(i int) int {
 	}
 	start, end := s.quoted(at)
 	if letter == 'p' && s.text[i+2] == ' ' && !plainArgument(string(s.text[start:end])) && !bytes.HasSuffix(s.text[:i], []byte("mkdir ")) ||
-		start < end && bytes.IndexByte([]byte("-,]}"), s.text[start]) < 0 && s.takesPassword(i) {
+		start < end && strings.IndexByte("-,]}", s.text[start]) < 0 && s.takesPassword(i) {
 		return s.argument(at)
 	}
 	return i + 1

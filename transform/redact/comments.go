@@ -23,15 +23,14 @@ func comments(text []byte, in span) []span {
 	c := commentReader{text: text, data: manifest.Match(text)}
 	for start := in.start; start < in.end; {
 		end := start + len(lineAt(text, start))
-		at := commentStart(text[start:end])
-		switch {
-		case wholeComment(text[start:end]):
-			c.add(start+at, end)
-		case at >= 0:
+		whole := wholeComment(text[start:end])
+		if !whole {
 			c.flush()
+		}
+		if at := commentStart(text[start:end]); at >= 0 {
 			c.add(start+at, end)
-			c.flush()
-		default:
+		}
+		if !whole {
 			c.flush()
 		}
 		start = end + 1
@@ -86,15 +85,10 @@ func (c *commentReader) flush() {
 // commentStart returns where a comment may start on a line: one # too many
 // hides too much, never too little.
 func commentStart(line []byte) int {
-	for from := 0; ; {
-		i := bytes.IndexByte(line[from:], '#')
-		if i < 0 {
-			return -1
-		}
-		i += from
-		if i == 0 || line[i-1] == ' ' || line[i-1] == '\t' {
+	for i, c := range line {
+		if c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
 			return i
 		}
-		from = i + 1
 	}
+	return -1
 }

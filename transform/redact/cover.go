@@ -56,7 +56,7 @@ func disjoint(text []byte, splices []yamledit.Splice) []yamledit.Splice {
 	for _, s := range splices {
 		if n := len(out); n > 0 && s.Start < out[n-1].End {
 			if s.End > out[n-1].End { // what sticks out is secret as well
-				out = append(out, yamledit.Splice{Start: out[n-1].End, End: s.End, New: breaks(text[out[n-1].End:s.End])})
+				out = append(out, yamledit.Splice{Start: out[n-1].End, End: s.End, New: strings.Repeat("\n", bytes.Count(text[out[n-1].End:s.End], newline))})
 			}
 			continue
 		}
@@ -64,6 +64,3 @@ func disjoint(text []byte, splices []yamledit.Splice) []yamledit.Splice {
 	}
 	return out
 }
-
-// breaks returns the line breaks of a text.
-func breaks(text []byte) string { return strings.Repeat("\n", bytes.Count(text, newline)) }

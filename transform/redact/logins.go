@@ -34,22 +34,16 @@ func (o *outline) pairs(at, end int) (found bool) {
 	return found
 }
 
-// passwordFile hides the password on a line of a .pgpass: HOST:PORT:DATABASE:USER:PASSWORD.
+// passwordLine is one of a .pgpass: HOST:PORT:DATABASE:USER:PASSWORD.
+var passwordLine = regexp.MustCompile(`^([^: \t"'={}]+):(?:[0-9]{2,}|\*):[^: \t"'={}]*:[^: \t"'={}]*:([^ \t"'={}]+)$`)
+
+// passwordFile hides the password on a line of a .pgpass. What is hexadecimal in place of the host is an address.
 func (o *outline) passwordFile(at, end int) bool {
 	line := o.text[at:end]
-	if bytes.IndexByte(line, ':') <= 0 || bytes.ContainsAny(line, " \t\"'={}") {
+	m := passwordLine.FindSubmatchIndex(line)
+	if m == nil || len(bytes.Trim(line[:m[3]], "0123456789abcdefABCDEF")) == 0 {
 		return false
 	}
-	parts := bytes.SplitN(line, []byte(":"), 5)
-	if len(parts) < 5 || len(parts[4]) == 0 {
-		return false
-	}
-	port, host := parts[1], parts[0]
-	isPort := len(port) > 1 && len(bytes.Trim(port, "0123456789")) == 0 || string(port) == "*"
-	isHost := string(host) == "*" || len(bytes.Trim(host, "0123456789abcdefABCDEF")) > 0
-	if !isPort || !isHost {
-		return false
-	}
-	o.hide(end-len(parts[4]), end)
+	o.hide(at+m[4], end)
 	return true
 }

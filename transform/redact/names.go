@@ -84,13 +84,8 @@ func unnumbered(word string) string { return strings.TrimRight(word, "0123456789
 // namings has what the first names said, for a few names make up most documents.
 var (
 	namings     sync.Map
-	namingsLeft atomic.Int32
+	namingsKept atomic.Int32
 )
-
-func init() {
-	const most = 4096
-	namingsLeft.Store(most)
-}
 
 // namingOf reports what the name of a key tells.
 func namingOf(key string) naming {
@@ -98,8 +93,9 @@ func namingOf(key string) naming {
 		return known.(naming)
 	}
 	n := nameTells(key)
-	const longest = 64
-	if len(key) <= longest && namingsLeft.Add(-1) >= 0 {
+	const longest, most = 64, 4096
+	if len(key) <= longest && namingsKept.Load() < most {
+		namingsKept.Add(1)
 		namings.Store(strings.Clone(key), n)
 	}
 	return n

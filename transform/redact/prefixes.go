@@ -3,18 +3,28 @@
 
 package redact
 
+import (
+	"bytes"
+	"strings"
+)
+
 // charset is the set of characters that a token is made of.
 type charset [256]bool
 
 func charsetOf(more string) *charset {
 	var s charset
 	for c := range 256 {
-		s[c] = classOf(byte(c)) != other
-	}
-	for i := range len(more) {
-		s[more[i]] = true
+		s[c] = classOf(byte(c)) != other || strings.IndexByte(more, byte(c)) >= 0
 	}
 	return &s
+}
+
+// end returns where the characters of the set end that a text has from an offset on.
+func (s *charset) end(text []byte, from int) int {
+	for from < len(text) && s[text[from]] {
+		from++
+	}
+	return from
 }
 
 var (
@@ -23,6 +33,10 @@ var (
 	dotted = charsetOf("_-.=+/~")
 	joined = charsetOf("_-.=+/~:")
 	crypt  = charsetOf("./$=,+-")
+	runs   = charsetOf("+/_-") // base64, in both of its alphabets
+
+	keyWords      = charsetOf(" -") // of the line that ends a key
+	parameterName = charsetOf("_-.")
 )
 
 // prefix is the beginning of a kind of secrets, and what follows it at least.
@@ -81,10 +95,7 @@ func (p prefix) length(text []byte) int {
 	if len(text) < len(p.text)+p.min || string(text[:len(p.text)]) != p.text {
 		return 0
 	}
-	n := len(p.text)
-	for n < len(text) && p.of[text[n]] {
-		n++
-	}
+	n := p.of.end(text, len(p.text))
 	if n-len(p.text) < p.min || !p.fits(text[:n]) {
 		return 0
 	}
@@ -115,10 +126,6 @@ func (g grain) mixedUp() bool {
 
 // rancherToken reports whether a text is token-ABCDE:... as Rancher makes it.
 func rancherToken(s []byte) bool {
-	for i, c := range s {
-		if c == ':' {
-			return len(s)-i > 20 && i > len("token-")+4
-		}
-	}
-	return false
+	i := bytes.IndexByte(s, ':')
+	return i > len("token-")+4 && len(s)-i > 20
 }

@@ -3,23 +3,23 @@
 
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // passwords returns the words of a text that are made as people make passwords.
 func passwords(text []byte) (found []span) {
-	const marks = "!#$^&~"
+	const marks, ends = "!#$^&~", " \t\r\n\"'`"
 	for from := 0; from < len(text); {
 		i := bytes.IndexAny(text[from:], marks)
 		if i < 0 {
 			break
 		}
-		start, end := from+i, from+i
-		for start > from && bytes.IndexByte([]byte(" \t\r\n\"'`"), text[start-1]) < 0 && end-start < 128 {
-			start--
-		}
-		for end < len(text) && bytes.IndexByte([]byte(" \t\r\n\"'`"), text[end]) < 0 && end-start < 256 {
-			end++
-		}
+		i += from
+		start := max(from, i-128)
+		start += bytes.LastIndexAny(text[start:i], ends) + 1
+		end := until(text[:min(len(text), start+256)], i, ends)
 		if passwordLike(string(text[start:end])) {
 			found = append(found, span{start, end})
 		}
@@ -27,9 +27,6 @@ func passwords(text []byte) (found []span) {
 	}
 	return found
 }
-
-// runs are made of the characters of base64, in both of its alphabets.
-var runs = charsetOf("+/_-")
 
 // randoms returns the tokens of a text that are random. Names of AWS have random
 // parts, and are none.
@@ -43,15 +40,9 @@ func randoms(text []byte) (found []span) {
 			i = until(text, i, " \t\r\n\"'\\,")
 			continue
 		}
-		end := i
-		for end < len(text) && runs[text[end]] {
-			end++
-		}
-		start := i
+		start, end := i, skip(text, runs.end(text, i), "=")
 		if i > 0 && text[i-1] == '\\' { // the letter of an escape
 			start++
-		}
-		for ; end < len(text) && text[end] == '='; end++ {
 		}
 		if end-start >= least {
 			found = append(found, randomIn(text, start, end)...)
@@ -65,12 +56,13 @@ func randoms(text []byte) (found []span) {
 // join words.
 func randomIn(text []byte, start, end int) (found []span) {
 	const whole = 40
-	if run := text[start:end]; end-start >= whole && bothCases(run) && random(run) && !slug(run) {
+	run := text[start:end]
+	if g := grainOf(run); len(run) >= whole && g.letters[0] > 0 && g.letters[1] > 0 && random(run) && !slug(run) { // UUIDs and names of Kubernetes have one case
 		return []span{{start, end}}
 	}
 	for i := start; i < end; {
 		at := i
-		for at < end && bytes.IndexByte([]byte("/_-="), text[at]) < 0 {
+		for at < end && strings.IndexByte("/_-=", text[at]) < 0 {
 			at++
 		}
 		if random(text[i:at]) {

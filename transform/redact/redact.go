@@ -13,7 +13,6 @@ package redact
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -77,7 +76,3 @@ func Selector(s string) string {
 	})
 	return Text(s)
 }
-
-// tooDeep reports whether no one looked into a string, for it holds too much in
-// too many levels.
-func tooDeep(err error) bool { return errors.Is(err, yamledit.ErrTooDeep) }

@@ -5,8 +5,8 @@ package redact
 
 import (
 	"bytes"
+	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -28,7 +28,7 @@ func (w *walker) scalar(n yamledit.Node, key string) {
 			w.inside(n, embedded(in))
 			return
 		}
-		if tooDeep(err) { // no one looked into it
+		if errors.Is(err, yamledit.ErrTooDeep) { // no one looked into it
 			w.cover(n)
 			return
 		}
@@ -80,7 +80,7 @@ func (w *walker) inside(n yamledit.Node, inner []yamledit.Splice) {
 	start, end := n.Span()
 	offsets, ok := offsetsOf(w.doc.Bytes()[start:end], n)
 	if !ok { // folded, or quoted over several lines
-		w.splices = append(w.splices, w.coverScalar(n, start, end))
+		w.splices = append(w.splices, w.coverScalar(start, end))
 		return
 	}
 	for _, s := range inner {
@@ -97,19 +97,16 @@ func offsetsOf(raw []byte, n yamledit.Node) (offsets []int, ok bool) {
 	if quoted {
 		i, end = 1, end-1
 	}
-	var decoded strings.Builder
-	for i < end {
-		_, size := utf8.DecodeRune(raw[i:])
-		for k := range size {
-			offsets = append(offsets, i+k)
+	for _, c := range []byte(value) {
+		if i >= end || raw[i] != c {
+			return nil, false
 		}
-		decoded.Write(raw[i : i+size])
-		if quoted && raw[i] == '\'' {
-			size++
+		offsets = append(offsets, i)
+		if i++; quoted && c == '\'' {
+			i++ // it is doubled
 		}
-		i += size
 	}
-	return append(offsets, end), decoded.String() == value
+	return append(offsets, end), i == end
 }
 
 // embedded returns splices of a stream that hide its secrets.

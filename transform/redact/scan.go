@@ -5,6 +5,7 @@ package redact
 
 import (
 	"bytes"
+	"strings"
 )
 
 // span is a range of bytes.
@@ -57,7 +58,7 @@ func (s *scanner) begins(i int) bool {
 	if i == 0 || classOf(s.text[i-1]) == other && s.text[i-1] < 0x80 {
 		return true
 	}
-	return i > 1 && s.text[i-2] == '\\' && bytes.IndexByte([]byte("nrtbf"), s.text[i-1]) >= 0
+	return i > 1 && s.text[i-2] == '\\' && strings.IndexByte("nrtbf", s.text[i-1]) >= 0
 }
 
 func (s *scanner) hide(start, end int) int {
@@ -88,13 +89,10 @@ func (s *scanner) known(i int) int {
 
 // variable hides what follows the name of a variable and a blank, as in ENV NAME VALUE.
 func (s *scanner) variable(i int) int {
-	end := i
-	for end < len(s.text) && end-i < 64 && (classOf(s.text[end]) == upper || classOf(s.text[end]) == digit || s.text[end] == '_') {
-		end++
-	}
+	end := skip(s.nameAt(i), i, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 	s.work += end - i
 	at := skip(s.text, end, " \t")
-	if at == end || at == len(s.text) || bytes.IndexByte([]byte("=:#,\r\n"), s.text[at]) >= 0 || !secretKey(string(s.text[i:end])) {
+	if at == end || at == len(s.text) || strings.IndexByte("=:#,\r\n", s.text[at]) >= 0 || !secretKey(string(s.text[i:end])) {
 		return i + 1
 	}
 	if start, stop := s.quoted(at); isVariable(string(s.text[start:stop])) {
@@ -113,10 +111,7 @@ func (s *scanner) credentials(i int) int {
 	if start == i {
 		return i
 	}
-	end := start
-	for end < len(s.text) && joined[s.text[end]] {
-		end++
-	}
+	end := joined.end(s.text, start)
 	s.work += end - i
 	g := grainOf(s.text[start:end])
 	if end-start < 8 || g.numbers == 0 && g.letters[1] <= 1 && s.text[end-1] != '=' {
@@ -125,8 +120,14 @@ func (s *scanner) credentials(i int) int {
 	return s.hide(start, end)
 }
 
+// nameAt is the text up to where a name ends that begins at an offset.
+func (s *scanner) nameAt(i int) []byte {
+	const longest = 64
+	return s.text[:min(len(s.text), i+longest)]
+}
+
 func skip(text []byte, i int, set string) int {
-	for i < len(text) && bytes.IndexByte([]byte(set), text[i]) >= 0 {
+	for i < len(text) && strings.IndexByte(set, text[i]) >= 0 {
 		i++
 	}
 	return i
@@ -156,9 +157,7 @@ func (s *scanner) privateKey(i int) int {
 func (s *scanner) block(i, from int, last string) int {
 	end := len(s.text)
 	if at := bytes.Index(s.text[from:], []byte(last)); at >= 0 {
-		for end = from + at + len(last); end < len(s.text) && (alnum[s.text[end]] || s.text[end] == ' ' || s.text[end] == '-'); {
-			end++
-		}
+		end = keyWords.end(s.text, from+at+len(last))
 	}
 	s.work += end - i
 	return s.hide(i, end)
@@ -168,7 +167,7 @@ func (s *scanner) block(i, from int, last string) int {
 func (s *scanner) element(i int) int {
 	start := i + 1
 	end := start
-	for end < len(s.text) && end-start < 64 && (word[s.text[end]] || s.text[end] == '.' || s.text[end] == ':' || s.text[end] >= 0x80) {
+	for end < len(s.nameAt(start)) && (word[s.text[end]] || s.text[end] == '.' || s.text[end] == ':' || s.text[end] >= 0x80) {
 		end++
 	}
 	s.work += end - i

@@ -52,47 +52,33 @@ func (w *walker) settings(n yamledit.Node) {
 		return
 	}
 	var spans []span
-	for start := 0; start < len(text); {
-		end := len(text)
-		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
-			end = start + i
-		}
-		if s := setting([]byte(text[start:end])); s.start < s.end {
+	start := 0
+	for line := range strings.Lines(text) {
+		if s := hiddenOf([]byte(line)); s.start < s.end {
 			spans = append(spans, span{start + s.start, start + s.end})
 		}
-		start = end + 1
+		start += len(line)
 	}
 	w.inside(n, covers([]byte(text), spans))
 }
 
-// setting returns what is hidden of a line: the value of a setting that may hold a
-// secret, and all that is neither a setting nor a section.
-func setting(line []byte) span {
-	body := bytes.TrimRight(line, " \t\r")
-	start := len(body) - len(bytes.TrimLeft(body, " \t"))
-	if start == len(body) || body[start] == '[' && body[len(body)-1] == ']' && len(body) < 64 {
-		return span{}
-	}
-	eq := bytes.IndexAny(body, "=:")
-	if eq < 0 {
-		return span{start, len(body)}
-	}
-	name := bytes.TrimSpace(body[start:eq])
-	value := skip(body, eq+1, " \t")
-	switch {
-	case !isSettingName(name) || value == len(body) || body[value] == '=':
-		return span{start, len(body)}
-	case harmless(string(body[value:])), plainSettingOf(string(name), body[value:]):
-		return span{}
-	}
-	return span{value, len(body)}
-}
+var setting = regexp.MustCompile(`^([A-Za-z0-9_.-]{1,40})\s*[=:][ \t]*([^= \t].*)$`)
 
-func isSettingName(name []byte) bool {
-	for _, c := range name {
-		if !word[c] && c != '.' {
-			return false
-		}
+// hiddenOf returns what is hidden of a line: the value of a setting that may hold a
+// secret, and all that is neither a setting nor a section.
+func hiddenOf(line []byte) span {
+	body := bytes.Trim(line, " \t\r\n")
+	if len(body) == 0 || body[0] == '[' && body[len(body)-1] == ']' && len(body) < 64 {
+		return span{}
 	}
-	return len(name) > 0 && len(name) <= 40 && !anyRandom(name)
+	start := bytes.Index(line, body)
+	m := setting.FindSubmatchIndex(body)
+	if m == nil || anyRandom(body[:m[3]]) {
+		return span{start, start + len(body)}
+	}
+	value := body[m[4]:]
+	if harmless(string(value)) || plainSettingOf(string(body[:m[3]]), value) {
+		return span{}
+	}
+	return span{start + m[4], start + len(body)}
 }

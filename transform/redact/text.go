@@ -42,11 +42,8 @@ type outline struct {
 
 func (o *outline) hide(start, end int) {
 	start = skip(o.text[:end], start, " \t")
-	for end > start && bytes.IndexByte([]byte(" \t\r"), o.text[end-1]) >= 0 {
-		end--
-	}
-	if start < end {
-		o.found = append(o.found, span{start, end})
+	if secret := bytes.TrimRight(o.text[start:end], " \t\r"); len(secret) > 0 {
+		o.found = append(o.found, span{start, start + len(secret)})
 	}
 }
 
@@ -142,10 +139,8 @@ func (o *outline) assignment(at, i, end int) (a assignment, ok bool) {
 	a.start, a.end, a.next, a.quoted = o.value(a.open, end)
 	a.rest = string(o.text[a.start:min(a.end, a.start+lookahead/2)])
 	a.shown = a.rest
-	if !a.quoted {
-		if i := strings.IndexAny(a.rest, " \t,;"); i >= 0 {
-			a.shown = a.rest[:i]
-		}
+	if i := strings.IndexAny(a.rest, " \t,;"); i >= 0 && !a.quoted {
+		a.shown = a.rest[:i]
 	}
 	o.work += len(a.rest)
 	return a, true
@@ -158,7 +153,7 @@ func (o *outline) secret(a assignment, start, at, end int) int {
 		return a.nameStart + len(a.name) + 1
 	case !a.quoted && opens(a.rest):
 		o.below = a.nameStart - start
-		for o.below > 0 && start+o.below > at && bytes.IndexByte([]byte("\"'"), o.text[start+o.below-1]) >= 0 {
+		for o.below > 0 && start+o.below > at && strings.IndexByte("\"'", o.text[start+o.below-1]) >= 0 {
 			o.below--
 		}
 		return -1
@@ -172,8 +167,8 @@ func (o *outline) secret(a assignment, start, at, end int) int {
 		return a.next - 1
 	}
 	// No one knows where it ends before the line does.
-	if t := firstToken(a.rest); harmless(t) && len(t) < len(a.rest) {
-		return a.start + len(t) - 1
+	if i := strings.IndexAny(a.rest, ",;)}]"); i > 0 && harmless(a.rest[:i]) {
+		return a.start + i - 1
 	}
 	if c := o.text[a.start]; c == '"' || c == '\'' { // closed on a later line
 		o.fence = string(c)
@@ -217,7 +212,7 @@ func (o *outline) fenced(at, end int) {
 func (o *outline) nameBefore(from, i int) (start, end int) {
 	const blanks, longest = 64, 256
 	end = i
-	for end > from && i-end < blanks && bytes.IndexByte([]byte(" \t\"'\\]:+?"), o.text[end-1]) >= 0 {
+	for end > from && i-end < blanks && strings.IndexByte(" \t\"'\\]:+?", o.text[end-1]) >= 0 {
 		end--
 	}
 	start = end
@@ -235,10 +230,7 @@ func (o *outline) nameBefore(from, i int) (start, end int) {
 	if !letter {
 		return end, end
 	}
-	for start < end && (o.text[start] == '-' || o.text[start] == '.') && o.text[start] != '.' {
-		start++
-	}
-	return start, end
+	return skip(o.text[:end], start, "-"), end
 }
 
 // value returns where a value is: between its quotes, or up to the end of its line.
@@ -264,14 +256,6 @@ func (o *outline) value(at, end int) (start, stop, next int, quoted bool) {
 		return at, end, end, false
 	}
 	return at, end, end, false
-}
-
-// firstToken returns the text before the first comma or bracket.
-func firstToken(v string) string {
-	if i := strings.IndexAny(v, ",;)}]"); i > 0 {
-		return v[:i]
-	}
-	return v
 }
 
 // manifest is the heading of a Secret, whatever is around it.

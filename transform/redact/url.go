@@ -5,6 +5,7 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 )
 
@@ -25,32 +26,23 @@ func (s *scanner) address(i int) int {
 		return start
 	}
 	if colon := bytes.IndexAny(rest[:at], ":/"); colon >= 0 && rest[colon] == ':' {
-		if portThenPath(rest[colon+1 : at]) {
+		if portThenPath.Match(rest[colon+1 : at]) {
 			return start
 		}
 		return s.hide(start+colon+1, start+at)
 	} else if colon >= 0 {
 		return start // an @ in the path
 	}
-	if user := string(rest[:at]); user == "git" || !s.http(i) && !anyRandom([]byte(user)) || user == "" {
+	if user := string(rest[:at]); user == "git" || user == "" || !http.Match(s.text[max(0, i-len("https")):i]) && !anyRandom([]byte(user)) {
 		return start
 	}
 	return s.hide(start, start+at)
 }
 
-func portThenPath(b []byte) bool {
-	digits := 0
-	for digits < len(b) && classOf(b[digits]) == digit {
-		digits++
-	}
-	return digits > 0 && digits <= 5 && digits < len(b) && (b[digits] == '/' || b[digits] == '?')
-}
-
-// http reports whether the scheme in front of an offset is that of HTTP.
-func (s *scanner) http(i int) bool {
-	before := s.text[max(0, i-5):i]
-	return bytes.HasSuffix(before, []byte("http")) || bytes.HasSuffix(before, []byte("https"))
-}
+var (
+	portThenPath = regexp.MustCompile(`^[0-9]{1,5}[/?]`)
+	http         = regexp.MustCompile(`https?$`)
+)
 
 // signatures are parameters of a URL that let everybody in who has it.
 var signatures = []string{"sig", "signature", "xamzsignature", "xgoogsignature", "key", "code", "hmac", "st", "auth"}
@@ -61,10 +53,7 @@ func (s *scanner) parameter(i int) int {
 	if bytes.HasPrefix(s.text[start:], []byte("amp;")) {
 		start += len("amp;")
 	}
-	end := start
-	for end < len(s.text) && end-start < 64 && (word[s.text[end]] || s.text[end] == '.') {
-		end++
-	}
+	end := parameterName.end(s.nameAt(start), start)
 	s.work += end - i
 	if end == start || end == len(s.text) || s.text[end] != '=' {
 		return start

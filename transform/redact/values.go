@@ -73,9 +73,6 @@ func grainOf(token []byte) grain {
 	for _, c := range token {
 		k := classOf(c)
 		if k != lower {
-			if run >= 5 {
-				g.wordy += run
-			}
 			run = 0
 		}
 		switch k {
@@ -83,8 +80,12 @@ func grainOf(token []byte) grain {
 			continue
 		case lower:
 			g.letters[0]++
-			run++
 			g.hex = g.hex && c <= 'f'
+			if run++; run == 5 {
+				g.wordy += run
+			} else if run > 5 {
+				g.wordy++
+			}
 		case upper:
 			g.letters[1]++
 			g.hex = g.hex && c <= 'F'
@@ -95,9 +96,6 @@ func grainOf(token []byte) grain {
 			g.changes++
 		}
 		last = k
-	}
-	if run >= 5 {
-		g.wordy += run
 	}
 	g.hex = g.hex && (g.letters[0] == 0 || g.letters[1] == 0)
 	return g
@@ -119,13 +117,6 @@ func random(token []byte) bool {
 		return n >= 32 && 50*g.changes >= 21*n
 	}
 	return g.numbers > 0 && n >= 24 && 5*g.changes >= n
-}
-
-// bothCases reports whether a token has letters in upper and in lower case: UUIDs and
-// the names of Kubernetes have not.
-func bothCases(token []byte) bool {
-	g := grainOf(token)
-	return g.letters[0] > 0 && g.letters[1] > 0
 }
 
 // anyRandom looks at the pieces of a text as well.

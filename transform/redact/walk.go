@@ -60,7 +60,7 @@ func (w *walker) list(n yamledit.Node, key string) {
 		switch {
 		case !w.reaches(children, i):
 		case i > 0 && announces(children[i-1], c):
-			w.hide(c)
+			w.hide(c, refers)
 		default:
 			w.node(c, key)
 		}
@@ -83,11 +83,11 @@ func (w *walker) mapping(n yamledit.Node) {
 				w.node(item, key)
 			}
 		case secretValue && among(values, key), pair && strings.EqualFold(key, "key"):
-			w.hide(c)
+			w.hide(c, refers)
 		case isCloudConfig(key):
 			w.settings(c)
 		case secretKey(key) && !gathers(c):
-			w.hide(c)
+			w.hide(c, refers)
 		default:
 			w.node(c, key)
 		}
@@ -149,24 +149,18 @@ func isVariable(name string) bool {
 	return name == strings.ToUpper(name) && name != strings.ToLower(name) && secretKey(name)
 }
 
-// hide covers the scalars in n, except the names by which it refers to something.
-func (w *walker) hide(n yamledit.Node) {
+// hide covers the scalars in n, except those below it that are kept.
+func (w *walker) hide(n yamledit.Node, kept func(yamledit.Node) bool) {
 	for _, c := range n.Children() {
-		if c.IsScalar() && refers(c) {
-			continue
+		if !c.IsScalar() || !kept(c) {
+			w.hide(c, kept)
 		}
-		w.hide(c)
 	}
 	w.cover(n)
 }
 
 // hideAll covers every scalar in n.
-func (w *walker) hideAll(n yamledit.Node) {
-	for _, c := range n.Children() {
-		w.hideAll(c)
-	}
-	w.cover(n)
-}
+func (w *walker) hideAll(n yamledit.Node) { w.hide(n, func(yamledit.Node) bool { return false }) }
 
 // refers reports whether the value of a key names an object, and is no secret.
 func refers(n yamledit.Node) bool {
@@ -195,11 +189,11 @@ func (w *walker) cover(n yamledit.Node) {
 		}
 	}
 	start, end := n.Span()
-	w.splices = append(w.splices, w.coverScalar(n, start, end))
+	w.splices = append(w.splices, w.coverScalar(start, end))
 }
 
 // coverScalar keeps quotes and the header of a block scalar.
-func (w *walker) coverScalar(n yamledit.Node, start, end int) yamledit.Splice {
+func (w *walker) coverScalar(start, end int) yamledit.Splice {
 	text := w.doc.Bytes()
 	if i := bytes.IndexAny(text[start:end], "\r\n"); i >= 0 && (text[start] == '|' || text[start] == '>') {
 		return cover(text, start+i, end)
@@ -228,13 +222,13 @@ func (w *walker) hideData(n yamledit.Node) {
 	}
 	for start < len(text) {
 		line := lineAt(text, start)
-		stop := start + len(line)
 		body := bytes.TrimLeft(line, " ")
 		if start > end && (len(line)-len(body) < column || len(body) > 0 && body[0] != '#' && body[0] != '\r') {
 			return
 		}
-		if len(body) > 0 && body[0] == '#' {
-			w.splices = append(w.splices, cover(text, start+len(line)-len(body)+1, stop))
+		stop := start + len(line)
+		if bytes.HasPrefix(body, []byte("#")) {
+			w.splices = append(w.splices, cover(text, stop-len(body)+1, stop))
 		}
 		start = stop + 1
 	}
