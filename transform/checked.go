@@ -5,6 +5,7 @@ package transform
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -14,12 +15,33 @@ import (
 // document before there is a cluster C to check.
 type Checked[C any] struct {
 	Rule
-	Check func(C) []Finding
+	Check func(C, *Findings)
 	Fix   func(C) []Correction
 }
 
 // Correction queues the correction of one finding.
 type Correction = func(*yamledit.Edit) error
+
+// Row is the row of a rule that can be accepted.
+func Row[C any](id string, severity Severity, guards []string, check func(C, *Findings), doc string) Checked[C] {
+	return Checked[C]{Rule: Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}, Check: check}
+}
+
+// Fixed is the row with what corrects its findings.
+func (r Checked[C]) Fixed(fix func(C) []Correction) Checked[C] {
+	r.Fix = fix
+	return r
+}
+
+// Listed is the Check of a rule whose findings are a list.
+func Listed[C any](check func(C) []Finding) func(C, *Findings) {
+	return func(c C, found *Findings) { found.Add(check(c)...) }
+}
+
+// Table joins rows to a table in the order of their IDs.
+func Table[C any](rows ...[]Checked[C]) []Checked[C] {
+	return slices.SortedFunc(slices.Values(slices.Concat(rows...)), func(a, b Checked[C]) int { return strings.Compare(a.ID, b.ID) })
+}
 
 // RulesOf returns the rules of a table.
 func RulesOf[C any](table []Checked[C]) []Rule {
@@ -34,13 +56,15 @@ func RulesOf[C any](table []Checked[C]) []Rule {
 // FindingsOf returns what the rules that guard a stage say about a cluster; with
 // "" what all rules say.
 func FindingsOf[C any](table []Checked[C], c C, stage string, accepted []string) []Finding {
-	var found []Finding
+	var all []Finding
 	for _, r := range table {
 		if r.Check != nil && (stage == "" || slices.Contains(r.Guards, stage)) {
-			found = append(found, r.Report(r.Check(c), accepted)...)
+			var found Findings
+			r.Check(c, &found)
+			all = append(all, r.Report(found, accepted)...)
 		}
 	}
-	return found
+	return all
 }
 
 // FixesOf returns the corrections that the rules of a table know.

@@ -47,8 +47,24 @@ func FindingAt(n yamledit.Node, message, fix string) Finding {
 	return Finding{File: n.Document().File(), Line: n.Line(), Path: n.Path(), Message: message, Fix: fix, Offset: n.Document().Chunk().Offset}
 }
 
-// Report makes a finding about a place, as FindingAt does.
-type Report func(at yamledit.Node, message, fix string) Finding
+// Findings are those that a check adds, in their order.
+type Findings []Finding
+
+// Add adds findings and returns the last one, to be completed.
+func (f *Findings) Add(found ...Finding) *Finding {
+	if *f = append(*f, found...); len(*f) == 0 {
+		return nil
+	}
+	return &(*f)[len(*f)-1]
+}
+
+// At adds a finding about a node.
+func (f *Findings) At(n yamledit.Node, message, fix string) *Finding {
+	return f.Add(FindingAt(n, message, fix))
+}
+
+// Report adds a finding about a place, as Findings.At does.
+type Report func(at yamledit.Node, message, fix string) *Finding
 
 // Rule is one check with a stable id. The table of a distro's rules drives what
 // is checked, how severe it is, what it stops, and the documentation.

@@ -76,7 +76,7 @@ func (m *Manifest) checkProvider() error {
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 generates this static pod at every start", "use the Cluster object of Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component != cloudManager:
 		if s, set := m.serverProvider(); set && s.Value != inTree && s.Value != external && s.Value != "" {
-			return rules.NotMigratable.UnknownProvider(s, "kube-apiserver")
+			return rules.UnknownProvider(s, "kube-apiserver")
 		}
 		return nil
 	case name == "" && m.Component == cloudManager && image.base() == awsManager:
@@ -90,8 +90,8 @@ func (m *Manifest) checkProvider() error {
 }
 
 // notMigratable finds what the other verbs refuse.
-func (m *migration) notMigratable() []transform.Finding {
-	return transform.NotMigratableIn(m.checkProvider())
+func (m *migration) notMigratable(found *transform.Findings) {
+	found.Add(transform.NotMigratableIn(m.checkProvider())...)
 }
 
 // Chosen implements transform.Cluster.

@@ -4,8 +4,6 @@
 package manifest
 
 import (
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -14,21 +12,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// What rules guard. An earlier stage does not answer for what a later one puts
-// right.
-var (
-	theManager   = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
-	cloudRuns    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
-	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
-	everyEdit    = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
-)
-
 // ruleTable is the one table of the static rules of manifests, by their names.
-var ruleTable = sync.OnceValue(func() []transform.Checked[*migration] {
-	table := append(argumentRules(), workloadRules()...)
-	slices.SortFunc(table, func(a, b transform.Checked[*migration]) int { return strings.Compare(a.ID, b.ID) })
-	return table
-})
+var ruleTable = sync.OnceValue(func() []rule { return transform.Table(argumentRules(), workloadRules()) })
+
+type rule = transform.Checked[*migration]
 
 // elsewhereRule is a rule about what another manifest may hold.
 func elsewhereRule(r transform.Rule) transform.Rule {
@@ -37,81 +24,58 @@ func elsewhereRule(r transform.Rule) transform.Rule {
 }
 
 // argumentRules are those about the arguments of a manager.
-func argumentRules() []transform.Checked[*migration] {
-	return []transform.Checked[*migration]{
-		{Rule: rules.CCMArgsUnsafe.WithGuards(cloudRuns...).WithDoc(
-			"Routes of the cloud-controller-manager are on without --cluster-cidr, and it exits when it acquires the lease.",
-		), Check: (*migration).routesUnsafe},
+func argumentRules() []rule {
+	return []rule{
+		{Check: (*migration).routesUnsafe, Rule: rules.CCMArgsUnsafe.WithGuards(rules.ImageMoves...).WithDoc(
+			"Routes of the cloud-controller-manager are on without --cluster-cidr, and it exits when it acquires the lease.")},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
-		{Rule: elsewhereRule(rules.CCMNotInFile.Rule), Check: (*migration).ccmNotInFile},
-		{Rule: rules.CCMMinorSkew.WithDoc(
-			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.",
-		), Check: (*migration).skewed},
-		{Rule: rules.ConfigNotMounted.WithDoc(
-			"--leader-migration-config names a file that no volume mounts into the container, and the manager exits.",
-		), Check: (*migration).notMounted},
-		{Rule: rules.ConfigWithoutFlag.WithDoc(
-			"--leader-migration-config is set without --enable-leader-migration, and is silently ignored.",
-		), Check: (*migration).withoutFlag},
-		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
-		{Rule: rules.FlagLeftOnKCM.Rule, Check: (*migration).flagLeftOnKCM},
-		{Rule: rules.FlagOnExternalGate.WithGuards(bothManagers...), Check: (*migration).flagOnExternalGate},
-		{Rule: rules.FlagUnknown.WithGuards(bothManagers...), Check: (*migration).flagUnknown},
-		{Rule: rules.InTreeGone.WithGuards(theManager...), Check: (*migration).inTreeGone},
-		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
-		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: (*migration).leaseGrantMissing},
-		{Rule: rules.NodeRename.WithDoc(
-			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override; an external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state acknowledges it; before the switch it is a warning.",
-		), Check: (*migration).nodeRename},
-		{Rule: transform.Rule{
-			ID: leadermigration.RuleNodeIPAM, Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-			Doc: "nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.",
-		}, Check: (*migration).ipamLost},
+		{Rule: elsewhereRule(rules.CCMNotInFile), Check: (*migration).ccmNotInFile},
+		{Check: (*migration).skewed, Rule: rules.CCMMinorSkew.WithDoc(
+			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.")},
+		{Check: (*migration).notMounted, Rule: rules.ConfigNotMounted.WithDoc(
+			"--leader-migration-config names a file that no volume mounts into the container, and the manager exits.")},
+		{Check: (*migration).withoutFlag, Rule: rules.ConfigWithoutFlag.WithDoc(
+			"--leader-migration-config is set without --enable-leader-migration, and is silently ignored.")},
+		{Rule: rules.CSIGateStale.Rule, Check: rules.Components(rules.CSIGateStale, (*migration).components)},
+		{Rule: rules.FlagLeftOnKCM.Rule, Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
+		{Rule: rules.FlagOnExternalGate.WithGuards(rules.BothManagers...), Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
+		{Rule: rules.FlagUnknown.WithGuards(rules.BothManagers...), Check: rules.Components(rules.FlagUnknown, (*migration).components)},
+		{Rule: rules.InTreeGone.WithGuards(rules.FlagEdits...), Check: (*migration).inTreeGone},
+		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
+		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
+		{Check: transform.Listed((*migration).nodeRename), Rule: rules.NodeRename.WithDoc(
+			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override; an external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state acknowledges it; before the switch it is a warning.")},
+		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,
+			"nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR."),
 		{Rule: rules.ProviderMixed.WithGuards(stages.EnableLeaderMigration, stages.InstallCCM), Check: (*migration).providerMixed},
-		{Rule: rules.ProviderRemoved.WithDoc(
-			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.",
-		), Check: (*migration).providerRemoved},
+		{Check: (*migration).providerRemoved, Rule: rules.ProviderRemoved.WithDoc(
+			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.")},
 	}
 }
 
 // workloadRules are those about how a manager runs.
-func workloadRules() []transform.Checked[*migration] {
-	return []transform.Checked[*migration]{
-		{Rule: transform.Rule{
-			ID: "backup-in-manifest-folder", Severity: transform.Warning, Guards: everyEdit, Acceptable: true,
-			Doc: "The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name does not start with a dot, so a copy next to the original runs a second manager.",
-		}, Check: (*migration).backup},
-		{Rule: transform.Rule{
-			ID: "certificates-in-image", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "Arguments of a Deployment or DaemonSet name files that no volume mounts, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it.",
-		}, Check: (*migration).baked},
-		{Rule: transform.Rule{
-			ID: "circular-dependency", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "kube-controller-manager runs from a Deployment, whose pods only a running kube-controller-manager creates: once all of them are lost, nothing creates a new one.",
-		}, Check: (*migration).circular},
-		{Rule: transform.Rule{
-			ID: "deployment-deadlock", Severity: transform.Error, Guards: theManager, Acceptable: true,
-			Doc: "The Deployment of kube-controller-manager has one replica, the strategy Recreate, or lets as many pods go as there are: the manager that would create the new pods is stopped first.",
-		}, Check: (*migration).deadlock},
+func workloadRules() []rule {
+	return []rule{
+		transform.Row("backup-in-manifest-folder", transform.Warning, []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}, (*migration).backup,
+			"The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name does not start with a dot, so a copy next to the original runs a second manager."),
+		transform.Row("certificates-in-image", transform.Warning, rules.FlagEdits, (*migration).baked,
+			"Arguments of a Deployment or DaemonSet name files that no volume mounts, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it."),
+		transform.Row("circular-dependency", transform.Warning, rules.FlagEdits, (*migration).circular,
+			"kube-controller-manager runs from a Deployment, whose pods only a running kube-controller-manager creates: once all of them are lost, nothing creates a new one."),
+		transform.Row("deployment-deadlock", transform.Error, rules.FlagEdits, (*migration).deadlock,
+			"The Deployment of kube-controller-manager has one replica, the strategy Recreate, or lets as many pods go as there are: the manager that would create the new pods is stopped first."),
 		{Rule: rules.DuplicateCluster.WithDoc(
 			"Refused, with exit code 1: two folders of one kustomization or bundle of Fleet have an object with the same namespace and name. In one folder the rule is not-migratable.",
 		)},
 		{Rule: transform.Encrypted},
-		{Rule: transform.Rule{
-			ID: "host-path-in-deployment", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "A Deployment mounts host paths: its pods can be scheduled to nodes that lack the files, or have different ones.",
-		}, Check: (*migration).hostPaths},
-		{Rule: transform.Rule{
-			ID: "host-pinned", Severity: transform.Warning, Guards: theManager, Acceptable: true,
-			Doc: "A Deployment selects one host by its name, so that all replicas fail with that host.",
-		}, Check: (*migration).pinned},
-		{Rule: rules.NotMigratable.WithDoc(
-			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22.",
-		), Check: (*migration).notMigratable},
-		{Rule: transform.Rule{
-			ID: "one-active-replica", Severity: transform.Note, Guards: theManager, Acceptable: true,
-			Doc: "A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader faster, not the work.",
-		}, Check: (*migration).oneActive},
+		transform.Row("host-path-in-deployment", transform.Warning, rules.FlagEdits, (*migration).hostPaths,
+			"A Deployment mounts host paths: its pods can be scheduled to nodes that lack the files, or have different ones."),
+		transform.Row("host-pinned", transform.Warning, rules.FlagEdits, (*migration).pinned,
+			"A Deployment selects one host by its name, so that all replicas fail with that host."),
+		{Check: (*migration).notMigratable, Rule: rules.NotMigratable.WithDoc(
+			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, a static pod that RKE2 writes, or Kubernetes below 1.22.")},
+		transform.Row("one-active-replica", transform.Note, rules.FlagEdits, (*migration).oneActive,
+			"A Deployment of kube-controller-manager has several replicas, of which one works: the others wait for its lease, and make the change of the leader faster, not the work."),
 		{Rule: rules.ChangedByOverlay},
 		{Rule: transform.Templated},
 	}

@@ -28,10 +28,10 @@ func (m *migration) deployment() (appsv1.DeploymentSpec, bool) {
 
 // deadlock finds a rollout that stops the last manager before the first new pod
 // is there: the ReplicaSet controller, which makes it, is in that manager.
-func (m *migration) deadlock() []transform.Finding {
+func (m *migration) deadlock(found *transform.Findings) {
 	d, is := m.deployment()
 	if !is {
-		return nil
+		return
 	}
 	replicas := 1
 	if d.Replicas != nil {
@@ -41,13 +41,12 @@ func (m *migration) deadlock() []transform.Finding {
 	spec := m.Root.Get("spec")
 	switch at := spec.Get("strategy", "rollingUpdate", "maxUnavailable"); {
 	case d.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
-		return []transform.Finding{transform.FindingAt(spec.Get("strategy"), "the strategy Recreate stops all pods before a new one is created"+why, "use RollingUpdate with maxUnavailable: 0")}
+		found.At(spec.Get("strategy"), "the strategy Recreate stops all pods before a new one is created"+why, "use RollingUpdate with maxUnavailable: 0")
 	case replicas < 2:
-		return []transform.Finding{transform.FindingAt(firstOf(spec.Get("replicas"), spec), "there is one replica"+why, "set replicas: 2 or more, so that one waits while the other is replaced")}
+		found.At(firstOf(spec.Get("replicas"), spec), "there is one replica"+why, "set replicas: 2 or more, so that one waits while the other is replaced")
 	case unavailable(d, replicas) >= replicas:
-		return []transform.Finding{transform.FindingAt(at, "all pods may stop before a new one is created"+why, "set maxUnavailable: 0")}
+		found.At(at, "all pods may stop before a new one is created"+why, "set maxUnavailable: 0")
 	}
-	return nil
 }
 
 // unavailable returns how many pods a rollout may stop, as the Deployment
@@ -64,43 +63,32 @@ func unavailable(d appsv1.DeploymentSpec, replicas int) int {
 	return n
 }
 
-func (m *migration) circular() []transform.Finding {
-	if _, is := m.deployment(); !is {
-		return nil
+func (m *migration) circular(found *transform.Findings) {
+	if _, is := m.deployment(); is {
+		found.At(m.Root.Get("kind"), "only a running kube-controller-manager creates the pods of this Deployment: if all of them are lost, nothing creates a new one", "keep a static pod of kube-controller-manager ready on one control-plane node, outside of the kubelet's folder")
 	}
-	return []transform.Finding{transform.FindingAt(m.Root.Get("kind"), "only a running kube-controller-manager creates the pods of this Deployment: if all of them are lost, nothing creates a new one", "keep a static pod of kube-controller-manager ready on one control-plane node, outside of the kubelet's folder")}
 }
 
-func (m *migration) oneActive() []transform.Finding {
-	d, is := m.deployment()
-	if !is || d.Replicas == nil || *d.Replicas < 2 {
-		return nil
+func (m *migration) oneActive(found *transform.Findings) {
+	if d, is := m.deployment(); is && d.Replicas != nil && *d.Replicas > 1 {
+		found.At(m.Root.Get("spec", "replicas"), fmt.Sprintf("one of the %d replicas is active, the others wait for its lease", *d.Replicas), "nothing: more replicas make the change of the leader faster, not the work")
 	}
-	return []transform.Finding{transform.FindingAt(m.Root.Get("spec", "replicas"), fmt.Sprintf("one of the %d replicas is active, the others wait for its lease", *d.Replicas), "nothing: more replicas make the change of the leader faster, not the work")}
 }
 
-func (m *migration) pinned() []transform.Finding {
-	at := m.pod.Get("nodeSelector", "kubernetes.io/hostname")
-	if !at.Exists() {
-		at = m.pod.Get("nodeName")
+func (m *migration) pinned(found *transform.Findings) {
+	at := firstOf(m.pod.Get("nodeSelector", "kubernetes.io/hostname"), m.pod.Get("nodeName"))
+	if _, is := m.deployment(); is && at.Exists() {
+		found.At(at, "all replicas run on one host and fail with it", "select the control planes by their label, node-role.kubernetes.io/control-plane")
 	}
-	if _, is := m.deployment(); !is || !at.Exists() {
-		return nil
-	}
-	return []transform.Finding{transform.FindingAt(at, "all replicas run on one host and fail with it", "select the control planes by their label, node-role.kubernetes.io/control-plane")}
 }
 
-func (m *migration) hostPaths() []transform.Finding {
-	var found []transform.Finding
-	if _, is := m.deployment(); !is {
-		return nil
-	}
+func (m *migration) hostPaths(found *transform.Findings) {
+	_, is := m.deployment()
 	for _, v := range m.pod.Get("volumes").Items() {
-		if at := v.Get("hostPath"); at.Exists() {
-			found = append(found, transform.FindingAt(at, "the pods read this from whatever host they are scheduled to", "use a Secret or a ConfigMap, or select nodes that have it"))
+		if at := v.Get("hostPath"); is && at.Exists() {
+			found.At(at, "the pods read this from whatever host they are scheduled to", "use a Secret or a ConfigMap, or select nodes that have it")
 		}
 	}
-	return found
 }
 
 // namesFile reports whether the value of a flag is a file that a manager needs.
@@ -112,9 +100,9 @@ func namesFile(flag string) bool {
 const providerConfigFlag = "cloud-config"
 
 // baked finds a file that no volume brings: then it is in the image.
-func (m *migration) baked() []transform.Finding {
+func (m *migration) baked(found *transform.Findings) {
 	if m.Kind != kindDeployment && m.Kind != kindDaemonSet {
-		return nil
+		return
 	}
 	var missing []string
 	for _, a := range m.arguments.List() {
@@ -122,12 +110,10 @@ func (m *migration) baked() []transform.Finding {
 			missing = append(missing, "--"+a.Name)
 		}
 	}
-	if len(missing) == 0 {
-		return nil
+	if slices.Sort(missing); len(missing) > 0 {
+		at := firstOf(m.program.container.Get("image"), m.program.container)
+		found.At(at, "no volume mounts the files of "+strings.Join(slices.Compact(missing), ", ")+", so they are in the image", "mount them from a Secret, and use the published image")
 	}
-	slices.Sort(missing)
-	at := firstOf(m.program.container.Get("image"), m.program.container)
-	return []transform.Finding{transform.FindingAt(at, "no volume mounts the files of "+strings.Join(slices.Compact(missing), ", ")+", so they are in the image", "mount them from a Secret, and use the published image")}
 }
 
 // firstOf returns the first node that exists.

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 const (
@@ -116,19 +115,14 @@ func (m *migration) dropConfig() []transform.Action {
 	return []transform.Action{transform.DeleteObject{Namespace: leadermigration.Namespace, Kind: "configmap", Name: ccm.MigrationConfigMap}}
 }
 
-// configWithoutFlag finds a configuration that kube-controller-manager never reads.
-func (m *migration) configWithoutFlag() []transform.Finding {
-	return rules.ConfigWithoutFlag.Check(m.argsOf(manager), m.isExternal(), transform.FindingAt)
-}
-
 // configNotMounted finds one that is not in the manager's container.
-func (m *migration) configNotMounted() []transform.Finding {
+func (m *migration) configNotMounted(found *transform.Findings) {
 	a, named := args.LastPlaced(m.argsOf(manager), configFlag)
 	if !named || !m.migrates() || m.inContainer(a.Value) {
-		return nil
+		return
 	}
-	return []transform.Finding{transform.FindingAt(a.Node, "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
-		"copy the file to "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))}
+	found.At(a.Node, "RKE mounts "+mounted+" into the manager's container, and no entry of "+m.spelling.of(bindsKey)+" mounts this file: the manager exits",
+		"copy the file to "+mounted+", or mount its folder with "+m.spelling.of(bindsKey))
 }
 
 // inContainer reports whether the manager's container has a file.

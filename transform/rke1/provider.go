@@ -97,7 +97,7 @@ func (c *Cluster) checkComponents() error {
 		for _, at := range c.places(service) {
 			a, set := args.LastPlaced(args.OfMap(at), componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || service == manager) {
-				return rules.NotMigratable.UnknownProvider(a, service)
+				return rules.UnknownProvider(a, service)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -28,25 +29,19 @@ func (m *migration) unquoted() []args.Placed {
 	return found
 }
 
-func (m *migration) extraArgsType() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) extraArgsType(found *transform.Findings) {
 	for _, a := range m.unquoted() {
-		f := transform.FindingAt(a.Node, "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
+		f := found.At(a.Node, "the value of an argument must be a string; Rancher's API rejects other types", "quote it")
 		if m.spelling == snake {
 			f.Message, f.Severity = "the value of an argument must be a string; RKE itself accepts this one, and Rancher's API rejects it", transform.Note
 		}
-		found = append(found, f)
 	}
-	return found
 }
 
 func (m *migration) quoteExtraArgs() []transform.Correction {
 	var fixes []transform.Correction
 	for _, a := range m.unquoted() {
-		fixes = append(fixes, func(e *yamledit.Edit) error {
-			e.Set(a.Node, a.Value)
-			return nil
-		})
+		fixes = append(fixes, func(e *yamledit.Edit) error { e.Set(a.Node, a.Value); return nil })
 	}
 	return fixes
 }
@@ -67,60 +62,43 @@ func (m *migration) underscored() []yamledit.Node {
 
 func dashed(key string) string { return strings.ReplaceAll(key, "_", "-") }
 
-func (m *migration) unknownService() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) unknownService(found *transform.Findings) {
 	for _, n := range m.underscored() {
-		found = append(found, transform.FindingAt(n, "this is not a service of RKE, so everything below it is ignored", "write "+dashed(n.Key())))
+		found.At(n, "this is not a service of RKE, so everything below it is ignored", "write "+dashed(n.Key()))
 	}
-	return found
 }
 
 func (m *migration) spellServices() []transform.Correction {
 	var fixes []transform.Correction
 	for _, n := range m.underscored() {
-		fixes = append(fixes, func(e *yamledit.Edit) error {
-			e.Rename(n, dashed(n.Key()))
-			return nil
-		})
+		fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(n, dashed(n.Key())); return nil })
 	}
 	return fixes
 }
 
 // gateServices are the components that read feature gates, with their own names.
-var gateServices = [][2]string{{apiService, "kube-apiserver"}, {manager, "kube-controller-manager"}, {scheduler, "kube-scheduler"}, {kubelet, "kubelet"}, {proxy, "kube-proxy"}}
+var gateServices = [][2]string{{apiService, "kube-apiserver"}, {manager, leadermigration.Manager}, {scheduler, "kube-scheduler"}, {kubelet, "kubelet"}, {proxy, "kube-proxy"}}
 
-func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachComponent(func(_ string, list []args.Placed) []transform.Finding {
-		return rules.CSIGateStale.Check(list, m.move().Reached(), m.stage, transform.FindingAt)
-	})
-}
-
-func (m *migration) flagOnExternalGate() []transform.Finding {
-	return m.eachComponent(func(_ string, list []args.Placed) []transform.Finding {
-		return rules.FlagOnExternalGate.Check(list, m.move().Reached(), transform.FindingAt)
-	})
-}
-
-func (m *migration) flagUnknown() []transform.Finding {
-	return m.eachComponent(func(component string, list []args.Placed) []transform.Finding {
-		return rules.FlagUnknown.Check(component, list, m.move().Reached(), transform.FindingAt)
-	})
-}
-
-// eachComponent calls check for the arguments of each component that reads feature
-// gates.
-func (m *migration) eachComponent(check func(component string, list []args.Placed) []transform.Finding) []transform.Finding {
-	var found []transform.Finding
-	for _, service := range gateServices {
-		found = append(found, check(service[1], m.argsOf(service[0]))...)
+// components are those that a rule checks: each that reads feature gates, or kube-controller-manager.
+func (m *migration) components(rule string) (list []rules.Component) {
+	alone := true
+	switch rule {
+	case rules.LeaderElectionOff.ID:
+		if m.isExternal() {
+			return nil // the other manager is the one that takes part
+		}
+	case rules.LeaseGrantMissing.ID:
+		if m.bundle().Grants() {
+			return nil // what addons_include names is not in the file
+		}
+	case rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID:
+	default:
+		alone = false
 	}
-	return found
-}
-
-// leaderElectionOff checks the manager that takes part.
-func (m *migration) leaderElectionOff() []transform.Finding {
-	if m.isExternal() {
-		return nil
+	for _, s := range gateServices {
+		if !alone || s[0] == manager {
+			list = append(list, rules.Component{Name: s[1], Args: m.argsOf(s[0]), Provider: m.component(s[0]), Version: m.move().Reached(), Stage: m.stage, Target: m.target})
+		}
 	}
-	return rules.LeaderElectionOff.Check(m.argsOf(manager), "kube-controller-manager", m.target, transform.FindingAt)
+	return list
 }

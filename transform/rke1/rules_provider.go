@@ -6,8 +6,6 @@ package rke1
 import (
 	"strings"
 
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -28,11 +26,6 @@ func (m *migration) near(at yamledit.Node) yamledit.Node {
 	return m.Config
 }
 
-// one returns a single finding near a node.
-func (m *migration) one(at yamledit.Node, message, fix string) []transform.Finding {
-	return []transform.Finding{transform.FindingAt(m.near(at), message, fix)}
-}
-
 // isOnAWS reports whether the cluster is one to migrate, or was: lint also reads
 // others.
 func (m *migration) isOnAWS() bool { return m.provider() == inTree || m.provider() == externalName }
@@ -41,153 +34,112 @@ func (m *migration) isOnAWS() bool { return m.provider() == inTree || m.provider
 // of it.
 func (m *migration) isNamedExternal() bool { return m.Read.CloudProvider.Name == externalName }
 
-func (m *migration) awsBlockResets() []transform.Finding {
-	block := m.get(providerKey, awsKey)
-	if !m.isNamedExternal() || !block.Exists() {
-		return nil
+func (m *migration) awsBlockResets(found *transform.Findings) {
+	if block := m.get(providerKey, awsKey); m.isNamedExternal() && block.Exists() {
+		found.At(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 	}
-	return m.one(block, "RKE selects the provider by this block and changes "+externalName+" back to aws", "apply the stages: the cluster is in-tree, and the switch removes the block and keeps its settings")
 }
 
-// checksValues reports whether there is a values file to check. No stage before install-ccm,
-// which puts it right, waits for it.
-func (m *migration) checksValues() bool {
-	return m.file != nil && !stages.IsBefore(m.stage, stages.InstallCCM, m.target)
-}
-
-// ccmFlagMissing checks the values file, and what addons run.
-func (m *migration) ccmFlagMissing() []transform.Finding {
-	if m.component(manager) != inTree {
-		return nil
-	}
-	found := rules.CCMFlagMissing.Workload(m.bundle(), m.target)
-	if m.checksValues() {
-		found = append(found, rules.CCMFlagMissing.Chart(m.file.chart, m.target, m.argsFinding)...)
-	}
-	return found
-}
-
-// ccmArgsUnsafe checks the values file, and what addons run.
-func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	found := rules.CCMArgsUnsafe.Workload(m.bundle())
-	if !m.checksValues() {
-		return found
-	}
-	return append(found, rules.CCMArgsUnsafe.Chart(m.file.chart, m.argsFinding)...)
-}
-
-// ccmMinorSkew checks the image of the values file.
-func (m *migration) ccmMinorSkew() []transform.Finding {
-	if !m.checksValues() {
-		return nil
-	}
-	return rules.CCMMinorSkew.Chart(m.file.chart, Name, m.Version, m.isExternal(), m.valuesFinding)
-}
-
-// ccmUnschedulable checks the node selector and the tolerations of the values file.
-func (m *migration) ccmUnschedulable() []transform.Finding {
-	if !m.checksValues() {
+// charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
+// for it.
+func (m *migration) charts(string) []rules.Chart {
+	if m.file == nil || stages.IsBefore(m.stage, stages.InstallCCM, m.target) {
 		return nil
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
-	return rules.CCMUnschedulable.Chart(m.file.chart, m.chartNodes(), label, m.valuesFinding)
+	return []rules.Chart{{
+		Chart: m.file.chart, Distro: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+		Nodes: m.chartNodes, Label: label, At: m.valuesFinding,
+	}}
 }
 
-// chartUnpinned checks the image of the values file; the version of the chart is in the command.
-func (m *migration) chartUnpinned() []transform.Finding {
-	if !m.checksValues() {
-		return nil
+// ccmFlagMissing checks the values file, and what addons run.
+func (m *migration) ccmFlagMissing(found *transform.Findings) {
+	if m.component(manager) == inTree {
+		rules.SecondWorkload(m.bundle(), m.target, found)
+		rules.Charts(rules.CCMFlagMissing, (*migration).charts)(m, found)
 	}
-	return rules.ChartUnpinned.Image(m.file.chart, ccm.DefaultTag(Name, semver.MajorMinor(m.Version)), m.valuesFinding)
+}
+
+// ccmArgsUnsafe checks the values file, and what addons run.
+func (m *migration) ccmArgsUnsafe(found *transform.Findings) {
+	rules.UnsafeWorkload(m.bundle(), found)
+	rules.Charts(rules.CCMArgsUnsafe, (*migration).charts)(m, found)
 }
 
 // ccmNotInFile looks at what addons run: a release of Helm never shows.
-func (m *migration) ccmNotInFile() []transform.Finding {
-	if !m.lacksManager() {
-		return nil
+func (m *migration) ccmNotInFile(found *transform.Findings) {
+	if m.lacksManager() {
+		rules.NotInFile(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan", found)
 	}
-	return rules.CCMNotInFile.At(m.near(m.get(providerKey, nameKey)), "if none runs, install the chart as in the plan")
 }
 
-func (m *migration) storageClassInTree() []transform.Finding {
+func (m *migration) storageClassInTree(found *transform.Findings) {
 	docs, _ := m.bundle().Documents()
-	return rules.StorageClassInTree.Check(docs, m.bundle().At())
+	rules.InTreeClasses(docs, m.bundle().At(), found)
 }
 
 // cloudConfigLost checks a file that the manager names itself: no one but the
 // operator knows what is in it.
-func (m *migration) cloudConfigLost() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) cloudConfigLost(found *transform.Findings) {
 	if a, set := args.LastPlaced(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
-		found = rules.CloudConfigLost.Lost(a.Node, ", and the stages cannot read it")
+		rules.ConfigLost(a.Node, ", and the stages cannot read it", found)
 	}
 	if m.cloudConfig() == "" || m.isExternal() {
-		return found
+		return
 	}
 	at := m.get(providerKey, customKey)
 	if !at.Exists() {
 		at = m.near(m.get(providerKey, awsKey))
 	}
-	return append(found, rules.CloudConfigLost.Carried(at)...)
+	rules.ConfigCarried(at, found)
 }
 
 // inTreeGone is about the provider's name, or else an argument of a component.
-func (m *migration) inTreeGone() []transform.Finding {
+func (m *migration) inTreeGone(found *transform.Findings) {
 	if image := m.get("system_images", "kubernetes"); image.Exists() && m.provider() == inTree && !m.isExternal() {
-		if message, fix := rules.InTreeGone.Image(image); message != "" {
-			return []transform.Finding{transform.FindingAt(image, message, fix)}
+		if message, fix := rules.GoneFromImage(image); message != "" {
+			found.At(image, message, fix)
+			return
 		}
 	}
-	if !rules.InTreeGone.Applies(m.move(), m.stage) {
-		return nil
+	if !rules.IsInTreeGone(m.move(), m.stage) {
+		return
 	}
 	if m.provider() == inTree {
-		return rules.InTreeGone.At(m.near(m.get(providerKey)), m.move())
+		rules.Gone(m.near(m.get(providerKey)), m.move(), found)
+		return
 	}
 	for _, service := range components {
 		if a, set := args.LastPlaced(m.argsOf(service), componentFlag); set && a.Value == inTree {
-			return rules.InTreeGone.At(a.Node, m.move())
+			rules.Gone(a.Node, m.move(), found)
+			return
 		}
 	}
-	return nil
-}
-
-// leaseGrantMissing checks a manager that runs the cloud controllers itself. What
-// addons_include names is not in the file.
-func (m *migration) leaseGrantMissing() []transform.Finding {
-	if m.bundle().Grants() {
-		return nil
-	}
-	return rules.LeaseGrantMissing.Check(m.argsOf(manager), m.component(manager))
 }
 
 // providerRemoved looks for what only a cluster with a provider has: RKE's own example
 // has an empty name as well.
-func (m *migration) providerRemoved() []transform.Finding {
+func (m *migration) providerRemoved(found *transform.Findings) {
 	if m.provider() != "" {
-		return nil
+		return
 	}
 	docs, _ := m.bundle().Documents()
 	_, runs := ccm.FindWorkload(docs)
 	if !runs && !m.migrates() && !m.usesMetadata() {
-		return nil
+		return
 	}
-	at := m.get(providerKey, nameKey)
-	return m.one(at, "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
+	found.At(m.near(m.get(providerKey, nameKey)), "no cloud provider is set, and the cluster had one: nodes lose the names from EC2 and register as new Nodes, and no manager runs the cloud controllers",
 		"set cloud_provider to "+inTree+" before the switch, or to "+externalName+" after it")
 }
 
 // providerMixed compares the components, each of which has the same provider on all machines.
-func (m *migration) providerMixed() []transform.Finding {
+func (m *migration) providerMixed(found *transform.Findings) {
 	var list []rules.Provided
 	for _, service := range components {
 		list = append(list, rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey))})
 	}
-	return rules.ProviderMixed.Check(list, m.Version)
-}
-
-func (m *migration) flagLeftOnKCM() []transform.Finding {
-	return rules.FlagLeftOnKCM.Check(m.argsOf(manager), m.component(manager))
+	rules.Mixed(list, m.Version, found)
 }
 
 // The first releases with external-aws (rancher/rke, rancher/rancher).
@@ -197,34 +149,30 @@ const (
 )
 
 // rancherUnfit finds a Rancher that does not know external-aws.
-func (m *migration) rancherUnfit(at yamledit.Node, v ranchers.Version) []transform.Finding {
+func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v ranchers.Version) {
 	const say = "set --rancher-version to the one that applies the change"
 	switch {
 	case !v.Known:
-		return m.one(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", say)
+		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and Rancher "+m.target.RancherVersion+" is none that is known", say)
 	case v.ExternalAWS == "":
-		return m.one(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+say)
+		found.At(at, "Rancher "+m.target.RancherVersion+" provisions no RKE clusters: 2.12 removed RKE", "migrate with Rancher "+knowExternalAWS+"; "+say)
 	case !v.Since(v.ExternalAWS):
-		return m.one(at, "external-aws needs Rancher "+knowExternalAWS+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
+		found.At(at, "external-aws needs Rancher "+knowExternalAWS+", and "+m.target.RancherVersion+" is older", "upgrade Rancher first")
 	}
-	return nil
 }
 
-func (m *migration) rkeTooOld() []transform.Finding {
+func (m *migration) rkeTooOld(found *transform.Findings) {
 	if !m.isOnAWS() {
-		return nil
+		return
 	}
-	at := m.get(providerKey, nameKey)
+	at := m.near(m.get(providerKey, nameKey))
 	rke, rancher := m.target.RKEVersion, m.target.RancherVersion
 	switch {
 	case rke != "" && !k8s.AtLeastOf(rke, "v1.4.15", "v1.5.0"):
-		return m.one(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
+		found.At(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
 	case rancher != "":
-		return m.rancherUnfit(at, ranchers.Of(rancher))
-	case rke != "":
-		return nil
+		m.rancherUnfit(found, at, ranchers.Of(rancher))
+	case rke == "":
+		found.At(at, needsRKE+"; in Rancher, "+knowExternalAWS, "check which one runs, and set --rke-version or --rancher-version").Severity = transform.Note
 	}
-	found := m.one(at, needsRKE+"; in Rancher, "+knowExternalAWS, "check which one runs, and set --rke-version or --rancher-version")
-	found[0].Severity = transform.Note
-	return found
 }

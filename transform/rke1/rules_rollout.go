@@ -20,7 +20,7 @@ const (
 // controlPlanesAtOnce counts as RKE does (services/node_util.go, CalculateMaxUnavailable): a
 // percentage is rounded down, and is one machine at the least. Control planes with
 // etcd count as well.
-func (m *migration) controlPlanesAtOnce() []transform.Finding {
+func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
 	at := m.get(strategyKey, unavailableKey)
 	all := 0
 	for _, n := range m.Read.Nodes {
@@ -32,11 +32,8 @@ func (m *migration) controlPlanesAtOnce() []transform.Finding {
 		all = rules.MostControlPlanes
 	}
 	number, ok := rules.Concurrency(at.Value(), all, math.Floor)
-	most := min(number, all)
-	if !at.Exists() || !ok {
-		return nil
+	if at.Exists() && ok {
+		key := m.spelling.of(strategyKey) + "." + m.spelling.of(unavailableKey)
+		rules.AtOnce(at, rules.Restart{By: "RKE", Most: min(number, all), All: all, Of: "control planes", Key: key}, found)
 	}
-	return rules.ControlPlanesAtOnce.Check(at, rules.Restart{
-		By: "RKE", Most: most, All: all, Of: "control planes", Key: m.spelling.of(strategyKey) + "." + m.spelling.of(unavailableKey),
-	})
 }

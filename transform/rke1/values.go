@@ -91,8 +91,3 @@ func (m *migration) valuesFinding(message, fix string, path ...string) transform
 	}
 	return transform.FindingAt(root, message, fix)
 }
-
-// argsFinding returns a finding about the arguments as a whole.
-func (m *migration) argsFinding(message, fix string) transform.Finding {
-	return m.valuesFinding(message, fix, "args")
-}

@@ -147,7 +147,7 @@ func (c *Cluster) checkComponents() error {
 		for _, key := range componentArgs {
 			a, set := args.LastAt(config[key].Origin, componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || key == managerArgs) {
-				return rules.NotMigratable.UnknownProvider(a, key)
+				return rules.UnknownProvider(a, key)
 			}
 		}
 	}

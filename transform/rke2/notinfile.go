@@ -50,9 +50,9 @@ func (m *migration) checkCloud() error {
 	return transform.NothingToMigrate(driver, "the provider is external, and no machine pool is one of AWS")
 }
 
-func (m *migration) ccmNotInFile() []transform.Finding {
+func (m *migration) ccmNotInFile(found *transform.Findings) {
 	if !m.lacksManager() || m.checkCloud() != nil {
-		return nil
+		return
 	}
 	at := m.RKEConfig()
 	for _, c := range m.Classes {
@@ -61,5 +61,5 @@ func (m *migration) ccmNotInFile() []transform.Finding {
 			break
 		}
 	}
-	return rules.CCMNotInFile.At(at, "or, on AWS, add the chart with "+addsChart())
+	rules.NotInFile(at, "or, on AWS, add the chart with "+addsChart(), found)
 }

@@ -4,8 +4,6 @@
 package rke2
 
 import (
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -19,86 +17,52 @@ type rule = transform.Checked[*migration]
 // correction queues the correction of one finding.
 type correction = transform.Correction
 
-// What rules guard. An earlier stage does not answer for what a later one puts
-// right.
-var (
-	everyEdit     = []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
-	flagEdits     = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
-	theSwitch     = []string{stages.SwitchToExternal}
-	afterSwitch   = []string{stages.SwitchToExternal, stages.DisableLeaderMigration}
-	theChart      = []string{stages.InstallCCM}
-	chartRuns     = []string{stages.InstallCCM, stages.SwitchToExternal}
-	configsRead   = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
-	imageMoves    = []string{stages.InstallCCM, stages.DisableLeaderMigration}
-	manifestEdits = []string{stages.GrantMigrationLease, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}
-)
-
 // ruleTable is the one table of RKE2's static rules, by their names.
 var ruleTable = sync.OnceValue(func() []rule {
-	table := slices.Concat(clusterRules(), chartRules(), machineConfigRules(), configRules())
-	slices.SortFunc(table, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
-	return table
+	return transform.Table(clusterRules(), chartRules(), machineConfigRules(), configRules())
 })
 
 // clusterRules are those about what the stages change and what they rest on.
 func clusterRules() []rule {
 	return []rule{
-		{Rule: transform.Rule{
-			ID: "apiserver-flag-removed", Severity: transform.Error, Guards: []string{stages.SwitchToExternal, stages.UpgradeKubernetes}, Acceptable: true,
-			Doc: "kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them.",
-		}, Check: (*migration).apiServerFlagRemoved},
+		transform.Row("apiserver-flag-removed", transform.Error, []string{stages.SwitchToExternal, stages.UpgradeKubernetes}, (*migration).apiServerFlagRemoved,
+			"kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them."),
 		{Rule: rules.ChangedByOverlay},
-		{Rule: rules.CloudConfigLost.WithDoc(
-			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.",
-		), Check: (*migration).cloudConfigLost},
-		{Rule: rules.ConfigNotMounted.WithDoc(
-			"A manager's leader-migration-config names a file that nothing creates: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.",
-		), Check: (*migration).configNotMounted},
-		{Rule: rules.ConfigWithoutFlag.WithDoc(
-			"A manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration.",
-		), Check: (*migration).configWithoutFlag},
-		{Rule: rules.ControlPlanesAtOnce.Rule, Check: (*migration).controlPlanesAtOnce},
-		{Rule: rules.CSIGateStale.Rule, Check: (*migration).csiGateStale},
+		{Check: (*migration).cloudConfigLost, Rule: rules.CloudConfigLost.WithDoc(
+			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.")},
+		{Check: (*migration).configNotMounted, Rule: rules.ConfigNotMounted.WithDoc(
+			"A manager's leader-migration-config names a file that nothing creates: machineSelectorFiles for kube-controller-manager, extraVolumes and extraVolumeMounts for the chart. The manager exits.")},
+		{Check: rules.Components(rules.ConfigWithoutFlag, (*migration).components), Rule: rules.ConfigWithoutFlag.WithDoc(
+			"A manager has leader-migration-config without enable-leader-migration, and silently ignores the configuration.")},
+		{Rule: rules.ControlPlanesAtOnce, Check: (*migration).controlPlanesAtOnce},
+		{Rule: rules.CSIGateStale.Rule, Check: rules.Components(rules.CSIGateStale, (*migration).components)},
 		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
-		{Rule: rules.FlagLeftOnKCM.WithGuards(afterSwitch...), Check: (*migration).flagLeftOnKCM},
-		{Rule: rules.FlagOnExternalGate.Rule, Check: (*migration).flagOnExternalGate},
+		{Rule: rules.FlagLeftOnKCM.WithGuards(stages.SwitchToExternal, stages.DisableLeaderMigration), Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
+		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
 		{Rule: rules.FlagUnknown.Rule, Check: (*migration).flagUnknown},
-		{Rule: rules.InTreeGone.Rule, Check: (*migration).inTreeGone},
-		{Rule: rules.LeaderElectionOff.Rule, Check: (*migration).leaderElectionOff},
-		{Rule: rules.LeaseGrantMissing.Rule, Check: (*migration).leaseGrantMissing},
-		{Rule: transform.Rule{
-			ID: "node-name-shared", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "The user data of a machine pool has a literal hostname or fqdn: with external all its machines register under one name. Checked with --end-state external, where the Amazonec2Config is in the same folder or stream, or can be read from a live Rancher.",
-		}, Check: (*migration).nodeNameShared},
-		{Rule: rules.NodeRename.WithDoc(
-			"With cloud-provider-name: aws RKE2 takes the names of nodes from the instance metadata, with external the kubelet uses the host name, and a node whose name changes registers as a new Node. An error if external is chosen for machine pools, which have other host names, or where host names are known to differ; for Windows machines up to 1.29.10, 1.30.6 and 1.31.2 with any end state; elsewhere until an end state is chosen or --host-names shows that all are equal; and if workers are external and control planes are not. Before the switch it is a warning. A note shows which end state the stages take, and why.",
-		), Check: (*migration).nodeRename},
-		{Rule: rules.NotMigratable.WithDoc(
-			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.",
-		), Check: (*migration).notMigratable},
-		{Rule: rules.ProviderMixed.Rule, Check: (*migration).providerMixed},
-		{Rule: rules.ProviderRemoved.WithDoc(
-			"A cluster with signs of a migration to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning if the name is empty and there is no sign of a migration: Rancher's UI writes this if a provider was removed, and if there was none.",
-		), Check: (*migration).providerRemoved},
-		{Rule: transform.Rule{
-			ID: "object-not-given", Severity: transform.Note, Guards: flagEdits, Acceptable: true,
-			Doc: "machineSelectorFiles takes the configuration of kube-controller-manager from an object of Rancher's cluster that was not given, so it is not checked. An object joins its cluster where both are in one folder or stream.",
-		}, Check: (*migration).objectNotGiven},
-		{Rule: transform.Rule{
-			ID: "psact-dropped", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-			Doc: "An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list.",
-		}, Check: (*migration).podSecurityDropped},
-		{Rule: rules.ServiceOverrideNames.Rule, Check: (*migration).serviceOverrideNames},
-		{Rule: transform.Rule{
-			ID: "snapshot-missing", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
-			Doc: "The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot.",
-		}, Check: (*migration).snapshotMissing},
-		{Rule: rules.StorageClassInTree.Rule, Check: (*migration).storageClassInTree},
-		{Rule: transform.Rule{
-			ID: "stub-ccm-enabled", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.SwitchToExternal, stages.UpgradeKubernetes}, Acceptable: true,
-			Doc: "The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.",
-		}, Check: (*migration).stubEnabled},
+		{Rule: rules.InTreeGone, Check: (*migration).inTreeGone},
+		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
+		{Rule: rules.LeaseGrantMissing.Rule, Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
+		transform.Row("node-name-shared", transform.Error, rules.TheSwitch, (*migration).nodeNameShared,
+			"The user data of a machine pool has a literal hostname or fqdn: with external all its machines register under one name. Checked with --end-state external, where the Amazonec2Config is in the same folder or stream, or can be read from a live Rancher."),
+		{Check: transform.Listed((*migration).nodeRename), Rule: rules.NodeRename.WithDoc(
+			"With cloud-provider-name: aws RKE2 takes the names of nodes from the instance metadata, with external the kubelet uses the host name, and a node whose name changes registers as a new Node. An error if external is chosen for machine pools, which have other host names, or where host names are known to differ; for Windows machines up to 1.29.10, 1.30.6 and 1.31.2 with any end state; elsewhere until an end state is chosen or --host-names shows that all are equal; and if workers are external and control planes are not. Before the switch it is a warning. A note shows which end state the stages take, and why.")},
+		{Check: (*migration).notMigratable, Rule: rules.NotMigratable.WithDoc(
+			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.")},
+		{Rule: rules.ProviderMixed, Check: (*migration).providerMixed},
+		{Check: (*migration).providerRemoved, Rule: rules.ProviderRemoved.WithDoc(
+			"A cluster with signs of a migration to the external provider has no cloud-provider-name: RKE2 then starts its own stub, which gives nodes the provider ID rke2://. A warning if the name is empty and there is no sign of a migration: Rancher's UI writes this if a provider was removed, and if there was none.")},
+		transform.Row("object-not-given", transform.Note, rules.FlagEdits, (*migration).objectNotGiven,
+			"machineSelectorFiles takes the configuration of kube-controller-manager from an object of Rancher's cluster that was not given, so it is not checked. An object joins its cluster where both are in one folder or stream."),
+		transform.Row("psact-dropped", transform.Error, rules.TheSwitch, (*migration).podSecurityDropped,
+			"An entry for control planes replaces kube-apiserver-arg, and with it the pod security admission configuration that Rancher's webhook adds to the global list."),
+		{Rule: rules.ServiceOverrideNames, Check: (*migration).serviceOverrideNames},
+		transform.Row("snapshot-missing", transform.Warning, rules.TheSwitch, (*migration).snapshotMissing,
+			"The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot."),
+		{Rule: rules.StorageClassInTree, Check: (*migration).storageClassInTree},
+		transform.Row("stub-ccm-enabled", transform.Error, []string{stages.InstallCCM, stages.SwitchToExternal, stages.UpgradeKubernetes}, (*migration).stubEnabled,
+			"The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub."),
 		{Rule: transform.Templated},
 	}
 }
@@ -106,36 +70,25 @@ func clusterRules() []rule {
 // chartRules are those about the cloud-controller-manager.
 func chartRules() []rule {
 	return []rule{
-		{Rule: transform.Rule{
-			ID: "address-flapping", Severity: transform.Warning, Guards: theChart, Acceptable: true,
-			Doc: "Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external.",
-		}, Check: (*migration).addressFlapping},
-		{Rule: rules.CCMArgsUnsafe.WithDoc(
-			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts.",
-		), Check: (*migration).ccmArgsUnsafe},
+		transform.Row("address-flapping", transform.Warning, rules.TheChart, (*migration).addressFlapping,
+			"Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external."),
+		{Check: (*migration).ccmArgsUnsafe, Rule: rules.CCMArgsUnsafe.WithDoc(
+			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts.")},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
-		{Rule: rules.CCMMinorSkew.WithGuards(imageMoves...).WithDoc(
-			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.",
-		), Check: (*migration).ccmMinorSkew},
-		{Rule: rules.CCMNotInFile.WithGuards(chartRuns...), Check: (*migration).ccmNotInFile},
-		{Rule: rules.CCMUnschedulable.Rule, Check: (*migration).ccmUnschedulable},
+		{Check: rules.Charts(rules.CCMMinorSkew, (*migration).checkedCharts), Rule: rules.CCMMinorSkew.WithGuards(rules.ImageMoves...).WithDoc(
+			"The minor of the cloud-controller-manager's image is not the cluster's. From 1.28 on the image also needs a LeaderMigrationConfiguration of its own, or services and routes run in both managers.")},
+		{Rule: rules.CCMNotInFile.WithGuards(rules.ChartRuns...), Check: (*migration).ccmNotInFile},
+		{Rule: rules.CCMUnschedulable.Rule, Check: rules.Charts(rules.CCMUnschedulable, (*migration).checkedCharts)},
+		transform.Row("chart-field-ignored", transform.Warning, rules.TheChart, (*migration).chartFieldIgnored,
+			"The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4."),
+		transform.Row("chart-not-checked", transform.Note, rules.TheChart, (*migration).chartNotChecked,
+			"Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked."),
+		{Check: (*migration).chartUnpinned, Rule: rules.ChartUnpinned.WithDoc(
+			"The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.")},
+		transform.Row("helm-reinstall", transform.Warning, rules.TheChart, (*migration).helmReinstall,
+			"The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again."),
 		{Rule: transform.Rule{
-			ID: "chart-field-ignored", Severity: transform.Warning, Guards: theChart, Acceptable: true,
-			Doc: "The HelmChart of the cloud-controller-manager, or its HelmChartConfig, has values in a field that the helm-controller of this RKE2 release does not have: valuesSecrets before 1.30.12, 1.31.8 and 1.32.4, values before 1.33.11, 1.34.7 and 1.35.4.",
-		}, Check: (*migration).chartFieldIgnored},
-		{Rule: transform.Rule{
-			ID: "chart-not-checked", Severity: transform.Note, Guards: theChart, Acceptable: true,
-			Doc: "Something that determines what the chart of the cloud-controller-manager installs is not in the file: a Secret of valuesSecrets, templates in chartContent other than the published chart's, an archive that cannot be read, a chart of another name. The rules that depend on it are not checked.",
-		}, Check: (*migration).chartNotChecked},
-		{Rule: rules.ChartUnpinned.WithDoc(
-			"The HelmChart of the cloud-controller-manager names no exact chart version or no image tag, so that a new release changes the cluster.",
-		), Check: (*migration).chartUnpinned},
-		{Rule: transform.Rule{
-			ID: "helm-reinstall", Severity: transform.Warning, Guards: theChart, Acceptable: true,
-			Doc: "The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.",
-		}, Check: (*migration).helmReinstall},
-		{Rule: transform.Rule{
-			ID: "manifest-overwritten", Severity: transform.Error, Guards: manifestEdits,
+			ID: "manifest-overwritten", Severity: transform.Error, Guards: []string{stages.GrantMigrationLease, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration},
 			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig with the same name as chartValues.",
 		}, Check: (*migration).manifestOverwritten},
 	}
@@ -144,57 +97,32 @@ func chartRules() []rule {
 // machineConfigRules are those about what of the machine configuration reaches machines.
 func machineConfigRules() []rule {
 	return []rule{
-		{Rule: transform.Rule{
-			ID: "args-overwritten", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments are lost. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
-		}, Check: (*migration).argsOverwritten},
-		{Rule: transform.Rule{
-			ID: "config-misindented", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "Arguments are at the level of config or machineGlobalConfig instead of below it; Rancher silently drops them.",
-		}, Check: (*migration).configMisindented, Fix: (*migration).indentConfig},
-		{Rule: transform.Rule{
-			ID: "machine-files-refused", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "Rancher's planner stops at an entry of machineSelectorFiles, and no machine gets a new configuration: the selector is invalid, one source names both a Secret and a ConfigMap, or the object with the configuration of kube-controller-manager does not authorize the cluster or has another hash.",
-		}, Check: (*migration).filesRefused},
-		{Rule: transform.Rule{
-			ID: "provider-in-selector", Severity: transform.Note, Guards: theSwitch, Acceptable: true,
-			Doc: "An entry of machineSelectorConfig overrides cloud-provider-name of machineGlobalConfig; the switch edits the entry.",
-		}, Check: (*migration).providerInSelector},
-		{Rule: transform.Rule{
-			ID: ruleSelectorInvalid, Severity: transform.Error, Acceptable: true,
-			Doc: "A machine selector has an operator or values that Kubernetes refuses, and Rancher then refuses the whole cluster.",
-		}},
-		{Rule: transform.Rule{
-			ID: "selector-unmatched", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "An entry of machineSelectorConfig or machineSelectorFiles has a selector that matches the machines of no pool, so that it reaches none.",
-		}, Check: (*migration).selectorUnmatched},
-		{Rule: transform.Rule{
-			ID: "selector-widened", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "A field of a machine selector is misspelled: Rancher drops it, and the entry matches more machines than intended.",
-		}, Check: (*migration).selectorWidened, Fix: (*migration).spellSelectors},
-		{Rule: transform.Rule{
-			ID: "ui-edit-fails", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's UI that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).",
-		}, Check: (*migration).uiEditFails, Fix: (*migration).addPlainEntry},
-		{Rule: rules.UnknownConfigKey.WithDoc(
-			"Rancher does not pass a key of the machine configuration to this RKE2 release; it may be misspelled. A note for a release that Rancher does not list, and for a key that only newer metadata of Rancher lists.",
-		), Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys},
-		{Rule: transform.Rule{
-			ID: "value-dropped", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "A value is a number or a mapping; Rancher keeps only strings, booleans and lists.",
-		}, Check: (*migration).valueDropped},
-		{Rule: transform.Rule{
-			ID: "value-erased", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg, or another list that the stages edit.",
-		}, Check: (*migration).valueErased},
-		{Rule: transform.Rule{
-			ID: "webhook-drops-args", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
-			Doc: "The cluster has a template for pod security admission, and kube-apiserver-arg of machineGlobalConfig has an argument without a value, or a flag several times whose values all count: whenever the cluster is written, the webhook of Rancher before 2.11.7, 2.12.3 and 2.13.0 drops the argument, and all but the last one of the flag.",
-		}, Check: (*migration).webhookDropsArgs},
-		{Rule: transform.Rule{
-			ID: "wrong-arg-spelling", Severity: transform.Error, Guards: flagEdits, Acceptable: true,
-			Doc: "A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider; an unknown flag stops the component.",
-		}, Check: (*migration).wrongArgSpelling, Fix: (*migration).spellArgs},
+		transform.Row("args-overwritten", transform.Warning, rules.FlagEdits, (*migration).argsOverwritten,
+			"An entry of machineSelectorConfig replaces a list of arguments that an earlier location set for the same machines, and arguments are lost. An error where it concerns kube-controller-manager-arg, or another list that the stages edit."),
+		transform.Row("config-misindented", transform.Error, rules.FlagEdits, (*migration).configMisindented,
+			"Arguments are at the level of config or machineGlobalConfig instead of below it; Rancher silently drops them.").Fixed((*migration).indentConfig),
+		transform.Row("machine-files-refused", transform.Error, rules.FlagEdits, (*migration).filesRefused,
+			"Rancher's planner stops at an entry of machineSelectorFiles, and no machine gets a new configuration: the selector is invalid, one source names both a Secret and a ConfigMap, or the object with the configuration of kube-controller-manager does not authorize the cluster or has another hash."),
+		transform.Row("provider-in-selector", transform.Note, rules.TheSwitch, (*migration).providerInSelector,
+			"An entry of machineSelectorConfig overrides cloud-provider-name of machineGlobalConfig; the switch edits the entry."),
+		transform.Row[*migration](ruleSelectorInvalid, transform.Error, nil, nil,
+			"A machine selector has an operator or values that Kubernetes refuses, and Rancher then refuses the whole cluster."),
+		transform.Row("selector-unmatched", transform.Warning, rules.FlagEdits, (*migration).selectorUnmatched,
+			"An entry of machineSelectorConfig or machineSelectorFiles has a selector that matches the machines of no pool, so that it reaches none."),
+		transform.Row("selector-widened", transform.Error, rules.FlagEdits, (*migration).selectorWidened,
+			"A field of a machine selector is misspelled: Rancher drops it, and the entry matches more machines than intended.").Fixed((*migration).spellSelectors),
+		transform.Row("ui-edit-fails", transform.Warning, rules.FlagEdits, (*migration).uiEditFails,
+			"machineSelectorConfig is null or empty, or all its entries have a machineLabelSelector: the page of Rancher's UI that edits the cluster fails to load (Rancher 2.7 to 2.9; rancher/dashboard #9529, #9888, #11987).").Fixed((*migration).addPlainEntry),
+		{Check: (*migration).unknownConfigKey, Fix: (*migration).spellKeys, Rule: rules.UnknownConfigKey.WithDoc(
+			"Rancher does not pass a key of the machine configuration to this RKE2 release; it may be misspelled. A note for a release that Rancher does not list, and for a key that only newer metadata of Rancher lists.")},
+		transform.Row("value-dropped", transform.Error, rules.FlagEdits, (*migration).valueDropped,
+			"A value is a number or a mapping; Rancher keeps only strings, booleans and lists."),
+		transform.Row("value-erased", transform.Warning, rules.FlagEdits, (*migration).valueErased,
+			"A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg, or another list that the stages edit."),
+		transform.Row("webhook-drops-args", transform.Warning, rules.FlagEdits, (*migration).webhookDropsArgs,
+			"The cluster has a template for pod security admission, and kube-apiserver-arg of machineGlobalConfig has an argument without a value, or a flag several times whose values all count: whenever the cluster is written, the webhook of Rancher before 2.11.7, 2.12.3 and 2.13.0 drops the argument, and all but the last one of the flag."),
+		transform.Row("wrong-arg-spelling", transform.Error, rules.FlagEdits, (*migration).wrongArgSpelling,
+			"A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider; an unknown flag stops the component.").Fixed((*migration).spellArgs),
 	}
 }
 

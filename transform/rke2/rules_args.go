@@ -9,7 +9,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,8 +25,7 @@ type slippedArg struct {
 
 // wrongArgSpelling finds RKE2's keys, and slips of the flags of a migration,
 // among the arguments of components.
-func (m *migration) wrongArgSpelling() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) wrongArgSpelling(found *transform.Findings) {
 	for _, s := range m.slippedArgs() {
 		fix := "remove it"
 		switch {
@@ -41,9 +39,8 @@ func (m *migration) wrongArgSpelling() []transform.Finding {
 		if _, isKey := m.Release.Type(s.Name); isKey {
 			message += "; it is a key of RKE2's own configuration"
 		}
-		found = append(found, transform.FindingAt(s.Node, message, fix))
+		found.At(s.Node, message, fix)
 	}
-	return found
 }
 
 // spellArgs writes the flag that was meant, or takes the slip out where the flag
@@ -158,15 +155,4 @@ func (m *migration) takes(component, flag string) bool {
 		return component == managerArgs
 	}
 	return slices.Contains(componentArgs, component) && m.knowsProvider(component)
-}
-
-// leaderElectionOff checks both managers.
-func (m *migration) leaderElectionOff() []transform.Finding {
-	var found []transform.Finding
-	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		found = append(found, rules.LeaderElectionOff.Check(args.Place(at), "kube-controller-manager", m.target, transform.FindingAt)...)
-	}
-	return append(found, m.eachChecked(rules.LeaderElectionOff.ID, func(c installed) []transform.Finding {
-		return rules.LeaderElectionOff.Check(c.chart.Placed(), "cloud-controller-manager", m.target, c.inArgs)
-	})...)
 }

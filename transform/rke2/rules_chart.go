@@ -24,16 +24,12 @@ type installed struct {
 }
 
 // eachChart calls check for every such chart, if they can be read.
-func (m *migration) eachChart(check func(installed) []transform.Finding) []transform.Finding {
-	charts, err := m.charts()
-	if err != nil {
-		return nil
+func (m *migration) eachChart(check func(installed)) {
+	if charts, err := m.charts(); err == nil {
+		for _, chart := range charts {
+			check(installed{m, chart})
+		}
 	}
-	var found []transform.Finding
-	for _, chart := range charts {
-		found = append(found, check(installed{m, chart})...)
-	}
-	return found
 }
 
 // manifestFinding returns a finding about a node of a document of the manifest,
@@ -76,65 +72,52 @@ func (c installed) at(message, fix string, path ...string) transform.Finding {
 	return c.in(l, l.Root.Get(path...), message, fix)
 }
 
-// ofArgs returns a finding about the arguments as a whole.
-func (c installed) ofArgs(message, fix string) transform.Finding {
-	return c.at(message, fix, chartArgs)
-}
-
 // inArgs returns a finding about one of the arguments.
 func (c installed) inArgs(n yamledit.Node, message, fix string) transform.Finding {
 	return c.in(c.chart.Decider(chartArgs), n, message, fix)
 }
 
-func (m *migration) chartUnpinned() []transform.Finding {
-	return m.eachChecked(rules.ChartUnpinned.ID, func(c installed) []transform.Finding {
-		var found []transform.Finding
-		if !c.chart.Pinned() {
-			found = append(found, c.unpinned())
-		}
-		found = append(found, rules.ChartUnpinned.Image(c.chart, ccm.DefaultTag(Name, m.minor()), c.at)...)
-		return found
+// checkedCharts are those whose values a rule can use.
+func (m *migration) checkedCharts(rule string) (list []rules.Chart) {
+	m.eachChecked(rule, func(c installed) {
+		list = append(list, c.subject())
 	})
+	return list
 }
 
-// unpinned returns the finding about the chart's version.
-func (c installed) unpinned() transform.Finding {
-	if c.chart.Reference.Archive {
-		return c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
-			"use an archive with a version in its name, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz")
+func (c installed) subject() rules.Chart {
+	return rules.Chart{
+		Chart: c.chart, Distro: Name, Release: c.Version, External: c.isExternal(), Target: c.target,
+		Nodes: c.controlPlaneNodes, Label: "node-role.kubernetes.io/control-plane", At: c.at,
 	}
-	return c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion)
 }
 
-func (m *migration) ccmMinorSkew() []transform.Finding {
-	return m.eachChecked(rules.CCMMinorSkew.ID, func(c installed) []transform.Finding {
-		return rules.CCMMinorSkew.Chart(c.chart, Name, m.Version, m.isExternal(), c.at)
+func (m *migration) chartUnpinned(found *transform.Findings) {
+	m.eachChecked(rules.ChartUnpinned.ID, func(c installed) {
+		switch {
+		case c.chart.Pinned():
+		case c.chart.Reference.Archive:
+			found.Add(c.about(c.chart.Spec("chart"), "the name of the archive has no version, and spec.version is ignored for archives",
+				"use an archive with a version in its name, as in "+ccm.ChartName+"-"+ccm.DefaultVersion+".tgz"))
+		default:
+			found.Add(c.about(c.chart.Spec("version"), "the chart has no exact version", "set version: "+ccm.DefaultVersion))
+		}
+		rules.ChartUnpinned.Check(c.subject(), found)
 	})
 }
 
 // ccmArgsUnsafe checks the chart, and a workload of its own.
-func (m *migration) ccmArgsUnsafe() []transform.Finding {
-	inChart := m.eachChecked(rules.CCMArgsUnsafe.ID, func(c installed) []transform.Finding {
-		return rules.CCMArgsUnsafe.Chart(c.chart, c.ofArgs)
-	})
-	return append(inChart, rules.CCMArgsUnsafe.Workload(m.bundle())...)
-}
-
-func (m *migration) ccmUnschedulable() []transform.Finding {
-	return m.eachChecked(rules.CCMUnschedulable.ID, func(c installed) []transform.Finding {
-		return rules.CCMUnschedulable.Chart(c.chart, m.controlPlaneNodes(), "node-role.kubernetes.io/control-plane", c.at)
-	})
+func (m *migration) ccmArgsUnsafe(found *transform.Findings) {
+	rules.Charts(rules.CCMArgsUnsafe, (*migration).checkedCharts)(m, found)
+	rules.UnsafeWorkload(m.bundle(), found)
 }
 
 // ccmFlagMissing checks the chart, and a workload of its own.
-func (m *migration) ccmFlagMissing() []transform.Finding {
-	if !m.runsInTree() {
-		return nil
+func (m *migration) ccmFlagMissing(found *transform.Findings) {
+	if m.runsInTree() {
+		rules.Charts(rules.CCMFlagMissing, (*migration).checkedCharts)(m, found)
+		rules.SecondWorkload(m.bundle(), m.target, found)
 	}
-	found := m.eachChecked(rules.CCMFlagMissing.ID, func(c installed) []transform.Finding {
-		return rules.CCMFlagMissing.Chart(c.chart, m.target, c.ofArgs)
-	})
-	return append(found, rules.CCMFlagMissing.Workload(m.bundle(), m.target)...)
 }
 
 // runsInTree reports whether a control plane's manager is the in-tree one.
@@ -145,71 +128,67 @@ func (m *migration) runsInTree() bool {
 }
 
 // addressFlapping is about the in-tree kubelets (kubernetes #109793).
-func (m *migration) addressFlapping() []transform.Finding {
+func (m *migration) addressFlapping(found *transform.Findings) {
 	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
-		return nil
+		return
 	}
-	return m.eachChart(func(c installed) []transform.Finding {
-		return []transform.Finding{c.about(c.chart.Root.Get("spec", "chart"),
+	m.eachChart(func(c installed) {
+		found.Add(c.about(c.chart.Root.Get("spec", "chart"),
 			"below Kubernetes 1.25 the manager and the in-tree kubelets both write the addresses of nodes, until the kubelets are external",
-			"keep the time between this stage and the switch short")}
+			"keep the time between this stage and the switch short"))
 	})
 }
 
 // helmReinstall checks the policy that counts: a HelmChartConfig's wins.
-func (m *migration) helmReinstall() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
+func (m *migration) helmReinstall(found *transform.Findings) {
+	m.eachChart(func(c installed) {
 		policy, of := c.chart.FailurePolicy()
 		if policy == "abort" || policy == "retry" {
-			return nil
+			return
 		}
 		at := of.Spec("failurePolicy")
 		if !at.Exists() {
 			at = of.Root.Get("spec")
 		}
-		return []transform.Finding{c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort")}
+		found.Add(c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
 	})
 }
 
 // serviceOverrideNames checks the configuration of the provider, on control planes and in the
 // Secret to which install-ccm carries it.
-func (m *migration) serviceOverrideNames() []transform.Finding {
+func (m *migration) serviceOverrideNames(found *transform.Findings) {
 	version := m.move().Reached()
-	var found []transform.Finding
 	for _, at := range m.winners(cloudConfigKey, Class.ControlPlane) {
-		found = append(found, rules.ServiceOverrideNames.Check(at, version, transform.FindingAt)...)
+		rules.OverrideNames(at, version, found.At)
 	}
 	docs, err := m.manifest()
 	if err != nil {
-		return found
+		return
 	}
 	for i, d := range docs {
 		if name, _ := d.Root().Get("metadata", "name").String(); name != ccm.CloudConfigSecret {
 			continue
 		}
 		at := d.Root().Get("stringData", ccm.CloudConfigKey)
-		found = append(found, rules.ServiceOverrideNames.Check(at, version, func(n yamledit.Node, message, fix string) transform.Finding {
-			return m.manifestFinding(i, n, message, fix)
-		})...)
+		rules.OverrideNames(at, version, func(n yamledit.Node, message, fix string) *transform.Finding {
+			return found.Add(m.manifestFinding(i, n, message, fix))
+		})
 	}
-	return found
 }
 
 // cloudConfigLost checks the provider's configuration once something needs it
 // that does not have it; before that the stages carry it over.
-func (m *migration) cloudConfigLost() []transform.Finding {
+func (m *migration) cloudConfigLost(found *transform.Findings) {
 	if m.carriesCloudConfig() || !m.runsInTree() && !m.switching() {
-		return nil
+		return
 	}
 	_, chart, _ := m.chart()
 	early := m.runsInTree() && !chart
-	var found []transform.Finding
 	for _, at := range m.winners(cloudConfigKey, anyClass) {
 		if early {
-			found = append(found, rules.CloudConfigLost.Carried(at)...)
+			rules.ConfigCarried(at, found)
 		} else {
-			found = append(found, rules.CloudConfigLost.Lost(at, "")...)
+			rules.ConfigLost(at, "", found)
 		}
 	}
-	return found
 }

@@ -14,47 +14,42 @@ import (
 )
 
 // notMigratable finds what the other verbs refuse, and machines that run Windows.
-func (m *migration) notMigratable() []transform.Finding {
-	return append(m.windowsPool(), transform.NotMigratableIn(cmp.Or(m.checkProvider(), m.checkCloud()))...)
-}
-
-func (m *migration) windowsPool() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) notMigratable(found *transform.Findings) {
 	for _, class := range m.Classes {
 		if class.Windows() {
-			found = append(found, rules.NotMigratable.Warning(class.Pool, "these machines run Windows", "plan for their restart, and verify them manually")...)
+			found.At(class.Pool, "these machines run Windows", "plan for their restart, and verify them manually").Severity = transform.Warning
 		}
 	}
-	return found
+	found.Add(transform.NotMigratableIn(cmp.Or(m.checkProvider(), m.checkCloud()))...)
 }
 
-func (m *migration) snapshotMissing() []transform.Finding {
+func (m *migration) snapshotMissing(found *transform.Findings) {
 	etcd := m.RKEConfig().Get("etcd")
 	if off, _ := etcd.Get("disableSnapshots").Value().(bool); off {
-		return []transform.Finding{transform.FindingAt(etcd.Get("disableSnapshots"), "etcd snapshots are disabled", "enable them, or take one manually before every stage")}
+		found.At(etcd.Get("disableSnapshots"), "etcd snapshots are disabled", "enable them, or take one manually before every stage")
+		return
 	}
 	for _, key := range []string{"snapshotScheduleCron", "snapshotRetention", "s3"} {
 		if n := etcd.Get(key); n.Exists() && !n.IsNull() {
-			return nil
+			return
 		}
 	}
 	at := m.RKEConfig()
 	if etcd.Exists() {
 		at = etcd
 	}
-	return []transform.Finding{transform.FindingAt(at, "no etcd snapshots are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one manually before every stage")}
+	found.At(at, "no etcd snapshots are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one manually before every stage")
 }
 
 // manifestOverwritten finds documents of additionalManifest that are one object
 // of the cluster: RKE2 applies them by their names, and the last one wins. An
 // edit of a stage cannot take a document out, which its proof makes sure of, but
 // a document that it adds could have the name of another.
-func (m *migration) manifestOverwritten() []transform.Finding {
+func (m *migration) manifestOverwritten(found *transform.Findings) {
 	docs, err := m.manifest()
 	if err != nil {
-		return nil
+		return
 	}
-	var found []transform.Finding
 	first := map[string]int{}
 	for i, d := range docs {
 		id, isObject := objectOf(d.Root())
@@ -62,17 +57,17 @@ func (m *migration) manifestOverwritten() []transform.Finding {
 			continue
 		}
 		if earlier, twice := first[id]; twice {
-			found = append(found, m.manifestFinding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
+			found.Add(m.manifestFinding(i, d.Root(), fmt.Sprintf("this document is the same object as document [%d] of the manifest and overwrites it in the cluster", earlier), "join the two, or rename one"))
 			continue
 		}
 		first[id] = i
 	}
-	return append(found, m.chartTwice()...)
+	m.chartTwice(found)
 }
 
-func (m *migration) storageClassInTree() []transform.Finding {
+func (m *migration) storageClassInTree(found *transform.Findings) {
 	docs, _ := m.manifest()
-	return rules.StorageClassInTree.Check(docs, m.RKEConfig().Get(manifestKey))
+	rules.InTreeClasses(docs, m.RKEConfig().Get(manifestKey), found)
 }
 
 // objectOf identifies an object: its group, whatever the version, its kind,

@@ -15,33 +15,21 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// configWithoutFlag finds a configuration that its manager never reads.
-func (m *migration) configWithoutFlag() []transform.Finding {
-	var found []transform.Finding
-	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
-		found = append(found, rules.ConfigWithoutFlag.Check(args.Place(at), m.isExternal(), transform.FindingAt)...)
-	}
-	return append(found, m.eachChecked(rules.ConfigWithoutFlag.ID, func(c installed) []transform.Finding {
-		return rules.ConfigWithoutFlag.Check(c.chart.Placed(), false, c.inArgs)
-	})...)
-}
-
 // configNotMounted finds a configuration that is not where its manager looks.
-func (m *migration) configNotMounted() []transform.Finding {
-	found := append(m.undelivered(), m.emptyFiles()...)
-	return append(found, m.eachChecked(rules.ConfigNotMounted.ID, func(c installed) []transform.Finding {
-		if c.chart.ConfigFile() == "" || c.chart.ConfigMounted() {
-			return nil
+func (m *migration) configNotMounted(found *transform.Findings) {
+	m.undelivered(found)
+	m.emptyFiles(found)
+	m.eachChecked(rules.ConfigNotMounted.ID, func(c installed) {
+		if c.chart.ConfigFile() != "" && !c.chart.ConfigMounted() {
+			found.Add(c.at("no entry of extraVolumes and extraVolumeMounts creates the file that --"+configFlag+" names, and the manager exits",
+				"mount a ConfigMap that holds it, as --leader-migration-config generate does", chartArgs))
 		}
-		return []transform.Finding{c.at("no entry of extraVolumes and extraVolumeMounts creates the file that --"+configFlag+" names, and the manager exits",
-			"mount a ConfigMap that holds it, as --leader-migration-config generate does", chartArgs)}
-	})...)
+	})
 }
 
 // undelivered finds files that control planes do not get. Without the flag no one
 // reads them.
-func (m *migration) undelivered() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) undelivered(found *transform.Findings) {
 	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
 		list := args.Of(at.Value())
 		a, named := args.Last(list, configFlag)
@@ -50,11 +38,10 @@ func (m *migration) undelivered() []transform.Finding {
 			return c.ControlPlane() && m.Effective(c)[managerArgs].Origin.Same(at) && !m.delivers(a.Value, c)
 		}
 		if i := slices.IndexFunc(m.Classes, lacks); named && flag.True() && i >= 0 {
-			found = append(found, transform.FindingAt(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+m.Classes[i].Name+", and the manager exits",
-				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it"))
+			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+m.Classes[i].Name+", and the manager exits",
+				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it")
 		}
 	}
-	return found
 }
 
 // configRules check the configurations of both managers, as far as they were given. That
@@ -62,10 +49,10 @@ func (m *migration) undelivered() []transform.Finding {
 func configRules() []rule {
 	var table []rule
 	for _, r := range leadermigration.Rules() {
-		r.Guards = configsRead
-		table = append(table, rule{Rule: r, Check: func(m *migration) []transform.Finding {
+		r.Guards = rules.BothManagers
+		table = append(table, rule{Rule: r, Check: transform.Listed(func(m *migration) []transform.Finding {
 			return slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })
-		}})
+		})})
 	}
 	return table
 }
@@ -73,10 +60,10 @@ func configRules() []rule {
 // configFindings are about the configurations that a manager reads from a stage on.
 func (m *migration) configFindings() []transform.Finding {
 	var found []transform.Finding
-	if m.stage == "" || slices.Contains(flagEdits, m.stage) {
+	if m.stage == "" || slices.Contains(rules.FlagEdits, m.stage) {
 		found = m.managerFindings()
 	}
-	if m.stage == "" || slices.Contains(chartRuns, m.stage) {
+	if m.stage == "" || slices.Contains(rules.ChartRuns, m.stage) {
 		found = append(found, m.cloudFindings()...)
 	}
 	return found
@@ -94,20 +81,18 @@ type cloudConfig struct {
 
 func (m *migration) cloudConfigs() []cloudConfig {
 	var all []cloudConfig
-	m.eachChart(func(c installed) []transform.Finding {
+	m.eachChart(func(c installed) {
 		docs, err := m.manifest()
 		if err != nil || c.chart.ConfigFile() == "" {
-			return nil
+			return
 		}
 		at, i := c.chart.Config(docs)
 		if !at.Exists() {
-			return nil // it lies elsewhere
+			return // it lies elsewhere
 		}
-		root, unquoted, err := leadermigration.Embedded(at)
-		if err == nil {
+		if root, unquoted, err := leadermigration.Embedded(at); err == nil {
 			all = append(all, cloudConfig{c, root, unquoted, at, i, docs})
 		}
-		return nil
 	})
 	return all
 }

@@ -65,21 +65,18 @@ func (m *migration) given(o objectName) *yamledit.Document {
 
 // objectNotGiven reports which configurations are not checked. That of rke-lm is part of the
 // stage that names it.
-func (m *migration) objectNotGiven() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) objectNotGiven(found *transform.Findings) {
 	for _, d := range m.deliveries() {
 		ours := m.stage != "" && d.source.objectName == objectName{kindConfigMap, m.Name + configSuffix}
 		if d.object == nil && !ours {
-			found = append(found, transform.FindingAt(d.source.At, "not checked: the configuration of kube-controller-manager is in "+d.source.String()+", which was not given",
-				"give the file of the object as well, from the same folder; or check it with rke-lm leader-migration-config --lint FILE"))
+			found.At(d.source.At, "not checked: the configuration of kube-controller-manager is in "+d.source.String()+", which was not given",
+				"give the file of the object as well, from the same folder; or check it with rke-lm leader-migration-config --lint FILE")
 		}
 	}
-	return found
 }
 
 // emptyFiles finds configurations whose object has none.
-func (m *migration) emptyFiles() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) emptyFiles(found *transform.Findings) {
 	for _, d := range m.deliveries() {
 		if d.object == nil {
 			continue
@@ -88,12 +85,11 @@ func (m *migration) emptyFiles() []transform.Finding {
 		_, at := valueOf(d.object, d.item.Key)
 		switch root, unquoted := d.config(); {
 		case !at.Exists():
-			found = append(found, transform.FindingAt(d.object.Root().Get("metadata", "name"), d.source.String()+" has no key "+d.item.Key+": Rancher writes an empty file, and the manager exits", advice))
+			found.At(d.object.Root().Get("metadata", "name"), d.source.String()+" has no key "+d.item.Key+": Rancher writes an empty file, and the manager exits", advice)
 		case !root.Exists() && len(unquoted) == 0:
-			found = append(found, transform.FindingAt(at, "this is no "+leadermigration.Kind+", and the manager exits", advice))
+			found.At(at, "this is no "+leadermigration.Kind+", and the manager exits", advice)
 		}
 	}
-	return found
 }
 
 // config reads the configuration, if there is one, and finds wildcards without quotes.
@@ -173,36 +169,33 @@ func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
 
 // filesRefused finds entries for which Rancher's planner fails, so that no machine gets
 // a new configuration (rancher pkg/capr/planner/config.go renderFiles at v2.8.5).
-func (m *migration) filesRefused() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) filesRefused(found *transform.Findings) {
 	for _, f := range m.Files {
 		if f.invalid != nil {
-			found = append(found, transform.FindingAt(f.Entry.Get(selectorField), "Kubernetes refuses the selector: "+f.invalid.Error()+"; Rancher's planner stops at it", "correct it"))
+			found.At(f.Entry.Get(selectorField), "Kubernetes refuses the selector: "+f.invalid.Error()+"; Rancher's planner stops at it", "correct it")
 		}
 		for i, s := range f.Sources {
 			if i > 0 && s.At.Parent().Same(f.Sources[i-1].At.Parent()) {
-				found = append(found, transform.FindingAt(s.At, "an element of fileSources names both a Secret and a ConfigMap, and Rancher's planner stops at it", "write two elements"))
+				found.At(s.At, "an element of fileSources names both a Secret and a ConfigMap, and Rancher's planner stops at it", "write two elements")
 			}
 			if object := m.given(s.objectName); object != nil {
-				found = append(found, m.objectRefused(s, object)...)
+				m.objectRefused(found, s, object)
 			}
 		}
 	}
-	return found
 }
 
 // objectRefused finds why Rancher's planner refuses an object.
-func (m *migration) objectRefused(s FileSource, object *yamledit.Document) []transform.Finding {
+func (m *migration) objectRefused(found *transform.Findings, s FileSource, object *yamledit.Document) {
 	if !authorizes(object, m.Name) {
-		return []transform.Finding{transform.FindingAt(object.Root().Get("metadata"), "the annotation "+authorizedKey+" does not name the cluster "+m.Name+", and Rancher's planner stops at the object",
-			"add the cluster's name to the annotation, after a comma if there are others")}
+		found.At(object.Root().Get("metadata"), "the annotation "+authorizedKey+" does not name the cluster "+m.Name+", and Rancher's planner stops at the object",
+			"add the cluster's name to the annotation, after a comma if there are others")
+		return
 	}
-	var found []transform.Finding
 	for _, item := range s.Items {
 		text, _ := valueOf(object, item.Key)
 		if sum := sha256.Sum256([]byte(text)); item.Hash != "" && item.Hash != base64.StdEncoding.EncodeToString(sum[:]) {
-			found = append(found, transform.FindingAt(s.At, "the hash of the item "+item.Key+" is not that of the object's data, and Rancher's planner stops at it", "write the SHA-256 of the data in base64, or remove hash"))
+			found.At(s.At, "the hash of the item "+item.Key+" is not that of the object's data, and Rancher's planner stops at it", "write the SHA-256 of the data in base64, or remove hash")
 		}
 	}
-	return found
 }

@@ -11,53 +11,71 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // gateKeys are the arguments of the components that read feature gates.
 var gateKeys = []string{kubeletArgs, "kube-proxy-arg", apiServerArgs, managerArgs, "kube-scheduler-arg"}
 
-func (m *migration) csiGateStale() []transform.Finding {
-	return m.eachComponent(func(_ string, list []args.Placed) []transform.Finding {
-		return rules.CSIGateStale.Check(list, m.move().Reached(), m.stage, transform.FindingAt)
-	})
+// components are those that a rule checks, on any machine: each that reads feature gates, or the managers.
+func (m *migration) components(rule string) (list []rules.Component) {
+	with := rules.Component{Version: m.move().Reached(), Stage: m.stage, Target: m.target}
+	add := func(key string, at yamledit.Node, provider string) {
+		with.Name, with.Args, with.Provider = strings.TrimSuffix(key, "-arg"), args.Place(at), provider
+		list = append(list, with)
+	}
+	switch rule {
+	case rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID:
+		for _, class := range m.Classes {
+			if config := m.Effective(class); class.ControlPlane() && (rule != rules.LeaseGrantMissing.ID || !m.bundle().Grants()) {
+				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))
+			}
+		}
+		return list
+	case rules.ConfigWithoutFlag.ID, rules.LeaderElectionOff.ID:
+		provider := ""
+		if m.isExternal() {
+			provider = external
+		}
+		for _, at := range m.winners(managerArgs, Class.ControlPlane) {
+			add(managerArgs, at, provider)
+		}
+	default:
+		for _, key := range gateKeys {
+			runs := func(c Class) bool { return key == "kube-proxy-arg" || m.needs(c, key) }
+			for _, at := range m.winners(key, runs) {
+				add(key, at, "")
+			}
+		}
+	}
+	return append(list, m.chartComponents(rule)...)
 }
 
-// flagOnExternalGate checks the gates of both managers.
-func (m *migration) flagOnExternalGate() []transform.Finding {
-	found := m.eachComponent(func(_ string, list []args.Placed) []transform.Finding {
-		return rules.FlagOnExternalGate.Check(list, m.move().Reached(), transform.FindingAt)
-	})
-	return append(found, m.eachChecked(rules.FlagOnExternalGate.ID, func(c installed) []transform.Finding {
+// chartComponents are the managers that charts run, for a rule that depends on values.
+func (m *migration) chartComponents(rule string) (list []rules.Component) {
+	m.eachChecked(rule, func(c installed) {
 		version := c.chart.ImageTag() // the manager that reads these gates
 		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
-		return rules.FlagOnExternalGate.Check(c.chart.Placed(), version, c.inArgs)
-	})...)
+		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: m.target, Place: c.inArgs})
+	})
+	return list
 }
 
 // flagUnknown leaves out the slips of a migration's flags, which have a rule of their own.
-func (m *migration) flagUnknown() []transform.Finding {
+func (m *migration) flagUnknown(found *transform.Findings) {
 	slipped := map[string]bool{}
 	for _, s := range m.slippedArgs() {
 		slipped[s.Node.Path()] = true
 	}
-	return m.eachComponent(func(component string, list []args.Placed) []transform.Finding {
-		list = slices.DeleteFunc(list, func(a args.Placed) bool { return slipped[a.Node.Path()] })
-		return rules.FlagUnknown.Check(component, list, m.move().Reached(), transform.FindingAt)
-	})
-}
-
-// eachComponent calls check for the arguments of each component that reads feature
-// gates, on any machine.
-func (m *migration) eachComponent(check func(component string, list []args.Placed) []transform.Finding) []transform.Finding {
-	var found []transform.Finding
-	for _, key := range gateKeys {
-		runs := func(c Class) bool { return key == "kube-proxy-arg" || m.needs(c, key) }
-		for _, at := range m.winners(key, runs) {
-			found = append(found, check(strings.TrimSuffix(key, "-arg"), args.Place(at))...)
+	rules.Components(rules.FlagUnknown, func(m *migration, rule string) []rules.Component {
+		list := m.components(rule)
+		for i, c := range list {
+			list[i].Args = slices.DeleteFunc(c.Args, func(a args.Placed) bool { return slipped[a.Node.Path()] })
 		}
-	}
-	return found
+		return list
+	})(m, found)
 }

@@ -31,48 +31,42 @@ var elsewhere = map[string]string{
 
 // unknownConfigKey finds keys that Rancher drops, and a release that it does
 // not list.
-func (m *migration) unknownConfigKey() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) unknownConfigKey(found *transform.Findings) {
 	if !m.Release.Known {
-		found = append(found, m.unlistedRelease())
+		m.unlistedRelease(found)
 	}
 	for _, n := range m.unknownKeys() {
 		if later, ok := m.Release.Later(n.Key()); ok {
-			found = append(found, m.laterKey(n, later))
+			m.laterKey(found, n, later)
 			continue
 		}
 		message := "Rancher does not pass this key to RKE2 " + m.Version + ": it is dropped"
 		if strings.HasSuffix(n.Key(), "+") {
 			message += "; keys that add to a list exist only in RKE2's own files"
 		}
-		found = append(found, transform.FindingAt(n, message, m.keyAdvice(n.Key())))
+		found.At(n, message, m.keyAdvice(n.Key()))
 	}
-	return found
 }
 
 // laterKey reports that the release alone does not show whether a key arrives.
-func (m *migration) laterKey(n yamledit.Node, later laterArgument) transform.Finding {
+func (m *migration) laterKey(found *transform.Findings, n yamledit.Node, later laterArgument) {
 	machines := "machines"
 	if later.ServersOnly {
 		machines = "servers (control planes and etcd, not workers)"
 	}
-	f := transform.FindingAt(n, "newer metadata of Rancher, such as that of "+stated(laterTSV, datePrefix)+", passes this key to "+machines+" of RKE2 "+m.Version+", older metadata does not: it depends on your Rancher",
-		"keep it, and check whether it is in "+rancherFile+" on the machines")
-	f.Severity = transform.Note
-	return f
+	found.At(n, "newer metadata of Rancher, such as that of "+stated(laterTSV, datePrefix)+", passes this key to "+machines+" of RKE2 "+m.Version+", older metadata does not: it depends on your Rancher",
+		"keep it, and check whether it is in "+rancherFile+" on the machines").Severity = transform.Note
 }
 
 // rancherFile is what Rancher gives a machine.
 const rancherFile = "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml"
 
-func (m *migration) unlistedRelease() transform.Finding {
+func (m *migration) unlistedRelease(found *transform.Findings) {
 	at := m.Root.Get("spec", "kubernetesVersion")
 	if s, _ := at.String(); s != m.Version {
 		at = m.Root // the version is assumed
 	}
-	f := transform.FindingAt(at, "the tables of "+TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases are accepted", "check the version")
-	f.Severity = transform.Note
-	return f
+	found.At(at, "the tables of "+TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases are accepted", "check the version").Severity = transform.Note
 }
 
 // unknownKeys returns the entries whose keys Rancher drops.
@@ -147,18 +141,16 @@ func (m *migration) adds(n yamledit.Node, key string) bool {
 }
 
 // configMisindented finds arguments next to config and machineGlobalConfig.
-func (m *migration) configMisindented() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) configMisindented(found *transform.Findings) {
 	for _, p := range m.misplaced() {
 		names := make([]string, len(p.keys))
 		for i, n := range p.keys {
 			names[i] = n.Key()
 		}
-		found = append(found, transform.FindingAt(p.keys[0],
+		found.At(p.keys[0],
 			"is at the level of "+p.below+" instead of below it, and Rancher drops it: "+strings.Join(names, ", "),
-			"indent it below "+p.below))
+			"indent it below "+p.below)
 	}
-	return found
 }
 
 // indentConfig moves such arguments below a key that has no value.

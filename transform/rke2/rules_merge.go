@@ -24,8 +24,8 @@ func (m *migration) severity(key string) transform.Severity {
 }
 
 // argsOverwritten compares each location of a list with those before it.
-func (m *migration) argsOverwritten() []transform.Finding {
-	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
+func (m *migration) argsOverwritten(found *transform.Findings) {
+	m.overrides(found, func(key string, earlier, later yamledit.Node) (string, string) {
 		list := args.Of(later.Value())
 		if len(list) == 0 || !m.isList(key) {
 			return "", ""
@@ -78,8 +78,8 @@ func (m *migration) isList(key string) bool {
 }
 
 // valueErased finds values that count as empty and come after a valid one.
-func (m *migration) valueErased() []transform.Finding {
-	return m.overrides(func(key string, earlier, later yamledit.Node) (string, string) {
+func (m *migration) valueErased(found *transform.Findings) {
+	m.overrides(found, func(key string, earlier, later yamledit.Node) (string, string) {
 		if m.isEmpty(key, earlier.Value()) || !m.isEmpty(key, later.Value()) {
 			return "", ""
 		}
@@ -98,10 +98,9 @@ func (m *migration) isEmpty(key string, v any) bool {
 
 // overrides calls check for every location of a key and the one before it that
 // it overrides on some class, once for each pair.
-func (m *migration) overrides(check func(key string, earlier, later yamledit.Node) (message, fix string)) []transform.Finding {
+func (m *migration) overrides(found *transform.Findings, check func(key string, earlier, later yamledit.Node) (message, fix string)) {
 	type pair struct{ earlier, later string }
 	seen := map[pair]bool{}
-	var found []transform.Finding
 	for _, class := range m.kinds() {
 		last := map[string]yamledit.Node{} // what has set a key so far
 		for _, l := range m.Layers {
@@ -120,14 +119,11 @@ func (m *migration) overrides(check func(key string, earlier, later yamledit.Nod
 				}
 				seen[p] = true
 				if message, fix := check(entry.Key, earlier, entry.Value); message != "" {
-					f := transform.FindingAt(entry.Value, message, fix)
-					f.Severity = m.severity(entry.Key)
-					found = append(found, f)
+					found.At(entry.Value, message, fix).Severity = m.severity(entry.Key)
 				}
 			}
 		}
 	}
-	return found
 }
 
 // reaches reports whether a key means anything on machines of a class.
@@ -140,9 +136,8 @@ func (m *migration) reaches(class Class, key string) bool {
 
 // valueDropped finds values of a kind that Rancher gives no machine. A null
 // is harmless unless it erases something.
-func (m *migration) valueDropped() []transform.Finding {
+func (m *migration) valueDropped(found *transform.Findings) {
 	kinds := map[Reason]string{NumberValue: "a number", MapValue: "a mapping"}
-	var found []transform.Finding
 	for _, l := range m.Layers {
 		for _, e := range l.Config.Entries() {
 			kind, bad := kinds[unfit(e.Value.Value())]
@@ -153,37 +148,33 @@ func (m *migration) valueDropped() []transform.Finding {
 			if m.isList(e.Key) {
 				fix = "write a list of strings"
 			}
-			found = append(found, transform.FindingAt(e.Value, kind+", which Rancher drops: only strings, booleans and lists reach a machine", fix))
+			found.At(e.Value, kind+", which Rancher drops: only strings, booleans and lists reach a machine", fix)
 		}
 	}
-	return found
 }
 
 // podSecurityDropped finds entries that replace the list to which Rancher's
 // webhook adds the admission configuration; the file itself does not show it.
-func (m *migration) podSecurityDropped() []transform.Finding {
+func (m *migration) podSecurityDropped(found *transform.Findings) {
 	if !m.hasPodSecurity() {
-		return nil
+		return
 	}
-	var found []transform.Finding
 	for _, n := range m.winners(apiServerArgs, Class.ControlPlane) {
 		_, restated := args.Last(args.Of(n.Value()), admissionFlag)
 		if !restated && !n.Same(m.Layers[0].Get(apiServerArgs)) {
-			found = append(found, transform.FindingAt(n,
+			found.At(n,
 				"this list replaces the global one, to which Rancher adds the pod security admission configuration of the cluster: control planes lose it",
-				"move the arguments to machineGlobalConfig, or add "+admissionFlag+"="+admissionFile+" here"))
+				"move the arguments to machineGlobalConfig, or add "+admissionFlag+"="+admissionFile+" here")
 		}
 	}
-	return found
 }
 
 // webhookDropsArgs finds arguments of kube-apiserver that Rancher's webhook loses as it
 // adds the admission configuration: see ranchers.Release.ArgsKept.
-func (m *migration) webhookDropsArgs() []transform.Finding {
+func (m *migration) webhookDropsArgs(found *transform.Findings) {
 	if v := ranchers.Of(m.target.RancherVersion); !m.hasPodSecurity() || v.Since(v.ArgsKept) {
-		return nil
+		return
 	}
-	var found []transform.Finding
 	list := args.Place(m.Layers[0].Get(apiServerArgs))
 	for i, a := range list {
 		repeats := func(b args.Placed) bool { return b.Name == a.Name }
@@ -197,11 +188,10 @@ func (m *migration) webhookDropsArgs() []transform.Finding {
 		default:
 			continue
 		}
-		found = append(found, transform.FindingAt(a.Node,
+		found.At(a.Node,
 			what+": the webhook of Rancher before "+ranchers.First(func(r ranchers.Release) string { return r.ArgsKept })+" drops it when the cluster is written, because the cluster has a template for pod security admission",
-			"write every flag once and with a value, such as NAME=true; or set --rancher-version if yours is a later one"))
+			"write every flag once and with a value, such as NAME=true; or set --rancher-version if yours is a later one")
 	}
-	return found
 }
 
 // hasPodSecurity reports whether Rancher adds its pod security admission configuration.

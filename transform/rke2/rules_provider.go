@@ -18,24 +18,18 @@ import (
 )
 
 // eachWinner calls check for every location that wins a key.
-func (m *migration) eachWinner(key string, check func(yamledit.Node) (message, fix string)) []transform.Finding {
-	return eachOf(m.winners(key, anyClass), check)
+func (m *migration) eachWinner(found *transform.Findings, key string, check func(yamledit.Node) (message, fix string)) {
+	for _, n := range m.winners(key, anyClass) {
+		if message, fix := check(n); message != "" {
+			found.At(n, message, fix)
+		}
+	}
 }
 
 func anyClass(Class) bool { return true }
 
-func eachOf(nodes []yamledit.Node, check func(yamledit.Node) (message, fix string)) []transform.Finding {
-	var found []transform.Finding
-	for _, n := range nodes {
-		if message, fix := check(n); message != "" {
-			found = append(found, transform.FindingAt(n, message, fix))
-		}
-	}
-	return found
-}
-
-func (m *migration) providerInSelector() []transform.Finding {
-	return m.eachWinner(providerKey, func(n yamledit.Node) (string, string) {
+func (m *migration) providerInSelector(found *transform.Findings) {
+	m.eachWinner(found, providerKey, func(n yamledit.Node) (string, string) {
 		if s, _ := n.String(); s != inTree && s != external || n.Same(m.Layers[0].Get(providerKey)) {
 			return "", ""
 		}
@@ -45,24 +39,23 @@ func (m *migration) providerInSelector() []transform.Finding {
 
 // inTreeGone checks what makes components in-tree; on late releases the provider's
 // name only names nodes.
-func (m *migration) inTreeGone() (found []transform.Finding) {
-	if !rules.InTreeGone.Applies(m.move(), m.stage) {
+func (m *migration) inTreeGone(found *transform.Findings) {
+	if !rules.IsInTreeGone(m.move(), m.stage) {
 		if len(m.inTreeNodes()) > 0 {
 			for _, key := range []string{"kube-controller-manager-image", "runtime-image"} {
-				found = append(found, m.eachWinner(key, rules.InTreeGone.Image)...)
+				m.eachWinner(found, key, rules.GoneFromImage)
 			}
 		}
-		return found
+		return
 	}
 	for _, n := range m.inTreeNodes() {
 		if n.Key() == providerKey && m.onlyNamesNodes() {
-			found = append(found, transform.FindingAt(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: the cluster has no cloud controllers",
-				"apply the stages that rke-lm plan shows for this release: they install a cloud-controller-manager and keep the names of nodes; see docs/past-1.26.md"))
+			found.At(n, "RKE2 "+m.Version+" reads the node's name from the instance metadata here, and passes a cloud provider to no component: the cluster has no cloud controllers",
+				"apply the stages that rke-lm plan shows for this release: they install a cloud-controller-manager and keep the names of nodes; see docs/past-1.26.md")
 		} else {
-			found = append(found, rules.InTreeGone.At(n, m.move())...)
+			rules.Gone(n, m.move(), found)
 		}
 	}
-	return found
 }
 
 // inTreeNodes returns what makes a component of any machine in-tree: the
@@ -84,7 +77,7 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 }
 
 // providerMixed compares the components of all machines.
-func (m *migration) providerMixed() []transform.Finding {
+func (m *migration) providerMixed(found *transform.Findings) {
 	var list []rules.Provided
 	for _, key := range componentArgs {
 		for _, class := range m.Classes {
@@ -93,15 +86,15 @@ func (m *migration) providerMixed() []transform.Finding {
 			}
 		}
 	}
-	return rules.ProviderMixed.Check(list, m.Version)
+	rules.Mixed(list, m.Version, found)
 }
 
 // stubEnabled checks control planes. Up to 1.35 any cloud-provider-name also turns
 // the stub off, from 1.36 on only the key does (rancher/rke2,
 // pkg/rke2/rke2_linux.go at v1.34.1 and v1.36.0).
-func (m *migration) stubEnabled() []transform.Finding {
+func (m *migration) stubEnabled(found *transform.Findings) {
 	if m.stage == stages.InstallCCM && m.nameStopsStub() {
-		return nil // it does not run, and the switch writes the key
+		return // it does not run, and the switch writes the key
 	}
 	var nodes []yamledit.Node
 	for _, class := range m.Classes {
@@ -118,18 +111,13 @@ func (m *migration) stubEnabled() []transform.Finding {
 		}
 	}
 	const fix = "set " + disableStub + ": true for the same machines"
-	found := eachOf(nodes, func(yamledit.Node) (string, string) {
+	for _, n := range nodes {
 		if m.nameStopsStub() {
-			return "only " + providerKey + " disables RKE2's own stub cloud controller here; from RKE2 1.36 on it does not", fix
-		}
-		return "RKE2's own stub cloud controller is not disabled, and gives nodes the provider ID rke2://", fix
-	})
-	if m.nameStopsStub() {
-		for i := range found {
-			found[i].Severity = transform.Warning
+			found.At(n, "only "+providerKey+" disables RKE2's own stub cloud controller here; from RKE2 1.36 on it does not", fix).Severity = transform.Warning
+		} else {
+			found.At(n, "RKE2's own stub cloud controller is not disabled, and gives nodes the provider ID rke2://", fix)
 		}
 	}
-	return found
 }
 
 // wantsNoStub reports whether RKE2's stub would meet another owner of the nodes:
@@ -161,7 +149,7 @@ func (c Config) providerOrigin(component string) yamledit.Node {
 // provider is taken away, and also where there never was one. A cluster whose
 // components are all external by their own arguments, with the stub turned off,
 // needs no name.
-func (m *migration) providerRemoved() []transform.Finding {
+func (m *migration) providerRemoved(found *transform.Findings) {
 	for _, class := range m.Classes {
 		config := m.Effective(class)
 		all := m.Candidates(class, providerKey)
@@ -183,15 +171,14 @@ func (m *migration) providerRemoved() []transform.Finding {
 		}
 		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
 		if !shows {
-			f := transform.FindingAt(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node with a name from the instance metadata registers as a new Node",
-				"nothing, if the cluster never had a provider; if it runs on AWS, write "+inTree+" or "+external+" here")
-			f.Severity = transform.Warning
-			return []transform.Finding{f}
+			found.At(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node with a name from the instance metadata registers as a new Node",
+				"nothing, if the cluster never had a provider; if it runs on AWS, write "+inTree+" or "+external+" here").Severity = transform.Warning
+			return
 		}
-		return []transform.Finding{transform.FindingAt(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub,
-			"set "+providerKey+": external and "+disableStub+": true")}
+		found.At(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub,
+			"set "+providerKey+": external and "+disableStub+": true")
+		return
 	}
-	return nil
 }
 
 // showsMigration reports whether a control plane's configuration, or the
@@ -201,44 +188,13 @@ func (m *migration) showsMigration(config Config) bool {
 	return flag || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.provider(key) == external })
 }
 
-func (m *migration) flagLeftOnKCM() []transform.Finding {
-	return m.eachManager(rules.FlagLeftOnKCM.Check)
-}
-
-func (m *migration) leaseGrantMissing() []transform.Finding {
-	if m.bundle().Grants() {
-		return nil
-	}
-	return m.eachManager(rules.LeaseGrantMissing.Check)
-}
-
-// eachManager checks kube-controller-manager on every class of control planes, by its
-// arguments and its provider.
-func (m *migration) eachManager(check func(list []args.Placed, provider string) []transform.Finding) []transform.Finding {
-	var found []transform.Finding
-	for _, class := range m.Classes {
-		config := m.Effective(class)
-		if !class.ControlPlane() {
-			continue
-		}
-		for _, f := range check(args.Place(config[managerArgs].Origin), config.provider(managerArgs)) {
-			if !slices.Contains(found, f) {
-				found = append(found, f)
-			}
-		}
-	}
-	return found
-}
-
 // apiServerFlagRemoved finds the flags in any spelling and with any value.
-func (m *migration) apiServerFlagRemoved() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) apiServerFlagRemoved(found *transform.Findings) {
 	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
 		for _, a := range args.Place(at) {
 			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
-				found = append(found, transform.FindingAt(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument"))
+				found.At(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")
 			}
 		}
 	}
-	return found
 }

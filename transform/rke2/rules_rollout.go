@@ -15,20 +15,17 @@ import (
 // controlPlanesAtOnce counts as Rancher's planner does (rancher pkg/capr/planner,
 // fullReconcile and calculateConcurrency): machines with etcd follow one by one, then
 // the other control planes by controlPlaneConcurrency, of which 0 means all.
-func (m *migration) controlPlanesAtOnce() []transform.Finding {
+func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
 	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
 	all, alone := m.controlPlanes()
 	number, ok := rules.Concurrency(at.Value(), all, math.Ceil)
-	if !at.Exists() || !ok {
-		return nil
-	}
 	most := min(number, alone)
 	if number == 0 {
 		most = alone
 	}
-	return rules.ControlPlanesAtOnce.Check(at, rules.Restart{
-		By: "Rancher", Most: most, All: alone, Of: "control planes without etcd", Key: "upgradeStrategy.controlPlaneConcurrency",
-	})
+	if at.Exists() && ok {
+		rules.AtOnce(at, rules.Restart{By: "Rancher", Most: most, All: alone, Of: "control planes without etcd", Key: "upgradeStrategy.controlPlaneConcurrency"}, found)
+	}
 }
 
 // controlPlanes counts the control planes, and those of them without etcd. A cluster

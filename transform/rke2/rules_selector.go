@@ -34,8 +34,7 @@ type misspelling struct {
 }
 
 // selectorWidened finds the fields of selectors that Rancher drops.
-func (m *migration) selectorWidened() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) selectorWidened(found *transform.Findings) {
 	for _, l := range m.Layers[1:] {
 		reach := "every machine"
 		if l.Selective() {
@@ -46,20 +45,18 @@ func (m *migration) selectorWidened() []transform.Finding {
 			if s.right != "" {
 				fix = "name it " + s.right
 			}
-			found = append(found, transform.FindingAt(s.field, "Rancher drops this unknown field, so the entry matches "+reach, fix))
+			found.At(s.field, "Rancher drops this unknown field, so the entry matches "+reach, fix)
 		}
 	}
-	return found
 }
 
 // selectorUnmatched finds entries that reach no machine. Those of a custom cluster can get any label.
-func (m *migration) selectorUnmatched() []transform.Finding {
-	var found []transform.Finding
+func (m *migration) selectorUnmatched(found *transform.Findings) {
 	kinds := m.kinds()
 	check := func(entry yamledit.Node, s labels.Selector) {
 		if !slices.ContainsFunc(kinds, func(c Class) bool { return s.Matches(labels.Set(c.Labels)) }) {
-			found = append(found, transform.FindingAt(entry, "no machine has the labels that this entry selects, so it reaches none",
-				"select by the labels that Rancher gives machines, such as "+LabelControlPlane+": \"true\", or add the label to the labels of a pool; or remove the entry"))
+			found.At(entry, "no machine has the labels that this entry selects, so it reaches none",
+				"select by the labels that Rancher gives machines, such as "+LabelControlPlane+": \"true\", or add the label to the labels of a pool; or remove the entry")
 		}
 	}
 	for _, l := range m.Layers[1:] {
@@ -70,7 +67,6 @@ func (m *migration) selectorUnmatched() []transform.Finding {
 			check(f.Entry, f.selector)
 		}
 	}
-	return found
 }
 
 // spellSelectors renames such fields.

@@ -60,7 +60,7 @@ func expect(t *testing.T, config, rule string, want ...string) []transform.Findi
 
 func TestAPlainClusterHasNoFindings(t *testing.T) {
 	p := plan(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", override)
-	for _, name := range everyEdit {
+	for _, name := range rules.EveryEdit {
 		if s := step(t, p, name); s.Findings != nil {
 			t.Errorf("%s: %v", name, found(s.Findings))
 		}

@@ -28,17 +28,17 @@ func (l Layer) isPlain() bool {
 
 func (m *migration) lacksPlainEntry() bool { return !slices.ContainsFunc(m.Layers, Layer.isPlain) }
 
-func (m *migration) uiEditFails() []transform.Finding {
+func (m *migration) uiEditFails(found *transform.Findings) {
 	const fails = ": in Rancher 2.7 to 2.9 the page that edits the cluster fails to load"
 	at := m.RKEConfig().Get(selectorKey)
 	if !at.Exists() || !m.lacksPlainEntry() || !ranchers.Of(m.target.RancherVersion).PlainEntry {
-		return nil
+		return
 	}
 	what, fix := "every entry has a selector", "add an entry - config: {} without a selector"
 	if at.IsNull() || at.Len() == 0 {
 		what, fix = "there is no entry", "write one entry, - config: {}, or remove the key"
 	}
-	return []transform.Finding{transform.FindingAt(at, what+fails, fix)}
+	found.At(at, what+fails, fix)
 }
 
 // addPlainEntry changes nothing for any machine.

@@ -41,16 +41,15 @@ var (
 // eachChecked calls check for the charts whose values the rule can use: the
 // file shows what decides them. chartNotChecked reports the others. No stage before
 // install-ccm, which puts the values right, waits for them.
-func (m *migration) eachChecked(rule string, check func(installed) []transform.Finding) []transform.Finding {
-	if stages.IsBefore(m.stage, stages.InstallCCM, m.target) {
-		return nil
-	}
+func (m *migration) eachChecked(rule string, check func(installed)) {
 	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
-	return m.eachChart(func(c installed) []transform.Finding {
-		if _, unseen := c.unseen(rulesOfValues[i]); unseen {
-			return nil
+	if i < 0 || stages.IsBefore(m.stage, stages.InstallCCM, m.target) {
+		return
+	}
+	m.eachChart(func(c installed) {
+		if _, unseen := c.unseen(rulesOfValues[i]); !unseen {
+			check(c)
 		}
-		return check(c)
 	})
 }
 
@@ -66,20 +65,18 @@ func (c installed) unseen(j valueRule) (helmchart.Layer, bool) {
 }
 
 // chartNotChecked reports which rules are not checked, and why.
-func (m *migration) chartNotChecked() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
-		var found []transform.Finding
+func (m *migration) chartNotChecked(found *transform.Findings) {
+	m.eachChart(func(c installed) {
 		for _, l := range c.chart.Layers {
 			hidden := strings.Join(c.hiddenBy(l), ", ")
 			switch why := c.chart.Foreign(); {
 			case l.Form == helmchart.Own && why != "":
-				found = append(found, c.foreign(why, hidden))
+				found.Add(c.foreign(why, hidden))
 			case hidden != "":
-				found = append(found, c.in(l, l.At, "not checked: "+hidden+"; they depend on "+l.Name+", which the file does not show",
+				found.Add(c.in(l, l.At, "not checked: "+hidden+"; they depend on "+l.Name+", which the file does not show",
 					"set "+chartArgs+" and image.tag where nothing overrides them, in valuesContent of a HelmChartConfig of the same name, or check the DaemonSet in the cluster"))
 			}
 		}
-		return found
 	})
 }
 
@@ -110,27 +107,23 @@ func (c installed) hiddenBy(l helmchart.Layer) []string {
 }
 
 // chartFieldIgnored finds values that the cluster's release does not know.
-func (m *migration) chartFieldIgnored() []transform.Finding {
-	return m.eachChart(func(c installed) []transform.Finding {
-		var found []transform.Finding
+func (m *migration) chartFieldIgnored(found *transform.Findings) {
+	m.eachChart(func(c installed) {
 		for _, l := range m.ChartSources(nil).Ignored(c.chart.Release) {
-			found = append(found, c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
+			found.Add(c.in(l, l.At, l.Name+" has no effect: the helm-controller of RKE2 "+m.Version+" does not have it", "write the values to valuesContent"))
 		}
-		return found
 	})
 }
 
 // chartTwice finds what the file installs or configures twice.
-func (m *migration) chartTwice() []transform.Finding {
+func (m *migration) chartTwice(found *transform.Findings) {
 	charts, _ := m.charts()
-	var found []transform.Finding
 	for i, c := range charts {
 		if i > 0 {
-			found = append(found, m.manifestFinding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
+			found.Add(m.manifestFinding(c.Index, c.Root.Get("spec"), fmt.Sprintf("document [%d] of the manifest installs the same DaemonSet, which only one Helm release can own", charts[0].Index), "remove one of the two"))
 		}
 		if twin, twice := c.ConfiguredTwice(); twice {
-			found = append(found, m.manifestFinding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
+			found.Add(m.manifestFinding(twin.Index, twin.Root, "this document is the same object as chartValues."+c.Name()+", and one overwrites the other in the cluster", "keep one of the two"))
 		}
 	}
-	return found
 }

@@ -82,10 +82,9 @@ func (m *migration) hosts(of hosts) []Class {
 }
 
 // nodeNameShared finds user data that gives all machines of a pool one host name.
-func (m *migration) nodeNameShared() (found []transform.Finding) {
+func (m *migration) nodeNameShared(found *transform.Findings) {
 	for _, c := range m.hosts(oneForAll) {
-		found = append(found, transform.FindingAt(c.Pool.Get("machineConfigRef"), "the user data of "+machineConfig+" "+machineConfigOf(c.Pool)+" has a hostname or fqdn: with external all machines of the pool "+c.Name+" register as one Node",
-			"remove hostname and fqdn from the user data, or choose --end-state aws-override"))
+		found.At(c.Pool.Get("machineConfigRef"), "the user data of "+machineConfig+" "+machineConfigOf(c.Pool)+" has a hostname or fqdn: with external all machines of the pool "+c.Name+" register as one Node",
+			"remove hostname and fqdn from the user data, or choose --end-state aws-override")
 	}
-	return found
 }

@@ -15,52 +15,49 @@ import (
 
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A distro describes what of it a file shows.
-var CCMMinorSkew = ccmMinorSkew{transform.Rule{
-	ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true,
-}}
-
-type ccmMinorSkew struct{ transform.Rule }
+var CCMMinorSkew = OfCharts{
+	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true},
+	minorSkew,
+}
 
 // Renamed reports whether a manager of a version takes part in the migration by the
 // default configuration of 1.28 and later, whose controllers have other names than
 // those of the in-tree manager: services and routes run in both. last finds the last
 // argument of a name.
-func (ccmMinorSkew) Renamed(last func(name string) (args.Arg, bool), version string) bool {
+func Renamed(last func(name string) (args.Arg, bool), version string) bool {
 	_, configured := last(configFlag)
 	flag, _ := last(leaderFlag)
 	return !configured && flag.True() && k8s.From(version, "v1.28")
 }
 
-// Chart checks the image of a chart in a cluster of a release; at reports about its tag. It lets
-// an image stay one minor older for as long as it migrates: the switch may move the cluster, and
-// the last stage moves the image.
-func (r ccmMinorSkew) Chart(c ccm.Chart, distro, release string, external bool, at func(message, fix string, path ...string) transform.Finding) []transform.Finding {
+// minorSkew lets an image stay one minor older for as long as it migrates: the switch may move the
+// cluster, and the last stage moves the image.
+func minorSkew(c Chart, found *transform.Findings) {
 	minor := c.ImageMinor()
 	last := func(name string) (args.Arg, bool) { return args.Last(c.Args(), name) }
 	_, configured := last(configFlag)
-	minorsOlder := k8s.Minor(release) - k8s.Minor(c.ImageTag())
+	minorsOlder := k8s.Minor(c.Release) - k8s.Minor(c.ImageTag())
 	var message string
 	switch {
-	case minor == "" || configured || minorsOlder == 1 && c.Migrates() && external:
-		return nil
-	case r.Renamed(last, minor):
+	case minor == "" || configured || minorsOlder == 1 && c.Migrates() && c.External:
+		return
+	case Renamed(last, minor):
 		message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
 	case minorsOlder != 0:
-		message = "image " + minor + " does not belong to Kubernetes " + semver.MajorMinor(release)
+		message = "image " + minor + " does not belong to Kubernetes " + semver.MajorMinor(c.Release)
 	default:
-		return nil
+		return
 	}
 	fix := "use an image of the cluster's minor"
-	if known := ccm.DefaultTag(distro, semver.MajorMinor(release)); known != "" {
+	if known := ccm.DefaultTag(c.Distro, semver.MajorMinor(c.Release)); known != "" {
 		fix = "set image.tag: " + known
 	}
 	if k8s.From(minor, "v1.28") {
 		fix += ", or add --leader-migration-config generate"
 	}
-	found := at(message, fix, "image", "tag")
-	if minorsOlder == 1 && external { // which kube-apiserver supports
-		found.Severity = transform.Warning
-		found.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + release
+	f := found.Add(c.At(message, fix, "image", "tag"))
+	if minorsOlder == 1 && c.External { // which kube-apiserver supports
+		f.Severity = transform.Warning
+		f.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + c.Release
 	}
-	return []transform.Finding{found}
 }

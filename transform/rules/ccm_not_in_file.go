@@ -10,17 +10,15 @@ import (
 
 // CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
 // not show.
-var CCMNotInFile = ccmNotInFile{transform.Rule{
-	ID: transform.RuleNotInFile, Severity: transform.Warning, Guards: installCCM, Acceptable: true,
+var CCMNotInFile = transform.Rule{
+	ID: transform.RuleNotInFile, Severity: transform.Warning, Guards: TheChart, Acceptable: true,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none. Until it is accepted, plan --exit-code gives 1.",
-}}
+}
 
-type ccmNotInFile struct{ transform.Rule }
-
-// At is about the node that makes the cluster external; or is what else to do than
+// NotInFile is about the node that makes the cluster external; or is what else to do than
 // to accept the rule.
-func (ccmNotInFile) At(n yamledit.Node, or string) []transform.Finding {
+func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
 	const look = "look with rke-lm verify whether one runs, then --accept ccm-not-in-file"
-	return one(n, "the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none",
+	found.At(n, "the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed by other means, or there is none",
 		look+"; "+or)
 }

@@ -10,20 +10,18 @@ import (
 
 // CloudConfigLost is for a provider's configuration, which an external provider
 // ignores. A distro describes where its own has one.
-var CloudConfigLost = cloudConfigLost{transform.Rule{
-	ID: "cloud-config-lost", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
-}}
-
-type cloudConfigLost struct{ transform.Rule }
-
-// Carried is about a configuration that the stages carry: a note.
-func (cloudConfigLost) Carried(n yamledit.Node) []transform.Finding {
-	return as(transform.Note, one(n, "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager",
-		"nothing, as long as the stages are applied in their order"))
+var CloudConfigLost = transform.Rule{
+	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
 }
 
-// Lost is about one that they do not carry; why begins with a comma, or is "".
-func (r cloudConfigLost) Lost(n yamledit.Node, why string) []transform.Finding {
-	return one(n, "an external provider ignores this configuration"+why,
-		"carry its content to the cloud-controller-manager as --cloud-config, then --accept "+r.ID)
+// ConfigCarried is about a configuration that the stages carry: a note.
+func ConfigCarried(n yamledit.Node, found *transform.Findings) {
+	found.At(n, "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager",
+		"nothing, as long as the stages are applied in their order").Severity = transform.Note
+}
+
+// ConfigLost is about one that they do not carry; why begins with a comma, or is "".
+func ConfigLost(n yamledit.Node, why string, found *transform.Findings) {
+	found.At(n, "an external provider ignores this configuration"+why,
+		"carry its content to the cloud-controller-manager as --cloud-config, then --accept "+CloudConfigLost.ID)
 }

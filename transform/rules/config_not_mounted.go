@@ -10,5 +10,5 @@ import (
 // ConfigNotMounted is for a manager's configuration that is not where the manager
 // looks for it. What puts files there is the distro's: it checks and describes it.
 var ConfigNotMounted = transform.Rule{
-	ID: "config-not-mounted", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
+	ID: "config-not-mounted", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
 }

@@ -15,12 +15,10 @@ import (
 // ControlPlanesAtOnce is for an upgrade strategy that restarts several control planes
 // together. The migration lease keeps the managers to one owner all the same, so it
 // stops nothing.
-var ControlPlanesAtOnce = controlPlanesAtOnce{transform.Rule{
-	ID: "control-planes-at-once", Severity: transform.Warning, Guards: flagEdits, Acceptable: true,
+var ControlPlanesAtOnce = transform.Rule{
+	ID: "control-planes-at-once", Severity: transform.Warning, Guards: FlagEdits, Acceptable: true,
 	Doc: "upgradeStrategy lets several control planes restart at once: controlPlaneConcurrency of RKE2, which counts for control planes without etcd, and max_unavailable_controlplane of RKE1. Their kube-apiservers and kube-controller-managers are down together, and the time in which no manager runs the cloud controllers is longer. The migration lease still has one owner.",
-}}
-
-type controlPlanesAtOnce struct{ transform.Rule }
+}
 
 // Restart is how many control planes a strategy takes at once.
 type Restart struct {
@@ -34,16 +32,16 @@ type Restart struct {
 // tell: an upper bound.
 const MostControlPlanes = 5
 
-// Check evaluates a strategy at a node.
-func (controlPlanesAtOnce) Check(at yamledit.Node, r Restart) []transform.Finding {
+// AtOnce evaluates a strategy at a node.
+func AtOnce(at yamledit.Node, r Restart, found *transform.Findings) {
 	if r.Most < 2 {
-		return nil
+		return
 	}
 	many := fmt.Sprintf("up to %d", r.Most)
 	if r.Most >= r.All {
 		many = "all"
 	}
-	return one(at, r.By+" restarts "+many+" of the "+r.Of+" at once: their kube-apiservers and kube-controller-managers are down together, and no manager runs the cloud controllers for longer than in a rollout one by one",
+	found.At(at, r.By+" restarts "+many+" of the "+r.Of+" at once: their kube-apiservers and kube-controller-managers are down together, and no manager runs the cloud controllers for longer than in a rollout one by one",
 		"set "+r.Key+` to "1" for the migration`)
 }
 

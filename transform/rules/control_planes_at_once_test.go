@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,7 +27,9 @@ func TestAStrategySaysHowManyControlPlanesItRestarts(t *testing.T) {
 		{5, 3, "RKE restarts all of the control planes at once"},
 	} {
 		said := ""
-		for _, f := range ControlPlanesAtOnce.Check(doc.Root().Get("concurrency"), Restart{By: "RKE", Most: c.most, All: c.all, Of: "control planes", Key: "k"}) {
+		var found transform.Findings
+		AtOnce(doc.Root().Get("concurrency"), Restart{By: "RKE", Most: c.most, All: c.all, Of: "control planes", Key: "k"}, &found)
+		for _, f := range found {
 			said += f.Message
 			if f.Line != 1 || f.Fix != `set k to "1" for the migration` {
 				t.Errorf("%+v", f)

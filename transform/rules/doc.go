@@ -17,11 +17,14 @@ import (
 
 // What rules stop. An earlier stage does not answer for what a later one puts right.
 var (
-	installCCM   = []string{stages.InstallCCM}
-	flagEdits    = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
-	theSwitch    = []string{stages.SwitchToExternal}
+	EveryEdit    = []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal}
+	FlagEdits    = []string{stages.EnableLeaderMigration, stages.SwitchToExternal}
+	TheSwitch    = []string{stages.SwitchToExternal}
+	TheChart     = []string{stages.InstallCCM}
+	ChartRuns    = []string{stages.InstallCCM, stages.SwitchToExternal}
+	BothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
+	ImageMoves   = []string{stages.InstallCCM, stages.DisableLeaderMigration}
 	newRelease   = []string{stages.SwitchToExternal, stages.UpgradeKubernetes}
-	bothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 )
 
 // The providers and flags of a migration, as every component spells them.

@@ -7,31 +7,28 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // FlagOnExternalGate checks the gate of leader migration itself: on by default in 1.22
 // and 1.23, locked from 1.24 on, gone from 1.27 on.
-var FlagOnExternalGate = flagOnExternalGate{transform.Rule{
-	ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, flagEdits...), Acceptable: true,
-	Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
-}}
-
-type flagOnExternalGate struct{ transform.Rule }
+var FlagOnExternalGate = OfComponents{
+	transform.Rule{
+		ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, FlagEdits...), Acceptable: true,
+		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
+	},
+	func(c Component, at transform.Report) {
+		inGates(c.Args, migrationGate, func(value string) (message, fix string) {
+			switch {
+			case k8s.From(c.Version, k8s.FirstWithout):
+				return "release " + semver.MajorMinor(c.Version) + " does not know the feature gate " + migrationGate + ", and the component stops", "remove the gate"
+			case isOff(value):
+				return "the feature gate " + migrationGate + " is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate"
+			}
+			return "", ""
+		}, at)
+	},
+}
 
 const migrationGate = "ControllerManagerLeaderMigration"
-
-// Check evaluates the arguments of a component of a version.
-func (flagOnExternalGate) Check(list []args.Placed, version string, at transform.Report) []transform.Finding {
-	return inGates(list, migrationGate, func(value string) (message, fix string) {
-		switch {
-		case k8s.From(version, k8s.FirstWithout):
-			return "release " + semver.MajorMinor(version) + " does not know the feature gate " + migrationGate + ", and the component stops", "remove the gate"
-		case isOff(value):
-			return "the feature gate " + migrationGate + " is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate"
-		}
-		return "", ""
-	}, at)
-}

@@ -17,36 +17,33 @@ import (
 )
 
 // FlagUnknown checks the flags and feature gates of components against those of the release.
-var FlagUnknown = flagUnknown{transform.Rule{
-	ID: "flag-unknown", Severity: transform.Error, Guards: newRelease, Acceptable: true,
-	Doc: "A component is given a flag or a feature gate that it does not have in the release that the cluster runs or moves to, and does not start. A note for a release that is later than the tables, which end at 1.36.",
-}}
+var FlagUnknown = OfComponents{
+	transform.Rule{
+		ID: "flag-unknown", Severity: transform.Error, Guards: newRelease, Acceptable: true,
+		Doc: "A component is given a flag or a feature gate that it does not have in the release that the cluster runs or moves to, and does not start. A note for a release that is later than the tables, which end at 1.36.",
+	},
+	flagUnknown,
+}
 
-type flagUnknown struct{ transform.Rule }
-
-// Check evaluates the arguments of a component of a version. Those that other rules check by
-// themselves are left to them.
-func (flagUnknown) Check(component string, list []args.Placed, version string, at transform.Report) []transform.Finding {
-	var found []transform.Finding
+// flagUnknown leaves the arguments that other rules check by themselves to them.
+func flagUnknown(c Component, at transform.Report) {
 	check := func(a args.Placed, of, what, name string) {
-		has, last, sure := k8s.FlagOf(of, name, version)
+		has, last, sure := k8s.FlagOf(of, name, c.Version)
 		if has {
 			return
 		}
-		message := fmt.Sprintf("%s %s has no %s%s", component, semver.MajorMinor(version)[1:], what, name)
+		message := fmt.Sprintf("%s %s has no %s%s", c.Name, semver.MajorMinor(c.Version)[1:], what, name)
 		switch {
 		case last == 0: // it can be anything, a secret too
-			message = fmt.Sprintf("%s has nothing of this name, in no release", component)
-		case last < k8s.Minor(version):
+			message = fmt.Sprintf("%s has nothing of this name, in no release", c.Name)
+		case last < k8s.Minor(c.Version):
 			message += fmt.Sprintf(", which 1.%d was the last to have", last)
 		}
-		f := at(a.Node, message+", and does not start with it", "remove it, or correct its name")
-		if !sure {
+		if f := at(a.Node, message+", and does not start with it", "remove it, or correct its name"); !sure {
 			f.Severity = transform.Note
 		}
-		found = append(found, f)
 	}
-	for _, a := range list {
+	for _, a := range c.Args {
 		name := strings.TrimRight(strings.ReplaceAll(a.Name, "_", "-"), "+-")
 		switch {
 		case name == args.GatesFlag:
@@ -55,9 +52,8 @@ func (flagUnknown) Check(component string, list []args.Placed, version string, a
 					check(a, k8s.Gates, "feature gate ", gate)
 				}
 			}
-		case component != "kube-apiserver" || name != "cloud-provider" && name != "cloud-config":
-			check(a, component, "flag --", name)
+		case c.Name != "kube-apiserver" || name != "cloud-provider" && name != "cloud-config":
+			check(a, c.Name, "flag --", name)
 		}
 	}
-	return found
 }

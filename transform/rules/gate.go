@@ -12,18 +12,16 @@ import (
 
 // inGates finds the arguments in which a gate has a wrong value: check says
 // what is wrong with it and what to do, or "".
-func inGates(list []args.Placed, gate string, check func(value string) (message, fix string), at transform.Report) []transform.Finding {
-	var found []transform.Finding
+func inGates(list []args.Placed, gate string, check func(value string) (message, fix string), at transform.Report) {
 	for _, a := range list {
 		value, named := args.Gates([]args.Arg{a.Arg})[gate]
 		if !named {
 			continue
 		}
 		if message, fix := check(value); message != "" {
-			found = append(found, at(a.Node, message, fix))
+			at(a.Node, message, fix)
 		}
 	}
-	return found
 }
 
 func isOff(gate string) bool { return strings.EqualFold(gate, "false") || gate == "0" }

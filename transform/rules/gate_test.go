@@ -12,15 +12,10 @@ import (
 )
 
 func TestGatesAreStaleByRelease(t *testing.T) {
-	volumes := func(list []args.Placed, version string) []transform.Finding {
-		return CSIGateStale.Check(list, version, stages.SwitchToExternal, nowhere)
-	}
-	migration := func(list []args.Placed, version string) []transform.Finding {
-		return FlagOnExternalGate.Check(list, version, nowhere)
-	}
+	volumes, migration := CSIGateStale, FlagOnExternalGate
 	for _, c := range []struct {
 		name, version, gate string
-		check               func([]args.Placed, string) []transform.Finding
+		rule                OfComponents
 		stale               bool
 	}{
 		{"volumes, off at 1.24", "v1.24.1", "CSIMigrationAWS=false", volumes, false},
@@ -32,7 +27,7 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 		{"migration, named at 1.27", "v1.27.1", "ControllerManagerLeaderMigration=true", migration, true},
 	} {
 		list := []args.Placed{{Arg: args.Parse("feature-gates=Other=true," + c.gate)}}
-		found := c.check(list, c.version)
+		found := checked(c.rule, Component{Args: list, Version: c.version, Stage: stages.SwitchToExternal})
 		if len(found) > 0 != c.stale || c.stale && (found[0].Message == "" || found[0].Fix == "") {
 			t.Errorf("%s: %+v", c.name, found)
 		}
@@ -41,11 +36,11 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 
 func TestAGateThatALaterReleaseStopsAtIsANoteAndStopsNoStage(t *testing.T) {
 	list := []args.Placed{{Arg: args.Parse("feature-gates=CSIMigrationAWS=false")}}
-	if found := CSIGateStale.Check(list, "v1.24.1", "", nowhere); len(found) != 1 || found[0].Severity != transform.Note {
+	if found := checked(CSIGateStale, Component{Args: list, Version: "v1.24.1"}); len(found) != 1 || found[0].Severity != transform.Note {
 		t.Errorf("%+v", found)
 	}
 	for _, version := range []string{"v1.22.1", "v1.24.1"} {
-		if found := CSIGateStale.Check(list, version, stages.SwitchToExternal, nowhere); len(found) > 0 {
+		if found := checked(CSIGateStale, Component{Args: list, Version: version, Stage: stages.SwitchToExternal}); len(found) > 0 {
 			t.Errorf("%s: %+v", version, found)
 		}
 	}

@@ -9,21 +9,18 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // InTreeGone is for the in-tree provider on a release without it.
-var InTreeGone = inTreeGone{transform.Rule{
-	ID: "in-tree-gone", Severity: transform.Error, Guards: []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal},
+var InTreeGone = transform.Rule{
+	ID: "in-tree-gone", Severity: transform.Error, Guards: EveryEdit,
 	Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-}}
+}
 
-type inTreeGone struct{ transform.Rule }
-
-// Applies checks the release that the cluster runs or is about to move to. The switch
+// IsInTreeGone checks the release that the cluster runs or is about to move to. The switch
 // moves it in the same edit, so the stages before do not answer for the target.
-func (inTreeGone) Applies(u k8s.Upgrade, stage string) bool {
+func IsInTreeGone(u k8s.Upgrade, stage string) bool {
 	version := u.From
 	if stage == "" {
 		version = u.Reached()
@@ -31,19 +28,20 @@ func (inTreeGone) Applies(u k8s.Upgrade, stage string) bool {
 	return k8s.From(version, k8s.FirstWithout)
 }
 
-// At is about what makes a component in-tree. A cluster that runs such a release has no
+// Gone is about what makes a component in-tree. A cluster that runs such a release has no
 // manager to migrate from; one that is about to move to it still has.
-func (inTreeGone) At(n yamledit.Node, u k8s.Upgrade) []transform.Finding {
+func Gone(n yamledit.Node, u k8s.Upgrade, found *transform.Findings) {
 	const gone = "the provider is aws, which Kubernetes 1.27 and later do not have"
 	if !k8s.From(u.From, k8s.FirstWithout) {
-		return one(n, gone, "migrate on 1.26, before the upgrade")
+		found.At(n, gone, "migrate on 1.26, before the upgrade")
+		return
 	}
-	return one(n, gone+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
+	found.At(n, gone+": components with it do not start", "apply the stages that rke-lm plan shows for this release; see docs/past-1.26.md")
 }
 
-// Image is about an image with which a component is of another release than the cluster; "" if that release has the
+// GoneFromImage is about an image with which a component is of another release than the cluster; "" if that release has the
 // in-tree provider.
-func (inTreeGone) Image(n yamledit.Node) (message, fix string) {
+func GoneFromImage(n yamledit.Node) (message, fix string) {
 	image, _ := n.String()
 	_, tag, _ := strings.Cut(path.Base(image), ":")
 	if !k8s.From(tag, k8s.FirstWithout) {

@@ -15,12 +15,25 @@ import (
 // LeaderElectionOff checks how a manager asks for its leases: a migration can be
 // followed only where each manager has its main lease under its own name, and timings
 // that distinguish a living owner from a dead one.
-var LeaderElectionOff = leaderElectionOff{transform.Rule{
-	ID: "leader-election-off", Severity: transform.Error, Guards: bothManagers, Acceptable: true,
-	Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
-}}
-
-type leaderElectionOff struct{ transform.Rule }
+var LeaderElectionOff = OfComponents{
+	transform.Rule{
+		ID: "leader-election-off", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
+		Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
+	},
+	func(c Component, at transform.Report) {
+		if c.Target.NoLeaderMigration {
+			return // nothing depends on it
+		}
+		for _, a := range c.Args {
+			if message, fix := faultOf(a.Arg, c.Name); message != "" {
+				at(a.Node, message, fix)
+			}
+		}
+		if message, node := timingFault(c.Args); message != "" {
+			at(node, message, "remove the timings of the lease; the defaults are 15s, 10s and 2s")
+		}
+	},
+}
 
 // The arguments of leader election, and the timings of client-go's elector.
 const (
@@ -35,24 +48,6 @@ const (
 	longest     = time.Minute     // above, a dead owner counts as a living one for too long
 	retryJitter = 1.2
 )
-
-// Check finds what hides the owner of the migration lease, or keeps a manager from
-// asking for it. Without leader migration nothing depends on it.
-func (leaderElectionOff) Check(list []args.Placed, manager string, t transform.Target, at transform.Report) []transform.Finding {
-	if t.NoLeaderMigration {
-		return nil
-	}
-	var found []transform.Finding
-	for _, a := range list {
-		if message, fix := faultOf(a.Arg, manager); message != "" {
-			found = append(found, at(a.Node, message, fix))
-		}
-	}
-	if message, node := timingFault(list); message != "" {
-		found = append(found, at(node, message, "remove the timings of the lease; the defaults are 15s, 10s and 2s"))
-	}
-	return found
-}
 
 // faultOf checks one argument by itself.
 func faultOf(a args.Arg, manager string) (message, fix string) {

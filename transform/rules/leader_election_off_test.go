@@ -12,9 +12,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// nowhere is a finding without a place.
-func nowhere(_ yamledit.Node, message, fix string) transform.Finding {
-	return transform.Finding{Message: message, Fix: fix}
+// checked returns what a rule finds in a component, without places.
+func checked(r OfComponents, c Component) (found transform.Findings) {
+	c.Place = func(_ yamledit.Node, message, fix string) transform.Finding {
+		return transform.Finding{Message: message, Fix: fix}
+	}
+	Components(r, func(Component, string) []Component { return []Component{c} })(c, &found)
+	return found
 }
 
 func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
@@ -38,7 +42,7 @@ func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 			list = append(list, args.Placed{Arg: args.Parse(text)})
 		}
 		said := ""
-		for _, f := range LeaderElectionOff.Check(list, "manager", transform.Target{}, nowhere) {
+		for _, f := range checked(LeaderElectionOff, Component{Name: "manager", Args: list}) {
 			said += f.Message
 			if f.Fix == "" {
 				t.Errorf("%s: nothing to do", c.name)

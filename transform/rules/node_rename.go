@@ -14,7 +14,7 @@ import (
 // NodeRename is for nodes that get another name with an external provider, or may get one. How
 // they get their names is the distro's, which describes it.
 var NodeRename = nodeRename{transform.Rule{
-	ID: "node-rename", Severity: transform.Error, Guards: theSwitch, Acceptable: true,
+	ID: "node-rename", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
 }}
 
 type nodeRename struct{ transform.Rule }

@@ -9,4 +9,4 @@ import (
 
 // ProviderRemoved is for clusters that lost their provider. What shows that they had
 // one is the distro's, which checks and describes it.
-var ProviderRemoved = transform.Rule{ID: "provider-removed", Severity: transform.Error, Guards: theSwitch}
+var ProviderRemoved = transform.Rule{ID: "provider-removed", Severity: transform.Error, Guards: TheSwitch}

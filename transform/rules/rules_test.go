@@ -41,33 +41,26 @@ func said(found []transform.Finding) string {
 
 // The last occurrence of a flag counts, as it does for the managers.
 func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
-	kcm := func(check func([]args.Placed, string) []transform.Finding, provider string) func([]args.Placed) []transform.Finding {
-		return func(list []args.Placed) []transform.Finding { return check(list, provider) }
-	}
-	config := func(isExternal bool) func([]args.Placed) []transform.Finding {
-		return func(list []args.Placed) []transform.Finding {
-			return ConfigWithoutFlag.Check(list, isExternal, transform.FindingAt)
-		}
-	}
 	for _, c := range []struct {
-		name  string
-		check func([]args.Placed) []transform.Finding
-		args  string
-		want  string // a part of what is said; "" for nothing
+		name     string
+		rule     OfComponents
+		provider string
+		args     string
+		want     string // a part of what is said; "" for nothing
 	}{
-		{"the flag on an external manager", kcm(FlagLeftOnKCM.Check, external), "v=2 enable-leader-migration", "keeps enable-leader-migration"},
-		{"the flag on an in-tree manager", kcm(FlagLeftOnKCM.Check, inTree), "enable-leader-migration", ""},
-		{"a flag that is off", kcm(FlagLeftOnKCM.Check, external), "enable-leader-migration=false", ""},
-		{"a flag that is off at last", kcm(FlagLeftOnKCM.Check, external), "enable-leader-migration enable-leader-migration=false", ""},
-		{"no flag", kcm(FlagLeftOnKCM.Check, external), "v=2", ""},
-		{"the flag without a permission", kcm(LeaseGrantMissing.Check, inTree), "enable-leader-migration=true", "apply grant-migration-lease"},
-		{"an external manager, which needs none", kcm(LeaseGrantMissing.Check, external), "enable-leader-migration=true", ""},
-		{"a configuration without the flag", config(false), "leader-migration-config=/etc/a.yaml", "takes no part in the migration"},
-		{"a spare configuration", config(true), "leader-migration-config=/etc/a.yaml", "note an external manager"},
-		{"a configuration with the flag", config(false), "leader-migration-config=/etc/a.yaml enable-leader-migration", ""},
-		{"no configuration", config(false), "v=2", ""},
+		{"the flag on an external manager", FlagLeftOnKCM, external, "v=2 enable-leader-migration", "keeps enable-leader-migration"},
+		{"the flag on an in-tree manager", FlagLeftOnKCM, inTree, "enable-leader-migration", ""},
+		{"a flag that is off", FlagLeftOnKCM, external, "enable-leader-migration=false", ""},
+		{"a flag that is off at last", FlagLeftOnKCM, external, "enable-leader-migration enable-leader-migration=false", ""},
+		{"no flag", FlagLeftOnKCM, external, "v=2", ""},
+		{"the flag without a permission", LeaseGrantMissing, inTree, "enable-leader-migration=true", "apply grant-migration-lease"},
+		{"an external manager, which needs none", LeaseGrantMissing, external, "enable-leader-migration=true", ""},
+		{"a configuration without the flag", ConfigWithoutFlag, inTree, "leader-migration-config=/etc/a.yaml", "takes no part in the migration"},
+		{"a spare configuration", ConfigWithoutFlag, external, "leader-migration-config=/etc/a.yaml", "note an external manager"},
+		{"a configuration with the flag", ConfigWithoutFlag, inTree, "leader-migration-config=/etc/a.yaml enable-leader-migration", ""},
+		{"no configuration", ConfigWithoutFlag, inTree, "v=2", ""},
 	} {
-		if got := said(c.check(told(t, c.args))); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := said(checked(c.rule, Component{Args: told(t, c.args), Provider: c.provider})); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
@@ -79,7 +72,7 @@ func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 			a, set := args.LastPlaced(told(t, words), name)
 			return a.Arg, set
 		}
-		if CCMMinorSkew.Renamed(last, "v1.28.1") != want || CCMMinorSkew.Renamed(last, "v1.27.2") {
+		if Renamed(last, "v1.28.1") != want || Renamed(last, "v1.27.2") {
 			t.Errorf("%s", words)
 		}
 	}
@@ -88,7 +81,7 @@ func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 	move := k8s.Upgrade{From: "v1.26.15", To: "v1.27.16", Is: func(string) bool { return true }}
 	for stage, want := range map[string]bool{"": true, stages.EnableLeaderMigration: false} {
-		if InTreeGone.Applies(move, stage) != want {
+		if IsInTreeGone(move, stage) != want {
 			t.Errorf("in-tree-gone at %q", stage)
 		}
 	}
@@ -116,6 +109,12 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 	}
 }
 
+// of returns what a check finds.
+func of(check func(*transform.Findings)) (found transform.Findings) {
+	check(&found)
+	return found
+}
+
 func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 	const workload = `addons: |
   apiVersion: apps/v1
@@ -136,18 +135,18 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--cloud-provider=AWS, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "--cloud-provider is not aws", ""},
 	} {
 		b := inlinemanifest.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
-		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(CCMArgsUnsafe.Workload(b)), "second " + c.second: "second " + said(CCMFlagMissing.Workload(b, transform.Target{}))} {
+		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
 			_, want, _ = strings.Cut(want, " ")
 			_, got, _ = strings.Cut(got, " ")
 			if want == "" && got != "" || !strings.Contains(got, want) {
 				t.Errorf("%s: %q, not %q", c.args, got, want)
 			}
 		}
-		if got := said(CCMFlagMissing.Workload(b, transform.Target{NoLeaderMigration: true})); c.second != "" && !strings.HasPrefix(got, "warning ") {
+		if got := said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{NoLeaderMigration: true}, f) })); c.second != "" && !strings.HasPrefix(got, "warning ") {
 			t.Errorf("two owners that were chosen: %q", got)
 		}
 	}
-	if none := (inlinemanifest.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"}); len(CCMArgsUnsafe.Workload(none)) > 0 || len(CCMFlagMissing.Workload(none, transform.Target{})) > 0 {
+	if none := (inlinemanifest.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"}); len(of(func(f *transform.Findings) { UnsafeWorkload(none, f); SecondWorkload(none, transform.Target{}, f) })) > 0 {
 		t.Error("a manager is found where none is")
 	}
 }
@@ -155,13 +154,12 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 func TestAFindingSaysWhatElseToDo(t *testing.T) {
 	at := parsed(t, "provider: external\n").Get("provider")
 	for got, want := range map[string]string{
-		said(CCMNotInFile.At(at, "or add the chart")):                                                                    "--accept " + CCMNotInFile.ID + "; or add the chart",
-		said(CloudConfigLost.Lost(at, ", and no one can")):                                                               "then --accept " + CloudConfigLost.ID,
-		said(CloudConfigLost.Carried(at)):                                                                                "note an external provider",
-		said(InTreeGone.At(at, k8s.Upgrade{From: "v1.26.5"})):                                                            "migrate on 1.26",
-		said(InTreeGone.At(at, k8s.Upgrade{From: "v1.28.5"})):                                                            "apply the stages that rke-lm plan shows",
-		said(NotMigratable.Warning(at, "Windows", "look")):                                                               "warning Windows / look",
-		NotMigratable.UnknownProvider(args.Placed{Arg: args.With("cloud-provider", "gce"), Node: at}, "kubelet").Error(): `kubelet has the cloud provider "gce"`,
+		said(of(func(f *transform.Findings) { NotInFile(at, "or add the chart", f) })):                     "--accept " + CCMNotInFile.ID + "; or add the chart",
+		said(of(func(f *transform.Findings) { ConfigLost(at, ", and no one can", f) })):                    "then --accept " + CloudConfigLost.ID,
+		said(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                                     "note an external provider",
+		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.26.5"}, f) })):                "migrate on 1.26",
+		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.28.5"}, f) })):                "apply the stages that rke-lm plan shows",
+		UnknownProvider(args.Placed{Arg: args.With("cloud-provider", "gce"), Node: at}, "kubelet").Error(): `kubelet has the cloud provider "gce"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)

@@ -17,12 +17,10 @@ import (
 // the second version of the AWS SDK, and ignores a section with another name
 // (kubernetes/cloud-provider-aws, pkg/providers/v1/config/config.go at v1.33.0, v1.33.1 and
 // v1.34.3).
-var ServiceOverrideNames = serviceOverrideNames{transform.Rule{
-	ID: "service-override-names", Severity: transform.Error, Guards: installCCM, Acceptable: true,
+var ServiceOverrideNames = transform.Rule{
+	ID: "service-override-names", Severity: transform.Error, Guards: TheChart, Acceptable: true,
 	Doc: "A section ServiceOverride of the provider's configuration names a service as managers before 1.33 do, and no section names it as later ones do: the cloud-controller-manager of Kubernetes 1.33 and later ignores it and calls the public endpoint.",
-}}
-
-type serviceOverrideNames struct{ transform.Rule }
+}
 
 // serviceNames are the names of services before 1.33.1, and since.
 var serviceNames = []struct {
@@ -34,22 +32,20 @@ var serviceNames = []struct {
 	{"kms", []string{"KMS"}},
 }
 
-// Check evaluates the text of a configuration, for a manager of a cluster's version.
-func (serviceOverrideNames) Check(at yamledit.Node, version string, report transform.Report) []transform.Finding {
+// OverrideNames evaluates the text of a configuration, for a manager of a cluster's version.
+func OverrideNames(at yamledit.Node, version string, report transform.Report) {
 	config, _ := at.String()
 	if !k8s.From(version, "v1.33") {
-		return nil
+		return
 	}
-	var found []transform.Finding
 	named := overridden(config)
 	for _, s := range serviceNames {
 		if !slices.Contains(named, s.before) || slices.ContainsFunc(s.since, func(n string) bool { return slices.Contains(named, n) }) {
 			continue
 		}
-		found = append(found, report(at, "the cloud-controller-manager of Kubernetes 1.33 and later ignores the section ServiceOverride of the service "+s.before+", and calls the public endpoint",
-			"add a section with the same URL for Service = "+strings.Join(s.since, ", and one for Service = ")))
+		report(at, "the cloud-controller-manager of Kubernetes 1.33 and later ignores the section ServiceOverride of the service "+s.before+", and calls the public endpoint",
+			"add a section with the same URL for Service = "+strings.Join(s.since, ", and one for Service = "))
 	}
-	return found
 }
 
 // overridden returns the services of the sections ServiceOverride. Names of sections and keys

@@ -42,7 +42,9 @@ func TestOverriddenServicesHaveTheNamesOfTheManagersMinor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range ServiceOverrideNames.Check(with.Root().Get("config"), c.version, transform.FindingAt) {
+		var found transform.Findings
+		OverrideNames(with.Root().Get("config"), c.version, found.At)
+		for _, f := range found {
 			_, rest, _ := strings.Cut(f.Message, "of the service ")
 			name, _, _ := strings.Cut(rest, ",")
 			got = append(got, name)

@@ -4,6 +4,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -11,27 +12,23 @@ import (
 )
 
 // StorageClassInTree is for StorageClasses in the manifests of a cluster's file, without the driver.
-var StorageClassInTree = storageClassInTree{transform.Rule{
-	ID: "storage-class-in-tree", Severity: transform.Warning, Guards: theSwitch, Acceptable: true,
+var StorageClassInTree = transform.Rule{
+	ID: "storage-class-in-tree", Severity: transform.Warning, Guards: TheSwitch, Acceptable: true,
 	Doc: "A manifest in the file has a StorageClass with the in-tree provisioner kubernetes.io/aws-ebs, and none installs the EBS CSI driver, without which no component creates or attaches such volumes after the switch.",
-}}
+}
 
-type storageClassInTree struct{ transform.Rule }
-
-// Check reports the StorageClasses at the string that holds the manifests.
-func (storageClassInTree) Check(docs []*yamledit.Document, at yamledit.Node) []transform.Finding {
-	var found []transform.Finding
+// InTreeClasses reports the StorageClasses at the string that holds the manifests.
+func InTreeClasses(docs []*yamledit.Document, at yamledit.Node, found *transform.Findings) {
+	if slices.ContainsFunc(docs, func(d *yamledit.Document) bool { return strings.Contains(string(d.Bytes()), "aws-ebs-csi-driver") }) {
+		return
+	}
 	for _, d := range docs {
-		if strings.Contains(string(d.Bytes()), "aws-ebs-csi-driver") {
-			return nil
-		}
 		root := d.Root()
 		kind, _ := root.Get("kind").String()
 		if by, _ := root.Get("provisioner").String(); kind == "StorageClass" && by == "kubernetes.io/aws-ebs" {
 			name, _ := root.Get("metadata", "name").String()
-			found = append(found, transform.FindingAt(at, "StorageClass "+name+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
-				"install the EBS CSI driver on every node before the switch; see the guide on volumes"))
+			found.At(at, "StorageClass "+name+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
+				"install the EBS CSI driver on every node before the switch; see the guide on volumes")
 		}
 	}
-	return found
 }

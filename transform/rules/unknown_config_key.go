@@ -9,4 +9,4 @@ import (
 
 // UnknownConfigKey is for a key that nothing reads, perhaps because it is misspelt.
 // Which keys are read is the distro's, which checks and describes it.
-var UnknownConfigKey = transform.Rule{ID: "unknown-config-key", Severity: transform.Warning, Guards: flagEdits, Acceptable: true}
+var UnknownConfigKey = transform.Rule{ID: "unknown-config-key", Severity: transform.Warning, Guards: FlagEdits, Acceptable: true}

@@ -60,7 +60,7 @@ func rules() []rule {
 }
 
 func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc string) rule {
-	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: check}
+	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: transform.Listed(check)}
 }
 
 // Rules are the rules, for the documentation.

@@ -15,8 +15,7 @@ import (
 // healthy, what ends it when it acquires the lease.
 func (j *evaluation) ccmArgsUnsafe() []transform.Finding {
 	said := func(path string) transform.Finding {
-		message, fix := rules.CCMArgsUnsafe.Routes()
-		return found(path, message, fix)
+		return found(path, rules.RoutesUnsafe, rules.RoutesFix)
 	}
 	var list []transform.Finding
 	for _, d := range j.DaemonSets {

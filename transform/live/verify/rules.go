@@ -83,7 +83,7 @@ func liveRules() []rule {
 // live is a row. Every error may be acknowledged: what was seen may have changed.
 func live(id string, severity transform.Severity, guards []string, check func(*evaluation) []transform.Finding, lacks func(*evaluation) string, shows []string, doc string) rule {
 	r := transform.Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}
-	return rule{transform.Checked[*evaluation]{Rule: r, Check: check}, lacks, shows, nil}
+	return rule{transform.Checked[*evaluation]{Rule: r, Check: transform.Listed(check)}, lacks, shows, nil}
 }
 
 // handed is a rule that a cluster whose controllers were handed over is not checked
