@@ -35,3 +35,43 @@ func Lost(at yamledit.Node, what string) error {
 func Undetermined(at yamledit.Node, what string) error {
 	return &Conflict{at.Errorf(what, elsewhere+", or add --canonical for the usual form")}
 }
+
+// EditOf makes the Edit of a stage from what queues it in a document.
+func EditOf(doc *yamledit.Document, queue func(*yamledit.Edit) error) func() (*yamledit.Edit, error) {
+	return func() (*yamledit.Edit, error) {
+		e := doc.Edit()
+		if err := queue(e); err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+}
+
+// Reverse is the edit of an undo.
+type Reverse struct {
+	*yamledit.Edit
+	target Target
+	open   error // the first choice that nothing determines
+}
+
+// Usual makes a choice that the document does not determine. The undo fails with it unless the
+// operator asked for the usual form.
+func (r *Reverse) Usual(at yamledit.Node, what string) {
+	if r.open == nil && !r.target.Canonical {
+		r.open = Undetermined(at, what+"; the file does not show which")
+	}
+}
+
+// UndoOf makes the Undo of a stage from what queues it in a document.
+func UndoOf(doc *yamledit.Document, t Target, queue func(*Reverse) error) func() (*yamledit.Edit, error) {
+	return EditOf(doc, func(e *yamledit.Edit) error { return Reversed(e, t, queue) })
+}
+
+// Reversed queues an undo in an edit.
+func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse) error) error {
+	r := &Reverse{Edit: e, target: t}
+	if err := queue(r); r.open == nil {
+		return err
+	}
+	return r.open
+}

@@ -59,8 +59,8 @@ func (b Bundle) Append(e *yamledit.Edit, text string) error {
 }
 
 // Remove takes manifests out by their indexes, and the key with the last one.
-// Then it calls usual, because the file does not show what was there before.
-func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
+// Then the file does not show what was there before.
+func (b Bundle) Remove(e *transform.Reverse, which []int) error {
 	alone, err := b.At().Embedded()
 	if err != nil {
 		return err
@@ -72,7 +72,8 @@ func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
 	}
 	if empty {
 		e.Remove(b.At())
-		return usual(b.At(), "it contains nothing else, and was either absent or empty before")
+		e.Usual(b.At(), "it contains nothing else, and was either absent or empty before")
+		return nil
 	}
 	in, err := e.Embedded(b.At())
 	if err != nil {
@@ -80,20 +81,6 @@ func (b Bundle) Remove(e *yamledit.Edit, which []int, usual Usual) error {
 	}
 	remove(in, which)
 	return nil
-}
-
-// Usual is called for a choice that the document does not determine; it returns an
-// error unless the operator asked for the usual form.
-type Usual func(at yamledit.Node, what string) error
-
-// UsualOf is the Usual of an operator's choices.
-func UsualOf(t transform.Target) Usual {
-	return func(at yamledit.Node, what string) error {
-		if t.Canonical {
-			return nil
-		}
-		return transform.Undetermined(at, what+"; the file does not show which")
-	}
 }
 
 func remove(in *yamledit.Embedded, which []int) {

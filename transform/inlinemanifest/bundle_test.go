@@ -35,6 +35,11 @@ func edited(t *testing.T, b Bundle, queue func(*yamledit.Edit) error) (Bundle, e
 	return Bundle{Holder: doc.Root(), Key: b.Key, Lease: b.Lease}, nil
 }
 
+// revoking queues that a grant is taken out.
+func revoking(b Bundle, target transform.Target) func(*yamledit.Edit) error {
+	return func(e *yamledit.Edit) error { return transform.Reversed(e, target, b.Revoke) }
+}
+
 func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 	for name, text := range map[string]string{
 		"after others":  "manifests: |-\n  kind: A\n  ---\n  kind: B\nrest: 1\n",
@@ -55,7 +60,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 		if err != nil || string(again.Holder.Document().Bytes()) != string(granted.Holder.Document().Bytes()) {
 			t.Errorf("%s: granted twice, %v", name, err)
 		}
-		back, err := edited(t, granted, func(e *yamledit.Edit) error { return granted.Revoke(e, UsualOf(transform.Target{})) })
+		back, err := edited(t, granted, revoking(granted, transform.Target{}))
 		if err != nil || !transform.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()) {
 			t.Errorf("%s: %v\n%s", name, err, back.Holder.Document().Bytes())
 		}
@@ -64,10 +69,10 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 
 func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
 	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant(leadermigration.Lease)), "\n", "\n  ")+"\nrest: 1\n")
-	if _, err := edited(t, b, func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{})) }); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
+	if _, err := edited(t, b, revoking(b, transform.Target{})); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
 		t.Error(err)
 	}
-	gone, err := edited(t, b, func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{Canonical: true})) })
+	gone, err := edited(t, b, revoking(b, transform.Target{Canonical: true}))
 	if err != nil || gone.At().Exists() {
 		t.Error(err)
 	}
@@ -77,7 +82,7 @@ func TestAnotherRoleOfTheNameIsNotTouched(t *testing.T) {
 	b := bundleIn(t, "manifests: |-\n  kind: Role\n  metadata: {name: cloud-provider-extraction-migration, namespace: kube-system}\n")
 	for what, queue := range map[string]func(*yamledit.Edit) error{
 		"does not permit":            b.Grant,
-		"may have another purpose":   func(e *yamledit.Edit) error { return b.Revoke(e, UsualOf(transform.Target{})) },
+		"may have another purpose":   revoking(b, transform.Target{}),
 		"would not permit":           func(*yamledit.Edit) error { return b.CheckGrant() },
 		"would not run":              func(*yamledit.Edit) error { return b.CheckGranted() },
 		"manifests: not a string; w": func(e *yamledit.Edit) error { return bundleIn(t, "manifests: [a]\n").Grant(e) },

@@ -44,7 +44,7 @@ func (b Bundle) CheckGrant() error {
 
 // Revoke takes the Role and the RoleBinding out. It fails where the file does not
 // tell that they are there for the migration alone.
-func (b Bundle) Revoke(e *yamledit.Edit, usual Usual) error {
+func (b Bundle) Revoke(e *transform.Reverse) error {
 	docs, err := b.Documents()
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (b Bundle) Revoke(e *yamledit.Edit, usual Usual) error {
 	if n, used := leadermigration.UsedBy(docs, ours, b.Lease); used {
 		return transform.Lost(n, "this manifest also uses the role "+b.Lease)
 	}
-	return b.Remove(e, ours, usual)
+	return b.Remove(e, ours)
 }
 
 // CheckGranted refuses to give the flag back to a manager that could not lock the

@@ -30,10 +30,10 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	return m.stages().Disable(transform.Stage{
 		Why: "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag, the configuration, its mount and its volume. " +
 			"The annotation " + markKey + " records it. The permission on the lease stays, because a rollback needs it.",
-		Edit:  m.disableEdit,
+		Edit:  transform.EditOf(m.Doc, m.disableEdit),
 		Early: func() bool { return !m.finished() && !m.on(leaderFlag) },
 		Check: transform.CheckBy(m.checkDisable),
-		Undo:  m.disableUndo,
+		Undo:  transform.UndoOf(m.Doc, m.target, m.disableUndo),
 		After: append(m.rollOut(), m.configurationGone()...),
 
 		UndoBefore: m.configurationBack(),
@@ -45,19 +45,18 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 // whose provider is in no manifest; the flag leaves after them.
 func (m *migration) hidesSwitch() bool { return !m.target.KeepLeaderMigration && m.on(leaderFlag) }
 
-func (m *migration) disableEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) disableEdit(e *yamledit.Edit) error {
 	if err := m.moveImage(e); err != nil {
-		return nil, err
+		return err
 	}
 	if m.target.KeepLeaderMigration || !m.on(leaderFlag) {
-		return e, nil
+		return nil
 	}
 	if !m.finished() {
 		m.setMark(e)
 	}
 	m.leave(e, args.Update{})
-	return e, nil
+	return nil
 }
 
 // finished reports whether the manifest states that its migration is complete.

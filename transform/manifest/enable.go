@@ -77,9 +77,9 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	}
 	return m.stages().Enable(transform.Stage{
 		Why:    " One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
-		Edit:   m.enableEdit,
+		Edit:   transform.EditOf(m.Doc, m.enableEdit),
 		Check:  transform.CheckBy(m.checkEnable),
-		Undo:   m.joinUndo,
+		Undo:   transform.UndoOf(m.Doc, m.target, m.joinUndo),
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
 		Files:  m.configurationFiles,
@@ -88,12 +88,11 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	})
 }
 
-func (m *migration) enableEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) enableEdit(e *yamledit.Edit) error {
 	if m.isExternal() {
-		return e, nil
+		return nil
 	}
-	return e, m.join(e)
+	return m.join(e)
 }
 
 // showsMigration reports whether the documents have what only leader migration leaves.

@@ -23,9 +23,9 @@ func (m *migration) installCCM() transform.Stage {
 	return m.stages().Install(transform.Stage{
 		Why:        "A manifest without the flag is the same before and after a migration, so a complete one has an annotation." + m.configurationWhy(),
 		Prepare:    m.preparation(),
-		Edit:       m.installEdit,
+		Edit:       transform.EditOf(m.Doc, m.installEdit),
 		Check:      transform.CheckBy(m.checkInstall),
-		Undo:       m.joinUndo,
+		Undo:       transform.UndoOf(m.Doc, m.target, m.joinUndo),
 		Before:     m.configurationActions(),
 		After:      m.rollOut(),
 		UndoBefore: []transform.Action{m.takeDown()},
@@ -42,12 +42,11 @@ func (m *migration) preparation() transform.Preparation {
 	return account.Manager("")
 }
 
-func (m *migration) installEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) installEdit(e *yamledit.Edit) error {
 	if m.target.NoLeaderMigration || m.finished() && !m.on(leaderFlag) {
-		return e, nil
+		return nil
 	}
-	return e, m.join(e)
+	return m.join(e)
 }
 
 func (m *migration) checkInstall(after *migration) error {

@@ -71,29 +71,32 @@ func (m *migration) registrationSwitch() transform.Stage {
 	return stages.Registered(transform.Stage{
 		Why: "kubeadm passes these arguments to the kubelet of a node that it initializes or joins: the edit affects new nodes, not existing ones. " +
 			"An external kubelet waits for a cloud-controller-manager to initialize its node, so use this file for new nodes only after the switch of the managers.",
-		Edit:       func() (*yamledit.Edit, error) { return m.moveKubelets(inTree, external), nil },
+		Edit:       transform.EditOf(m.Doc, m.registrationEdit),
 		Check:      transform.CheckBy(m.checkRegistration),
-		Undo:       m.registrationUndo,
+		Undo:       transform.UndoOf(m.Doc, m.target, m.registrationUndo),
 		After:      []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "at the end"}},
 		UndoBefore: []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
 	}, name == inTree)
 }
 
 // moveKubelets queues another provider, where the one that is expected is there.
-func (m *migration) moveKubelets(from, to string) *yamledit.Edit {
-	e := m.Doc.Edit()
+func (m *migration) moveKubelets(e *yamledit.Edit, from, to string) error {
 	if name, _ := m.provider(); name == from {
 		m.arguments.Apply(e, args.Update{Set: []args.Arg{args.With(providerFlag, to)}})
 	}
-	return e
+	return nil
 }
 
-func (m *migration) registrationUndo() (*yamledit.Edit, error) {
+func (m *migration) registrationEdit(e *yamledit.Edit) error {
+	return m.moveKubelets(e, inTree, external)
+}
+
+func (m *migration) registrationUndo(e *transform.Reverse) error {
 	name, at := m.provider()
 	if name == external && k8s.From(m.move().Reached(), k8s.FirstWithout) {
-		return nil, k8s.CheckRollback(m.move().Reached(), at)
+		return k8s.CheckRollback(m.move().Reached(), at)
 	}
-	return m.moveKubelets(external, inTree), nil
+	return m.moveKubelets(e.Edit, external, inTree)
 }
 
 func (m *migration) checkRegistration(after *migration) error {

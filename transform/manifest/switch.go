@@ -33,9 +33,9 @@ func (m *migration) switchToExternal() transform.Stage {
 		Why: m.stages().SwitchWhy(false, nil) +
 			"The edit also removes its configuration, with mount and volume. Change one control-plane node at a time." + m.ipamWhy() + m.move().Why(),
 		Prepare: m.credentials(),
-		Edit:    m.switchEdit,
+		Edit:    transform.EditOf(m.Doc, m.switchEdit),
 		Check:   transform.CheckBy(m.checkSwitch),
-		Undo:    m.switchUndo,
+		Undo:    transform.UndoOf(m.Doc, m.target, m.switchUndo),
 		After:   m.switchAfter(),
 		Caution: strings.TrimSpace("Return one node at a time to the old release, each with leader migration on. " + m.move().Caution()),
 
@@ -88,8 +88,7 @@ func (m *migration) ipamWhy() string {
 	return " The nodeipam controller moves to the cloud-controller-manager as well, so kube-controller-manager stops running it."
 }
 
-func (m *migration) switchEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) switchEdit(e *yamledit.Edit) error {
 	u := args.Update{Set: []args.Arg{args.With(providerFlag, external)}}
 	if value, changes := m.withoutIPAM(); changes {
 		u.Set = append(u.Set, args.With(controllersFlag, value))
@@ -97,9 +96,9 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	m.leave(e, u)
 	m.moveServer(e, inTree, external)
 	if move := m.move(); move.Planned() {
-		return e, m.moveTo(e, move, move.To)
+		return m.moveTo(e, move, move.To)
 	}
-	return e, nil
+	return nil
 }
 
 // withoutIPAM returns the list of controllers that leaves nodeipam out, where the

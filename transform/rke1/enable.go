@@ -8,7 +8,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -16,10 +15,10 @@ import (
 func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
 		Why:       m.configWhy() + " RKE restarts it on one control plane after the other.",
-		Edit:      m.enableEdit,
+		Edit:      transform.EditOf(m.Doc, m.enableEdit),
 		Skipped:   func() bool { return m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()) },
 		Check:     transform.CheckBy(m.checkEnable),
-		Undo:      m.enableUndo,
+		Undo:      transform.UndoOf(m.Doc, m.target, m.enableUndo),
 		Before:    m.enableActions(),
 		After:     []transform.Action{m.taken()},
 		Files:     m.enableFiles,
@@ -27,13 +26,12 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	})
 }
 
-func (m *migration) enableEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) enableEdit(e *yamledit.Edit) error {
 	if m.isExternal() || m.migrates() && !m.lacksConfig() {
-		return e, nil // nothing puts the flag on an external manager
+		return nil // nothing puts the flag on an external manager
 	}
 	m.setFlag(e)
-	return e, nil
+	return nil
 }
 
 // setFlag switches the flag on, and names the configuration. Arguments that may be
@@ -80,25 +78,24 @@ func (m *migration) checkEnable(after *migration) error {
 
 // enableUndo takes the flag off the manager. An external manager has none: there
 // the switch is undone first.
-func (m *migration) enableUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) enableUndo(e *transform.Reverse) error {
 	if m.isExternal() || !m.migrates() {
-		return e, nil
+		return nil
 	}
 	if n := m.get(servicesKey, manager, argsArrayKey).Get(leaderFlag); n.Exists() {
-		return nil, transform.Lost(n, leaderFlag+" differs from what rke-lm writes, so it existed before")
+		return transform.Lost(n, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
 	at := m.get(servicesKey, manager, argsKey)
 	flag := at.Get(leaderFlag)
 	if text, _ := flag.String(); text != "true" {
-		return nil, transform.Lost(flag, leaderFlag+" differs from what rke-lm writes, so it existed before")
+		return transform.Lost(flag, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
 	names := m.leaving()
-	m.removeFlags(e, names)
-	if at.Len() > len(names) {
-		return e, nil
+	m.removeFlags(e.Edit, names)
+	if at.Len() <= len(names) {
+		e.Usual(at, "it has no other argument, and was absent, empty or null before")
 	}
-	return e, inlinemanifest.UsualOf(m.target)(at, "it has no other argument, and was absent, empty or null before")
+	return nil
 }
 
 // removeFlags takes flags off the manager, and with them the mappings that hold

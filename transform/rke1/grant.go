@@ -21,10 +21,10 @@ func (m *migration) bundle() inlinemanifest.Bundle {
 func (m *migration) grantMigrationLease() transform.Stage {
 	name, kinds := m.target.Lease(), "role,rolebinding"
 	return m.stages().Grant(transform.Stage{
-		Edit:    m.grantEdit,
+		Edit:    transform.EditOf(m.Doc, m.grantEdit),
 		Skipped: m.neverGranted,
 		Check:   transform.CheckBy(m.checkGrant),
-		Undo:    m.grantUndo,
+		Undo:    transform.UndoOf(m.Doc, m.target, m.grantUndo),
 		After:   []transform.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
 		UndoAfter: []transform.Action{
@@ -39,17 +39,15 @@ func (m *migration) grantMigrationLease() transform.Stage {
 // lease.
 func (m *migration) neverGranted() bool { return m.isExternal() && !m.bundle().Grants() }
 
-func (m *migration) grantEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) grantEdit(e *yamledit.Edit) error {
 	if m.isExternal() {
-		return e, nil
+		return nil
 	}
-	return e, m.bundle().Grant(e)
+	return m.bundle().Grant(e)
 }
 
-func (m *migration) grantUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
-	return e, m.bundle().Revoke(e, inlinemanifest.UsualOf(m.target))
+func (m *migration) grantUndo(e *transform.Reverse) error {
+	return m.bundle().Revoke(e)
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.

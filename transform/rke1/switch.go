@@ -23,9 +23,9 @@ func (m *migration) switchToExternal() transform.Stage {
 		Why: m.switchWhy() +
 			"A block awsCloudProvider would turn the provider back to aws, so its settings become the text of customCloudProvider." + m.metadataWhy() + m.move().Why(),
 		Prepare: m.credentials(),
-		Edit:    m.switchEdit,
+		Edit:    transform.EditOf(m.Doc, m.switchEdit),
 		Check:   transform.CheckBy(m.checkSwitch),
-		Undo:    m.switchUndo,
+		Undo:    transform.UndoOf(m.Doc, m.target, m.switchUndo),
 		After:   []transform.Action{m.taken()},
 		Caution: m.move().Caution(),
 
@@ -54,7 +54,7 @@ func (m *migration) switchWhy() string {
 		return brokenWhy
 	}
 	made := !slices.ContainsFunc(components, func(service string) bool { return m.component(service) != external })
-	return m.stages().SwitchWhy(made, m.switchEdit)
+	return m.stages().SwitchWhy(made, transform.EditOf(m.Doc, m.switchEdit))
 }
 
 // RKE refuses the file before it changes a machine (rancher/rke, cluster/defaults.go at v1.8.14).
@@ -80,10 +80,9 @@ func (m *migration) metadataWhy() string {
 	return why
 }
 
-func (m *migration) switchEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) switchEdit(e *yamledit.Edit) error {
 	if err := m.checkImageOfItsOwn(); err != nil {
-		return nil, err
+		return err
 	}
 	m.switchProvider(e)
 	for _, service := range components {
@@ -94,7 +93,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 		}
 	}
 	m.removeFlags(e, m.leaving())
-	return e, m.move().Queue(e)
+	return m.move().Queue(e)
 }
 
 // switchProvider edits cloud_provider: the name, where the names of nodes come

@@ -6,55 +6,43 @@ package rke1
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // switchUndo makes the provider in-tree again and gives the manager its flag in
 // the same edit: without the flag both managers would run the cloud controllers.
 // The text of customCloudProvider stays, which RKE takes for aws as well.
-func (m *migration) switchUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.isExternal() {
-		return e, nil
+		return nil
 	}
-	if err := m.checkRollback(); err != nil {
-		return nil, err
+	if err := m.checkRollback(e); err != nil {
+		return err
 	}
 	name := m.get(providerKey, nameKey)
 	if text, _ := name.String(); text != externalName {
-		return nil, transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed by other means")
+		return transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed by other means")
 	}
 	e.Set(name, inTree)
-	if err := m.metadataBack(e); err != nil {
-		return nil, err
-	}
-	if err := m.componentsBack(e); err != nil {
-		return nil, err
-	}
+	m.metadataBack(e)
+	m.componentsBack(e)
 	if !m.target.NoLeaderMigration {
-		m.setFlag(e)
+		m.setFlag(e.Edit)
 	}
-	return e, nil
+	return nil
 }
 
 // checkRollback refuses where there is none, or where the document does not hold
 // what is needed for it.
-func (m *migration) checkRollback() error {
-	usual := inlinemanifest.UsualOf(m.target)
+func (m *migration) checkRollback(e *transform.Reverse) error {
 	if err := k8s.CheckRollback(m.Version, m.get(versionKey)); err != nil {
 		return err
 	}
 	if m.target.Version == m.Version {
-		if err := usual(m.get(versionKey), "the release before the switch was this one or an older one"); err != nil {
-			return err
-		}
+		e.Usual(m.get(versionKey), "the release before the switch was this one or an older one")
 	}
 	if own := m.get(providerKey, customKey); own.Exists() {
-		if err := usual(own, "this text existed before or came from a block "+awsKey); err != nil {
-			return err
-		}
+		e.Usual(own, "this text existed before or came from a block "+awsKey)
 	}
 	if m.target.NoLeaderMigration {
 		return nil
@@ -64,28 +52,21 @@ func (m *migration) checkRollback() error {
 
 // metadataBack takes away what the switch writes of the names of nodes. Without a
 // name of their own, the usual form is that nothing was said.
-func (m *migration) metadataBack(e *yamledit.Edit) error {
-	on := m.get(providerKey, metadataKey)
-	if !m.usesMetadata() || m.ownNames() || !metadataSupported(m.Version) {
-		return nil
+func (m *migration) metadataBack(e *transform.Reverse) {
+	if on := m.get(providerKey, metadataKey); m.usesMetadata() && !m.ownNames() && metadataSupported(m.Version) {
+		e.Remove(on)
+		e.Usual(on, "it was absent, false, or already true before")
 	}
-	e.Remove(on)
-	return inlinemanifest.UsualOf(m.target)(on, "it was absent, false, or already true before")
 }
 
 // componentsBack makes those in-tree again that name the provider themselves.
-func (m *migration) componentsBack(e *yamledit.Edit) error {
+func (m *migration) componentsBack(e *transform.Reverse) {
 	for _, service := range components {
 		for _, at := range m.places(service) {
-			a, set := args.LastPlaced(args.OfMap(at), componentFlag)
-			if !set || a.Value != external {
-				continue
-			}
-			args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e, at)
-			if err := inlinemanifest.UsualOf(m.target)(a.Node, "it was aws or already external before"); err != nil {
-				return err
+			if a, set := args.LastPlaced(args.OfMap(at), componentFlag); set && a.Value == external {
+				args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e.Edit, at)
+				e.Usual(a.Node, "it was aws or already external before")
 			}
 		}
 	}
-	return nil
 }

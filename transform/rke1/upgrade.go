@@ -54,18 +54,17 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 	return m.stages().Upgrade(transform.Stage{
 		Why:     "RKE upgrades one control plane after another, then the workers.",
 		Prepare: m.credentials(),
-		Edit:    m.upgradeEdit,
+		Edit:    transform.EditOf(m.Doc, m.upgradeEdit),
 		Check:   transform.CheckBy(m.checkUpgrade),
 		After:   []transform.Action{m.taken()},
 	})
 }
 
-func (m *migration) upgradeEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) upgradeEdit(e *yamledit.Edit) error {
 	if err := m.checkImageOfItsOwn(); err != nil {
-		return nil, err
+		return err
 	}
-	return e, m.move().Queue(e)
+	return m.move().Queue(e)
 }
 
 // checkImageOfItsOwn refuses a file whose own image of Kubernetes counts before the version.

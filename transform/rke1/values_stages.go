@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -25,9 +24,9 @@ func (m *migration) installByValues() transform.Stage {
 		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
 			"The chart is pinned, and the image has the minor version of the cluster.",
 		Prepare:    account.Manager(m.cloudConfig()),
-		Edit:       m.completeValues,
+		Edit:       transform.EditOf(m.file.doc, m.completeValues),
 		Check:      transform.CheckBy(m.checkCompleted),
-		Undo:       m.uncompleteValues,
+		Undo:       transform.UndoOf(m.file.doc, m.target, m.uncompleteValues),
 		Before:     append(m.cloudConfigActions(), m.configActions()...),
 		After:      []transform.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
 		UndoBefore: m.uninstalled(),
@@ -41,22 +40,17 @@ func (m *migration) helmWithValues(why string) transform.Action {
 	return m.helm(m.file.doc.File(), why)
 }
 
-func (m *migration) valuesEdit() (*yamledit.Edit, ccm.Edits) {
-	e := m.file.doc.Edit()
-	return e, ccm.Edits{File: e}
-}
-
-func (m *migration) completeValues() (*yamledit.Edit, error) {
-	e, ed := m.valuesEdit()
+func (m *migration) completeValues(e *yamledit.Edit) error {
+	ed := ccm.Edits{File: e}
 	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
-		return e, nil // it has left the migration, or never took part
+		return nil // it has left the migration, or never took part
 	}
 	if !m.target.Situation.HandsOver() {
 		if err := m.file.chart.StopMigrating(ed, m.finalTag(), false); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return e, m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
+	return m.file.chart.CompleteValues(e, m.chartOptions(m.Version), m.chartNodes())
 }
 
 // checkCompleted requires that RKE reads the same, and that the chart takes part in the migration
@@ -85,26 +79,24 @@ func nothing(string, any, any) bool { return false }
 
 // uncompleteValues takes the chart out of a migration that has not begun. What else the stage
 // added does not show.
-func (m *migration) uncompleteValues() (*yamledit.Edit, error) {
-	e, ed := m.valuesEdit()
+func (m *migration) uncompleteValues(e *transform.Reverse) error {
+	ed := ccm.Edits{File: e.Edit}
 	if !m.file.chart.Migrates() {
-		return e, nil
+		return nil
 	}
 	at := m.file.doc.Root().Get("args")
-	if err := inlinemanifest.UsualOf(m.target)(at, "the other values of the chart existed before or were added by the stage"); err != nil {
-		return nil, err
-	}
-	return e, m.file.chart.StopMigrating(ed, "", false)
+	e.Usual(at, "the other values of the chart existed before or were added by the stage")
+	return m.file.chart.StopMigrating(ed, "", false)
 }
 
 // disableByValues takes the chart out of the migration.
 func (m *migration) disableByValues() transform.Stage {
 	s := transform.Stage{
 		Why:   stages.DisableWhy,
-		Edit:  m.leaveMigration,
+		Edit:  transform.EditOf(m.file.doc, m.leaveMigration),
 		Early: func() bool { return !m.isExternal() },
 		Check: transform.CheckBy(m.checkLeft),
-		Undo:  m.rejoinMigration,
+		Undo:  transform.UndoOf(m.file.doc, m.target, m.rejoinMigration),
 		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	}
 	s.After = append(s.After, m.dropConfig()...)
@@ -112,9 +104,9 @@ func (m *migration) disableByValues() transform.Stage {
 	return m.stages().Disable(s, false)
 }
 
-func (m *migration) leaveMigration() (*yamledit.Edit, error) {
-	e, ed := m.valuesEdit()
-	return e, m.file.chart.StopMigrating(ed, m.finalTag(), m.target.KeepLeaderMigration)
+func (m *migration) leaveMigration(e *yamledit.Edit) error {
+	ed := ccm.Edits{File: e}
+	return m.file.chart.StopMigrating(ed, m.finalTag(), m.target.KeepLeaderMigration)
 }
 
 func (m *migration) checkLeft(after *migration) error {
@@ -132,27 +124,25 @@ func (m *migration) checkLeft(after *migration) error {
 
 // rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's
 // minor.
-func (m *migration) rejoinMigration() (*yamledit.Edit, error) {
-	e, ed := m.valuesEdit()
+func (m *migration) rejoinMigration(e *transform.Reverse) error {
+	ed := ccm.Edits{File: e.Edit}
 	chart := m.file.chart
 	if !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
-		return e, nil
+		return nil
 	}
 	root := m.file.doc.Root()
 	if k8s.From(m.Version, "v1.28") {
-		return nil, transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
+		return transform.Lost(root, "at Kubernetes "+semver.MajorMinor(m.Version)[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
 	}
 	o := m.chartOptions(m.Version)
 	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config")
 	if m.target.Version == m.Version || !m.writtenByUs(o) {
-		if err := inlinemanifest.UsualOf(m.target)(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments"); err != nil {
-			return nil, err
-		}
+		e.Usual(root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}
 	if chart.Migrates() {
-		return e, nil // it was to keep the flag
+		return nil // it was to keep the flag
 	}
-	return e, chart.StartMigrating(ed, o)
+	return chart.StartMigrating(ed, o)
 }
 
 // writtenByUs reports whether the file has the values that a plan folder has, but for the flag.
@@ -166,15 +156,15 @@ func (m *migration) writtenByUs(o ccm.Options) bool {
 // upgradeByValues moves the image of the chart to the cluster's minor.
 func (m *migration) upgradeByValues() transform.Stage {
 	return m.stages().UpgradedCCM(transform.Stage{
-		Edit:  m.raiseImage,
+		Edit:  transform.EditOf(m.file.doc, m.raiseImage),
 		Check: transform.CheckBy(m.checkImage),
 		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	})
 }
 
-func (m *migration) raiseImage() (*yamledit.Edit, error) {
-	e, ed := m.valuesEdit()
-	return e, m.file.chart.StopMigrating(ed, m.finalTag(), true)
+func (m *migration) raiseImage(e *yamledit.Edit) error {
+	ed := ccm.Edits{File: e}
+	return m.file.chart.StopMigrating(ed, m.finalTag(), true)
 }
 
 func (m *migration) checkImage(after *migration) error {

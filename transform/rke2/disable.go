@@ -18,11 +18,11 @@ import (
 func (m *migration) disableLeaderMigration() transform.Stage {
 	s := transform.Stage{
 		Why:       m.disableWhy(),
-		Edit:      m.disableEdit,
+		Edit:      transform.EditOf(m.Doc, m.disableEdit),
 		Early:     func() bool { return !m.isExternal() || m.lacksManager() },
 		NotInFile: m.lacksManager,
 		Check:     transform.CheckBy(m.checkDisable),
-		Undo:      m.disableUndo,
+		Undo:      transform.UndoOf(m.Doc, m.target, m.disableUndo),
 	}
 	if m.lacksManager() {
 		return s
@@ -42,19 +42,18 @@ func (m *migration) disableWhy() string {
 	return stages.DisableWhy + " The configuration leaves the chart as well."
 }
 
-func (m *migration) disableEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) disableEdit(e *yamledit.Edit) error {
 	ed, chart, found, err := m.editChart(e)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case !found && m.target.KeepLeaderMigration:
-		return e, nil
+		return nil
 	case !found:
 		_, err := m.editWorkload(e, false)
-		return e, err
+		return err
 	}
-	return e, chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
+	return chart.StopMigrating(ed, m.finalTag(chart), m.target.KeepLeaderMigration)
 }
 
 // finalTag returns the image tag that the chart has to have at the end, or "".

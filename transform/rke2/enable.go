@@ -26,10 +26,10 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Why:       m.configWhy() + m.restarts(),
 		Before:    m.enableActions(),
 		Files:     m.enableFiles,
-		Edit:      m.enableEdit,
+		Edit:      transform.EditOf(m.Doc, m.enableEdit),
 		Skipped:   func() bool { return m.neverGranted() && !m.showsLeaderMigration() },
 		Check:     transform.CheckBy(m.checkEnable),
-		Undo:      m.enableUndo,
+		Undo:      transform.UndoOf(m.Doc, m.target, m.enableUndo),
 		Verify:    []transform.Action{m.settled()},
 		UndoAfter: []transform.Action{m.settled()},
 	})
@@ -66,22 +66,21 @@ func (m *migration) managerLocations() []Layer {
 	})
 }
 
-func (m *migration) enableEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) enableEdit(e *yamledit.Edit) error {
 	if m.switching() {
-		return e, nil
+		return nil
 	}
 	for _, l := range m.managerLocations() {
 		at := l.Get(managerArgs)
 		if err := (args.Update{Set: m.missingArgs(args.Of(at.Value()))}).Apply(e, at); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if slices.ContainsFunc(m.Classes, m.lacksLocation) {
 		m.insertEntry(e, textsOf(m.leaderArgs()))
 	}
 	m.deliverConfig(e)
-	return e, nil
+	return nil
 }
 
 // lacksLocation reports whether nothing defines the manager's arguments for a

@@ -18,19 +18,14 @@ func (m *migration) bundle() inlinemanifest.Bundle {
 	return inlinemanifest.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
-// usual is for a choice that the document does not determine.
-func (m *migration) usual(at yamledit.Node, what string) error {
-	return inlinemanifest.UsualOf(m.target)(at, what)
-}
-
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return m.stages().Grant(transform.Stage{
-		Edit:    m.grantEdit,
+		Edit:    transform.EditOf(m.Doc, m.grantEdit),
 		Skipped: m.neverGranted,
 		Check:   transform.CheckBy(m.checkGrant),
-		Undo:    m.grantUndo,
+		Undo:    transform.UndoOf(m.Doc, m.target, m.grantUndo),
 		UndoAfter: []transform.Action{transform.Gone{
 			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
 		}},
@@ -40,18 +35,16 @@ func (m *migration) grantMigrationLease() transform.Stage {
 // neverGranted reports whether the switch has begun and the file has no permission on the lease.
 func (m *migration) neverGranted() bool { return m.switching() && !m.bundle().Grants() }
 
-func (m *migration) grantEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) grantEdit(e *yamledit.Edit) error {
 	if m.switching() {
-		return e, nil
+		return nil
 	}
-	return e, m.bundle().Grant(e)
+	return m.bundle().Grant(e)
 }
 
 // grantUndo takes the Role and the RoleBinding out of the manifest.
-func (m *migration) grantUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
-	return e, m.bundle().Revoke(e, m.usual)
+func (m *migration) grantUndo(e *transform.Reverse) error {
+	return m.bundle().Revoke(e)
 }
 
 // checkGrant requires that no machine is configured differently and that the

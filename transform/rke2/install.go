@@ -22,9 +22,9 @@ import (
 // one that is there to take part in the migration.
 func (m *migration) installCCM() transform.Stage {
 	s := transform.Stage{
-		Edit:      m.installEdit,
+		Edit:      transform.EditOf(m.Doc, m.installEdit),
 		Check:     transform.CheckBy(m.checkInstall),
-		Undo:      m.installUndo,
+		Undo:      transform.UndoOf(m.Doc, m.target, m.installUndo),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
 	}
@@ -82,38 +82,37 @@ func (m *migration) chartOptions() ccm.Options {
 	return o
 }
 
-func (m *migration) installEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) installEdit(e *yamledit.Edit) error {
 	ed, chart, found, err := m.editChart(e)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case found && m.handedOver() && !chart.Migrates():
-		return e, nil // it has left the migration, or never took part
+		return nil // it has left the migration, or never took part
 	case found:
 		if err := m.completeConfig(ed.In, chart); err != nil {
-			return nil, err
+			return err
 		}
 		m.takeCloudConfig(e)
 		if err := m.leave(ed, chart); err != nil {
-			return nil, err
+			return err
 		}
-		return e, chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
+		return chart.Complete(ed, m.chartOptions(), m.controlPlaneNodes())
 	case m.handedOver() && !m.lacksManager():
-		return e, nil // a workload of its own takes no part any more
+		return nil // a workload of its own takes no part any more
 	}
 	if found, err := m.editWorkload(e, !m.target.NoLeaderMigration); found || err != nil {
-		return e, err
+		return err
 	}
 	text, err := m.newManifest()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := m.bundle().Append(e, text); err != nil {
-		return nil, err
+		return err
 	}
 	m.takeCloudConfig(e)
-	return e, m.completeOver(ed, text)
+	return m.completeOver(ed, text)
 }
 
 // leave takes a chart out of a migration that no manager can take part in any more, and moves

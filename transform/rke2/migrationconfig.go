@@ -125,18 +125,16 @@ func (m *migration) isOurs(f FileEntry) bool {
 
 // withdrawConfig takes the entry of deliverConfig away, and the key with the last
 // one.
-func (m *migration) withdrawConfig(e *yamledit.Edit) error {
-	i := slices.IndexFunc(m.Files, m.isOurs)
-	switch {
+func (m *migration) withdrawConfig(e *transform.Reverse) {
+	switch i := slices.IndexFunc(m.Files, m.isOurs); {
 	case i < 0:
-		return nil
 	case len(m.Files) > 1:
 		e.Remove(m.Files[i].Entry)
-		return nil
+	default:
+		list := m.Files[i].Entry.Parent()
+		e.Remove(list)
+		e.Usual(list, "it contains nothing else, and was either absent or empty before")
 	}
-	list := m.Files[i].Entry.Parent()
-	e.Remove(list)
-	return m.usual(list, "it contains nothing else, and was either absent or empty before")
 }
 
 // managerConfigMap returns the ConfigMap with kube-controller-manager's

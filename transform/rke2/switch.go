@@ -22,9 +22,9 @@ func (m *migration) switchToExternal() transform.Stage {
 		Why: m.switchWhy() +
 			"disable-cloud-controller keeps RKE2's stub from registering nodes as rke2://." + m.overrideWhy() + m.removedWhy() + m.move().Why(),
 		Prepare:   m.credentials(),
-		Edit:      m.switchEdit,
+		Edit:      transform.EditOf(m.Doc, m.switchEdit),
 		Check:     transform.CheckBy(m.checkSwitch),
-		Undo:      m.switchUndo,
+		Undo:      transform.UndoOf(m.Doc, m.target, m.switchUndo),
 		After:     []transform.Action{m.settled()},
 		Caution:   m.move().Caution(),
 		UndoAfter: []transform.Action{m.settled()},
@@ -48,7 +48,7 @@ func (m *migration) switchWhy() string {
 	if m.onlyNamesNodes() && !m.isExternal() {
 		return m.nameOnlyWhy()
 	}
-	return m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, m.switchEdit)
+	return m.stages().SwitchWhy(m.isExternal() && len(m.inTreeNodes()) == 0, transform.EditOf(m.Doc, m.switchEdit))
 }
 
 // removedWhy names the flags that the edit removes.
@@ -67,8 +67,7 @@ func (m *migration) overrideWhy() string {
 	return " The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external."
 }
 
-func (m *migration) switchEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) switchEdit(e *yamledit.Edit) error {
 	m.disableStub(e)
 	if m.endState() == transform.EndStateExternal {
 		m.switchProvider(e)
@@ -76,7 +75,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	var fresh yamledit.Map
 	for _, key := range componentArgs {
 		if err := m.switchComponent(e, key); err != nil {
-			return nil, err
+			return err
 		}
 		if m.lacksOverride(key) {
 			fresh = append(fresh, yamledit.Pair{Key: key, Value: []string{componentFlag + "=" + external}})
@@ -86,7 +85,7 @@ func (m *migration) switchEdit() (*yamledit.Edit, error) {
 	if m.carriesCloudConfig() {
 		m.removeCloudConfig(e)
 	}
-	return e, m.move().Queue(e)
+	return m.move().Queue(e)
 }
 
 // switchProvider edits the locations that win, wherever they are.

@@ -14,35 +14,32 @@ import (
 
 // disableUndo gives the chart its flag back. The image stays: it is the one of the
 // cluster's minor.
-func (m *migration) disableUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
-	ed, chart, found, err := m.editChart(e)
+func (m *migration) disableUndo(e *transform.Reverse) error {
+	ed, chart, found, err := m.editChart(e.Edit)
 	if err != nil || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
-		return e, err
+		return err
 	}
 	if k8s.From(m.Version, afterMigrations) {
-		return nil, transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
+		return transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
 	}
 	if !found {
 		if m.target.KeepLeaderMigration {
-			return e, nil
+			return nil
 		}
-		return e, m.undoWorkload(e, true)
+		return m.undoWorkload(e, true)
 	}
 	o := m.chartOptions()
 	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file
 	if m.target.Version == m.Version || !m.installed(chart, o) {
-		if err := m.usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments"); err != nil {
-			return nil, err
-		}
+		e.Usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
 	}
 	if chart.Migrates() {
-		return e, nil // it was to keep the flag
+		return nil // it was to keep the flag
 	}
 	if err := m.completeConfig(ed.In, chart); err != nil {
-		return nil, err
+		return err
 	}
-	return e, chart.StartMigrating(ed, o)
+	return chart.StartMigrating(ed, o)
 }
 
 // installed reports whether a chart is the one that installCCM writes, but for

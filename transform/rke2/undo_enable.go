@@ -13,10 +13,9 @@ import (
 
 // enableUndo removes the flag of the manager wherever it is. An external
 // manager has none: there the switch is undone first.
-func (m *migration) enableUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) enableUndo(e *transform.Reverse) error {
 	if m.isExternal() {
-		return e, nil
+		return nil
 	}
 	for _, l := range m.managerLocations() {
 		a, on := args.Last(args.Of(l.Get(managerArgs).Value()), leaderFlag)
@@ -28,10 +27,11 @@ func (m *migration) enableUndo() (*yamledit.Edit, error) {
 			take = m.takeEntry
 		}
 		if err := take(e, l); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return e, m.withdrawConfig(e)
+	m.withdrawConfig(e)
+	return nil
 }
 
 // isInserted reports whether a layer is the entry that insertEntry writes.
@@ -43,17 +43,18 @@ func (m *migration) isInserted(l Layer) bool {
 
 // takeEntry removes the inserted entry, and the one without a selector that was
 // added with it.
-func (m *migration) takeEntry(e *yamledit.Edit, l Layer) error {
+func (m *migration) takeEntry(e *transform.Reverse, l Layer) error {
 	list, others := l.Entry.Parent(), m.Layers[2:]
 	if !slices.ContainsFunc(others, func(o Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
 		e.Remove(list)
-		return m.usual(list, "it contains nothing else, and was absent, empty, or only the entry without a selector before")
+		e.Usual(list, "it contains nothing else, and was absent, empty, or only the entry without a selector before")
+		return nil
 	}
 	e.Remove(l.Entry)
 	last := others[len(others)-1]
 	if isPlain(last) && !slices.ContainsFunc(others[:len(others)-1], func(o Layer) bool { return !o.Selective() }) {
 		e.Remove(last.Entry)
-		return m.usual(last.Entry, "the entry without a selector existed before or was added with the flag")
+		e.Usual(last.Entry, "the entry without a selector existed before or was added with the flag")
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func isPlain(l Layer) bool {
 
 // takeFlag removes the flag, and the configuration that came with it, from a list
 // in which they are last, as they were appended.
-func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
+func (m *migration) takeFlag(e *transform.Reverse, l Layer) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
 	appended := m.appendedArgs(list)
@@ -76,14 +77,14 @@ func (m *migration) takeFlag(e *yamledit.Edit, l Layer) error {
 	for _, a := range appended {
 		names = append(names, a.Name)
 	}
-	if err := (args.Update{Remove: names}).Apply(e, at); err != nil {
+	if err := (args.Update{Remove: names}).Apply(e.Edit, at); err != nil {
 		return err
 	}
 	switch len(args.Without(list, names...)) {
 	case 0:
-		return m.usual(at, "it has no other argument, and was an empty list, an empty string or null before")
+		e.Usual(at, "it has no other argument, and was an empty list, an empty string or null before")
 	case 1:
-		return m.usual(at, "it has one other argument, which was a string or a list before")
+		e.Usual(at, "it has one other argument, which was a string or a list before")
 	}
 	return nil
 }

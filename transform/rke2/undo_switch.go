@@ -14,43 +14,45 @@ import (
 
 // switchUndo makes the provider in-tree again and gives the manager its flag in
 // the same edit: without the flag both managers would run the cloud controllers.
-func (m *migration) switchUndo() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.isExternal() {
-		return e, nil
+		return nil
 	}
-	if err := m.checkRollback(); err != nil {
-		return nil, err
+	if err := m.checkRollback(e); err != nil {
+		return err
 	}
-	m.enableStub(e)
-	if err := m.providerBack(e); err != nil {
-		return nil, err
-	}
+	m.enableStub(e.Edit)
+	m.providerBack(e)
 	for _, key := range componentArgs {
 		if err := m.componentBack(e, key); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if !m.target.NoLeaderMigration && slices.ContainsFunc(m.Classes, m.lacksLocation) {
-		m.insertFlag(e)
-	}
 	if !m.target.NoLeaderMigration {
-		m.deliverConfig(e)
+		if slices.ContainsFunc(m.Classes, m.lacksLocation) {
+			m.insertFlag(e.Edit)
+		}
+		m.deliverConfig(e.Edit)
 	}
-	return e, nil
+	return nil
 }
 
 // checkRollback refuses where there is none, or where the document does not hold
 // what is needed for it.
-func (m *migration) checkRollback() error {
+func (m *migration) checkRollback(e *transform.Reverse) error {
 	version := m.Root.Get("spec", "kubernetesVersion")
 	if err := k8s.CheckRollback(m.Version, version); err != nil {
 		return err
 	}
-	if err := m.checkMoved(version); err != nil {
+	chart, found, err := m.chart()
+	if err != nil {
 		return err
 	}
-	if _, found, err := m.chart(); err != nil || !found {
+	// The switch may have moved the release as well, and Rancher does not go back to an older one.
+	if skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor(); skewed || m.target.Version == m.Version {
+		e.Usual(version, "the release before the switch was this one or an older one")
+	}
+	if !found {
 		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external by other means")
 	}
 	if !m.target.NoLeaderMigration {
@@ -60,20 +62,6 @@ func (m *migration) checkRollback() error {
 	}
 	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
 		return transform.Lost(m.RKEConfig(), cloudConfigKey+" was removed by the switch, and the file does not show where it was")
-	}
-	return nil
-}
-
-// checkMoved fails where the switch may have moved the release as well: Rancher
-// does not go back to an older one.
-func (m *migration) checkMoved(at yamledit.Node) error {
-	chart, found, err := m.chart()
-	if err != nil {
-		return err
-	}
-	skewed := found && chart.ImageMinor() != "" && chart.ImageMinor() != m.minor()
-	if m.target.Version == m.Version || skewed {
-		return m.usual(at, "the release before the switch was this one or an older one")
 	}
 	return nil
 }
@@ -107,26 +95,22 @@ func placeAfter(n, inserted yamledit.Node) int {
 
 // providerBack edits the locations that win. The control planes were in-tree; what
 // other machines were, the file does not show.
-func (m *migration) providerBack(e *yamledit.Edit) error {
+func (m *migration) providerBack(e *transform.Reverse) {
 	sure := m.winners(providerKey, Class.ControlPlane)
 	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
 		if s, _ := n.String(); s != external {
 			continue
 		}
 		e.Set(n, inTree)
-		if slices.ContainsFunc(sure, n.Same) {
-			continue
-		}
-		if err := m.usual(n, "no control plane reads it from here, and it was aws or already external before"); err != nil {
-			return err
+		if !slices.ContainsFunc(sure, n.Same) {
+			e.Usual(n, "no control plane reads it from here, and it was aws or already external before")
 		}
 	}
-	return nil
 }
 
 // componentBack takes away the overrides of one component, and gives the manager
 // its flag.
-func (m *migration) componentBack(e *yamledit.Edit, key string) error {
+func (m *migration) componentBack(e *transform.Reverse, key string) error {
 	withFlag := key == managerArgs && !m.target.NoLeaderMigration
 	for _, l := range m.Layers {
 		at := l.Get(key)
@@ -140,9 +124,7 @@ func (m *migration) componentBack(e *yamledit.Edit, key string) error {
 				u.Remove = []string{componentFlag}
 			} else {
 				u.Set = []args.Arg{args.With(componentFlag, inTree)}
-				if err := m.usual(at, componentFlag+" is set separately, and it was aws or already external before"); err != nil {
-					return err
-				}
+				e.Usual(at, componentFlag+" is set separately, and it was aws or already external before")
 			}
 		}
 		if withFlag && m.matters(l, key) {
@@ -174,26 +156,21 @@ func isAppended(list []args.Arg, flags ...args.Arg) bool {
 
 // back applies a change that leaves so many of the arguments that were there. A
 // global list of nothing but the override goes as a whole.
-func (m *migration) back(e *yamledit.Edit, at yamledit.Node, u args.Update, left int) error {
+func (m *migration) back(e *transform.Reverse, at yamledit.Node, u args.Update, left int) error {
 	switch {
 	case len(u.Remove)+len(u.Set) == 0:
 		return nil
 	case len(u.Remove) == 0 || len(u.Set) > 0 || left > 1:
-		return u.Apply(e, at)
 	case left == 1:
-		if err := m.usual(at, "it has one other argument, which was a string or a list before"); err != nil {
-			return err
-		}
-		return u.Apply(e, at)
-	}
-	if at.Parent().Same(m.Layers[0].Config) {
+		e.Usual(at, "it has one other argument, which was a string or a list before")
+	case at.Parent().Same(m.Layers[0].Config):
 		e.Remove(at)
-		return m.usual(at, "it has no other argument, and was absent or empty before")
+		e.Usual(at, "it has no other argument, and was absent or empty before")
+		return nil
+	default:
+		e.Usual(at, "it has no other argument, and was an empty list, an empty string or null before")
 	}
-	if err := m.usual(at, "it has no other argument, and was an empty list, an empty string or null before"); err != nil {
-		return err
-	}
-	return u.Apply(e, at)
+	return u.Apply(e.Edit, at)
 }
 
 // insertFlag gives the flag to control planes that have no location for it: with

@@ -82,22 +82,21 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 	return m.stages().Upgrade(transform.Stage{
 		Why:     strings.TrimSpace("Rancher upgrades one control plane after another, then the workers." + m.removedWhy()),
 		Prepare: m.credentials(),
-		Edit:    m.upgradeEdit,
+		Edit:    transform.EditOf(m.Doc, m.upgradeEdit),
 		Check:   transform.CheckBy(m.checkUpgrade),
 		After:   []transform.Action{m.settled()},
 	})
 }
 
-func (m *migration) upgradeEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) upgradeEdit(e *yamledit.Edit) error {
 	for _, l := range m.Layers {
 		if gone := m.removedFlags(apiServerArgs); len(gone) > 0 && l.Get(apiServerArgs).Exists() {
 			if err := m.removeArgs(e, l, apiServerArgs, gone, args.Update{}); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return e, m.move().Queue(e)
+	return m.move().Queue(e)
 }
 
 // checkUpgrade requires the release, and that kube-apiserver alone loses flags.
@@ -124,22 +123,21 @@ func (m *migration) upgradeCCM() transform.Stage {
 	if _, own := m.workload(); own || m.lacksManager() {
 		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, m.minor()), s)
 	}
-	s.Edit, s.Check = m.imageEdit, transform.CheckBy(m.checkImage)
+	s.Edit, s.Check = transform.EditOf(m.Doc, m.imageEdit), transform.CheckBy(m.checkImage)
 	s.After = []transform.Action{stages.Rollout("after the edit, wait for the new pods")}
 	return m.stages().UpgradedCCM(s)
 }
 
-func (m *migration) imageEdit() (*yamledit.Edit, error) {
-	e := m.Doc.Edit()
+func (m *migration) imageEdit(e *yamledit.Edit) error {
 	ed, chart, found, err := m.editChart(e)
 	if err != nil || !found {
-		return e, err
+		return err
 	}
 	if tag := m.finalTag(chart); tag != "" {
 		chart.Raise(ed, m.chartOptions())
-		return e, chart.StopMigrating(ed, tag, true)
+		return chart.StopMigrating(ed, tag, true)
 	}
-	return e, nil
+	return nil
 }
 
 // checkImage requires that no machine is configured differently, and that the image has the minor

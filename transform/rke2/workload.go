@@ -6,6 +6,7 @@ package rke2
 import (
 	"fmt"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -54,14 +55,12 @@ func checkWorkload(w ccm.Workload, migrates bool) error {
 }
 
 // undoWorkload queues the reverse of a stage that gave or took the flag.
-func (m *migration) undoWorkload(e *yamledit.Edit, migrates bool) error {
+func (m *migration) undoWorkload(e *transform.Reverse, migrates bool) error {
 	w, found := m.workload()
 	if !found || w.Migrates() == migrates {
 		return nil
 	}
-	if err := m.usual(w.Container, "the flag --"+ccm.LeaderFlag+" may have existed before, at any place among the arguments"); err != nil {
-		return err
-	}
-	_, err := m.editWorkload(e, migrates)
+	e.Usual(w.Container, "the flag --"+ccm.LeaderFlag+" may have existed before, at any place among the arguments")
+	_, err := m.editWorkload(e.Edit, migrates)
 	return err
 }
