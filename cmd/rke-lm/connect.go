@@ -177,9 +177,7 @@ func (c *connection) connectTo(s streams, context string, retryTime time.Duratio
 	source := rancher.Source{
 		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
 		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), RetryFor: retryTime, Dial: s.network,
-	}
-	if c.waits || retryTime > firstTime { // else it fails soon
-		source.Refused = func(text string) { fmt.Fprintln(s.err, text) }
+		Refused: func(text string) { fmt.Fprintln(s.err, text) },
 	}
 	if !c.waits {
 		source.FirstFor = firstTime

@@ -248,12 +248,15 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Down()
-		for wait, limits := range map[string][2]time.Duration{"0s": {0, firstTime}, "1m": {30 * time.Second, 2 * time.Minute}} {
+		for args, limits := range map[string][2]time.Duration{
+			"status": {0, firstTime}, "plan --cluster orchard": {0, firstTime}, "explain --cluster orchard": {0, firstTime}, "lint --cluster orchard": {0, firstTime},
+			"verify --wait 0s": {0, firstTime}, "verify --wait 1m": {30 * time.Second, 2 * time.Minute},
+		} {
 			start := time.Now()
-			r := runHere(t, "", "verify", "--kubeconfig", config, "--wait", wait)
+			r := runHere(t, "", append(strings.Fields(args), "--kubeconfig", config)...)
 			took := time.Since(start)
 			if r.code != exitcode.Failed || took < limits[0] || took > limits[1] || strings.Count(r.stderr, "cannot connect to the API server http://127.0.0.1:") != 1 || !strings.Contains(r.stderr, "of the context orchard: ") {
-				t.Errorf("verify --wait %s: exit %d after %s\n%s%s", wait, r.code, took, r.stdout, r.stderr)
+				t.Errorf("%s: exit %d after %s\n%s%s", args, r.code, took, r.stdout, r.stderr)
 			}
 		}
 		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
