@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -26,7 +27,7 @@ func (m *migration) nodeRename() []transform.Finding {
 			"set the host name of each machine, or --hostname-override of its kubelet, to the name of its Node; or accept the new names with --accept node-rename")
 	}
 	return rules.NodeRename.At(at, m.stage, "in-tree kubelets name their nodes after the private DNS names of the instances, regardless of the host names; external kubelets use the host name, and a node whose name changes registers as a new Node, whose name the cloud-controller-manager cannot resolve",
-		"show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external")
+		cmp.Or(rules.NodeRename.Missing(m.target, "accept the new names with --accept node-rename"), "show with --host-names that every node's name equals its host name; or compare it with its --hostname-override, and use --end-state external"))
 }
 
 // isNamed reports whether kubeadm names the node as EC2 does. kubeadm passes the name

@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -93,7 +94,8 @@ func (m *migration) nodeRename() (found []transform.Finding) {
 	case m.renames():
 		add(loses, m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
 	case rules.NodeRename.Open(m.target):
-		add(loses, m.mayRename()+registersAgain, "compare each Node with the host name of its machine (docs/guide.md, Node names) and add --host-names; or choose --end-state external, where all are equal, or aws-override")
+		answer := rules.NodeRename.Answer(transform.Target{})
+		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NodeRename.Missing(m.target, answer), "compare each Node with the host name of its machine (docs/guide.md, Node names) and add --host-names; or choose --end-state external, where all are equal, or aws-override"))
 	}
 	windows := func(c Class) bool { return m.losesName(c) && c.Windows() }
 	if m.hasWindows() {
@@ -143,6 +145,9 @@ func (m *migration) taken(named func(Class) bool) []transform.Finding {
 // renaming is what an external provider does to Nodes that are known to get other names.
 func (m *migration) renaming() string {
 	nodes, changes := "", rules.NodeRename.Some(m.target.HostNames.Changes())
+	if unknown := m.target.HostNames.Unknown(); changes != "" && len(unknown) > 0 {
+		changes += ", and perhaps " + rules.NodeRename.Some(unknown)
+	}
 	why := m.namedBy() + ", and with external the kubelet uses the host name"
 	if pools := m.namesOf(func(c Class) bool { return c.Pool.Exists() && m.target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
 		nodes = "every node of the machine pools " + rules.NodeRename.Some(pools) + ", later ones as well"

@@ -70,7 +70,8 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 		{"custom machines, and a choice", release, onAWS, asked(transform.EndStateExternal, nil), external, "", transform.Todo, ""},
 		{"custom machines with equal names", release, onAWS, asked("", equalNames), external, "", transform.Todo, ""},
 		{"custom machines, one of them unknown", release, onAWS, asked("", halfKnown), external, transform.Error, transform.Blocked, "the host names of ip-10-0-1-6.ec2.internal are not known"},
-		{"a choice does not answer for it", release, onAWS, asked(transform.EndStateExternal, halfKnown), external, transform.Error, transform.Blocked, "are not known"},
+		{"a choice does not answer for it", release, onAWS, asked(transform.EndStateExternal, halfKnown), external, transform.Error, transform.Blocked, "add the host names of ip-10-0-1-6.ec2.internal to the file of --host-names; or choose --end-state aws-override"},
+		{"one differs, and one is unknown", release, onAWS, asked(transform.EndStateExternal, hostNames("quay-1", "")), external, transform.Error, transform.Blocked, "external renames ip-10-0-1-5.ec2.internal to quay-1, and perhaps ip-10-0-1-6.ec2.internal: "},
 		{"custom machines with another name", release, onAWS, asked("", otherNames), inTree, transform.Note, transform.Todo, "external renames ip-10-0-1-6.ec2.internal to quay-2: "},
 		{"a choice does not answer for that either", release, onAWS, asked(transform.EndStateExternal, otherNames), external, transform.Error, transform.Blocked, "external renames ip-10-0-1-6.ec2.internal to quay-2: "},
 		{"a node-name that aws overwrites", late, onAWS, asked(transform.EndStateExternal, otherNames), external, transform.Error, transform.Blocked, "node-name of the machine, which aws overwrites"},
@@ -87,7 +88,7 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 				t.Fatalf("%s, %s: %+v", provider, state, list)
 			}
 			for _, f := range list {
-				if f.Severity != c.severity || !strings.Contains(f.Message, c.says) || f.Fix == "" {
+				if f.Severity != c.severity || !strings.Contains(f.Message+"; "+f.Fix, c.says) || f.Fix == "" {
 					t.Errorf("%s: %s; %s", f.Severity, f.Message, f.Fix)
 				}
 			}

@@ -47,6 +47,14 @@ func (nodeRename) Answer(t transform.Target) string {
 	return "remove end-state from " + t.EndStateBy + ": aws-override then keeps the names; or accept the new names with the line accept: [node-rename] there"
 }
 
+// Missing is how an operator completes names of which some are not known, or answers otherwise; "" where none was read.
+func (r nodeRename) Missing(t transform.Target, otherwise string) string {
+	if list := t.HostNames.Unknown(); len(list) > 0 {
+		return "add the host names of " + r.Some(list) + " to the file of --host-names; or " + otherwise
+	}
+	return ""
+}
+
 // Some shortens a list.
 func (nodeRename) Some(list []string) string {
 	const most = 3

@@ -101,6 +101,9 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
+	if got := NodeRename.Missing(transform.Target{HostNames: half}, "x") + NodeRename.Missing(transform.Target{}, "x"); got != "add the host names of o to the file of --host-names; or x" {
+		t.Error(got)
+	}
 	if got := NodeRename.Some([]string{"a", "b", "c", "d", "e"}); got != "a, b, c and 2 more" {
 		t.Error(got)
 	}
