@@ -34,6 +34,7 @@ type Plan struct {
 	Start   []*yamledit.Document // the one that names the cluster first
 	Steps   []PlannedStage
 
+	Found  []Finding // in the documents as they are
 	Unseen []Finding // about documents that were not given
 	cut    bool      // later stages were not planned
 
@@ -154,7 +155,7 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 	}
 	target = c.Chosen()
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), deliver: d.Deliver}
-	p.Unseen = unseen(d, c)
+	p.Found, p.Unseen = Unseen(d, c.Findings(""))
 	var made revisions
 	for i := range c.stages {
 		step, next, err := build(d, c, i, target, choice, made)

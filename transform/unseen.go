@@ -17,12 +17,3 @@ func Unseen(d Distro, all []Finding) (own, unseen []Finding) {
 	}
 	return own, unseen
 }
-
-// unseen are those of a cluster whose findings are not asked for otherwise.
-func unseen(d Distro, c Cluster) []Finding {
-	if !slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.Elsewhere }) {
-		return nil
-	}
-	_, found := Unseen(d, c.Findings(""))
-	return found
-}

@@ -28,6 +28,8 @@ type applyOptions struct {
 	undo   string
 	saved  savedPlans
 	flags  []string // that the next command repeats
+
+	written []string // the last stage of each cluster that was changed
 }
 
 func newApply(o *options) *cobra.Command {
@@ -64,8 +66,8 @@ them, if they are paused, or if their last change is not applied.`,
 			if err := a.check(c); err != nil {
 				return err
 			}
-			if a.flags = a.repeatedChoices(c.Flags()); a.saved.given() {
-				a.flags = []string{"--plan=" + a.saved.dir}
+			if !a.saved.given() {
+				a.flags = a.repeatedChoices(c.Flags())
 			}
 			return a.run(c.Context(), args)
 		},
@@ -126,7 +128,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	all := a.collect()
-	all.flags = a.flags
+	all.flags, all.folder = a.flags, a.saved.dir
 	var states []worked
 	if a.live() && len(paths) == 0 {
 		states = a.patchAll(ctx, results, all)
@@ -146,10 +148,34 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	if made(func(m *applied) bool { return m.open }) {
 		all.code = max(all.code, exitcode.Found)
 	}
+	a.writeCheck()
 	if err := all.writeStates(a.err, states); err != nil {
 		return err
 	}
+	if len(states) == 1 && len(a.written) == 1 && a.undo == "" && all.state(states[0]) {
+		all.WriteNext(a.err, a.palette(a.err))
+	}
 	return withCode(all.code)
+}
+
+// writeCheck writes what comes before the next stage.
+func (a *applyOptions) writeCheck() {
+	slices.Sort(a.written)
+	stage := "STAGE"
+	switch of := slices.Compact(slices.Clone(a.written)); len(of) {
+	case 0:
+		return
+	case 1:
+		stage = of[0]
+	}
+	before, how, check := "before the next stage", "commit, roll out", "rke-lm verify --stage "+stage+" --context CONTEXT"
+	if a.live() {
+		how = "wait for the rollout"
+	}
+	if a.undo != "" {
+		before, check = "now", "rke-lm verify --context CONTEXT"
+	}
+	fmt.Fprintf(a.err, "%s: %s, then %s\n", before, how, check)
 }
 
 // write shows what is done, and writes each file once all of its clusters are known. It returns the clusters
@@ -201,6 +227,9 @@ func (a *applyOptions) write(ctx context.Context, results []result[applied], all
 func (a *applyOptions) left(r result[applied], err error, failed bool) []worked {
 	switch {
 	case r.made != nil && r.made.known && r.made.after != nil && !failed && !a.files.DryRun:
+		if !a.files.Print && r.File != yamledit.Stdin {
+			a.written = append(a.written, r.made.last)
+		}
 		return []worked{{r.Cluster, r.made.target, r.made.after, err}}
 	case r.made != nil && r.made.known:
 		return []worked{{r.Cluster, r.made.target, r.Docs, err}}
@@ -218,6 +247,7 @@ type applied struct {
 	findings [][]transform.Finding
 	manual   []transform.Manual
 	open     bool                 // manual stages, and no edit
+	last     string               // of the stages
 	after    []*yamledit.Document // nil where nothing is to be done
 	first    []int                // of the stages, the first that changes each document
 }
@@ -334,7 +364,7 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, e
 		}
 		stages = append(stages, s.stage)
 	}
-	made.manual, made.after = manual, fileSteps[len(fileSteps)-1].after
+	made.manual, made.after, made.last = manual, fileSteps[len(fileSteps)-1].after, stages[len(stages)-1]
 	for i, doc := range f.Docs {
 		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))
 	}

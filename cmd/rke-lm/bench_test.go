@@ -90,7 +90,7 @@ func BenchmarkShow(b *testing.B) {
 			plans[d], err = transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		}
 		if err == nil {
-			outputs.WritePlan(io.Discard, outputs.Palette{}, outputs.NewPlan(plans[d], ""))
+			outputs.WritePlan(io.Discard, outputs.Palette{}, outputs.NewPlan(plans[d], ""), true)
 		}
 		return err
 	}

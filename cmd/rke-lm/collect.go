@@ -169,17 +169,25 @@ func (c *collector) writeOutcomes(of string) {
 	}
 }
 
-// row sums up the plan of a cluster.
-func (c *collector) row(p outputs.Plan, o transform.Outlook, file string, live *clusters.Live) {
-	c.Rows = append(c.Rows, outputs.NewSummaryRow(p, o))
-	if c.Command == "" && o.Next != "" && len(o.Blocked) == 0 && file != yamledit.Stdin {
-		c.Command = c.next(o, file, live)
+// row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues.
+func (c *collector) row(s outputs.Status, objections []transform.Finding, live *clusters.Live, refused bool) {
+	s.Count(objections)
+	if live != nil {
+		s.File = ""
+	}
+	c.Rows = append(c.Rows, s)
+	switch {
+	case refused || s.Next == "" || s.File == yamledit.Stdin:
+	case len(s.Outlook.Blocked) > 0:
+		c.Decide = cmp.Or(c.Decide, c.next(s, live))
+	default:
+		c.Command = cmp.Or(c.Command, c.next(s, live))
 	}
 }
 
 // next is the command that continues with a cluster.
-func (c *collector) next(o transform.Outlook, file string, live *clusters.Live) string {
-	where := []string{shell.Path(file)}
+func (c *collector) next(s outputs.Status, live *clusters.Live) string {
+	where := []string{shell.Path(s.File)}
 	if live != nil {
 		where = []string{"--cluster", live.Name()}
 	}
@@ -188,8 +196,8 @@ func (c *collector) next(o transform.Outlook, file string, live *clusters.Live) 
 	case c.folder != "": // it has the choices
 		verb = []string{"rke-lm", "apply", "--plan", c.folder, "--next"}
 		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
-	case o.Manual:
-		verb = []string{"rke-lm", "plan", "--stage", o.Next}
+	case len(s.Outlook.Blocked) > 0, s.Outlook.Manual:
+		verb = []string{"rke-lm", "plan", "--stage", s.Next}
 	}
 	return shell.Words(slices.Concat(verb, flags, where)...)
 }
@@ -245,11 +253,7 @@ func (c *collector) state(w worked) bool {
 	if err != nil {
 		return false
 	}
-	file := w.Docs[0].File()
-	if w.Refusal(w.target) != nil {
-		file = yamledit.Stdin // no command continues with what is refused
-	}
-	c.row(outputs.Plan{Distro: p.Cluster.Distro, Namespace: p.Cluster.Namespace, Name: p.Cluster.Name, Source: outputs.SourceOf(w.after[0])}, p.Outlook(), file, w.Live)
+	c.row(outputs.NewStatus(p), w.Objections(w.target), w.Live, w.Refusal(w.target) != nil)
 	return true
 }
 

@@ -22,7 +22,7 @@ var colors = []string{colorAuto, colorAlways, colorNever}
 // palette is that of an output: its colors and its width.
 func (o *options) palette(w io.Writer) outputs.Palette {
 	terminal := isTerminal(underneath(w))
-	return outputs.Palette{On: o.colored(terminal, os.Getenv), Width: width(underneath(w))}
+	return outputs.Palette{On: o.colored(terminal, os.Getenv), Width: width(underneath(w)), Wide: o.wide}
 }
 
 // colored decides on colors: a flag wins over the environment (no-color.org,

@@ -338,10 +338,11 @@ func TestStatusHasALineForEachCluster(t *testing.T) {
 		s, config := cluster(t)
 		s.Do(func() { s.Clusters = rancherClusters })
 		r := runHere(t, "", "status", "--kubeconfig", config)
-		const want = `CLUSTER                 DISTRO   VERSION           PROVIDER   SITUATION   REACHED       FINDINGS
-orchard                 rke2     v1.26.15+rke2r1   aws        migrating   install-ccm   errors: 0, warnings: 0
-fleet-default/orchard   rke2     v1.26.15+rke2r1   aws        in-tree     -             errors: 1, warnings: `
-		if r.code != exitcode.Done || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local       rke2     -                 -          -           -             fleet-local/local:") {
+		const want = `CLUSTER                VERSION          PROVIDER  SITUATION  REACHED      NEXT                   FINDINGS
+orchard                v1.26.15+rke2r1  aws       migrating  install-ccm  -                      -
+fleet-default/orchard  v1.26.15+rke2r1  aws       in-tree    -            grant-migration-lease  2 warnings
+`
+		if r.code != exitcode.Done || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local      -                -         -          -            -                      fleet-local/local:") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})

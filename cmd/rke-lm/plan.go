@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type planOptions struct {
 	stage    string
 	exitCode bool
 	alone    bool // the summary
+	all      bool // every stage
 	folders  planFolders
 	flags    []string // that the next command repeats
 }
@@ -31,11 +33,12 @@ func newPlan(o *options) *cobra.Command {
 	p := &planOptions{options: o}
 	c := &cobra.Command{
 		Use:   "plan PATH...",
-		Short: "Show the stages of clusters, with the diff of each",
-		Long: `Show the stages of clusters: their state, the reason, and the diff of each edit. The
-clusters are those of files, or with --cluster or -l those of a Rancher.`,
+		Short: "Show the stages of clusters, and the next edit",
+		Long: `Show the stages of a cluster, what blocks one, and the next stage with its reason and its
+diff; of several clusters a line each. The clusters are those of files, or with --cluster or
+-l those of a Rancher.`,
 		Example: `  rke-lm plan examples/docs-like.yaml
-  rke-lm plan --stage enable-leader-migration clusters/
+  rke-lm plan --all clusters/
   rke-lm plan --end-state external --out plans clusters/
   rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
@@ -48,14 +51,16 @@ clusters are those of files, or with --cluster or -l those of a Rancher.`,
 	o.fileFlags(c.Flags())
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, everyFormat...)
+	o.outputFlag(c, slices.Insert(slices.Clone(everyFormat), 1, "wide")...)
 	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&p.folders.dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
 	c.Flags().BoolVar(&p.folders.replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
 	o.verboseFlag(c.Flags(), "with --out ")
-	c.Flags().BoolVar(&p.alone, "summary", false, "show one line for each cluster, totals, and the next command")
+	c.Flags().BoolVar(&p.alone, "summary", false, "show a line for each cluster, also of one")
+	c.Flags().BoolVar(&p.all, "all", false, "show every stage whole, of each cluster")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
+	c.MarkFlagsMutuallyExclusive("summary", "all")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
 	oneOf(c, "stage", stages.Names())
 	return c
@@ -105,12 +110,12 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 
 // planResult is the plan of a cluster, and those that follow it up to a later release.
 type planResult struct {
-	plans    []outputs.Plan
-	outlooks []transform.Outlook
-	unseen   []transform.Finding // about documents that were not given
-	classes  []outputs.Class     // of a page
-	folders  []planFolder        // with --out
-	left     bool                // edits, or manual stages
+	plans   []outputs.Plan
+	states  []outputs.Status
+	unseen  []transform.Finding // about documents that were not given
+	classes []outputs.Class     // of a page
+	folders []planFolder        // with --out
+	left    bool                // edits, or manual stages
 }
 
 // cluster plans a cluster. It keeps none of the documents of stages, which take a megabyte.
@@ -129,10 +134,10 @@ func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResu
 	made := &planResult{unseen: plans[0].Unseen, classes: p.classes(f, t)}
 	for _, plan := range plans {
 		made.plans = append(made.plans, outputs.NewPlan(plan, p.stage))
-		made.outlooks = append(made.outlooks, plan.Outlook())
+		made.states = append(made.states, outputs.NewStatus(plan))
 	}
 	made.plans[0].Findings = outputs.Findings(f.Objections(t))
-	made.left = made.outlooks[0].Counts.Count() != transform.CountDone || len(plans) > 1
+	made.left = made.states[0].Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.folders.dir == "" {
 			break
@@ -150,7 +155,7 @@ func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResu
 func (p *planOptions) sumUp(all *collector, r result[planResult]) {
 	first := all.Command == ""
 	if p.output == "text" && p.stage == "" {
-		all.row(r.made.plans[0], r.made.outlooks[0], r.Docs[0].File(), r.Live)
+		all.row(r.made.states[0], r.made.plans[0].Findings, r.Live, false)
 	}
 	for i, folder := range r.made.folders {
 		written, err := p.folders.write(folder)
@@ -196,24 +201,24 @@ func (p *planOptions) write(all *collector, results []result[planResult], found 
 func (m *planResult) report(to *outputs.Results) {
 	unseen, classes := m.unseen, m.classes
 	for i, plan := range m.plans {
-		subject := plan.Subject(m.outlooks[i], unseen)
+		subject := plan.Subject(*m.states[i].Outlook, unseen)
 		subject.Content.Classes = classes
 		to.Keep(subject)
 		unseen, classes = nil, nil
 	}
 }
 
-// writeText writes the plans for people, between two summaries where there are several clusters.
+// writeText writes plans for people: of several clusters the summary, and then all stages if they are asked for.
 func (p *planOptions) writeText(all *collector, results []result[planResult], found []transform.Finding) error {
 	colors := p.palette(p.out)
 	outputs.WriteFindings(p.err, p.palette(p.err), found, "")
 	all.Refused = len(all.errors)
-	if p.alone {
+	whole := p.all || p.stage != ""
+	if p.alone || all.several() {
 		all.Summary.Write(p.out, colors)
-		return nil
-	}
-	if all.several() {
-		all.Summary.Write(p.out, colors)
+		if p.alone || !whole {
+			return nil
+		}
 		fmt.Fprintln(p.out)
 	}
 	for _, r := range results {
@@ -221,16 +226,11 @@ func (p *planOptions) writeText(all *collector, results []result[planResult], fo
 			continue
 		}
 		for _, plan := range r.made.plans {
-			outputs.WritePlan(p.out, colors, plan)
+			outputs.WritePlan(p.out, colors, plan, whole)
 		}
 		outputs.WriteFindings(p.out, colors, r.made.unseen, "")
 	}
-	switch {
-	case all.several():
-		all.Summary.Write(p.out, colors)
-	case p.folders.dir != "":
-		all.WriteNext(p.out, colors)
-	}
+	all.WriteNext(p.out, colors)
 	return nil
 }
 

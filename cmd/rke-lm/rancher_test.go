@@ -386,7 +386,7 @@ func TestStatusListsTheClustersOfARancher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := managing(t)
 		out := runAt(t, flags, "status")
-		for _, want := range []string{"c-x7k2p (curlew)        rke1     v1.26.15-rancher1-1   aws ", "fleet-default/harbour   rke2     v1.26.15+rke2r1       aws "} {
+		for _, want := range []string{"c-x7k2p (curlew)       v1.26.15-rancher1-1  aws ", "fleet-default/harbour  v1.26.15+rke2r1      aws "} {
 			if !strings.Contains(out.stdout, want) {
 				t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
 			}

@@ -35,7 +35,8 @@ type options struct {
 	separate     bool   // every document is a cluster of its own
 	choices      transform.Target
 	output       string
-	maxBytes     int // of Markdown
+	wide         bool // of -o wide, which is text otherwise
+	maxBytes     int  // of Markdown
 	connection
 	acceptable []transform.Rule // in addition to the static ones
 
@@ -206,6 +207,9 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 			err = checkOneOf(f.Name, value, f.Annotations[valuesOf]...)
 		}
 	})
+	if o.output == "wide" {
+		o.output, o.wide = "text", true
+	}
 	if o.maxBytes < 0 {
 		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, outputs.DefaultMaxBytes)
 	}

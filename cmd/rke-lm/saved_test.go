@@ -302,7 +302,7 @@ func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 	again := []string{"plan", "--end-state", "external", "--out", "plans", "c.yaml"}
 	const plan = "plans/fleet-default/wharf/plan.json"
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	if r := must(t, exitcode.Done, again...); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --plan plans --next c.yaml\nrunbook: plans/fleet-default/wharf/runbook.md\n") {
+	if r := must(t, exitcode.Done, again...); !strings.HasSuffix(r.stdout, "\nrunbook: plans/fleet-default/wharf/runbook.md\nnext: rke-lm apply --plan plans --next c.yaml\n") {
 		t.Error(r.stdout)
 	}
 	if textOf(t, "plans/fleet-default/wharf/.gitignore") != "*\n" {

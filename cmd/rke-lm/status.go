@@ -20,13 +20,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // statusOptions are the flags of status.
 type statusOptions struct {
 	*options
-	rows rows
 }
 
 const (
@@ -62,7 +60,7 @@ of a Rancher are listed below its clusters.`,
 	}
 	s.connection.flags(c)
 	s.clusterFlags(c)
-	o.outputFlag(c, "text", "json", "yaml")
+	o.outputFlag(c, "text", "wide", "json", "yaml")
 	return c
 }
 
@@ -70,9 +68,6 @@ func (s *statusOptions) run(ctx context.Context) error {
 	targets, err := s.targets()
 	if err != nil {
 		return err
-	}
-	if s.output == "text" && len(targets) == 1 && targets[0].manages {
-		s.rows.begin = func(known []outputs.Status) *outputs.StatusTable { return outputs.NewStatusTable(s.out, known) }
 	}
 	end := s.progress.Start(ctx)
 	all := make([]seen, len(targets))
@@ -94,10 +89,9 @@ func (s *statusOptions) run(ctx context.Context) error {
 		code = max(code, one.code)
 	}
 	if s.output == "text" {
-		if !s.rows.end(result.Clusters) {
-			outputs.WriteStatuses(s.out, result.Clusters)
-		}
-		outputs.WriteMigrations(s.out, result.Migrations)
+		colors := s.palette(s.out)
+		outputs.WriteStatuses(s.out, colors, result.Clusters)
+		outputs.WriteMigrations(s.out, colors, result.Migrations)
 	} else if err := s.dump(result); err != nil {
 		return err
 	}
@@ -213,11 +207,8 @@ func (s *statusOptions) managed(ctx context.Context, t target) (all seen, err er
 	moving := s.migrations(ctx, t)
 	all.migrations = moving.list
 	take := func(some seen) {
-		if all.code = max(all.code, some.code); !s.rows.add(some.list...) {
-			all.list = append(all.list, some.list...)
-		}
+		all.list, all.code = append(all.list, some.list...), max(all.code, some.code)
 	}
-	s.rows.known(known(objects, part, moving.of))
 	read := func(o rancher.Object) seen { return s.read(ctx, t, o, moving.of[o.FullName()]) }
 	done := 0
 	// What was listed is shown, also after the time that a look has.
@@ -233,19 +224,6 @@ func (s *statusOptions) managed(ctx context.Context, t target) (all seen, err er
 		}
 	}
 	return all, nil
-}
-
-// known is what is known of the clusters of a Rancher before they are read.
-func known(objects []rancher.Object, part *rancher.Incomplete, migrations map[string][]string) (list []outputs.Status) {
-	for _, o := range objects {
-		list = append(list, outputs.Status{Name: o.Title(), Migrations: migrations[o.FullName()]})
-	}
-	if part != nil {
-		for _, hidden := range part.Unseen {
-			list = append(list, outputs.Status{Name: hidden.Title})
-		}
-	}
-	return list
 }
 
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
@@ -270,7 +248,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) seen {
 	outline := verify.Outlined(o, distros())
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
-	count(&out, v.Findings)
+	out.Count(v.Findings)
 	if !v.Told() {
 		out.Warnings++ // who runs the cloud controllers
 	}
@@ -284,31 +262,14 @@ func (s *statusOptions) provisioned(ctx context.Context, l *clusters.Live) outpu
 	if err != nil {
 		return outputs.Status{Name: title, Problem: err.Error()}
 	}
-	id := f.Distro.Identify(f.Docs[0])
-	out := outputs.Status{Name: title, Distro: id.Distro, Version: id.Version}
-	count(&out, f.Objections(transform.Target{}))
 	plan, err := transform.Build(f.Distro, f.Docs, f.For(transform.Target{}))
+	out := outputs.Status{Distro: f.Distro.Name}
 	if err != nil {
-		out.Problem = err.Error()
-		return out
+		out.Version, out.Problem = f.Distro.Identify(f.Docs[0]).Version, err.Error()
+	} else {
+		out = outputs.NewStatus(plan)
 	}
-	out.Version, out.Provider, out.Situation, out.Reached = plan.Cluster.Version, "aws", plan.Progress(), plan.Outlook().Reached
-	for _, step := range plan.Steps {
-		count(&out, step.Findings)
-	}
-	if stages.External(plan) {
-		out.Provider = "external"
-	}
+	out.Name, out.File = title, ""
+	out.Count(f.Objections(transform.Target{}))
 	return out
-}
-
-func count(s *outputs.Status, findings []transform.Finding) {
-	for _, f := range findings {
-		switch {
-		case f.Stops():
-			s.Errors++
-		case f.Severity == transform.Warning:
-			s.Warnings++
-		}
-	}
 }

@@ -30,7 +30,7 @@ func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
 		r.Put(t, newMigration)
 		text := runAt(t, flags, "status")
 		for _, line := range []string{
-			`CLUSTER .* REACHED +LEADERMIGRATION +FINDINGS`, `fleet-default/harbour .* rke-lm/staging +errors: `, `c-x7k2p \(curlew\) .* rke-lm/staging +errors: `,
+			`CLUSTER .* REACHED +NEXT +LEADERMIGRATION +FINDINGS`, `fleet-default/harbour .* rke-lm/staging +1 warning`, `c-x7k2p \(curlew\) .* rke-lm/staging +-`,
 			`LEADERMIGRATION +CONDITION +REASON +WAVE +TOTAL`, `rke-lm/staging +Waiting +Soaking +small +2 +1 +0 +1 +0 +0`, `rke-lm/later +- +- +- +0 `,
 		} {
 			if !regexp.MustCompile("(?m)^" + line).MatchString(text.stdout) {

@@ -49,14 +49,17 @@ func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
 func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
 	short := runHere(t, "", "plan", "--summary", ".").stdout
-	long := runHere(t, "", "plan", ".").stdout
+	if many := runHere(t, "", "plan", ".").stdout; many != short {
+		t.Errorf("several clusters need no stages:\n%.2000s", many)
+	}
+	long := runHere(t, "", "plan", "--all", ".").stdout
 	if !strings.HasPrefix(long, short) || !strings.HasSuffix(long, short) || strings.Count(long, "\nclusters: 30; ") != 2 {
 		t.Errorf("%.2000s", long)
 	}
 	if one := runHere(t, "", "plan", "cluster-00.yaml").stdout; strings.Contains(one, "clusters: 1;") {
 		t.Errorf("one cluster needs no summary:\n%s", one)
 	}
-	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, " node-rename ") || !strings.Contains(r.stdout, "blocked: 5") {
+	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, " switch-to-external (blocked) ") || !strings.Contains(r.stdout, "blocked: 5") {
 		t.Errorf("what blocks is not named:\n%s", r.stdout)
 	}
 }
@@ -124,7 +127,7 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf + "---\n" + strings.Replace(pier, "cloud-provider-name: aws", "cloud-provider-name: [", 1), "b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", "a.yaml", "b.yaml")
-	for _, want := range []string{"\nfleet-default/wharf  -                      grant-migration-lease    -", "\nfleet-default/quay   grant-migration-lease  enable-leader-migration  -", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml\n"} {
+	for _, want := range []string{" in-tree    -                      grant-migration-lease    -         a.yaml\n", " migrating  grant-migration-lease  enable-leader-migration  -         b.yaml\n", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml\n"} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("no %q in\n%s", want, r.stderr)
 		}

@@ -4,36 +4,81 @@
 package report
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// columns are those of a table for people.
-type columns struct {
-	widths  []int
-	between int // spaces
-}
-
-// newColumns are as wide as their titles.
-func newColumns(titles []string, between int) columns {
-	c := columns{make([]int, len(titles)), between}
-	c.widen(titles)
-	return c
-}
-
-// widen makes room for the first cells of a row.
-func (c columns) widen(row []string) {
-	for i, cell := range row {
-		c.widths[i] = max(c.widths[i], utf8.RuneCountInString(cell))
+// writeTable writes rows of cells, of which the first has the titles, in the colors of the others. On a
+// terminal that is too narrow the widest columns get narrower; with whole the last one does not.
+func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(i int) string) {
+	widths := widthsOf(rows)
+	if p.Width > 0 && !p.Wide {
+		fit(widths, p.Width, whole)
+	}
+	for i, row := range rows {
+		var b strings.Builder
+		for column, cell := range row {
+			if cell == "" {
+				cell = "-"
+			}
+			if !whole || column < len(row)-1 {
+				cell = cut(cell, widths[column])
+			}
+			b.WriteString(cell + strings.Repeat(" ", max(widths[column]-utf8.RuneCountInString(cell), 0)+between))
+		}
+		of := bold
+		if i > 0 {
+			of = color(i - 1)
+		}
+		fmt.Fprintln(w, p.paint(of, strings.TrimRight(b.String(), " ")))
 	}
 }
 
-// line returns a row. A cell that is too long moves the rest of its row only.
-func (c columns) line(row []string) string {
-	var b strings.Builder
-	last := len(c.widths) - 1
-	for i, cell := range row[:last] {
-		b.WriteString(cell + strings.Repeat(" ", max(c.widths[i]+c.between-utf8.RuneCountInString(cell), 1)))
+// between is how many spaces are between two columns.
+const between = 2
+
+// widthsOf are those of the columns.
+func widthsOf(rows [][]string) []int {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
 	}
-	return strings.TrimRight(b.String()+row[last], " ")
+	return widths
+}
+
+// fit makes the widest columns narrower until a row has no more than limit.
+func fit(widths []int, limit int, whole bool) {
+	const least = 8
+	if last := len(widths) - 1; whole {
+		widths[last] = min(widths[last], least)
+	}
+	for total := sum(widths); total > limit; total-- {
+		widest := slices.Index(widths, slices.Max(widths))
+		if widths[widest] <= least {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// sum is how wide a row is.
+func sum(widths []int) int {
+	total := -between
+	for _, w := range widths {
+		total += w + between
+	}
+	return total
+}
+
+// cut shortens a text to a number of columns.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -92,12 +91,12 @@ func migrated(one migrate.Member) MigratedCluster {
 // WriteMigration writes it for people: the clusters, what stopped some of them, and how to
 // continue.
 func WriteMigration(w io.Writer, p Palette, m Migration) {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "\nCLUSTER\tWAVE\tSTATE\tSTAGE\tSINCE\tNO OWNER AT THE SWITCH\tFINDINGS")
+	fmt.Fprintln(w)
+	rows := [][]string{{"CLUSTER", "WAVE", "STATE", "STAGE", "SINCE", "NO OWNER AT THE SWITCH", "FINDINGS"}}
 	for _, c := range m.Clusters {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", words(c.Cluster), c.Wave, c.State, otherwise(c.Stage, "-"), since(c.Since), gap(c.Switch), errorsOf(c.Findings))
+		rows = append(rows, []string{words(c.Cluster), c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), errorsOf(c.Findings)})
 	}
-	t.Flush()
+	writeTable(w, p, false, rows, func(int) string { return "" })
 	for _, c := range m.Clusters {
 		if c.Error != "" {
 			fmt.Fprintf(w, "\n%s\n", p.paint(red, "failed: ")+c.Error)
@@ -115,14 +114,14 @@ func WriteMigration(w io.Writer, p Palette, m Migration) {
 
 func since(at *time.Time) string {
 	if at == nil {
-		return "-"
+		return ""
 	}
 	return at.UTC().Format(time.RFC3339)
 }
 
 func gap(o *migrate.Owned) string {
 	if o == nil {
-		return "-"
+		return ""
 	}
 	text := fmt.Sprintf("%g s", o.None)
 	if o.Unknown > 0 {
@@ -135,9 +134,6 @@ func gap(o *migrate.Owned) string {
 }
 
 func errorsOf(findings []transform.Finding) string {
-	if len(findings) == 0 {
-		return "-"
-	}
 	var rules []string
 	for _, f := range findings {
 		rules = append(rules, f.Rule)

@@ -6,7 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 )
@@ -23,16 +23,18 @@ type MigrationStatus struct {
 }
 
 // WriteMigrations writes LeaderMigrations for people, below the clusters; nothing if there are none.
-func WriteMigrations(w io.Writer, list []MigrationStatus) {
+func WriteMigrations(w io.Writer, p Palette, list []MigrationStatus) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "LEADERMIGRATION\tCONDITION\tREASON\tWAVE\tTOTAL\tWAITING\tRUNNING\tDONE\tFAILED\tSKIPPED")
+	rows := [][]string{{"LEADERMIGRATION", "CONDITION", "REASON", "WAVE", "TOTAL", "WAITING", "RUNNING", "DONE", "FAILED", "SKIPPED"}}
 	for _, m := range list {
-		n := m.Counts
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", words(m.Name), otherwise(m.Condition, "-"), otherwise(m.Reason, "-"), otherwise(m.Wave, "-"), n.Total, n.Waiting, n.Running, n.Done, n.Failed, n.Skipped)
+		row := []string{words(m.Name), m.Condition, m.Reason, m.Wave}
+		for _, n := range []int{m.Counts.Total, m.Counts.Waiting, m.Counts.Running, m.Counts.Done, m.Counts.Failed, m.Counts.Skipped} {
+			row = append(row, strconv.Itoa(n))
+		}
+		rows = append(rows, row)
 	}
-	t.Flush()
+	writeTable(w, p, false, rows, func(int) string { return "" })
 }

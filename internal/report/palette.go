@@ -14,7 +14,8 @@ import (
 // not.
 type Palette struct {
 	On    bool
-	Width int // of the terminal; 0 for none
+	Width int  // of the terminal; 0 for none
+	Wide  bool // tables have all of their columns, whatever the width
 }
 
 const (
@@ -29,7 +30,7 @@ const (
 // paint colours a text that is one line.
 func (p Palette) paint(code, text string) string {
 	text = strings.ReplaceAll(text, "\n", `\n`)
-	if !p.On || text == "" {
+	if !p.On || text == "" || code == "" {
 		return text
 	}
 	return steer(code+"m") + text + steer("0m")

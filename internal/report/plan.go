@@ -47,6 +47,9 @@ type Plan struct {
 	Stages   []Stage             `json:"stages"`
 	// Counts are how many stages are left, and how; nil where one stage alone is planned.
 	Counts *transform.Counts `json:"counts,omitempty"`
+
+	status   Status
+	endState string // what is to be known of it; "" for nothing
 }
 
 // Source is where a cluster was found.
@@ -108,11 +111,13 @@ type Problem struct {
 func NewPlan(p *transform.Plan, stage string) Plan {
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
-		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{},
+		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, status: NewStatus(p),
 	}
 	if stage == "" {
-		counts := p.Outlook().Counts
-		out.Counts = &counts
+		out.Counts = &out.status.Outlook.Counts
+	}
+	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() {
+		out.endState = "end state: aws-override, because external renames nodes; --end-state selects another one"
 	}
 	if len(p.Start) > 1 {
 		for _, doc := range p.Start {
@@ -153,24 +158,57 @@ func newStage(s transform.PlannedStage) Stage {
 	return out
 }
 
-// WritePlan writes a plan for people.
-func WritePlan(w io.Writer, p Palette, plan Plan) {
-	fmt.Fprintf(w, "%s  %s  %s\n\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
-	width := 0
-	for _, s := range plan.Stages {
-		width = max(width, len(s.Name))
+// WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
+func WritePlan(w io.Writer, p Palette, plan Plan, whole bool) {
+	writeHead(w, p, plan)
+	if !whole {
+		writeBlocked(w, p, plan)
 	}
 	for _, s := range plan.Stages {
-		fmt.Fprintf(w, "  %2d  %-*s  %s\n", s.number, width, s.Name, p.state(s))
+		if s.open() && (whole || s.Name == plan.status.Next) {
+			writeStage(w, p, s, whole)
+		}
 	}
+}
+
+// writeHead writes what the cluster is, its stages, and what was found in it as a whole.
+func writeHead(w io.Writer, p Palette, plan Plan) {
+	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
+	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.status.Provider, plan.status.Situation)
+	if plan.endState != "" {
+		fmt.Fprintln(w, p.Wrap(plan.endState, ""))
+	}
+	fmt.Fprintln(w)
+	rows := [][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}
+	for _, s := range plan.Stages {
+		rows = append(rows, s.cells())
+	}
+	writeTable(w, p, false, rows, func(i int) string { return stateColors[plan.Stages[i].State] })
 	fmt.Fprintln(w)
 	if len(plan.Findings) > 0 {
 		WriteFindings(w, p, plan.Findings, "")
 		fmt.Fprintln(w)
 	}
+}
+
+// cells are the stage in a line.
+func (s Stage) cells() []string {
+	row := []string{fmt.Sprintf("%2d", s.number), s.Name, s.Word(), "", ""}
+	if s.Left() {
+		row[3] = strings.Replace(s.Gap, " seconds", " s", 1)
+		row[4] = list(s.processes())
+	}
+	return row
+}
+
+// writeBlocked writes what blocks the stages after the next one, and what to do about it.
+func writeBlocked(w io.Writer, p Palette, plan Plan) {
 	for _, s := range plan.Stages {
-		if s.open() {
-			writeStage(w, p, s)
+		if s.Name == plan.status.Next {
+			continue
+		}
+		for _, f := range transform.Stopping(s.Findings) {
+			fmt.Fprintf(w, "%s  %s: %s  %s\n%s\n\n", p.paint(bold, s.Name), p.state(s), f.Rule, where(f), p.Wrap("→ "+f.Fix, "  "))
 		}
 	}
 }
@@ -209,7 +247,8 @@ func (s Stage) preparing() string {
 	return "before it, " + s.prepared + "; the runbook of plan --out and -o json have the commands."
 }
 
-func writeStage(w io.Writer, p Palette, s Stage) {
+// writeStage writes a stage: whole, or with one command for its checks.
+func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
 	fmt.Fprintln(w, p.Wrap(s.Why, "  "))
 	if text := s.effect(); text != "" {
@@ -219,9 +258,15 @@ func writeStage(w io.Writer, p Palette, s Stage) {
 	if len(s.Prepare) > 0 {
 		fmt.Fprintln(w, p.Wrap(s.preparing(), "  "))
 	}
-	writeActions(w, p, s.Actions)
-	fmt.Fprintln(w)
-	WriteDiff(w, p, s.Diff)
+	if whole || s.Kind == Manual {
+		writeActions(w, p, s.Actions)
+	} else {
+		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, "rke-lm verify --stage "+s.Name+" --context CONTEXT"))
+	}
+	if s.Diff != "" {
+		fmt.Fprintln(w)
+		WriteDiff(w, p, s.Diff)
+	}
 	fmt.Fprintln(w)
 }
 

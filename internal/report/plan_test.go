@@ -81,13 +81,28 @@ func says(t *testing.T, text string, parts ...string) {
 
 func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 	var b bytes.Buffer
-	WritePlan(&b, Palette{}, NewPlan(planned(t, renaming), ""))
+	WritePlan(&b, Palette{}, NewPlan(planned(t, renaming), ""), true)
 	says(t, b.String(),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
-		"  grant-migration-lease ", "to do\n", "  switch-to-external ", "blocked\n",
+		"provider: aws  situation: in-tree\n", " 1  grant-migration-lease     to do    -           -\n", " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"grant-migration-lease  to do\n", "--- a/clusters/wharf.yaml\n+++ b/clusters/wharf.yaml\n", "+ ",
 		"install-ccm  to do\n", "  before it, ", "--out and -o json have",
 		"switch-to-external  blocked\n", "  error node-rename  clusters/wharf.yaml:", "→ ")
+}
+
+// The decision comes first: what blocks a later stage is above the diff of the next one.
+func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
+	var b bytes.Buffer
+	WritePlan(&b, Palette{Width: 80}, NewPlan(planned(t, renaming), ""), false)
+	says(t, b.String(), " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
+		"\nswitch-to-external  blocked: node-rename  clusters/wharf.yaml:",
+		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
+	if text := b.String(); strings.Contains(text, "kubectl") || strings.Contains(text, "\ninstall-ccm  to do") || strings.Count(text, "\n") > 79 {
+		t.Errorf("%d lines\n%s", strings.Count(text, "\n"), text)
+	}
+	b.Reset()
+	WritePlan(&b, Palette{}, NewPlan(planned(t, transform.Target{}), ""), false)
+	says(t, b.String(), "end state: aws-override, because external renames nodes")
 }
 
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
@@ -105,7 +120,7 @@ func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""
 	var b bytes.Buffer
-	WritePlan(&b, Palette{}, p)
+	WritePlan(&b, Palette{}, p, true)
 	says(t, b.String(), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
 }
 
@@ -154,13 +169,13 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 
 func TestStatusesAreOneLineEach(t *testing.T) {
 	var b bytes.Buffer
-	WriteStatuses(&b, []Status{
+	WriteStatuses(&b, Palette{}, []Status{
 		{Name: "fleet-default/wharf", Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Reached: "install-ccm", Errors: 1, Warnings: 2},
 		{Name: "fleet-default/pier", Problem: "missing permissions:\n list nodes"},
 		{Name: "local"},
 	})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	for i, want := range []string{"CLUSTER DISTRO VERSION PROVIDER SITUATION REACHED FINDINGS", "fleet-default/wharf rke2 v1.26.15+rke2r1 aws - install-ccm errors: 1, warnings: 2", "fleet-default/pier - - - - - missing permissions: list nodes", "local - - unknown - - errors: 0, warnings: 0"} {
+	for i, want := range []string{"CLUSTER VERSION PROVIDER SITUATION REACHED FINDINGS", "fleet-default/wharf v1.26.15+rke2r1 aws - install-ccm 1 error, 2 warnings", "fleet-default/pier - - - - missing permissions: list nodes", "local - - - - -"} {
 		if i >= len(lines) || words(lines[i]) != want {
 			t.Errorf("%d: %s", i, fmt.Sprint(lines))
 		}

@@ -5,6 +5,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -58,11 +59,25 @@ func (s Stage) open() bool {
 	return s.State != transform.Done && s.State != transform.Skipped && !s.past
 }
 
+// Left reports whether its edit is left to do.
+func (s Stage) Left() bool { return s.State == transform.Todo || s.State == transform.Blocked }
+
+// processes are those that restart, without what restarts inside of them.
+func (s Stage) processes() (names []string) {
+	for _, r := range s.Restarts {
+		process, _, _ := strings.Cut(r.Process, " with ")
+		if !slices.Contains(names, process) {
+			names = append(names, process)
+		}
+	}
+	return names
+}
+
 // effect is the sentence on what the stage restarts; "" for one that edits nothing. For how
 // long no manager runs the cloud controllers is in its reason.
 func (s Stage) effect() string {
 	switch {
-	case s.Kind != Edit || !(s.State == transform.Todo || s.State == transform.Blocked):
+	case s.Kind != Edit || !s.Left():
 		return ""
 	case len(s.Restarts) == 0:
 		return "Restarts nothing on the machines."

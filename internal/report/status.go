@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Statuses are clusters in one line each, for programs.
@@ -30,52 +31,158 @@ type Status struct {
 	// Situation is what the cluster has of cloud controllers; "" where it cannot be determined.
 	Situation transform.Progress `json:"situation,omitempty"`
 	Reached   string             `json:"reached"`
-	Errors    int                `json:"errors"`
-	Warnings  int                `json:"warnings"`
-	Problem   string             `json:"problem,omitempty"`
+	// Next is the stage that is next; "" where none is left, or where only the state of the cluster is known.
+	Next     string `json:"next,omitempty"`
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+	Problem  string `json:"problem,omitempty"`
 	// Migrations are the names of the LeaderMigrations that have the cluster.
 	Migrations []string `json:"leaderMigrations,omitempty"`
+
+	File    string             `json:"-"`
+	Outlook *transform.Outlook `json:"-"` // nil where only the state of the cluster is known
 }
 
-// WriteStatuses writes clusters for people.
-func WriteStatuses(w io.Writer, list []Status) {
-	t := newStatusTable(w, list)
-	for _, s := range list {
-		t.widen(s.cells(t.migrations))
+// NewStatus is a plan in a few words.
+func NewStatus(p *transform.Plan) Status {
+	o := p.Outlook()
+	s := Status{Name: p.Cluster.Title(), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: &o}
+	if p.Cluster.Name == "" {
+		s.Name = s.File
 	}
-	t.begin()
-	for _, s := range list {
-		t.Add(s)
+	if stages.External(p) {
+		s.Provider = "external"
+	}
+	s.Count(p.Found)
+	s.Count(p.Unseen)
+	return s
+}
+
+// Count adds findings.
+func (s *Status) Count(findings []transform.Finding) {
+	for _, f := range findings {
+		switch {
+		case f.Stops():
+			s.Errors++
+		case f.Severity == transform.Warning:
+			s.Warnings++
+		}
 	}
 }
 
-// migrationColumn is before the findings, which may be a long text.
-const migrationColumn = 6
-
-func statusHeader(migrations bool) []string {
-	header := []string{"CLUSTER", "DISTRO", "VERSION", "PROVIDER", "SITUATION", "REACHED", "FINDINGS"}
-	if migrations {
-		return slices.Insert(header, migrationColumn, "LEADERMIGRATION")
+// found is how many findings there are.
+func (s Status) found() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{s.Errors, "error"}, {s.Warnings, "warning"}} {
+		switch {
+		case c.n == 1:
+			parts = append(parts, "1 "+c.word)
+		case c.n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", c.n, c.word))
+		}
 	}
-	return header
+	return strings.Join(parts, ", ")
 }
 
-// cells is the row of a cluster.
-func (s Status) cells(migrations bool) []string {
-	row := []string{words(s.Name), otherwise(s.Distro, "-"), otherwise(s.Version, "-")}
-	if s.Problem != "" {
-		row = append(row, "-", "-", "-", words(s.Problem))
-	} else {
-		row = append(row, otherwise(s.Provider, "unknown"), otherwise(string(s.Situation), "-"), otherwise(s.Reached, "-"), fmt.Sprintf("errors: %d, warnings: %d", s.Errors, s.Warnings))
+// next is the next stage, and what keeps apply from doing it.
+func (s Status) next() string {
+	switch {
+	case s.Outlook == nil:
+		return ""
+	case s.Next == "":
+		return "done"
+	case len(s.Outlook.Blocked) > 0:
+		return s.Next + " (blocked)"
 	}
-	if migrations {
-		return slices.Insert(row, migrationColumn, s.inMigrations())
-	}
-	return row
+	return nextStage(s.Next, s.Outlook.Manual)
 }
 
-func (s Status) inMigrations() string {
-	return otherwise(words(strings.Join(s.Migrations, ", ")), "-")
+// nextStage names the stage that is next.
+func nextStage(name string, manual bool) string {
+	if manual {
+		return name + " (manual)"
+	}
+	return name
+}
+
+// color is that of the row.
+func (s Status) color() string {
+	switch {
+	case s.Problem != "", s.Outlook != nil && len(s.Outlook.Blocked) > 0:
+		return red
+	case s.next() == "done":
+		return green
+	}
+	return ""
+}
+
+// column is one of the table of clusters.
+type column struct {
+	title string
+	cell  func(Status) string
+	// Some columns are not shown if no cluster has a value, or only if there is room for all.
+	optional, wide bool
+}
+
+var statusColumns = []column{
+	{title: "CLUSTER", cell: func(s Status) string { return s.Name }},
+	{title: "DISTRO", cell: func(s Status) string { return s.Distro }, wide: true},
+	{title: "VERSION", cell: func(s Status) string { return s.Version }},
+	{title: "PROVIDER", cell: func(s Status) string { return s.Provider }},
+	{title: "SITUATION", cell: func(s Status) string { return string(s.Situation) }},
+	{title: "REACHED", cell: func(s Status) string { return s.Reached }},
+	{title: "NEXT", cell: Status.next, optional: true},
+	{title: "BLOCKED BY", cell: func(s Status) string {
+		if s.Outlook == nil {
+			return ""
+		}
+		return list(s.Outlook.Blocked)
+	}, wide: true},
+	{title: "RESTARTS", cell: func(s Status) string {
+		if s.Outlook == nil {
+			return ""
+		}
+		return restarted(s.Outlook.Restarts)
+	}, wide: true},
+	{title: "LEADERMIGRATION", cell: func(s Status) string { return list(s.Migrations) }, optional: true},
+	{title: "FINDINGS", cell: func(s Status) string { return otherwise(s.Problem, s.found()) }},
+	{title: "FILE", cell: func(s Status) string { return s.File }, optional: true},
+}
+
+// restarted names the machine classes that restart, in their order.
+func restarted(restarts []transform.Restart) string {
+	var classes []string
+	for _, r := range restarts {
+		for _, c := range r.Classes {
+			if !slices.Contains(classes, c) {
+				classes = append(classes, c)
+			}
+		}
+	}
+	return list(classes)
+}
+
+// WriteStatuses writes the table of clusters for people.
+func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
+	var shown []column
+	for _, c := range statusColumns {
+		has := slices.ContainsFunc(clusters, func(s Status) bool { return c.cell(s) != "" })
+		if (has || !c.optional) && (p.Wide || !c.wide) {
+			shown = append(shown, c)
+		}
+	}
+	rows := make([][]string, len(clusters)+1)
+	for _, c := range shown {
+		rows[0] = append(rows[0], c.title)
+		for i, s := range clusters {
+			rows[i+1] = append(rows[i+1], words(c.cell(s)))
+		}
+	}
+	last := shown[len(shown)-1].title == "FINDINGS" // it may be why a cluster cannot be read
+	writeTable(w, p, last, rows, func(i int) string { return clusters[i].color() })
 }
 
 // words returns a text on one line.

@@ -13,32 +13,38 @@ import (
 )
 
 func aSummary() Summary {
-	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []SummaryRow{
-		{"rke2 fleet-default/harbour", transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 1}, Restarts: nil}},
-		{"rke2 fleet-default/orchard", transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: transform.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}},
-		{"rke1 depot", transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: transform.Counts{ToDo: 1, Manual: 1}}},
-		{"rke2 fleet-default/wharf", transform.Outlook{Reached: "disable-leader-migration"}},
+	row := func(name, file string, errors int, o transform.Outlook) Status {
+		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: transform.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: &o}
+	}
+	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []Status{
+		row("fleet-default/harbour", "a.yaml", 0, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 1}}),
+		row("fleet-default/orchard", "clusters/orchard.yaml", 2, transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: transform.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}),
+		row("depot", "b.yaml", 1, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: transform.Counts{ToDo: 1, Manual: 1}}),
+		row("fleet-default/wharf", "c.yaml", 0, transform.Outlook{Reached: "disable-leader-migration"}),
 	}}
 }
 
 func TestASummaryHasALineForEachCluster(t *testing.T) {
 	var b bytes.Buffer
 	aSummary().Write(&b, Palette{})
-	want := `CLUSTER                     REACHED                   NEXT                  BLOCKED BY                   RESTARTS
-rke2 fleet-default/harbour  enable-leader-migration   install-ccm           -                            -
-rke2 fleet-default/orchard  install-ccm               switch-to-external    node-rename, csi-gate-stale  control-plane, etcd, general
-rke1 depot                  enable-leader-migration   install-ccm (manual)  -                            -
-rke2 fleet-default/wharf    disable-leader-migration  done                  -                            -
+	want := `CLUSTER                VERSION          PROVIDER  SITUATION  REACHED                   NEXT                          FINDINGS  FILE
+fleet-default/harbour  v1.26.15+rke2r1  aws       migrating  enable-leader-migration   install-ccm                   -         a.yaml
+fleet-default/orchard  v1.26.15+rke2r1  aws       migrating  install-ccm               switch-to-external (blocked)  2 errors  clusters/orchard.yaml
+depot                  v1.26.15+rke2r1  aws       migrating  enable-leader-migration   install-ccm (manual)          1 error   b.yaml
+fleet-default/wharf    v1.26.15+rke2r1  aws       migrating  disable-leader-migration  done                          -         c.yaml
 clusters: 4; to do: 3 (blocked: 1), manual: 0, done: 1; refused: 1
 next: rke-lm apply --next a.yaml
 `
 	if b.String() != want {
 		t.Errorf("got\n%s", b.String())
 	}
+	b.Reset()
+	WriteStatuses(&b, Palette{Wide: true, Width: 40}, aSummary().Rows)
+	says(t, b.String(), "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
 }
 
 func TestASummaryFitsTheTerminal(t *testing.T) {
-	for _, width := range []int{68, 80, 120, 200} {
+	for _, width := range []int{80, 120, 200} {
 		var b bytes.Buffer
 		aSummary().Write(&b, Palette{Width: width})
 		for line := range strings.Lines(b.String()) {
