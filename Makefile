@@ -13,6 +13,7 @@ BENCH_ROUNDS ?= 3
 BENCH_NODES ?= 5000
 SIZE_LIMIT_MB ?= 45
 SOAK_PARALLEL ?= 6
+HTML_DIR ?= bin/html
 
 BIN := bin/rke-lm
 BINDIR ?= $(HOME)/.local/bin
@@ -21,7 +22,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build install demo test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
+.PHONY: help build install demo html test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +36,9 @@ install: build ## Install rke-lm to BINDIR, which should be on PATH: [BINDIR=~/.
 
 demo: build ## Plan the clusters in examples/
 	$(BIN) plan examples/
+
+html: build ## Draw the page of plan -o html in Chromium, at 380 and 1280 pixels and on paper: [HTML_DIR=DIR]
+	scripts/html.sh $(BIN) $(HTML_DIR)
 
 test: ## Run all tests
 	go test -timeout 60m -parallel 4 ./...

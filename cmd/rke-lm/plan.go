@@ -200,8 +200,8 @@ func (p *planOptions) write(all *collector, results []result[planResult], found 
 // configuration, are those of the documents as they are.
 func (m *planResult) report(to *outputs.Results) {
 	unseen, classes := m.unseen, m.classes
-	for i, plan := range m.plans {
-		subject := plan.Subject(*m.states[i].Outlook, unseen)
+	for _, plan := range m.plans {
+		subject := plan.Subject(unseen)
 		subject.Content.Classes = classes
 		to.Keep(subject)
 		unseen, classes = nil, nil

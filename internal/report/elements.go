@@ -47,7 +47,11 @@ func (m *elements) element(tag, text string, attributes ...string) {
 	m.within(tag, func() { m.text(text) }, attributes...)
 }
 
-func (m *elements) state(state string) { m.element("span", state, "class", "state "+state) }
+// state writes a badge, in the color of its first word.
+func (m *elements) state(state string) {
+	kind, _, _ := strings.Cut(state, ":")
+	m.element("span", state, "class", "state "+kind)
+}
 
 func (m *elements) verdict(ok bool) {
 	if ok {
@@ -140,6 +144,9 @@ func (m *elements) section(s section) {
 
 func (m *elements) content(s section) {
 	c := s.Content
+	if c.Plan == nil {
+		m.findings(s.Findings)
+	}
 	switch {
 	case c.Plan != nil:
 		m.findings(c.Plan.Findings)
@@ -154,9 +161,6 @@ func (m *elements) content(s section) {
 		m.ownership(*c.Ownership)
 	case c.Timeline != nil:
 		m.timeline(*c.Timeline)
-	}
-	if c.Plan == nil {
-		m.findings(s.Findings)
 	}
 	m.classes(c.Classes)
 }

@@ -29,15 +29,14 @@ func hostileResults(t *testing.T) *Results {
 	r := &Results{Verb: "plan", Version: "v0", Errors: []Problem{{File: hostile, Message: hostile}}}
 	finding := transform.Finding{Rule: "node-rename", Severity: transform.Error, File: hostile, Line: 3, Path: hostile, Message: hostile, Fix: hostile}
 	r.Findings = []transform.Finding{finding}
-	p := planned(t, renaming)
-	plan := NewPlan(p, "")
+	plan := NewPlan(planned(t, renaming), "")
 	plan.Name, plan.Source.File = hostile, hostile
 	for i := range plan.Stages {
 		plan.Stages[i].Findings = append(plan.Stages[i].Findings, finding)
 		plan.Stages[i].Diff += "+" + hostile + "\n"
 		plan.Stages[i].Actions = append(plan.Stages[i].Actions, Action{hostile, hostile})
 	}
-	one := plan.Subject(p.Outlook(), nil)
+	one := plan.Subject(nil)
 	one.Content.Classes = []Class{{Name: hostile, keys: []string{hostile}, Config: map[string]any{hostile: hostile}, Origins: map[string]Origin{hostile: {File: hostile, Path: hostile}}, Dropped: []Dropped{{Key: hostile, Reason: hostile}}}}
 	r.Keep(one)
 	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []Action{{hostile, hostile}}}},
@@ -85,6 +84,21 @@ func each(t *testing.T, page string, do func(e *html.Node)) {
 			do(n)
 		}
 	}
+}
+
+// What is wrong comes first, and a cluster that does not run does not look like one to do.
+func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
+	r := &Results{Verb: "verify"}
+	v := Verification{Findings: []transform.Finding{{Rule: "leader-missing", Severity: transform.Error, Message: "no leader"}}, NotChecked: []Unchecked{{"ccm-args-unsafe", "no pod", false}}}
+	r.Keep(v.Subject("fleet-default/wharf"))
+	plan := NewPlan(planned(t, renaming), "")
+	plan.status.Version, plan.status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")
+	r.Keep(plan.Subject(nil))
+	var b bytes.Buffer
+	if err := r.WriteHTML(&b, PlanTable); err != nil {
+		t.Fatal(err)
+	}
+	says(t, b.String(), `@media print`, `<span class="state error">error</span>`, `<span class="state broken">broken: aws at 1.28</span>`, `<h2>fleet-default/wharf`, "no leader", "not checked: ", `<h2>rke2 fleet-default/wharf`, "beforeprint")
 }
 
 func TestAPageLoadsNothingAndItsLinksLeadIntoIt(t *testing.T) {

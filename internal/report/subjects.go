@@ -13,25 +13,29 @@ import (
 
 // PlanTable, ReviewTable and FindingTable are the heads of summaries.
 var (
-	PlanTable    = Table{[]string{"Cluster", "Release", "Reached", "Next", "Findings"}}
-	ReviewTable  = Table{[]string{"Cluster", "Release", "Change", "Findings"}}
+	PlanTable    = Table{[]string{"Cluster", "Version", "Provider", "Situation", "Reached", "Next", "Findings"}}
+	ReviewTable  = Table{[]string{"Cluster", "Version", "Change", "Findings"}}
 	FindingTable = Table{[]string{"Cluster", "Findings"}}
 )
 
 // Subject is a plan as one of the results. more are findings about documents that were not
 // given.
-func (p Plan) Subject(o transform.Outlook, more []transform.Finding) Subject {
+func (p Plan) Subject(more []transform.Finding) Subject {
 	s := Subject{Title: title(p), File: p.Source.File, Line: p.Source.Line, Findings: slices.Concat(p.Findings, more)}
 	for _, stage := range p.Stages {
 		s.Findings = append(s.Findings, stage.Findings...)
 	}
 	s.Findings = once(s.Findings)
-	s.Cells = []string{s.Title, release(p), otherwise(o.Reached, "-"), otherwise(o.Next, "-"), counted(s.Findings)}
+	o := p.status
+	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), counted(s.Findings)}
 	var b strings.Builder
 	WriteMarkdown(&b, p)
 	markdownFindings(&b, Findings(more))
 	s.Details = b.String()
-	s.State, s.Content.Plan = word(o.State()), &p
+	s.State, s.Content.Plan = word(o.Outlook.State()), &p
+	if o.Situation == transform.ProgressBroken(o.Version) { // it is more than to do: components do not start
+		s.State = string(o.Situation)
+	}
 	return s
 }
 
