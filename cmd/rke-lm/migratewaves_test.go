@@ -36,7 +36,7 @@ func TestMigrateWithASelectorMigratesInWavesAndReports(t *testing.T) {
 		if r.code != exitcode.Done {
 			t.Fatalf("%+v", r)
 		}
-		for _, want := range []string{"CLUSTER", "fleet-default/birch   canary   done    verify-provider-ids", "fleet-default/alder   wave-2", "fleet-default/cedar   wave-3", "done: 3, failed: 0, not started: 0\n"} {
+		for _, want := range []string{"CLUSTER", "fleet-default/birch  canary  done   verify-provider-ids", "fleet-default/alder  wave-2", "fleet-default/cedar  wave-3", "done: 3, failed: 0, not started: 0\n"} {
 			if !strings.Contains(r.stdout, want) {
 				t.Errorf("%q is not in\n%s", want, r.stdout)
 			}

@@ -217,6 +217,7 @@ func (p *planOptions) writeText(all *collector, results []result[planResult], fo
 	if p.alone || all.several() {
 		all.Summary.Write(p.out, colors)
 		if p.alone || !whole {
+			outputs.WriteFindings(p.err, p.palette(p.err), objections(results), "")
 			return nil
 		}
 		fmt.Fprintln(p.out)
@@ -230,8 +231,22 @@ func (p *planOptions) writeText(all *collector, results []result[planResult], fo
 		}
 		outputs.WriteFindings(p.out, colors, r.made.unseen, "")
 	}
-	all.WriteNext(p.out, colors)
+	if all.several() {
+		all.Summary.Write(p.out, colors)
+	} else {
+		all.WriteNext(p.out, colors)
+	}
 	return nil
+}
+
+// objections are what was found about clusters as a whole.
+func objections(results []result[planResult]) (found []transform.Finding) {
+	for _, r := range results {
+		if r.made != nil {
+			found = append(found, r.made.plans[0].Findings...)
+		}
+	}
+	return found
 }
 
 // plans returns the plan of a cluster, and those that follow it up to a later release.

@@ -106,6 +106,7 @@ func TestLongWorkShowsItsProgressOnATerminalAndLeavesNothingOfIt(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			program, read := pseudoTerminal(t)
 			var plain strings.Builder
+			t.Setenv("COLUMNS", "80")
 			synctest.Test(t, func(t *testing.T) {
 				code := lasting(t, t.Context(), line, streams{out: &plain, err: &plain}, threeClusters()...)
 				if got := lasting(t, t.Context(), line+" --color=never", streams{out: program, err: program}, threeClusters()...); got != code {

@@ -493,13 +493,13 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 		}
 		return "external"
 	}
-	if got := state("plan", "--config", "override.yaml"); got != "aws-override" {
+	if got := state("plan", "--all", "--config", "override.yaml"); got != "aws-override" {
 		t.Errorf("the file does not count: %s", got)
 	}
-	if got := state("--config", "override.yaml", "plan"); got != "aws-override" {
+	if got := state("--config", "override.yaml", "plan", "--all"); got != "aws-override" {
 		t.Errorf("in front of the verb it does not count: %s", got)
 	}
-	if got := state("plan", "--config", "override.yaml", "--end-state", "external"); got != "external" {
+	if got := state("plan", "--all", "--config", "override.yaml", "--end-state", "external"); got != "external" {
 		t.Errorf("the command line does not win: %s", got)
 	}
 	must(t, exitcode.Done, "version", "--config", "override.yaml")

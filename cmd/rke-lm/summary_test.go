@@ -78,7 +78,7 @@ func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	if !strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
 		t.Errorf("%s", r.stderr)
 	}
-	if !strings.Contains(r.stderr, "\nfleet-default/cluster-00  grant-migration-lease ") {
+	if !strings.Contains(r.stderr, " migrating  grant-migration-lease ") {
 		t.Errorf("it does not show how far the cluster is:\n%s", r.stderr)
 	}
 	if one := runHere(t, "", "apply", "--next", "--end-state", "external", "cluster-00.yaml").stderr; strings.Contains(one, "clusters: ") {

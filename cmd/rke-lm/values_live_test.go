@@ -21,7 +21,7 @@ func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
 		putFile(t, "values.yaml", ownValues)
 		cluster := []string{"--cluster", migratetest.RKE1ID, "--ccm-values", "values.yaml"}
 
-		code, out, said := commandOn(t, w, append([]string{"plan", "--out", "plans"}, cluster...)...)
+		code, out, said := commandOn(t, w, append([]string{"plan", "--all", "--out", "plans"}, cluster...)...)
 		if code != exitcode.Done || !strings.Contains(out, "helm gets a copy of values.yaml") {
 			t.Fatalf("%d %s\n%s", code, said, out)
 		}
@@ -90,7 +90,7 @@ func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
 		if code != exitcode.Refused || !strings.Contains(said, "(release-values-replaced)") || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {
 			t.Fatalf("exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
 		}
-		code, out, said = commandOn(t, w, append([]string{"plan"}, cluster...)...)
+		code, out, said = commandOn(t, w, append([]string{"plan", "--all"}, cluster...)...)
 		if code != exitcode.Done || !strings.Contains(out, "helm get values aws-cloud-controller-manager --namespace kube-system") {
 			t.Errorf("exit %d\n%s\n%s", code, out, said)
 		}

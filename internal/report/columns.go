@@ -15,7 +15,7 @@ import (
 // terminal that is too narrow the widest columns get narrower; with whole the last one does not.
 func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(i int) string) {
 	widths := widthsOf(rows)
-	if p.Width > 0 && !p.Wide {
+	if !p.fits(rows) {
 		fit(widths, p.Width, whole)
 	}
 	for i, row := range rows {
@@ -35,6 +35,11 @@ func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(
 		}
 		fmt.Fprintln(w, p.paint(of, strings.TrimRight(b.String(), " ")))
 	}
+}
+
+// fits reports whether rows of cells fit the terminal.
+func (p Palette) fits(rows [][]string) bool {
+	return p.Width == 0 || p.Wide || sum(widthsOf(rows)) <= p.Width
 }
 
 // between is how many spaces are between two columns.

@@ -66,8 +66,10 @@ func (s Stage) Left() bool { return s.State == transform.Todo || s.State == tran
 func (s Stage) processes() (names []string) {
 	for _, r := range s.Restarts {
 		process, _, _ := strings.Cut(r.Process, " with ")
-		if !slices.Contains(names, process) {
-			names = append(names, process)
+		for name := range strings.SplitSeq(process, ", ") {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

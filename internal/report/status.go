@@ -174,6 +174,19 @@ func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 			shown = append(shown, c)
 		}
 	}
+	rows := statusRows(shown, clusters)
+	for _, title := range []string{"FILE", "PROVIDER", "REACHED"} { // what the others nearly say
+		if !p.fits(rows) {
+			shown = slices.DeleteFunc(shown, func(c column) bool { return c.title == title })
+			rows = statusRows(shown, clusters)
+		}
+	}
+	last := shown[len(shown)-1].title == "FINDINGS" // it may be why a cluster cannot be read
+	writeTable(w, p, last, rows, func(i int) string { return clusters[i].color() })
+}
+
+// statusRows are the titles of columns, and the cells of clusters.
+func statusRows(shown []column, clusters []Status) [][]string {
 	rows := make([][]string, len(clusters)+1)
 	for _, c := range shown {
 		rows[0] = append(rows[0], c.title)
@@ -181,8 +194,7 @@ func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 			rows[i+1] = append(rows[i+1], words(c.cell(s)))
 		}
 	}
-	last := shown[len(shown)-1].title == "FINDINGS" // it may be why a cluster cannot be read
-	writeTable(w, p, last, rows, func(i int) string { return clusters[i].color() })
+	return rows
 }
 
 // words returns a text on one line.
