@@ -20,7 +20,7 @@ var (
 	oneStage = []string{"apply", "--stage", "grant-migration-lease", "--stdout"}
 	inPlace  = []string{"apply", "--stage", "grant-migration-lease"}
 	all      = append([]string{"apply", "--stage", "disable-leader-migration", "--through", "--stdout"}, external...)
-	plan     = append([]string{"plan"}, external...)
+	plan     = append([]string{"plan", "--all"}, external...)
 )
 
 // rkelm is a row of rke-lm.
