@@ -56,7 +56,7 @@ func parse(c yamledit.Chunk) (*yamledit.Document, error) {
 }
 
 func templated(c yamledit.Chunk, line int) error {
-	return &Refused{Rule: Templated.ID, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it, plan the result, then apply the diff to the template"}}
+	return &Refused{Rule: Templated.ID, At: &yamledit.Error{File: c.File, Line: c.Line + line, What: "the file is a template ({{ }}), not a cluster", Do: "render it, and plan the result: helm template CHART | rke-lm plan -; then make the same edits in the template"}}
 }
 
 // templateLine returns the 1-based line of the first unquoted {{ of a text that

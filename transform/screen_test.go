@@ -136,7 +136,7 @@ func TestOtherThingsNamedSopsAreFine(t *testing.T) {
 
 func TestRefusalsOfTemplatesSayWhatToDo(t *testing.T) {
 	_, err := Parse(yamledit.Chunk{File: "c.yaml", Bytes: []byte("a: {{ .s3cr3t }}\n")})
-	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it, plan the result, then apply the diff to the template"
+	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it, and plan the result: helm template CHART | rke-lm plan -; then make the same edits in the template"
 	if err == nil || err.Error() != want {
 		t.Errorf("got:  %v\nwant: %s", err, want)
 	}

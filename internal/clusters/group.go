@@ -96,9 +96,6 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 	waits, met, related := false, false, false
 	var first error // of a document that is none of a distro
 	for _, d := range file.docs {
-		if d.form.File != "" {
-			results = append(results, Result{Form: d.form})
-		}
 		switch {
 		case d.related != nil:
 			related = true
@@ -124,6 +121,11 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 				d.cluster.Related, in.used = in.related, true
 			}
 			results = append(results, Result{Cluster: *d.cluster, File: file.Name})
+		}
+	}
+	for _, d := range file.docs {
+		if d.form.File != "" && (met || !file.Named) { // or else it is the error
+			results = append(results, Result{Form: d.form})
 		}
 	}
 	end := file.end()

@@ -4,11 +4,13 @@
 package clusters
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 )
@@ -41,7 +43,11 @@ func kustomization(s source.Source) error {
 
 // nothing reports why a named file has no cluster to work on.
 func (f Finder) nothing(in *file, first error) error {
-	switch {
+	form := slices.IndexFunc(in.docs, func(d *document) bool { return d.form.File != "" })
+	switch _, known := errors.AsType[*transform.Refused](first); {
+	case !known && form >= 0:
+		found := in.docs[form].form
+		return refused("%s:%d: %s, which is not read; %s", in.Name, found.Line, found.Form.Name, found.Form.Fix)
 	case first != nil:
 		return first
 	case kustomization(in.Source) != nil:
