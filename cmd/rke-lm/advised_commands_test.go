@@ -89,7 +89,7 @@ var programs = map[string]map[string][]string{
 		"annotate": nil, "apply": {"-f"}, "auth can-i": {"-n", "--as"}, "delete": {"-n", "--ignore-not-found"}, "describe": {"-n"}, "drain": {"--ignore-daemonsets", "--delete-emptydir-data"},
 		"get": {"-n", "-l", "-o", "-A"}, "logs": {"-n", "--previous"}, "patch": {"-n", "--type", "-p"}, "replace": {"-f"}, "taint": {"--overwrite"}, "uncordon": nil, "kustomize": nil, "edit": {"-n"},
 	},
-	"helm": {"get values": {"--namespace", "--output"}, "history": {"-n"}, "rollback": {"-n"}, "upgrade": nil, "uninstall": {"-n"}},
+	"helm": {"get values": {"--namespace", "--output"}, "history": {"-n"}, "template": nil, "rollback": {"-n"}, "upgrade": nil, "uninstall": {"-n"}},
 	"rke":  {"up": {"--config"}},
 }
 
