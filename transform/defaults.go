@@ -10,17 +10,11 @@ import (
 
 // What a Distro does where it has nothing of its own.
 
-// WordsAreProof is the Plausible of a distro whose words no other file has.
-func WordsAreProof([]byte) bool { return true }
-
 // NoClasses is the Explain of a distro whose machines all get what the file says.
 func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
 
 // NoKeys is the Keys of a distro without classes.
 func NoKeys() []string { return nil }
-
-// NoObject is the IsObject of a distro whose documents Rancher does not write.
-func NoObject(*yamledit.Document) bool { return false }
 
 // OneDocument is the Grouping of a distro whose clusters have one document each.
 func OneDocument() Grouping {
@@ -43,9 +37,6 @@ func NoValues(otherwise string) func([]*yamledit.Document, *yamledit.Document) (
 		return nil, docs[0].Root().Errorf("only a cluster of RKE takes the values file "+values.File(), "remove --ccm-values; "+otherwise)
 	}
 }
-
-// AllKept is the Kept of such a distro.
-func AllKept(object map[string]any) map[string]any { return object }
 
 // ThroughRancher is the Deliver of a distro whose documents are objects of Rancher.
 func ThroughRancher(doc *yamledit.Document, file string) Delivery {

@@ -20,7 +20,7 @@ type Distro struct {
 	// yamledit.Disguised): all of one list. What has none is not parsed.
 	Words Words
 	// Plausible reports whether a text with these words that cannot be read was meant for a
-	// document of the distro: other files use the words as well.
+	// document of the distro; nil where no other file uses the words.
 	Plausible func(text []byte) bool
 	// Owns reports whether the document describes a cluster of this distro.
 	Owns func(*yamledit.Document) bool
@@ -44,10 +44,10 @@ type Distro struct {
 	// file is its plain path, without quotes. See ThroughRancher.
 	Deliver func(doc *yamledit.Document, file string) Delivery
 	// IsObject reports whether a document is an object as Rancher's API has it, and no
-	// file of people. See NoObject.
+	// file of people; nil where Rancher writes none.
 	IsObject func(*yamledit.Document) bool
 	// Kept returns what Rancher's types keep of an object, decoded from JSON, in one
-	// form. See AllKept.
+	// form; nil for all of it.
 	Kept func(object map[string]any) map[string]any
 	// Grouping says which documents describe one cluster. See OneDocument.
 	Grouping Grouping
@@ -67,7 +67,9 @@ func (w Words) In(text []byte) bool {
 }
 
 // Meant reports whether a text that cannot be read was meant for a document of the distro.
-func (d Distro) Meant(text []byte) bool { return d.Words.In(text) && d.Plausible(text) }
+func (d Distro) Meant(text []byte) bool {
+	return d.Words.In(text) && (d.Plausible == nil || d.Plausible(text))
+}
 
 // Grouping says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
@@ -98,8 +100,7 @@ type Related struct {
 
 // Has reports whether a document is one of them.
 func (b Related) Has(doc *yamledit.Document) bool {
-	kind, _ := doc.Root().Get("kind").String()
-	return slices.Contains(b.Kinds, kind) && b.Words.In(doc.Root().JSON())
+	return slices.Contains(b.Kinds, doc.Root().StringAt("kind")) && b.Words.In(doc.Root().JSON())
 }
 
 // Only returns the documents of a cluster that has one.

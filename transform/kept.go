@@ -30,7 +30,7 @@ func (d Distro) SameSpec(a, b *yamledit.Document) bool {
 // kept is what Rancher keeps of a value. What is no object stays as it is.
 func (d Distro) kept(v any) any {
 	object, isMap := v.(map[string]any)
-	if !isMap {
+	if !isMap || d.Kept == nil {
 		return v
 	}
 	return d.Kept(object)
@@ -39,7 +39,7 @@ func (d Distro) kept(v any) any {
 // sameAs compares a document with another version of it: an object as Rancher does,
 // a file of people by its tree.
 func (d Distro) sameAs(doc *yamledit.Document) func(a, b any) bool {
-	if d.IsObject(doc) {
+	if d.IsObject != nil && d.IsObject(doc) {
 		return d.Alike
 	}
 	return Same
@@ -47,6 +47,5 @@ func (d Distro) sameAs(doc *yamledit.Document) func(a, b any) bool {
 
 // Served reports whether an API server has printed a document.
 func Served(doc *yamledit.Document) bool {
-	uid, _ := doc.Root().Get("metadata", "uid").String()
-	return doc.Chunk().Served || uid != ""
+	return doc.Chunk().Served || doc.Root().StringAt("metadata", "uid") != ""
 }

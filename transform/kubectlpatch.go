@@ -53,8 +53,7 @@ func (p *Plan) PatchCommand(doc *yamledit.Document, file string) string {
 // printed reports whether an API server has the document, and kubectl printed it.
 func (p *Plan) printed(doc *yamledit.Document) bool {
 	metadata := doc.Root().Get("metadata")
-	set := func(key string) bool { v, _ := metadata.Get(key).String(); return v != "" }
-	return p.Delivery(doc, "").Resource != "" && (set("uid") || set("resourceVersion"))
+	return p.Delivery(doc, "").Resource != "" && metadata.StringAt("uid")+metadata.StringAt("resourceVersion") != ""
 }
 
 // patchFile makes a patch with an operation on a few lines of its own. <, > and & are
@@ -76,8 +75,7 @@ func patchFile(before, after *yamledit.Document) ([]byte, error) {
 // ResourceOf returns what kubectl calls the kind of an object: deployments.apps.
 func ResourceOf(doc *yamledit.Document) string {
 	kind, _ := doc.Root().Get("kind").String()
-	version, _ := doc.Root().Get("apiVersion").String()
-	group, _, grouped := strings.Cut(version, "/")
+	group, _, grouped := strings.Cut(doc.Root().StringAt("apiVersion"), "/")
 	if !grouped {
 		return strings.ToLower(kind) + "s"
 	}

@@ -17,7 +17,7 @@ type Live struct {
 	// the cluster's object; see NoMachines.
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
 	// ByMachines reports whether the object alone does not show the machine classes of its
-	// cluster, so that Open needs Target.Machines; see NotByMachines.
+	// cluster, so that Open needs Target.Machines; nil where it always does.
 	ByMachines func(*yamledit.Document) bool
 	// Roles are those of a machine with some labels; see NoRoles.
 	Roles func(labels map[string]string) Roles
@@ -75,9 +75,6 @@ type MachineConfig func(labels map[string]string) map[string]any
 func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
 	return func(map[string]string) map[string]any { return nil }, nil
 }
-
-// NotByMachines is the ByMachines of a distro whose documents show all machine classes.
-func NotByMachines(*yamledit.Document) bool { return false }
 
 // RestartKubelet is the Restart of a distro whose kubelet is a service of its own.
 func RestartKubelet(bool) string { return "systemctl restart kubelet" }

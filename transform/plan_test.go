@@ -57,7 +57,7 @@ func distro(stages func(*yamledit.Document) []Stage) Distro {
 }
 
 func warning(stages func(*yamledit.Document) []Stage, findings func(*yamledit.Document, string) []Finding) Distro {
-	return Distro{Name: "lamps", IsObject: NoObject, Kept: AllKept, Open: func(docs []*yamledit.Document, _ Target) (Cluster, error) {
+	return Distro{Name: "lamps", Open: func(docs []*yamledit.Document, _ Target) (Cluster, error) {
 		doc := docs[0]
 		if doc.Root().Get("broken").Value() == "on" {
 			return nil, doc.Root().Errorf("broken", "repair it")

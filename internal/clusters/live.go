@@ -73,7 +73,7 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 		return c, refused("%s: it is not %s", l.Object.Title(), f.Expected())
 	}
 	c.Live = l
-	needed := c.Distro.Live.ByMachines(c.Docs[0])
+	needed := c.Distro.Live.ByMachines != nil && c.Distro.Live.ByMachines(c.Docs[0])
 	pools := c.Docs[0].Root().Get("spec", "rkeConfig", "machinePools").Items()
 	if needed || l.Object.Kind.Planned && (f.Configs || len(pools) > 0) {
 		c.Related = l.related(ctx, pools)

@@ -20,9 +20,8 @@ func Added(there helmchart.Sources, docs []*yamledit.Document) (Chart, string, e
 	if len(charts) != 1 {
 		return Chart{}, "", errors.New("the manifests to be added hold no HelmChart")
 	}
-	content, _ := charts[0].Spec(valuesKey).String()
 	r, err := there.Read(charts[0], publishedValues)
-	return Chart{r}, content, err
+	return Chart{r}, charts[0].Spec(valuesKey).StringAt(), err
 }
 
 // FromValues returns a chart from values without a chart around them.

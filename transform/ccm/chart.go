@@ -17,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
@@ -110,7 +109,7 @@ func (c Chart) Version() string {
 	case c.Packed() || c.Reference.Version != "":
 		return c.Reference.Version
 	}
-	return text(c.Root, "spec", "version")
+	return c.Root.StringAt("spec", "version")
 }
 
 // Pinned reports whether the chart has an exact version. One that the file holds
@@ -173,9 +172,4 @@ func (c Chart) LacksRights() bool {
 func holds(v any, want string) bool {
 	list, _ := v.([]any)
 	return slices.ContainsFunc(list, func(v any) bool { return v == want || v == "*" })
-}
-
-func text(n yamledit.Node, keys ...string) string {
-	s, _ := n.Get(keys...).String()
-	return s
 }

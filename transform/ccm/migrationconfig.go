@@ -46,7 +46,7 @@ func FindMigrationConfig(docs []*yamledit.Document) int {
 }
 
 func isConfigMap(root yamledit.Node, name string) bool {
-	return text(root, "kind") == "ConfigMap" && text(root, "metadata", "name") == name && text(root, "metadata", "namespace") == leadermigration.Namespace
+	return root.StringAt("kind") == "ConfigMap" && root.StringAt("metadata", "name") == name && root.StringAt("metadata", "namespace") == leadermigration.Namespace
 }
 
 // ConfigFile returns the file that the manager reads its

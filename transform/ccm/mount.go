@@ -82,7 +82,7 @@ func removeMount(at placer, volume string) error {
 		if err != nil {
 			return err
 		}
-		gone := slices.DeleteFunc(list.Items(), func(n yamledit.Node) bool { return text(n, "name") != volume })
+		gone := slices.DeleteFunc(list.Items(), func(n yamledit.Node) bool { return n.StringAt("name") != volume })
 		if len(gone) > 0 && len(gone) == list.Len() && len(list.Comments()) == 0 {
 			p.edit.Remove(list)
 			continue

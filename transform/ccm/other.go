@@ -19,13 +19,13 @@ var managerName = regexp.MustCompile(`cloud-controller|cloud-provider|\b(ccm|cpi
 func OtherManager(docs []*yamledit.Document) string {
 	for _, d := range docs {
 		root := d.Root()
-		names := []string{text(root, "metadata", "name")}
-		switch text(root, "kind") {
+		names := []string{root.StringAt("metadata", "name")}
+		switch root.StringAt("kind") {
 		case "HelmChart":
-			names = append(names, text(root, "spec", "chart"))
+			names = append(names, root.StringAt("spec", "chart"))
 		case "DaemonSet", "Deployment":
 			for _, c := range root.Get("spec", "template", "spec", "containers").Items() {
-				names = append(names, text(c, "image"))
+				names = append(names, c.StringAt("image"))
 			}
 		default:
 			continue

@@ -123,7 +123,7 @@ func labelsOf(selector yamledit.Node) yamledit.Map {
 func taintsOf(tolerations yamledit.Node, classes []NodeClass) []corev1.Taint {
 	var all []corev1.Taint
 	for _, usual := range usualTaints {
-		tolerated := func(n yamledit.Node) bool { return text(n, "key") == usual.Key }
+		tolerated := func(n yamledit.Node) bool { return n.StringAt("key") == usual.Key }
 		other := func(t corev1.Taint) bool { return t.MatchTaint(&usual) && t.Value != usual.Value }
 		if slices.ContainsFunc(tolerations.Items(), tolerated) && !slices.ContainsFunc(classes, func(class NodeClass) bool { return slices.ContainsFunc(class.Taints, other) }) {
 			all = append(all, usual)

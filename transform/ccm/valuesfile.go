@@ -22,7 +22,7 @@ var chartKeys = []string{
 func CheckValues(doc *yamledit.Document) error {
 	root := doc.Root()
 	const name = "name the file that helm reads with --values"
-	kind := text(root, "kind")
+	kind := root.StringAt("kind")
 	switch {
 	case !root.Exists() || root.IsNull():
 		return root.Errorf("the values file has no values", "write a value of the chart, such as args, or remove --ccm-values")

@@ -21,7 +21,7 @@ type Workload struct {
 // FindWorkload returns the first one among the documents of a manifest.
 func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 	for i, d := range docs {
-		switch text(d.Root(), "kind") {
+		switch d.Root().StringAt("kind") {
 		case "DaemonSet", "Deployment":
 			for _, c := range d.Root().Get("spec", "template", "spec", "containers").Items() {
 				if w := (Workload{i, c}); w.isManager() {
@@ -33,7 +33,7 @@ func FindWorkload(docs []*yamledit.Document) (Workload, bool) {
 	return Workload{}, false
 }
 
-func (w Workload) isManager() bool { return IsManager(text(w.Container, "image"), w.Args()) }
+func (w Workload) isManager() bool { return IsManager(w.Container.StringAt("image"), w.Args()) }
 
 // IsManager reports whether a container runs the cloud-controller-manager of AWS,
 // by its provider, or else by its image: one whose name says no provider is that of

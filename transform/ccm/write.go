@@ -25,7 +25,7 @@ func DefaultTag(distro, minor string) string {
 	if err != nil {
 		return ""
 	}
-	return text(d.Root(), "image", "tag")
+	return d.Root().StringAt("image", "tag")
 }
 
 // TestedTag returns the image tag for a cluster's release, or "": it is the same

@@ -95,14 +95,14 @@ func unpack(packed []byte) (map[string][]byte, error) {
 
 func readArchive(files map[string][]byte) (Archive, error) {
 	about, err := first("Chart.yaml", files)
-	if err != nil || text(about, "name") == "" {
+	if err != nil || about.StringAt("name") == "" {
 		return Archive{}, errors.New("the archive has no Chart.yaml with a name")
 	}
 	values, err := first("values.yaml", files)
 	if err != nil {
 		return Archive{}, errors.New("values.yaml in the archive cannot be read")
 	}
-	return Archive{Name: text(about, "name"), Version: text(about, "version"), Values: values, Templates: DigestOf(files)}, nil
+	return Archive{Name: about.StringAt("name"), Version: about.StringAt("version"), Values: values, Templates: DigestOf(files)}, nil
 }
 
 // first returns the root of the first document of a file, which is the one that

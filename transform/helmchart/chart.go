@@ -38,17 +38,17 @@ func Charts(docs []*yamledit.Document) []Chart {
 func (c Chart) Spec(key string) yamledit.Node { return c.Root.Get("spec", key) }
 
 // Name returns the name of the HelmChart, which is that of the Helm release.
-func (c Chart) Name() string { return text(c.Root, "metadata", "name") }
+func (c Chart) Name() string { return c.Root.StringAt("metadata", "name") }
 
 // Namespace returns the namespace of the HelmChart.
 func (c Chart) Namespace() string { return namespace(c.Root) }
 
-func (c Chart) text(key string) string { return text(c.Root, "spec", key) }
+func (c Chart) text(key string) string { return c.Root.StringAt("spec", key) }
 
 // namespace returns the namespace of an object of additionalManifest: RKE2 applies
 // what names none to "default" (wrangler pkg/apply/apply.go).
 func namespace(root yamledit.Node) string {
-	if n := text(root, "metadata", "namespace"); n != "" {
+	if n := root.StringAt("metadata", "namespace"); n != "" {
 		return n
 	}
 	return "default"
@@ -59,18 +59,13 @@ func namespace(root yamledit.Node) string {
 func eachObject(docs []*yamledit.Document, kind string, visit func(i int, root yamledit.Node)) {
 	for i, d := range docs {
 		root := d.Root()
-		if text(root, "kind") == kind {
+		if root.StringAt("kind") == kind {
 			visit(i, root)
 		}
 		for _, item := range root.Get("items").Items() {
-			if text(item, "kind") == kind {
+			if item.StringAt("kind") == kind {
 				visit(i, item)
 			}
 		}
 	}
-}
-
-func text(n yamledit.Node, keys ...string) string {
-	s, _ := n.Get(keys...).String()
-	return s
 }

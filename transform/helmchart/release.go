@@ -120,7 +120,7 @@ func (s Sources) readObject(r *Release, o Chart, kind string) error {
 	}
 	for _, secret := range o.secrets() {
 		if s.Fields.ValuesSecrets {
-			name := "Secret " + o.Namespace() + "/" + text(secret, "name") + " (valuesSecrets" + of + ")"
+			name := "Secret " + o.Namespace() + "/" + secret.StringAt("name") + " (valuesSecrets" + of + ")"
 			r.Layers = append(r.Layers, Layer{Form: Secret, Name: name, Index: o.Index, At: secret, unknown: true})
 		}
 	}
@@ -130,7 +130,7 @@ func (s Sources) readObject(r *Release, o Chart, kind string) error {
 // secrets returns the entries of valuesSecrets that helm-controller uses.
 func (c Chart) secrets() []yamledit.Node {
 	return slices.DeleteFunc(c.Spec("valuesSecrets").Items(), func(n yamledit.Node) bool {
-		return n.Get("keys").Len() == 0 || text(n, "name") == "chart-values-"+c.Name()
+		return n.Get("keys").Len() == 0 || n.StringAt("name") == "chart-values-"+c.Name()
 	})
 }
 

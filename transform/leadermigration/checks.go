@@ -35,7 +35,7 @@ func (r reading) each(key string, check func(value string) (message, fix string)
 	var found []transform.Finding
 	for _, entry := range leaders(r.root) {
 		n := entry.Get(key)
-		if message, fix := check(text(entry, key)); message != "" {
+		if message, fix := check(entry.StringAt(key)); message != "" {
 			if !n.Exists() {
 				n = entry
 			}
@@ -47,7 +47,7 @@ func (r reading) each(key string, check func(value string) (message, fix string)
 
 // lists reports whether an entry names a controller as the manager does.
 func (r reading) lists(c controller) bool {
-	return slices.ContainsFunc(leaders(r.root), func(n yamledit.Node) bool { return c.is(text(n, "name"), r.Version) })
+	return slices.ContainsFunc(leaders(r.root), func(n yamledit.Node) bool { return c.is(n.StringAt("name"), r.Version) })
 }
 
 // manager is how messages call the manager.
@@ -151,7 +151,7 @@ func (r reading) mirrored() []transform.Finding {
 }
 
 func (r reading) lease() []transform.Finding {
-	switch name := text(r.root, "leaderName"); {
+	switch name := r.root.StringAt("leaderName"); {
 	case name == "":
 		return r.at("leaderName", "the migration lease has no name, and the manager exits", "write leaderName: "+Config{Lease: r.Lease}.lease())
 	case r.Lease != "" && name != r.Lease:
@@ -162,7 +162,7 @@ func (r reading) lease() []transform.Finding {
 
 // api returns the version of the configuration, and whether the manager reads it.
 func (r reading) api() (string, bool) {
-	name, is := strings.CutPrefix(text(r.root, "apiVersion"), group+"/")
+	name, is := strings.CutPrefix(r.root.StringAt("apiVersion"), group+"/")
 	return name, is && slices.Contains(apiVersions(r.Version), name)
 }
 
@@ -175,7 +175,7 @@ func (r reading) apiVersion() []transform.Finding {
 }
 
 func (r reading) lockMissing() []transform.Finding {
-	if api, _ := r.api(); !needsLock(api) || text(r.root, lockKey) == "leases" {
+	if api, _ := r.api(); !needsLock(api) || r.root.StringAt(lockKey) == "leases" {
 		return nil
 	}
 	return r.at(lockKey, "this version of the configuration needs the lock to be leases", "write resourceLock: leases")

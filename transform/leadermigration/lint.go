@@ -100,7 +100,7 @@ func LintBoth(manager, cloud yamledit.Node) []transform.Finding {
 
 // OtherLease finds, in a configuration, a lease that is not the other manager's.
 func OtherLease(root, other yamledit.Node) []transform.Finding {
-	if a, b := text(root, "leaderName"), text(other, "leaderName"); a == b || a == "" || b == "" {
+	if a, b := root.StringAt("leaderName"), other.StringAt("leaderName"); a == b || a == "" || b == "" {
 		return nil
 	}
 	differ := transform.FindingAt(root.Get("leaderName"), "the other manager's configuration names another lease", "use the same leaderName in both")

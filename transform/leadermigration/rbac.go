@@ -56,9 +56,9 @@ func Granted(docs []*yamledit.Document, lease string) bool {
 // Conflict returns a document that has the kind and name of one in Grant.
 func Conflict(docs []*yamledit.Document, lease string) (yamledit.Node, bool) {
 	for _, d := range docs {
-		switch text(d.Root(), "kind") {
+		switch d.Root().StringAt("kind") {
 		case "Role", "RoleBinding":
-			if text(d.Root(), "metadata", "name") == lease && text(d.Root(), "metadata", "namespace") == Namespace {
+			if d.Root().StringAt("metadata", "name") == lease && d.Root().StringAt("metadata", "namespace") == Namespace {
 				return d.Root(), true
 			}
 		}
@@ -71,10 +71,10 @@ func Conflict(docs []*yamledit.Document, lease string) (yamledit.Node, bool) {
 func UsedBy(docs []*yamledit.Document, except []int, lease string) (yamledit.Node, bool) {
 	for i, d := range docs {
 		ref := d.Root().Get("roleRef")
-		if slices.Contains(except, i) || text(d.Root(), "metadata", "namespace") != Namespace {
+		if slices.Contains(except, i) || d.Root().StringAt("metadata", "namespace") != Namespace {
 			continue
 		}
-		if text(ref, "kind") == "Role" && text(ref, "name") == lease {
+		if ref.StringAt("kind") == "Role" && ref.StringAt("name") == lease {
 			return d.Root(), true
 		}
 	}
@@ -83,17 +83,17 @@ func UsedBy(docs []*yamledit.Document, except []int, lease string) (yamledit.Nod
 
 // binds reports whether a binding is for ManagerUser and covers the namespace.
 func binds(b yamledit.Node) bool {
-	switch text(b, "kind") {
+	switch b.StringAt("kind") {
 	case "ClusterRoleBinding":
 	case "RoleBinding":
-		if text(b, "metadata", "namespace") != Namespace {
+		if b.StringAt("metadata", "namespace") != Namespace {
 			return false
 		}
 	default:
 		return false
 	}
 	return slices.ContainsFunc(b.Get("subjects").Items(), func(s yamledit.Node) bool {
-		return text(s, "kind") == "User" && text(s, "name") == ManagerUser
+		return s.StringAt("kind") == "User" && s.StringAt("name") == ManagerUser
 	})
 }
 
@@ -102,10 +102,10 @@ func rulesOf(docs []*yamledit.Document, binding yamledit.Node) []yamledit.Node {
 	ref := binding.Get("roleRef")
 	for _, d := range docs {
 		role := d.Root()
-		if text(role, "kind") != text(ref, "kind") || text(role, "metadata", "name") != text(ref, "name") {
+		if role.StringAt("kind") != ref.StringAt("kind") || role.StringAt("metadata", "name") != ref.StringAt("name") {
 			continue
 		}
-		if text(role, "kind") == "ClusterRole" || text(role, "kind") == "Role" && text(role, "metadata", "namespace") == Namespace {
+		if role.StringAt("kind") == "ClusterRole" || role.StringAt("kind") == "Role" && role.StringAt("metadata", "namespace") == Namespace {
 			return role.Get("rules").Items()
 		}
 	}
@@ -130,9 +130,4 @@ func has(rule yamledit.Node, field, want string) bool {
 		s, _ := n.String()
 		return s == want || s == "*" && field != "resourceNames"
 	})
-}
-
-func text(n yamledit.Node, keys ...string) string {
-	s, _ := n.Get(keys...).String()
-	return s
 }

@@ -29,7 +29,7 @@ func Read(c yamledit.Chunk) ([]yamledit.Node, []transform.Finding, error) {
 
 // configurations returns the configurations in a document.
 func configurations(root yamledit.Node) ([]yamledit.Node, error) {
-	if text(root, "kind") == Kind {
+	if root.StringAt("kind") == Kind {
 		return []yamledit.Node{root}, nil
 	}
 	var found []yamledit.Node
@@ -42,7 +42,7 @@ func configurations(root yamledit.Node) ([]yamledit.Node, error) {
 			return nil, err
 		}
 		for _, d := range in.Documents() {
-			if text(d.Root(), "kind") == Kind {
+			if d.Root().StringAt("kind") == Kind {
 				found = append(found, d.Root())
 			}
 		}
@@ -53,8 +53,7 @@ func configurations(root yamledit.Node) ([]yamledit.Node, error) {
 // Embedded reads the configuration in a string, as Read reads those of a file; a
 // string that holds none has no node.
 func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
-	text, _ := at.String()
-	quoted, lines := quoteWildcards(text, at.Line())
+	quoted, lines := quoteWildcards(at.StringAt(), at.Line())
 	if len(lines) == 0 {
 		in, err := at.Embedded()
 		if err != nil {
@@ -75,7 +74,7 @@ func Embedded(at yamledit.Node) (yamledit.Node, []transform.Finding, error) {
 }
 
 func first(docs []*yamledit.Document) yamledit.Node {
-	i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return text(d.Root(), "kind") == Kind })
+	i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return d.Root().StringAt("kind") == Kind })
 	if i < 0 {
 		return yamledit.Node{}
 	}

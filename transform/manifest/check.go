@@ -93,7 +93,7 @@ func (m *Manifest) isArgument(n yamledit.Node) bool {
 // isConfiguration reports whether a node is the mount of the configuration, or
 // its volume.
 func (m *Manifest) isConfiguration(n yamledit.Node) bool {
-	if text(n, "name") == volumeName {
+	if n.StringAt("name") == volumeName {
 		return true
 	}
 	a, found := m.flag(configFlag)
@@ -101,7 +101,7 @@ func (m *Manifest) isConfiguration(n yamledit.Node) bool {
 		return false
 	}
 	mount := m.mountOf(a.Value)
-	return text(mount, "mountPath") == a.Value && (n.Same(mount) || n.Same(m.volumeOf(mount)))
+	return mount.StringAt("mountPath") == a.Value && (n.Same(mount) || n.Same(m.volumeOf(mount)))
 }
 
 func (m *Manifest) isRelease(n yamledit.Node) bool {
@@ -111,18 +111,28 @@ func (m *Manifest) isRelease(n yamledit.Node) bool {
 
 // newFields decodes the result strictly into the type of the API.
 func (m *Manifest) newFields(a *migration) error {
-	what := "a " + m.Kind + " of " + text(m.Root, "apiVersion")
-	switch m.Kind {
-	case kindPod:
-		return schema.NewFields[corev1.Pod](m.Root, a.Root, what)
-	case kindDeployment:
-		return schema.NewFields[appsv1.Deployment](m.Root, a.Root, what)
-	case kindDaemonSet:
-		return schema.NewFields[appsv1.DaemonSet](m.Root, a.Root, what)
-	case kindInit, kindJoin:
-		return schema.NewFields[nodeConfiguration](m.Root, a.Root, what)
+	return shapes[m.Kind].newFields(m.Root, a.Root, "a "+m.Kind+" of "+m.Root.StringAt("apiVersion"))
+}
+
+// shape is how the type of a kind is decoded.
+type shape struct {
+	read      func(yamledit.Node) (at yamledit.Node, what string)
+	newFields func(before, after yamledit.Node, what string) error
+}
+
+var shapes = map[string]shape{
+	kindPod: shapeOf[corev1.Pod](), kindDeployment: shapeOf[appsv1.Deployment](), kindDaemonSet: shapeOf[appsv1.DaemonSet](),
+	kindConfiguration: shapeOf[clusterConfiguration](), kindInit: shapeOf[nodeConfiguration](), kindJoin: shapeOf[nodeConfiguration](),
+}
+
+func shapeOf[T any]() shape {
+	return shape{
+		read: func(n yamledit.Node) (yamledit.Node, string) {
+			_, at, what := schema.Read[T](n)
+			return at, what
+		},
+		newFields: schema.NewFields[T],
 	}
-	return schema.NewFields[clusterConfiguration](m.Root, a.Root, what)
 }
 
 // checkJoined requires that the manager takes part in the migration, and sees the

@@ -61,7 +61,7 @@ func (m *migration) disableEdit(e *yamledit.Edit) error {
 
 // finished reports whether the manifest states that its migration is complete.
 func (m *Manifest) finished() bool {
-	return text(m.Root, "metadata", "annotations", markKey) == markValue
+	return m.Root.StringAt("metadata", "annotations", markKey) == markValue
 }
 
 func (m *Manifest) setMark(e *yamledit.Edit) {

@@ -32,8 +32,6 @@ func Distro() transform.Distro {
 		Explain:   explain,
 		Keys:      transform.NoKeys,
 		Deliver:   deliver,
-		IsObject:  transform.NoObject,
-		Kept:      transform.AllKept,
 		Grouping:  transform.Grouping{Several: true, MayGroup: IsManifest, Group: group, Related: transform.Related{Words: transform.Words{{"Role"}}, Kinds: []string{"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}}, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
 		Rules:     transform.RulesOf(ruleTable()),
 		Live:      live(),
@@ -43,11 +41,10 @@ func Distro() transform.Distro {
 // live is of clusters that no Rancher describes.
 func live() transform.Live {
 	return transform.Live{
-		Machines:   transform.NoMachines,
-		ByMachines: transform.NotByMachines,
-		Roles:      transform.NoRoles,
-		Restart:    transform.RestartKubelet,
-		Shows:      func(t transform.Traits) bool { return t.ManagerPods },
+		Machines: transform.NoMachines,
+		Roles:    transform.NoRoles,
+		Restart:  transform.RestartKubelet,
+		Shows:    func(t transform.Traits) bool { return t.ManagerPods },
 	}
 }
 
@@ -70,7 +67,7 @@ type migration struct {
 // is external says no more whose it was.
 func (m *Manifest) checkProvider() error {
 	name, at := m.provider()
-	image := imageOf(text(m.program.container, "image"))
+	image := imageOf(m.program.container.StringAt("image"))
 	switch {
 	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 generates this static pod at every start", "use the Cluster object of Rancher, or change the configuration of RKE2")

@@ -74,7 +74,7 @@ func clusterName(doc *yamledit.Document) string {
 	m := &Manifest{Doc: doc, Root: doc.Root(), Kind: kindOf(doc)}
 	switch {
 	case m.Kind == kindConfiguration:
-		return text(m.Root, "clusterName")
+		return m.Root.StringAt("clusterName")
 	case registers(m.Kind):
 		return ""
 	}

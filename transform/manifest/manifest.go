@@ -4,13 +4,9 @@
 package manifest
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -67,12 +63,12 @@ func Open(doc *yamledit.Document, assumeVersion string) (*Manifest, error) {
 // setName reads the object's name; a ClusterConfiguration has that of its cluster,
 // and what registers a node that of the node.
 func (m *Manifest) setName() {
-	m.Namespace, m.Name = text(m.Root, "metadata", "namespace"), text(m.Root, "metadata", "name")
+	m.Namespace, m.Name = m.Root.StringAt("metadata", "namespace"), m.Root.StringAt("metadata", "name")
 	if m.Kind == kindConfiguration && m.Name == "" {
-		m.Name = text(m.Root, "clusterName")
+		m.Name = m.Root.StringAt("clusterName")
 	}
 	if registers(m.Kind) && m.Name == "" {
-		m.Name = text(m.Root, "nodeRegistration", "name")
+		m.Name = m.Root.StringAt("nodeRegistration", "name")
 	}
 }
 
@@ -113,21 +109,7 @@ func (m *Manifest) readPod() error {
 
 // checkTypes decodes the document as the API server does.
 func (m *Manifest) checkTypes() error {
-	var at yamledit.Node
-	var what string
-	switch m.Kind {
-	case kindPod:
-		_, at, what = schema.Read[corev1.Pod](m.Root)
-	case kindDeployment:
-		_, at, what = schema.Read[appsv1.Deployment](m.Root)
-	case kindDaemonSet:
-		_, at, what = schema.Read[appsv1.DaemonSet](m.Root)
-	case kindConfiguration:
-		_, at, what = schema.Read[clusterConfiguration](m.Root)
-	default:
-		_, at, what = schema.Read[nodeConfiguration](m.Root)
-	}
-	if what != "" {
+	if at, what := shapes[m.Kind].read(m.Root); what != "" {
 		return at.Errorf(what+", and Kubernetes refuses the whole manifest", "correct it")
 	}
 	return nil
@@ -139,12 +121,12 @@ func (m *Manifest) versionAt() (at yamledit.Node, stated string) {
 	switch {
 	case m.Kind == kindConfiguration:
 		at = m.Root.Get("kubernetesVersion")
-		return at, text(at)
+		return at, at.StringAt()
 	case registers(m.Kind):
 		return yamledit.Node{}, ""
 	}
 	at = m.program.container.Get("image")
-	return at, imageOf(text(at)).tag
+	return at, imageOf(at.StringAt()).tag
 }
 
 func (m *Manifest) setVersion(assumed string) error {

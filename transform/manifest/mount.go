@@ -39,8 +39,8 @@ func (m *Manifest) mountsAt() yamledit.Node {
 func (m *Manifest) mountOf(file string) yamledit.Node {
 	var found yamledit.Node
 	for _, n := range m.mountsAt().Items() {
-		at := strings.TrimSuffix(text(n, "mountPath"), "/")
-		if (file == at || strings.HasPrefix(file, at+"/")) && len(at) >= len(strings.TrimSuffix(text(found, "mountPath"), "/")) {
+		at := strings.TrimSuffix(n.StringAt("mountPath"), "/")
+		if (file == at || strings.HasPrefix(file, at+"/")) && len(at) >= len(strings.TrimSuffix(found.StringAt("mountPath"), "/")) {
 			found = n
 		}
 	}
@@ -54,7 +54,7 @@ func (m *Manifest) volumeOf(mount yamledit.Node) yamledit.Node {
 		return mount
 	}
 	for _, v := range list.Items() {
-		if mount.Exists() && text(v, "name") == text(mount, "name") {
+		if mount.Exists() && v.StringAt("name") == mount.StringAt("name") {
 			return v
 		}
 	}
@@ -69,11 +69,11 @@ func (m *Manifest) mounted(file string) bool { return m.volumeOf(m.mountOf(file)
 func (m *Manifest) mount(e *yamledit.Edit, file string) error {
 	list, holder, key := m.volumesAt()
 	for _, v := range list.Items() {
-		if text(v, "name") == volumeName {
+		if v.StringAt("name") == volumeName {
 			return v.Errorf("another volume has the name "+volumeName, "rename it")
 		}
 	}
-	if at := m.mountOf(file); text(at, "mountPath") == file {
+	if at := m.mountOf(file); at.StringAt("mountPath") == file {
 		return at.Errorf("it mounts a volume that does not exist", "remove the mount, or add its volume")
 	}
 	if m.Kind == kindConfiguration {
@@ -132,12 +132,12 @@ func rank(key string) int {
 // A folder that holds the file among others stays.
 func (m *Manifest) unmount(e *yamledit.Edit, file string) {
 	mount := m.mountOf(file)
-	if text(mount, "mountPath") != file {
+	if mount.StringAt("mountPath") != file {
 		return
 	}
 	volume := m.volumeOf(mount)
 	drop(e, mount)
-	if volume.Exists() && !volume.Same(mount) && m.uses(text(volume, "name")) == 1 {
+	if volume.Exists() && !volume.Same(mount) && m.uses(volume.StringAt("name")) == 1 {
 		drop(e, volume)
 	}
 }
@@ -148,7 +148,7 @@ func (m *Manifest) uses(volume string) int {
 	for _, key := range []string{"containers", "initContainers"} {
 		for _, c := range m.pod.Get(key).Items() {
 			for _, mount := range c.Get("volumeMounts").Items() {
-				if text(mount, "name") == volume {
+				if mount.StringAt("name") == volume {
 					n++
 				}
 			}

@@ -29,7 +29,7 @@ func (m *migration) moveTo(e *yamledit.Edit, move k8s.Upgrade, tag string) error
 		move.At, move.Holder = at, m.Root
 		return move.Queue(e)
 	}
-	i := imageOf(text(at))
+	i := imageOf(at.StringAt())
 	if i.digest != "" || releaseOf(stated) != stated {
 		return at.Errorf("the image has a digest, or a tag with more than the release, so the release cannot be changed", "remove --target-version, and change the image manually")
 	}

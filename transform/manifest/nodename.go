@@ -36,7 +36,7 @@ func (m *migration) isNamed() bool {
 	if !registers(m.Kind) {
 		return false
 	}
-	name := text(m.Root, "nodeRegistration", "name")
+	name := m.Root.StringAt("nodeRegistration", "name")
 	if a, found := m.flag("hostname-override"); found {
 		name = a.Value
 	}

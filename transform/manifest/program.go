@@ -60,7 +60,7 @@ type program struct {
 
 // kindOf returns the kind of a document that may configure a manager, or "".
 func kindOf(doc *yamledit.Document) string {
-	kind, version := text(doc.Root(), "kind"), text(doc.Root(), "apiVersion")
+	kind, version := doc.Root().StringAt("kind"), doc.Root().StringAt("apiVersion")
 	group, known := groups[kind]
 	if !known || group != version && !(strings.HasSuffix(group, "/") && strings.HasPrefix(version, group)) {
 		return ""
@@ -115,7 +115,7 @@ func programIn(container yamledit.Node) (program, bool) {
 			break // arguments alone: the image says what takes them
 		}
 	}
-	name := component(imageOf(text(container, "image")).base())
+	name := component(imageOf(container.StringAt("image")).base())
 	return program{container: container, component: name}, name != ""
 }
 
@@ -127,8 +127,7 @@ var (
 // inShell finds the manager in the one string that a shell gets.
 func inShell(container yamledit.Node, words []yamledit.Node) (program, bool) {
 	for _, w := range words {
-		script, _ := w.String()
-		for _, word := range strings.Fields(script) {
+		for _, word := range strings.Fields(w.StringAt()) {
 			if name := component(path.Base(strings.Trim(word, `"';&|()`))); name != "" {
 				return program{container: container, component: name, shell: true}, true
 			}
@@ -149,9 +148,4 @@ func component(name string) string {
 		return cloudManager
 	}
 	return ""
-}
-
-func text(n yamledit.Node, keys ...string) string {
-	s, _ := n.Get(keys...).String()
-	return s
 }

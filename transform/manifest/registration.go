@@ -39,7 +39,7 @@ func kubeletArgs(root yamledit.Node) yamledit.Node {
 func namesProvider(root yamledit.Node) bool {
 	at := kubeletArgs(root)
 	return at.Get(providerFlag).Exists() || slices.ContainsFunc(at.Items(), func(n yamledit.Node) bool {
-		return text(n, "name") == providerFlag
+		return n.StringAt("name") == providerFlag
 	})
 }
 

@@ -4,11 +4,11 @@
 package rke1
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strconv"
-
-	"github.com/rancher/rke/types"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -24,51 +24,23 @@ func (c *Cluster) cloudConfig() string {
 	if p.CustomCloudProvider != "" || p.AWSCloudProvider == nil {
 		return p.CustomCloudProvider
 	}
-	sections := []ccm.Section{{Name: "Global", Settings: globalSettings(p.AWSCloudProvider.Global)}}
+	sections := []ccm.Section{{Name: "Global", Settings: settings(p.AWSCloudProvider.Global)}}
 	for _, label := range slices.Sorted(maps.Keys(p.AWSCloudProvider.ServiceOverride)) {
-		sections = append(sections, ccm.Section{Name: "ServiceOverride", Label: label, Settings: overrideSettings(p.AWSCloudProvider.ServiceOverride[label])})
+		sections = append(sections, ccm.Section{Name: "ServiceOverride", Label: label, Settings: settings(p.AWSCloudProvider.ServiceOverride[label])})
 	}
 	return ccm.INI(sections)
 }
 
-// globalSettings names the settings as the manager's reader does, which is how
-// RKE tags them (types.GlobalAwsOpts).
-func globalSettings(g types.GlobalAwsOpts) []ccm.Setting {
-	return settings(
-		ccm.Setting{Name: "Zone", Value: g.Zone},
-		ccm.Setting{Name: "VPC", Value: g.VPC},
-		ccm.Setting{Name: "SubnetID", Value: g.SubnetID},
-		ccm.Setting{Name: "RouteTableID", Value: g.RouteTableID},
-		ccm.Setting{Name: "RoleARN", Value: g.RoleARN},
-		ccm.Setting{Name: "KubernetesClusterTag", Value: g.KubernetesClusterTag},
-		ccm.Setting{Name: "KubernetesClusterID", Value: g.KubernetesClusterID},
-		ccm.Setting{Name: "DisableSecurityGroupIngress", Value: onlyTrue(g.DisableSecurityGroupIngress)},
-		ccm.Setting{Name: "ElbSecurityGroup", Value: g.ElbSecurityGroup},
-		ccm.Setting{Name: "DisableStrictZoneCheck", Value: onlyTrue(g.DisableStrictZoneCheck)},
-	)
-}
-
-func overrideSettings(o types.ServiceOverride) []ccm.Setting {
-	return settings(
-		ccm.Setting{Name: "Service", Value: o.Service},
-		ccm.Setting{Name: "Region", Value: o.Region},
-		ccm.Setting{Name: "URL", Value: o.URL},
-		ccm.Setting{Name: "SigningRegion", Value: o.SigningRegion},
-		ccm.Setting{Name: "SigningMethod", Value: o.SigningMethod},
-		ccm.Setting{Name: "SigningName", Value: o.SigningName},
-	)
-}
-
-// settings leaves out what is not set.
-func settings(all ...ccm.Setting) []ccm.Setting {
-	return slices.DeleteFunc(all, func(s ccm.Setting) bool { return s.Value == "" })
-}
-
-func onlyTrue(on bool) string {
-	if !on {
-		return ""
+// settings are those of a section that are set, named as the manager's reader does, which is how RKE
+// tags them (types.GlobalAwsOpts and types.ServiceOverride).
+func settings(section any) (list []ccm.Setting) {
+	v := reflect.ValueOf(section)
+	for i := range v.NumField() {
+		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("ini"), ","); !v.Field(i).IsZero() {
+			list = append(list, ccm.Setting{Name: name, Value: fmt.Sprint(v.Field(i).Interface())})
+		}
 	}
-	return strconv.FormatBool(on)
+	return list
 }
 
 // cloudConfigActions bring the configuration to where the chart mounts it.

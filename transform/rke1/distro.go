@@ -44,12 +44,11 @@ func grouping() transform.Grouping {
 // its label for control planes without a hyphen.
 func live() transform.Live {
 	return transform.Live{
-		Kind:       transform.Management,
-		Snapshot:   transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
-		Machines:   transform.NoMachines,
-		ByMachines: transform.NotByMachines,
-		Roles:      transform.NoRoles,
-		Restart:    func(bool) string { return "docker restart kubelet" },
+		Kind:     transform.Management,
+		Snapshot: transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
+		Machines: transform.NoMachines,
+		Roles:    transform.NoRoles,
+		Restart:  func(bool) string { return "docker restart kubelet" },
 		Shows: func(t transform.Traits) bool {
 			return !t.ManagerPods && t.NodeLabel("node-role.kubernetes.io/controlplane")
 		},

@@ -129,8 +129,7 @@ func (m *migration) configNotMounted(found *transform.Findings) {
 func (m *migration) inContainer(file string) bool {
 	folders := []string{mounted}
 	for _, n := range m.get(servicesKey, manager, bindsKey).Items() {
-		bind, _ := n.String()
-		if parts := strings.Split(bind, ":"); len(parts) > 1 {
+		if parts := strings.Split(n.StringAt(), ":"); len(parts) > 1 {
 			folders = append(folders, path.Clean(parts[1]))
 		}
 	}

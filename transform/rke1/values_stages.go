@@ -13,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -59,19 +58,7 @@ func (m *migration) checkCompleted(after *migration) error {
 	if err := m.check(after, nothing); err != nil {
 		return err
 	}
-	chart, o := after.file.chart, m.chartOptions(m.Version)
-	switch {
-	case chart.Migrates() != o.LeaderMigration:
-		return fmt.Errorf("the chart would not have the expected --%s", ccm.LeaderFlag)
-	case o.MigrationConfig && !chart.ConfigMounted():
-		return fmt.Errorf("the chart would not mount the manager's configuration")
-	}
-	for _, class := range after.chartNodes() {
-		if why := chart.Refuses(class); why != "" {
-			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
-		}
-	}
-	return nil
+	return after.file.chart.CheckJoined(m.chartOptions(m.Version), after.chartNodes())
 }
 
 // nothing is the promise of a stage that changes nothing that RKE reads.
@@ -113,13 +100,7 @@ func (m *migration) checkLeft(after *migration) error {
 	if err := m.check(after, nothing); err != nil || m.target.KeepLeaderMigration {
 		return err
 	}
-	switch chart := after.file.chart; {
-	case chart.Migrates():
-		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
-	case chart.OwnConfig():
-		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
-	}
-	return nil
+	return after.file.chart.CheckLeft()
 }
 
 // rejoinMigration gives the chart its flag back. The image stays: it is the one of the cluster's

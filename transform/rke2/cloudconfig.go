@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -37,9 +36,9 @@ func (m *migration) cloudConfig() (config string, inline bool) {
 // then a single cloud-controller-manager can take it over.
 func (m *migration) sameCloudConfig() bool {
 	config, _ := m.cloudConfig()
-	return !slices.ContainsFunc(m.Classes, func(c Class) bool {
-		own, _ := m.Effective(c)[cloudConfigKey].Value.(string)
-		return c.ControlPlane() && own != config
+	return !m.anyControlPlane(func(c Config) bool {
+		own, _ := c[cloudConfigKey].Value.(string)
+		return own != config
 	})
 }
 
@@ -84,8 +83,7 @@ func referred(value string) (namespace, name string, is bool) {
 func (c *Cluster) checkReferences() error {
 	for _, l := range c.Layers {
 		n := l.Get(cloudConfigKey)
-		value, _ := n.String()
-		namespace, name, refers := referred(value)
+		namespace, name, refers := referred(n.StringAt())
 		if refers && !(k8s.IsNamespace(namespace) && k8s.IsName(name)) {
 			return n.Errorf("it refers to a Secret whose name or namespace Kubernetes does not accept", "write "+secretReference+"NAMESPACE:NAME")
 		}

@@ -28,6 +28,7 @@ type Cluster struct {
 	Files           []FileEntry
 
 	dataDir string
+	pools   []provv1.RKEMachinePool
 	configs map[string]Config // by class; what Effective returns
 	setters *setters
 	strict  schema.Strictness
@@ -39,9 +40,7 @@ type Cluster struct {
 // IsCluster reports whether a document is a cluster of Rancher's provisioning
 // API, whatever its distribution.
 func IsCluster(doc *yamledit.Document) bool {
-	version, _ := doc.Root().Get("apiVersion").String()
-	kind, _ := doc.Root().Get("kind").String()
-	return version == "provisioning.cattle.io/v1" && kind == "Cluster"
+	return doc.Root().StringAt("apiVersion") == "provisioning.cattle.io/v1" && doc.Root().StringAt("kind") == "Cluster"
 }
 
 // Open reads a cluster. It fails with a *transform.Refused for what is none of
@@ -61,24 +60,15 @@ type openOptions struct {
 func optionsOf(t transform.Target) openOptions { return openOptions{t.AssumeVersion, t.Machines} }
 
 func (o openOptions) open(doc *yamledit.Document) (*Cluster, error) {
-	r := yamledit.Derive(doc, o, func() reading {
-		c, err := o.openNew(doc)
-		return reading{c, err}
-	})
-	return r.cluster, r.err
-}
-
-type reading struct {
-	cluster *Cluster
-	err     error
+	return yamledit.Attempt(doc, o, func() (*Cluster, error) { return o.openNew(doc) })
 }
 
 func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
-	c, pools, err := describe(doc, o.version)
+	c, err := describe(doc, o.version)
 	if err != nil {
 		return nil, err
 	}
-	if c.Classes, err = c.classes(pools, o.machines); err != nil {
+	if c.Classes, err = c.classes(o.machines); err != nil {
 		return nil, err
 	}
 	if err := c.checkReferences(); err != nil {
@@ -93,54 +83,44 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	return c, nil
 }
 
-// description is what decides on the configuration of a machine, whatever machines the
-// cluster has.
-type description struct {
-	cluster *Cluster
-	pools   []provv1.RKEMachinePool
-	err     error
-}
-
-// described is the key of a description, with the version of a document that states none.
+// described is the key of what decides on the configuration of a machine, whatever machines the cluster
+// has, with the version of a document that states none.
 type described string
 
-// describe reads a description, once for each document. It fails as Open does. The cluster is a copy for
+// describe reads it, once for each document. It fails as Open does. The cluster is a copy for
 // the caller to complete.
-func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, []provv1.RKEMachinePool, error) {
-	d := yamledit.Derive(doc, described(assumeVersion), func() (d description) {
-		d.cluster, d.pools, d.err = describeNew(doc, assumeVersion)
-		return d
-	})
-	if d.err != nil {
-		return nil, nil, d.err
+func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
+	d, err := yamledit.Attempt(doc, described(assumeVersion), func() (*Cluster, error) { return describeNew(doc, assumeVersion) })
+	if err != nil {
+		return nil, err
 	}
-	c := *d.cluster
-	return &c, d.pools, nil
+	c := *d
+	return &c, nil
 }
 
-func describeNew(doc *yamledit.Document, assumeVersion string) (*Cluster, []provv1.RKEMachinePool, error) {
+func describeNew(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	root := doc.Root()
 	if !IsCluster(doc) {
-		return nil, nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
+		return nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
 	}
 	if err := k8s.CheckNames(root.Get("metadata")); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	o, strict, err := read(root)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c := &Cluster{Doc: doc, Root: root, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, strict: strict}
 	if err := c.checkKind(o.Spec); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := c.setVersion(o.Spec.KubernetesVersion, assumeVersion); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := c.setConfig(o.Spec.RKEConfig); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c, o.Spec.RKEConfig.MachinePools, nil
+	return c, nil
 }
 
 // RKEConfig returns spec.rkeConfig, which exists and is a mapping.
@@ -171,7 +151,7 @@ func (c *Cluster) setVersion(stated, assumed string) (err error) {
 
 func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 	at := c.RKEConfig()
-	c.dataDir = config.DataDirectories.K8sDistro
+	c.dataDir, c.pools = config.DataDirectories.K8sDistro, config.MachinePools
 	selected, err := selectorLayers(config.MachineSelectorConfig, at.Get("machineSelectorConfig"))
 	if err != nil {
 		return err
@@ -183,12 +163,12 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 
 // classes returns the machine classes of a document: its pools, or all that
 // selectors distinguish.
-func (c *Cluster) classes(pools []provv1.RKEMachinePool, machines *transform.Machines) ([]Class, error) {
+func (c *Cluster) classes(machines *transform.Machines) ([]Class, error) {
 	at := c.RKEConfig()
-	if len(pools) == 0 {
+	if len(c.pools) == 0 {
 		return c.customClasses(at.Get("machineSelectorConfig"), machines)
 	}
-	return poolClasses(c.Name, pools, at.Get("machinePools"))
+	return poolClasses(c.Name, c.pools, at.Get("machinePools"))
 }
 
 // object is as much of a cluster as its configuration depends on.

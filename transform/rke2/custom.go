@@ -130,7 +130,7 @@ func byMachines(doc *yamledit.Document) bool {
 	if doc.Root().Get("spec", "rkeConfig", "machinePools").Len() > 0 {
 		return false
 	}
-	c, _, err := describe(doc, "")
+	c, err := describe(doc, "")
 	if err != nil {
 		return false
 	}

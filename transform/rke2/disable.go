@@ -4,11 +4,8 @@
 package rke2
 
 import (
-	"fmt"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -69,15 +66,8 @@ func (m *migration) checkDisable(after *migration) error {
 		return checkWorkload(w, false)
 	}
 	chart, found, err := after.chart()
-	if err != nil {
+	if err != nil || !found || m.target.KeepLeaderMigration {
 		return err
 	}
-	switch {
-	case !found || m.target.KeepLeaderMigration:
-	case chart.Migrates():
-		return fmt.Errorf("the chart would still have --%s", ccm.LeaderFlag)
-	case chart.OwnConfig():
-		return fmt.Errorf("the chart would still have --%s", leadermigration.ConfigFlag)
-	}
-	return nil
+	return chart.CheckLeft()
 }

@@ -21,22 +21,21 @@ const Name = "rke2"
 // Distro returns RKE2 in the shape of all distros.
 func Distro() transform.Distro {
 	return transform.Distro{
-		Name:      Name,
-		Document:  "a Cluster of provisioning.cattle.io/v1",
-		Words:     transform.Words{{"provisioning.cattle.io/v1"}},
-		Plausible: transform.WordsAreProof,
-		Owns:      IsCluster,
-		Identify:  identify,
-		Open:      open,
-		Lint:      lint,
-		Explain:   explain,
-		Keys:      func() []string { return LookupRelease("").Keys() },
-		Deliver:   transform.ThroughRancher,
-		IsObject:  transform.Served,
-		Grouping:  grouping(),
-		Kept:      kept,
-		Rules:     transform.RulesOf(ruleTable()),
-		Live:      live(),
+		Name:     Name,
+		Document: "a Cluster of provisioning.cattle.io/v1",
+		Words:    transform.Words{{"provisioning.cattle.io/v1"}},
+		Owns:     IsCluster,
+		Identify: identify,
+		Open:     open,
+		Lint:     lint,
+		Explain:  explain,
+		Keys:     func() []string { return LookupRelease("").Keys() },
+		Deliver:  transform.ThroughRancher,
+		IsObject: transform.Served,
+		Grouping: grouping(),
+		Kept:     kept,
+		Rules:    transform.RulesOf(ruleTable()),
+		Live:     live(),
 	}
 }
 
@@ -63,9 +62,7 @@ func restart(server bool) string {
 
 // identify reads a cluster's name off its document.
 func identify(doc *yamledit.Document) transform.Identity {
-	namespace, _ := doc.Root().Get("metadata", "namespace").String()
-	name, _ := doc.Root().Get("metadata", "name").String()
-	return transform.Identity{Distro: Name, Namespace: namespace, Name: name}
+	return transform.Identity{Distro: Name, Namespace: doc.Root().StringAt("metadata", "namespace"), Name: doc.Root().StringAt("metadata", "name")}
 }
 
 // migration is a cluster and what its operator wants.
@@ -208,18 +205,17 @@ func (c *Cluster) explained(class Class) (m transform.MachineClass) {
 	config := c.Effective(class)
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		s := config[key]
-		m.Settings = append(m.Settings, transform.Setting{Key: key, Value: s.Value, Origin: s.Origin, Why: c.why(s.Origin), Overridden: s.Overridden})
+		s.Key, s.Why = key, c.why(s.Origin)
+		m.Settings = append(m.Settings, s)
 	}
-	for _, d := range c.Dropped(class) {
-		m.Dropped = append(m.Dropped, transform.Dropped{Key: d.Key, Origin: d.Origin, Reason: string(d.Reason)})
-	}
+	m.Dropped = c.Dropped(class)
 	return m
 }
 
 // machines works the configuration of a machine out from its own labels, as Rancher's
 // planner does: regardless of who set them, and whatever labels the document names.
 func machines(doc *yamledit.Document, target transform.Target) (transform.MachineConfig, error) {
-	c, _, err := describe(doc, target.AssumeVersion)
+	c, err := describe(doc, target.AssumeVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -16,11 +17,7 @@ import (
 type Config map[string]Setting
 
 // Setting is an argument's value and where it comes from.
-type Setting struct {
-	Value      any             // as passed on: a string, bool or []any
-	Origin     yamledit.Node   // the value that won
-	Overridden []yamledit.Node // what set the argument before it, in the order of the merge
-}
+type Setting = transform.Setting
 
 // Values returns the configuration without its origins.
 func (c Config) Values() map[string]any {
@@ -98,7 +95,7 @@ func (c *Cluster) effectiveOf(class Class) Config {
 	}
 	// Rancher sets this one after the filter, which never lets it through.
 	if c.dataDir != "" {
-		s := merged[dataDirKey].overriddenBy(c.RKEConfig().Get("dataDirectories", "k8sDistro"))
+		s := overriddenBy(merged[dataDirKey], c.RKEConfig().Get("dataDirectories", "k8sDistro"))
 		s.Value = c.dataDir
 		config[dataDirKey] = s
 	}
@@ -143,36 +140,25 @@ func (s *setters) of(class Class, layers []Layer) map[string][]yamledit.Node {
 	return byKey
 }
 
-// Reason says why a key that was set does not reach a machine.
-type Reason string
-
-// The reasons. The last three speak of the value that won; it erased those
+// Why a key that was set does not reach a machine. The last three speak of the value that won; it erased those
 // before it.
 const (
-	UnknownKey  Reason = "the release does not have the key"
-	LaterKey    Reason = "only newer metadata of Rancher lists the key for this release"
-	ServerKey   Reason = "workers do not have the key"
-	NullValue   Reason = "null is dropped"
-	NumberValue Reason = "a number is dropped"
-	MapValue    Reason = "a mapping is dropped"
+	UnknownKey  = "the release does not have the key"
+	LaterKey    = "only newer metadata of Rancher lists the key for this release"
+	ServerKey   = "workers do not have the key"
+	NullValue   = "null is dropped"
+	NumberValue = "a number is dropped"
+	MapValue    = "a mapping is dropped"
 )
 
-// Drop is a key that is set for a class and does not reach it.
-type Drop struct {
-	Key        string
-	Reason     Reason
-	Origin     yamledit.Node
-	Overridden []yamledit.Node
-}
-
 // Dropped returns the keys that do not reach machines of a class, sorted.
-func (c *Cluster) Dropped(class Class) []Drop {
+func (c *Cluster) Dropped(class Class) []transform.Dropped {
 	merged := c.merge(class)
-	var drops []Drop
+	var drops []transform.Dropped
 	for _, key := range slices.Sorted(maps.Keys(merged)) {
 		s := merged[key]
 		if why := c.Release.reason(class.Server(), key, s.Value); why != "" {
-			drops = append(drops, Drop{Key: key, Reason: why, Origin: s.Origin, Overridden: s.Overridden})
+			drops = append(drops, transform.Dropped{Key: key, Origin: s.Origin, Reason: why})
 		}
 	}
 	return drops
@@ -186,14 +172,14 @@ func (c *Cluster) merge(class Class) Config {
 			continue
 		}
 		for _, e := range l.Config.Entries() {
-			merged[e.Key] = merged[e.Key].overriddenBy(e.Value)
+			merged[e.Key] = overriddenBy(merged[e.Key], e.Value)
 		}
 	}
 	return merged
 }
 
 // overriddenBy returns the setting that n makes after s.
-func (s Setting) overriddenBy(n yamledit.Node) Setting {
+func overriddenBy(s Setting, n yamledit.Node) Setting {
 	before := s.Overridden
 	if s.Origin.Exists() {
 		before = append(before, s.Origin)
@@ -202,7 +188,7 @@ func (s Setting) overriddenBy(n yamledit.Node) Setting {
 }
 
 // reason returns why Keep drops a key, and "" when it does not.
-func (r Release) reason(server bool, key string, v any) Reason {
+func (r Release) reason(server bool, key string, v any) string {
 	if _, ok := r.argument(server, key); ok {
 		return unfit(v)
 	}
@@ -218,7 +204,7 @@ func (r Release) reason(server bool, key string, v any) Reason {
 }
 
 // unfit returns why Rancher drops a value whatever its key, or "".
-func unfit(v any) Reason {
+func unfit(v any) string {
 	switch v.(type) {
 	case string, bool, []any:
 		return ""

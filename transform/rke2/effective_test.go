@@ -266,32 +266,29 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", layered)
 	type drop struct {
-		Key        string
-		Reason     Reason
-		Origin     string
-		Overridden []string
+		Key, Reason, Origin string
 	}
 	const config = "machineSelectorConfig"
-	null := drop{"cni", NullValue, "18 " + config + "[1].config.cni", []string{"12 machineGlobalConfig.cni"}}
-	unknown := drop{"no-such-key", UnknownKey, "23 " + config + "[3].config.no-such-key", nil}
-	dir := drop{"data-dir", UnknownKey, "13 machineGlobalConfig.data-dir", nil}
+	null := drop{"cni", NullValue, "18 " + config + "[1].config.cni"}
+	unknown := drop{"no-such-key", UnknownKey, "23 " + config + "[3].config.no-such-key"}
+	dir := drop{"data-dir", UnknownKey, "13 machineGlobalConfig.data-dir"}
 	for class, want := range map[string][]drop{
 		"controlplane": {
 			null, dir,
-			{"kube-apiserver-arg", NumberValue, "22 " + config + "[2].config.kube-apiserver-arg", nil},
-			{"kubelet-arg", MapValue, "21 " + config + "[2].config.kubelet-arg", []string{"9 machineGlobalConfig.kubelet-arg", "18 " + config + "[1].config.kubelet-arg"}},
+			{"kube-apiserver-arg", NumberValue, "22 " + config + "[2].config.kube-apiserver-arg"},
+			{"kubelet-arg", MapValue, "21 " + config + "[2].config.kubelet-arg"},
 			unknown,
 		},
 		"etcd": {null, dir, unknown},
 		"worker": {
-			{"cni", ServerKey, null.Origin, null.Overridden}, dir,
-			{"kube-scheduler-arg", ServerKey, "23 " + config + "[3].config.kube-scheduler-arg", nil},
+			{"cni", ServerKey, null.Origin}, dir,
+			{"kube-scheduler-arg", ServerKey, "23 " + config + "[3].config.kube-scheduler-arg"},
 			unknown,
 		},
 	} {
 		var got []drop
 		for _, d := range c.Dropped(classOf(t, c, class)) {
-			got = append(got, drop{d.Key, d.Reason, places(d.Origin)[0], places(d.Overridden...)})
+			got = append(got, drop{d.Key, d.Reason, places(d.Origin)[0]})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", class, diff)

@@ -219,20 +219,8 @@ func (m *migration) checkInstall(after *migration) error {
 		return err
 	case !found:
 		return fmt.Errorf("the manifest would hold no chart %s", ccm.ChartName)
-	case chart.Migrates() != m.chartOptions().LeaderMigration:
-		return fmt.Errorf("the chart would not have the expected --%s", ccm.LeaderFlag)
-	case m.chartOptions().MigrationConfig && !chart.ConfigMounted():
-		return fmt.Errorf("the chart would not mount the manager's configuration")
 	}
-	for _, class := range after.controlPlaneNodes() {
-		if !chart.SchedulingShown() {
-			break
-		}
-		if why := chart.Refuses(class); why != "" {
-			return fmt.Errorf("the chart would not run on nodes of class %s: %s", class.Name, why)
-		}
-	}
-	return nil
+	return chart.CheckJoined(m.chartOptions(), after.controlPlaneNodes())
 }
 
 // unchanged is the promise of a stage that touches no machine's configuration.

@@ -64,12 +64,8 @@ func objects(cluster *yamledit.Document, docs []*yamledit.Document) []*yamledit.
 
 // is reports whether a document is the object, in the namespace of the cluster.
 func (o objectName) is(doc, cluster *yamledit.Document) bool {
-	text := func(d *yamledit.Document, path ...string) string {
-		s, _ := d.Root().Get(path...).String()
-		return s
-	}
-	return text(doc, "kind") == o.kind && text(doc, "metadata", "name") == o.name &&
-		text(doc, "metadata", "namespace") == text(cluster, "metadata", "namespace")
+	own := doc.Root().StringAt
+	return own("kind") == o.kind && own("metadata", "name") == o.name && own("metadata", "namespace") == cluster.Root().StringAt("metadata", "namespace")
 }
 
 // configObjects returns the objects of which a Cluster writes a configuration that an
@@ -86,9 +82,8 @@ func findConfigObjects(doc *yamledit.Document) []objectName {
 		for _, source := range entry.Get("fileSources").Items() {
 			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
 				at := source.Get(form[1])
-				name, _ := at.Get("name").String()
-				o := objectName{form[0], name}
-				if name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), named.writtenBy) {
+				o := objectName{form[0], at.StringAt("name")}
+				if o.name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), named.writtenBy) {
 					found = append(found, o)
 				}
 			}
@@ -128,16 +123,14 @@ func (c configFiles) writtenBy(item yamledit.Node) bool {
 
 // authorizes reports whether an object allows a cluster to read it.
 func authorizes(object *yamledit.Document, cluster string) bool {
-	names, _ := object.Root().Get("metadata", "annotations", authorizedKey).String()
-	return slices.Contains(strings.Split(names, ","), cluster)
+	return slices.Contains(strings.Split(object.Root().StringAt("metadata", "annotations", authorizedKey), ","), cluster)
 }
 
 // valueOf returns what an object has for a key, as it is written to a file, and its node,
 // which does not exist where the object lacks the key.
 func valueOf(object *yamledit.Document, key string) (string, yamledit.Node) {
 	if at := object.Root().Get("stringData", key); at.Exists() {
-		s, _ := at.String()
-		return s, at
+		return at.StringAt(), at
 	}
 	at := object.Root().Get("data", key)
 	s, _ := at.String()

@@ -39,20 +39,21 @@ func (c Config) provider(component string) string {
 	return name
 }
 
+// anyControlPlane reports whether the configuration of any control plane is so.
+func (m *migration) anyControlPlane(is func(Config) bool) bool {
+	return slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && is(m.Effective(c)) })
+}
+
 // isExternal reports whether no control plane runs the in-tree provider any
 // more, by the name or by the override of its components.
 func (m *migration) isExternal() bool {
-	return !slices.ContainsFunc(m.Classes, func(c Class) bool {
-		return c.ControlPlane() && m.Effective(c).provider(managerArgs) != external
-	})
+	return !m.anyControlPlane(func(c Config) bool { return c.provider(managerArgs) != external })
 }
 
 // switching reports whether a control plane is external already: the switch has
 // begun, and nothing puts the flag on an external manager.
 func (m *migration) switching() bool {
-	return slices.ContainsFunc(m.Classes, func(c Class) bool {
-		return c.ControlPlane() && m.Effective(c).provider(managerArgs) == external
-	})
+	return m.anyControlPlane(func(c Config) bool { return c.provider(managerArgs) == external })
 }
 
 // isOverridden reports whether the file is in the end state aws-override: the
@@ -86,7 +87,7 @@ func (m *migration) endState() string {
 
 // isNamedExternal reports whether a control plane has the name of the external provider.
 func (m *migration) isNamedExternal() bool {
-	return slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && m.Effective(c)[providerKey].Value == external })
+	return m.anyControlPlane(func(c Config) bool { return c[providerKey].Value == external })
 }
 
 // knowsProvider reports whether a component has the flag --cloud-provider.

@@ -122,9 +122,7 @@ func (m *migration) ccmFlagMissing(found *transform.Findings) {
 
 // runsInTree reports whether a control plane's manager is the in-tree one.
 func (m *migration) runsInTree() bool {
-	return slices.ContainsFunc(m.Classes, func(c Class) bool {
-		return c.ControlPlane() && m.Effective(c).provider(managerArgs) == inTree
-	})
+	return m.anyControlPlane(func(c Config) bool { return c.provider(managerArgs) == inTree })
 }
 
 // addressFlapping is about the in-tree kubelets (kubernetes #109793).

@@ -73,10 +73,7 @@ func (m *migration) storageClassInTree(found *transform.Findings) {
 // objectOf identifies an object: its group, whatever the version, its kind,
 // namespace and name.
 func objectOf(root yamledit.Node) (id string, ok bool) {
-	field := func(keys ...string) string {
-		s, _ := root.Get(keys...).String()
-		return s
-	}
+	field := root.StringAt
 	group, _, grouped := strings.Cut(field("apiVersion"), "/")
 	if !grouped {
 		group = ""

@@ -110,10 +110,9 @@ func (d delivery) config() (yamledit.Node, []transform.Finding) {
 // lines of encoded data are all one.
 func (d delivery) placed(found []transform.Finding) []transform.Finding {
 	text, at := valueOf(d.object, d.item.Key)
-	written, _ := at.String()
 	for i := range found {
 		f := &found[i]
-		if written != text {
+		if at.StringAt() != text {
 			f.Line = at.Line()
 		}
 		f.File, f.Offset = at.Document().File(), at.Document().Chunk().Offset

@@ -137,7 +137,7 @@ func (m *migration) reaches(class Class, key string) bool {
 // valueDropped finds values of a kind that Rancher gives no machine. A null
 // is harmless unless it erases something.
 func (m *migration) valueDropped(found *transform.Findings) {
-	kinds := map[Reason]string{NumberValue: "a number", MapValue: "a mapping"}
+	kinds := map[string]string{NumberValue: "a number", MapValue: "a mapping"}
 	for _, l := range m.Layers {
 		for _, e := range l.Config.Entries() {
 			kind, bad := kinds[unfit(e.Value.Value())]
@@ -178,10 +178,9 @@ func (m *migration) webhookDropsArgs(found *transform.Findings) {
 	list := args.Place(m.Layers[0].Get(apiServerArgs))
 	for i, a := range list {
 		repeats := func(b args.Placed) bool { return b.Name == a.Name }
-		item, _ := a.Node.String()
 		var what string
 		switch {
-		case !strings.Contains(item, "="):
+		case !strings.Contains(a.Node.StringAt(), "="):
 			what = "an argument without a value"
 		case args.Gathers(a.Name) && slices.ContainsFunc(list[i+1:], repeats):
 			what = a.Name + " again below"
@@ -196,8 +195,7 @@ func (m *migration) webhookDropsArgs(found *transform.Findings) {
 
 // hasPodSecurity reports whether Rancher adds its pod security admission configuration.
 func (m *migration) hasPodSecurity() bool {
-	s, _ := m.Root.Get("spec", "defaultPodSecurityAdmissionConfigurationTemplateName").String()
-	return s != ""
+	return m.Root.StringAt("spec", "defaultPodSecurityAdmissionConfigurationTemplateName") != ""
 }
 
 const (

@@ -89,8 +89,7 @@ func invalidPart(at yamledit.Node, s metav1.LabelSelector) yamledit.Node {
 		if _, _, err := selector(&metav1.LabelSelector{MatchLabels: map[string]string{e.Key: ""}}); err != nil {
 			return e.Value.Parent()
 		}
-		value, _ := e.Value.String()
-		if _, _, err := selector(&metav1.LabelSelector{MatchLabels: map[string]string{e.Key: value}}); err != nil {
+		if _, _, err := selector(&metav1.LabelSelector{MatchLabels: map[string]string{e.Key: e.Value.StringAt()}}); err != nil {
 			return e.Value
 		}
 	}

@@ -59,9 +59,9 @@ func (m *migration) showsLeaderMigration() bool {
 	if w, found := m.workload(); found && w.Migrates() {
 		return true
 	}
-	return slices.ContainsFunc(m.Classes, func(c Class) bool {
-		_, flag := args.Last(args.Of(m.Effective(c)[managerArgs].Value), leaderFlag)
-		return c.ControlPlane() && flag
+	return m.anyControlPlane(func(c Config) bool {
+		_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
+		return flag
 	})
 }
 

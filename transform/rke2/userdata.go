@@ -16,12 +16,10 @@ import (
 const machineConfig = "Amazonec2Config"
 
 func machineConfigOf(pool yamledit.Node) string {
-	kind, _ := pool.Get("machineConfigRef", "kind").String()
-	name, _ := pool.Get("machineConfigRef", "name").String()
-	if kind != machineConfig {
+	if pool.StringAt("machineConfigRef", "kind") != machineConfig {
 		return ""
 	}
-	return name
+	return pool.StringAt("machineConfigRef", "name")
 }
 
 // userData returns the user data of a pool's machines; it does not exist where it was not given.

@@ -34,11 +34,10 @@ var serviceNames = []struct {
 
 // OverrideNames evaluates the text of a configuration, for a manager of a cluster's version.
 func OverrideNames(at yamledit.Node, version string, report transform.Report) {
-	config, _ := at.String()
 	if !k8s.From(version, "v1.33") {
 		return
 	}
-	named := overridden(config)
+	named := overridden(at.StringAt())
 	for _, s := range serviceNames {
 		if !slices.Contains(named, s.before) || slices.ContainsFunc(s.since, func(n string) bool { return slices.Contains(named, n) }) {
 			continue

@@ -26,8 +26,7 @@ func InTreeClasses(docs []*yamledit.Document, at yamledit.Node, found *transform
 		root := d.Root()
 		kind, _ := root.Get("kind").String()
 		if by, _ := root.Get("provisioner").String(); kind == "StorageClass" && by == "kubernetes.io/aws-ebs" {
-			name, _ := root.Get("metadata", "name").String()
-			found.At(at, "StorageClass "+name+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
+			found.At(at, "StorageClass "+root.StringAt("metadata", "name")+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
 				"install the EBS CSI driver on every node before the switch; see the guide on volumes")
 		}
 	}

@@ -29,6 +29,11 @@ func Derive[T any](d *Document, key any, find func() T) T {
 	return d.derived.once(key, func() any { return find() })().(T)
 }
 
+// Attempt is Derive for what can fail, as it then does each time.
+func Attempt[T any](d *Document, key any, find func() (T, error)) (T, error) {
+	return Derive(d, key, func() func() (T, error) { return sync.OnceValues(find) })()
+}
+
 // Recall returns what a text is read as. It follows from text and type alone, and is kept
 // for a document and those that edits make of it: most of their texts are the same.
 func Recall[T any](d *Document, text []byte, read func() T) T {

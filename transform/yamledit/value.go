@@ -35,6 +35,12 @@ func weight(n *yaml.Node) int {
 	return sum
 }
 
+// StringAt returns the string at a path below a node; "" where there is none.
+func (n Node) StringAt(keys ...string) string {
+	s, _ := n.Get(keys...).String()
+	return s
+}
+
 // String returns the value of a string scalar.
 func (n Node) String() (string, bool) {
 	if !n.IsScalar() {
