@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/route"
@@ -104,17 +103,12 @@ func fileOf(t route.Transition, name string) (string, error) {
 
 // gone waits until objects have left the cluster with their manifest.
 func (r *run) gone(ctx context.Context, a transform.Gone) error {
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
-		for kind := range strings.SplitSeq(a.Kinds, ",") {
-			o := Ref{Server: r.cluster.object.ID, Kind: kind, Namespace: a.Namespace, Name: a.Name}
-			there, err := r.cluster.exists(ctx, o)
-			if err != nil {
-				return look{}, err
-			}
-			if there {
-				return look{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + transform.DeleteObject{Namespace: a.Namespace, Kind: kind, Name: a.Name}.Command()}, nil
-			}
+	return r.await(ctx, func(ctx context.Context) (look, error) {
+		left, err := r.cluster.existing(ctx, a.Namespace, a.Kinds, a.Name)
+		if err != nil || len(left) == 0 {
+			return look{done: true}, err
 		}
-		return look{done: true}, nil
+		o := left[0]
+		return look{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + transform.DeleteObject{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name}.Command()}, nil
 	})
 }

@@ -20,8 +20,9 @@ import (
 // do their work. It is deleted however the run ends, or by the next run.
 type canaryService struct {
 	*run
-	before *canary.Before
-	made   bool // there may be something to delete
+	before  *canary.Before
+	made    bool   // there may be something to delete
+	address string // of the load balancer
 }
 
 func (c *canaryService) namespace() Ref {
@@ -43,7 +44,7 @@ func (u *Unproven) Error() string {
 func (*Unproven) ExitCode() exitcode.Code { return exitcode.Failed }
 
 // begin deletes what a run that was killed has left, and keeps what is compared at the end.
-func (c *canaryService) begin(ctx context.Context, b *beginning) error {
+func (c *canaryService) begin(ctx context.Context) error {
 	if err := c.sweep(ctx); err != nil {
 		c.events.note(err.Error())
 	}
@@ -54,7 +55,7 @@ func (c *canaryService) begin(ctx context.Context, b *beginning) error {
 	if err != nil {
 		return err
 	}
-	c.before = canary.NewBefore(b.seen.Nodes, events)
+	c.before = canary.NewBefore(c.from.seen.Nodes, events)
 	return nil
 }
 
@@ -67,10 +68,7 @@ func (c *canaryService) sweep(ctx context.Context) error {
 	}
 	c.events.note("an earlier run was killed during its canary check; deleting the namespace " + canary.Name)
 	c.made = true
-	if err := c.delete(ctx); err != nil {
-		return c.left(err)
-	}
-	return nil
+	return c.left(c.delete(ctx))
 }
 
 // read reads an object; none where it does not exist.
@@ -93,20 +91,10 @@ func (c *canaryService) prove(ctx context.Context) (err error) {
 			err = errors.Join(err, c.left(cleanUp(ctx, func(ctx context.Context) error { return c.each(ctx, c.writer.drop) })))
 		}
 	}()
-	if err := c.create(ctx); err != nil {
+	if err := inOrder(ctx, c.create, c.awaitAddress, c.delete, c.compare); err != nil {
 		return err
 	}
-	address, err := c.address(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.delete(ctx); err != nil {
-		return err
-	}
-	if err := c.compare(ctx); err != nil {
-		return err
-	}
-	c.events.emit(Event{Type: Checked, Message: "the canary Service got the address " + address + " and was deleted; no provider ID changed, and the cloud controllers reported no errors"})
+	c.events.emit(Event{Type: Checked, Message: "the canary Service got the address " + c.address + " and was deleted; no provider ID changed, and the cloud controllers reported no errors"})
 	return nil
 }
 
@@ -135,9 +123,9 @@ func (c *canaryService) create(ctx context.Context) error {
 	return nil
 }
 
-// address waits until the Service has the address of a load balancer.
-func (c *canaryService) address(ctx context.Context) (address string, err error) {
-	err = c.waiter.await(ctx, func(ctx context.Context) (look, error) {
+// awaitAddress waits until the Service has the address of a load balancer.
+func (c *canaryService) awaitAddress(ctx context.Context) error {
+	return c.await(ctx, func(ctx context.Context) (look, error) {
 		raw, err := c.read(ctx, c.service())
 		if err != nil {
 			return look{}, err
@@ -145,10 +133,9 @@ func (c *canaryService) address(ctx context.Context) (address string, err error)
 		if raw == nil {
 			return look{}, errors.New("the canary Service was deleted by another user; run the command again")
 		}
-		address, err = canary.Address(raw)
-		return look{done: address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", canary.Name, canary.Name)}, err
+		c.address, err = canary.Address(raw)
+		return look{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", canary.Name, canary.Name)}, err
 	})
-	return address, err
 }
 
 // delete deletes the Service, and then its namespace, and waits for each until it is deleted:
@@ -158,7 +145,7 @@ func (c *canaryService) delete(ctx context.Context) error {
 		if err := c.writer.drop(ctx, o); err != nil {
 			return err
 		}
-		return c.waiter.await(ctx, func(ctx context.Context) (look, error) {
+		return c.await(ctx, func(ctx context.Context) (look, error) {
 			raw, err := c.read(ctx, o)
 			return look{done: raw == nil, waiting: "the " + o.String() + " is not deleted yet"}, err
 		})

@@ -18,9 +18,9 @@ import (
 // check waits until the cluster shows what has to hold.
 func (r *run) check(ctx context.Context, c stages.Check) error {
 	choice := verify.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
-	var twice time.Time // since when two owners are seen
+	var twice time.Time // since when two owners are seen; zero while they are not
 	told := false       // whether the findings were shown, which a rollback may need at once
-	err := r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	err := r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Settled(ctx, func(o *observed) bool { return verify.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {
 			return look{}, err
@@ -29,7 +29,12 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		if route.Permanent(open) {
 			return look{}, &late{"waiting does not help: " + firstOf(open), 0, open}
 		}
-		if twice = since(twice, route.TwoOwners(open)); !twice.IsZero() && time.Since(twice) >= ownersTime {
+		switch {
+		case !route.TwoOwners(open):
+			twice = time.Time{}
+		case twice.IsZero():
+			twice = time.Now()
+		case time.Since(twice) >= ownersTime:
 			return look{}, &late{"both managers run the cloud controllers, so the run does not wait: " + firstOf(open), 0, open}
 		}
 		if len(open) == 0 {
@@ -49,17 +54,6 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 // ownersTime is for how long two owners may be seen: somewhat longer than a lease
 // outlives its holder.
 const ownersTime = 30 * time.Second
-
-// since returns since when something holds; zero while it does not.
-func since(before time.Time, holds bool) time.Time {
-	switch {
-	case !holds:
-		return time.Time{}
-	case before.IsZero():
-		return time.Now()
-	}
-	return before
-}
 
 // firstOf names the first of some findings.
 func firstOf(findings []transform.Finding) string {

@@ -20,10 +20,7 @@ import (
 // cordon cordons Nodes for the switch, and uncordons those that a run over this cluster
 // cordoned, and no others.
 type cordon struct {
-	cluster *cluster
-	writer  *writer
-	events  *events
-
+	*run
 	mark    string          // on the Nodes that a run over this cluster cordons
 	mayHold bool            // this run may have left Nodes cordoned
 	foreign map[string]bool // Nodes that were cordoned before the run, and not by one

@@ -27,7 +27,7 @@ func (r *run) drain(ctx context.Context, name string) error {
 	if err := r.cordon.change(ctx, actCordon, name, mark); err != nil {
 		return err
 	}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		pods, err := r.cluster.podsOn(ctx, name)
 		if err != nil {
 			return look{}, err

@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,7 +27,7 @@ func (e *End) Error() string {
 	if e.Stage != "" {
 		where = " at " + e.Stage
 	}
-	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + none(e.Outcome.Done), "  now: " + e.Outcome.Holds}
+	lines := []string{fmt.Sprintf("%s: stopped%s: %s", e.Title, where, e.Err), "  done: " + cmp.Or(strings.Join(e.Outcome.Done, ", "), "no stage"), "  now: " + e.Outcome.Holds}
 	if e.Outcome.Continue != "" {
 		lines = append(lines, "  to continue: "+e.Outcome.Continue, "  to roll back: "+e.Outcome.Revert)
 	}
@@ -48,21 +49,15 @@ func (e *End) findings() []transform.Finding {
 	return nil
 }
 
-func none(list []string) string {
-	if len(list) == 0 {
-		return "no stage"
-	}
-	return strings.Join(list, ", ")
-}
-
 // ExitCode is that of what ended the run. What does not come in time, and whoever
 // ends it, says none.
 func (e *End) ExitCode() exitcode.Code { return exitcode.Or(e.Err, exitcode.Failed) }
 
 // end reports how the run ended.
-func (r *run) end(err error, b *beginning) error {
-	if b == nil {
-		return err // the cluster's object could not even be planned
+func (r *run) end(err error) error {
+	b := r.from
+	if b.plan == nil {
+		return err
 	}
 	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.Holds(r.progress.last(), b.plan.Target)}}
 	if err == nil {

@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"strings"
 	"time"
 )
 
@@ -61,11 +62,7 @@ type Ref struct {
 
 // String names the object for people.
 func (o Ref) String() string {
-	name := o.Kind + " " + o.Name
-	if o.Namespace != "" {
-		name = o.Kind + " " + o.Namespace + "/" + o.Name
-	}
-	return name
+	return o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
 }
 
 func newEntry(e Entry) Entry {

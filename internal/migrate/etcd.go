@@ -54,7 +54,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 		return err
 	}
 	failed := failures{}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {
 			return look{}, err
@@ -80,7 +80,7 @@ func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 	if err != nil {
 		return err
 	}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		a, err := r.cluster.request(ctx, o, kube.Request{Method: http.MethodGet})
 		if err != nil {
 			return look{}, err

@@ -191,12 +191,12 @@ func (r *fleet) member(cluster string) *Member {
 	panic("a cluster of no wave")
 }
 
-func (r *fleet) states() map[string]waves.State {
-	states := map[string]waves.State{}
+// list is how far all clusters are.
+func (r *fleet) list() (list []Member) {
 	for _, m := range r.members {
-		states[m.Cluster] = m.State
+		list = append(list, *m)
 	}
-	return states
+	return list
 }
 
 func (r *fleet) running() bool {
@@ -209,9 +209,5 @@ func (r *fleet) running() bool {
 }
 
 func (r *fleet) summary(t waves.Turn) Summary {
-	s := Summary{Stopped: t.Stopped, Err: r.err}
-	for _, m := range r.members {
-		s.Members = append(s.Members, *m)
-	}
-	return s
+	return Summary{Members: r.list(), Stopped: t.Stopped, Err: r.err}
 }

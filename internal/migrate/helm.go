@@ -22,12 +22,7 @@ import (
 )
 
 // helm runs the helm of the PATH on the releases of the cluster.
-type helm struct {
-	cluster *cluster
-	writer  *writer
-	waiter  waiter
-	accept  []string // rules whose errors are acknowledged
-}
+type helm struct{ *run }
 
 // upgrade installs a chart, or brings its release to other values.
 func (h helm) upgrade(ctx context.Context, t route.Transition, a transform.HelmUpgrade) error {
@@ -43,7 +38,7 @@ func (h helm) upgrade(ctx context.Context, t route.Transition, a transform.HelmU
 		return err
 	}
 	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: a.Namespace, Name: a.Release}, nextRecord(a.Release, records), a.Args(), map[string]string{a.Values: values}}
-	return h.run(ctx, t, a, c)
+	return h.call(ctx, t, a, c)
 }
 
 // uninstall takes a release out; one that is not there is out already. What a
@@ -57,7 +52,7 @@ func (h helm) uninstall(ctx context.Context, t route.Transition, a transform.Hel
 		return err
 	}
 	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: a.Namespace, Name: a.Release}, records[len(records)-1].Name, a.Args(), nil}
-	return h.run(ctx, t, a, c)
+	return h.call(ctx, t, a, c)
 }
 
 // helmCall is one call of helm.
@@ -68,8 +63,8 @@ type helmCall struct {
 	files     map[string]string // that the arguments name
 }
 
-// run runs the command of an action.
-func (h helm) run(ctx context.Context, t route.Transition, a transform.Action, c helmCall) error {
+// call runs the command of an action.
+func (h helm) call(ctx context.Context, t route.Transition, a transform.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
 		return &ByHand{t.Stage, a.Command(), withoutHelm(a)}

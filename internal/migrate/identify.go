@@ -46,7 +46,7 @@ func (r *run) initialize(ctx context.Context) error {
 			return err
 		}
 	}
-	err = r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	err = r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Look(ctx)
 		if err != nil {
 			return look{}, err

@@ -86,16 +86,12 @@ func (r *fleet) resume(ctx context.Context) {
 
 func (r *fleet) next() waves.Turn {
 	if r.Lasting == nil {
-		return waves.Next(r.Waves, r.states(), r.Limits)
+		return waves.Next(r.Waves, waves.States(Progress(r.list())), r.Limits)
 	}
 	for _, m := range r.Lasting.Again() {
 		*r.member(m.Cluster) = m
 	}
-	var list []Member
-	for _, m := range r.members {
-		list = append(list, *m)
-	}
-	t := r.Lasting.Next(list)
+	t := r.Lasting.Next(r.list())
 	r.Lasting.OnTurn(t)
 	return t
 }

@@ -18,11 +18,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-const nodesPath = "/api/v1/nodes"
-
 // nodeNames lists the Nodes that a selector matches and that keep keeps.
 func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
-	q := kube.Resource{What: "list nodes", Path: nodesPath, Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
+	q := kube.Resource{What: "list nodes", Path: resources["node"], Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
 	names, err := kube.Collect(ctx, c.observer.Client, q, func(n *corev1.Node, kept []string) []string {
 		if keep(n) {
 			kept = append(kept, n.Name)
@@ -34,12 +32,12 @@ func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*cor
 
 // node reads a Node; nil where it is gone.
 func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, error) {
-	a, err := c.observer.Do(ctx, kube.Request{What: "get nodes", Method: http.MethodGet, Path: nodesPath + "/" + url.PathEscape(name), Accept: "application/json"})
+	a, err := c.request(ctx, Ref{Server: c.object.ID, Kind: "Node", Name: name}, kube.Request{Method: http.MethodGet})
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, kube.Refusal(err)
+		return nil, err
 	}
 	var lines bytes.Buffer
 	if err := json.Indent(&lines, a.Body, "", "  "); err != nil {
@@ -51,15 +49,14 @@ func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, er
 // patchNode sends a patch. Where it fails because an earlier try has done it, the
 // Node shows that; one that is gone needs it no more.
 func (c *cluster) patchNode(ctx context.Context, name string, p jsonpatch.Patch) error {
-	_, err := c.observer.Do(ctx, kube.Request{
-		What: "patch nodes", Method: http.MethodPatch, Path: nodesPath + "/" + url.PathEscape(name), Query: url.Values{"fieldManager": {kube.Program}},
-		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
+	_, err := c.request(ctx, Ref{Server: c.object.ID, Kind: "Node", Name: name}, kube.Request{
+		Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}}, Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 	})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return nil
 	case !kube.HasStatus(err, http.StatusUnprocessableEntity, http.StatusConflict):
-		return kube.Refusal(err)
+		return err
 	}
 	now, lost := c.node(ctx, name)
 	if lost == nil && now != nil && p.Holds(now.Bytes(), nil) {

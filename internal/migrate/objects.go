@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,20 +84,13 @@ func (w *writer) copySecret(ctx context.Context, a transform.CopySecret) error {
 
 // deleteKinds deletes objects of some kinds, as far as they are there.
 func (w *writer) deleteKinds(ctx context.Context, namespace, kinds, name string) error {
-	for kind := range strings.SplitSeq(kinds, ",") {
-		o := Ref{Server: w.cluster.object.ID, Kind: kind, Namespace: namespace, Name: name}
-		there, err := w.cluster.exists(ctx, o)
-		if err != nil {
-			return err
-		}
-		if !there {
-			continue
-		}
-		if err := w.drop(ctx, o); err != nil {
-			return err
+	list, err := w.cluster.existing(ctx, namespace, kinds, name)
+	for _, o := range list {
+		if err = w.drop(ctx, o); err != nil {
+			break
 		}
 	}
-	return nil
+	return err
 }
 
 // drop deletes an object, as a write of the run.

@@ -48,9 +48,8 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, tell func(
 
 // became reports what became of a change of the object.
 func became(err error) route.Edit {
-	var altered *rancher.Altered
 	switch {
-	case err == nil, errors.As(err, &altered):
+	case err == nil, errors.As(err, new(*rancher.Altered)):
 		return route.Written
 	case outcome(err) == resultFailed:
 		return route.NotWritten

@@ -20,14 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// beginning is what a run begins from.
-type beginning struct {
-	plan     *transform.Plan
-	stages   []string // to go through, in their order
-	seen     *observed
-	position string // the last stage that is done
-}
-
 // blocked means that errors guard a stage, and nothing was written for it.
 type blocked struct {
 	stage    string
@@ -47,54 +39,48 @@ func (b *blocked) Error() string {
 func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
 // preflight looks whether the run may begin, and changes nothing.
-func (r *run) preflight(ctx context.Context) (*beginning, error) {
+func (r *run) preflight(ctx context.Context) error {
+	return inOrder(ctx, r.planFirst, r.review, r.look, r.named, r.locate, r.admit, r.allow)
+}
+
+// planFirst plans the cluster, and the stages to go through.
+func (r *run) planFirst(ctx context.Context) error {
 	p, err := r.cluster.plan(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.keepStep(p)
-	b := &beginning{plan: p}
 	if !r.back() && p.Target.Situation == transform.Broken {
-		return nil, hanging(p)
+		return hanging(p)
 	}
 	r.cordon.mark = route.Mark(p)
-	if b.stages, err = r.names(p); err != nil {
-		return nil, err
+	if r.from.stages, err = r.names(p); err == nil {
+		r.from.plan = p
 	}
-	if err := r.review(ctx, p); err != nil {
-		return b, err
-	}
-	if b.seen, err = r.cluster.observer.Look(ctx); err != nil {
-		return b, err
-	}
-	if err := r.named(ctx, b); err != nil {
-		return b, err
-	}
-	r.cordon.noteForeign(b.seen)
-	if b.position, err = r.Planner.Position(p, b.seen); err != nil {
-		return b, err
-	}
-	r.progress.done = upTo(p, b.position)
-	if err := r.admit(ctx, b); err != nil {
-		return b, err
-	}
-	if r.back() {
-		return b, r.Planner.CheckRollback(p, b.stages, b.seen)
-	}
-	return b, r.begin(b)
+	return err
+}
+
+func (r *run) look(ctx context.Context) (err error) {
+	r.from.seen, err = r.cluster.observer.Look(ctx)
+	return err
 }
 
 // named plans again where Nodes show by which names their machines register without a cloud provider.
-func (r *run) named(ctx context.Context, b *beginning) (err error) {
-	known := b.seen.HostNames(r.Planner.Target.HostNames)
+func (r *run) named(ctx context.Context) error {
+	known := r.from.seen.HostNames(r.Planner.Target.HostNames)
 	if r.back() || maps.Equal(known, r.Planner.Target.HostNames) {
 		return nil
 	}
 	r.Planner.Target.HostNames = known
-	r.keepStep(b.plan)
-	if b.plan, err = r.cluster.plan(ctx); err == nil {
-		b.stages, err = r.names(b.plan)
-	}
+	r.keepStep(r.from.plan)
+	return r.planFirst(ctx)
+}
+
+// locate finds the stages that are done.
+func (r *run) locate(context.Context) (err error) {
+	r.cordon.noteForeign(r.from.seen)
+	r.from.position, err = r.Planner.Position(r.from.plan, r.from.seen)
+	r.progress.done = upTo(r.from.plan, r.from.position)
 	return err
 }
 
@@ -112,8 +98,8 @@ func (r *run) names(p *transform.Plan) ([]string, error) {
 }
 
 // review checks all permissions that the run will need.
-func (r *run) review(ctx context.Context, p *transform.Plan) error {
-	when := route.Needs(p)
+func (r *run) review(ctx context.Context) error {
+	when := route.Needs(r.from.plan)
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // the user runs it
 	}
@@ -142,7 +128,7 @@ func (r *run) review(ctx context.Context, p *transform.Plan) error {
 
 // admit refuses a cluster whose object is not to be changed. It waits for a
 // change in progress that may be the run's own: some stage is in it.
-func (r *run) admit(ctx context.Context, b *beginning) error {
+func (r *run) admit(ctx context.Context) error {
 	around, err := r.cluster.server.Around(ctx, r.cluster.object)
 	if err != nil {
 		return err
@@ -160,12 +146,11 @@ func (r *run) admit(ctx context.Context, b *beginning) error {
 	for _, m := range seen.Machines {
 		r.cluster.nodes[m.Name] = m.Node
 	}
-	if b.position == "" && !r.back() {
+	if r.from.position == "" && !r.back() {
 		wanted.Nodes = r.cluster.nodes
-		p := rollout.Evaluate(seen, wanted)
-		around.Progress = &p
+		around.Progress = new(rollout.Evaluate(seen, wanted))
 	}
-	if around.Release, err = r.upgraded(ctx, b); err != nil {
+	if around.Release, err = r.upgraded(ctx); err != nil {
 		return err
 	}
 	findings := preconditions.Evaluate(around, r.Accept)
@@ -175,9 +160,9 @@ func (r *run) admit(ctx context.Context, b *beginning) error {
 
 // upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
 // there is none.
-func (r *run) upgraded(ctx context.Context, b *beginning) (*preconditions.Release, error) {
-	names := slices.DeleteFunc(slices.Clone(b.stages), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
-	upgrades, err := r.Planner.Upgrades(b.plan, names, r.back(), b.seen)
+func (r *run) upgraded(ctx context.Context) (*preconditions.Release, error) {
+	names := slices.DeleteFunc(slices.Clone(r.from.stages), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
+	upgrades, err := r.Planner.Upgrades(r.from.plan, names, r.back(), r.from.seen)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +176,13 @@ func hanging(p *transform.Plan) error {
 		"write the stages one after another with rke-lm apply --cluster, and wait for the machines in between; see docs/past-1.26.md")
 }
 
-// begin refuses a migration that is known to get stuck, or that would begin on a
-// cluster with errors.
-func (r *run) begin(b *beginning) error {
+// allow refuses a rollback out of order, and a migration that is known to get stuck, or that would
+// begin on a cluster with errors.
+func (r *run) allow(context.Context) error {
+	b := r.from
+	if r.back() {
+		return r.Planner.CheckRollback(b.plan, b.stages, b.seen)
+	}
 	for _, s := range b.plan.Steps {
 		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
 			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.Planner.Distro.Rules}

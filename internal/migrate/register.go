@@ -69,7 +69,7 @@ func (r *run) othersReady(ctx context.Context, n observation.Node) error {
 	if !n.ControlPlane() {
 		return nil
 	}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Look(ctx)
 		if err != nil {
 			return look{}, err
@@ -85,7 +85,7 @@ func (r *run) restart(ctx context.Context, m route.OnMachine) error {
 	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
 	}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Look(ctx)
 		if err != nil {
 			return look{}, err
@@ -100,15 +100,15 @@ func (r *run) restart(ctx context.Context, m route.OnMachine) error {
 }
 
 // resumeRegistration continues where a run ended after it had deleted a Node.
-func (r *run) resumeRegistration(ctx context.Context, b *beginning) error {
-	if !slices.Contains(b.stages, stages.SetProviderIDs) {
+func (r *run) resumeRegistration(ctx context.Context) error {
+	if !slices.Contains(r.from.stages, stages.SetProviderIDs) {
 		return nil
 	}
 	machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 	if err != nil {
 		return err
 	}
-	m, found := r.Planner.Unregistered(machines.Machines, b.seen.Nodes)
+	m, found := r.Planner.Unregistered(machines.Machines, r.from.seen.Nodes)
 	switch {
 	case !found:
 		return nil
@@ -121,12 +121,12 @@ func (r *run) resumeRegistration(ctx context.Context, b *beginning) error {
 
 // link has Rancher find the Nodes of all machines, where a stage gave Nodes their provider IDs.
 // It looks for a Node that registered again by the ID of before.
-func (r *run) link(ctx context.Context, done []string) error {
-	if r.back() || !slices.Contains(done, stages.SetProviderIDs) {
+func (r *run) link(ctx context.Context) error {
+	if r.back() || !slices.Contains(r.from.stages, stages.SetProviderIDs) {
 		return nil
 	}
 	sent := map[rollout.Reference]bool{}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {
 			return look{}, err

@@ -50,15 +50,16 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 	if err != nil {
 		return kube.Answer{}, err
 	}
-	q.Path, q.What = path, strings.ToLower(q.Method)+" "+strings.ToLower(o.Kind)+"s"
+	verb := strings.ToLower(q.Method)
+	if q.Path = path; q.Method == http.MethodPost {
+		verb, q.Path = "create", strings.TrimSuffix(path, "/"+url.PathEscape(o.Name))
+	}
+	q.What, q.Accept = verb+" "+strings.ToLower(o.Kind)+"s", "application/json"
 	if o.Namespace != "" {
 		q.What += " in " + o.Namespace
 	}
-	if q.Accept == "" {
-		q.Accept = "application/json"
-	}
 	var a kube.Answer
-	err = c.pastGate(ctx, o, path, func() (err error) {
+	err = c.server.PastGate(ctx, path, func() (err error) {
 		a, err = c.client(o.Server).Do(ctx, q)
 		return err
 	})
@@ -66,14 +67,6 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 		return a, err
 	}
 	return a, kube.Refusal(err)
-}
-
-// pastGate finds the reason where Rancher refuses a request and gives none.
-func (c *cluster) pastGate(ctx context.Context, o Ref, path string, do func() error) error {
-	if o.Server != local {
-		return do()
-	}
-	return c.server.PastGate(ctx, path, do)
 }
 
 // exists looks whether an object is there, and no later one of its name where its UID is known.
@@ -90,21 +83,29 @@ func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
 	return string(now.UID) == o.UID, err
 }
 
+// existing returns the objects of some kinds with a name that are there.
+func (c *cluster) existing(ctx context.Context, namespace, kinds, name string) (list []Ref, err error) {
+	for kind := range strings.SplitSeq(kinds, ",") {
+		o := Ref{Server: c.object.ID, Kind: kind, Namespace: namespace, Name: name}
+		there, err := c.exists(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			list = append(list, o)
+		}
+	}
+	return list, nil
+}
+
 // create makes an object whose name is unique: one that is there is that of an
 // earlier try.
 func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
-	path, err := pathOf(o)
-	if err != nil {
-		return err
-	}
-	err = c.pastGate(ctx, o, path, func() error {
-		_, err := c.client(o.Server).Do(ctx, kube.Request{What: "create " + strings.ToLower(o.Kind) + "s", Method: http.MethodPost, Path: strings.TrimSuffix(path, "/"+o.Name), Body: body, Accept: "application/json"})
-		return err
-	})
+	_, err := c.request(ctx, o, kube.Request{Method: http.MethodPost, Body: body})
 	if kube.Exists(err) {
 		return nil
 	}
-	return kube.Refusal(err)
+	return err
 }
 
 // remove deletes an object, and no later one of its name where its UID is known. One that is gone

@@ -15,34 +15,34 @@ import (
 
 // resume brings a cluster on which a run ended somewhere to where the next stage
 // begins. On a cluster that no run has touched it only keeps the snapshot.
-func (r *run) resume(ctx context.Context, b *beginning) error {
+func (r *run) resume(ctx context.Context) error {
 	if err := r.cordon.uncordonNodes(ctx); err != nil {
 		return err
 	}
 	if r.back() {
 		return nil // what does not come forward may be the reason to go back
 	}
-	if err := r.resumeRegistration(ctx, b); err != nil {
+	return inOrder(ctx, r.resumeRegistration, r.resumeStage, r.keepSnapshot)
+}
+
+// resumeStage waits for the stage that was done last.
+func (r *run) resumeStage(ctx context.Context) error {
+	if r.from.position == "" {
+		return nil
+	}
+	r.progress.stage = r.from.position
+	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	if b.position != "" {
-		r.progress.stage = b.position
-		if err := r.settle(ctx); err != nil {
-			return err
-		}
-		if err := r.check(ctx, stages.After(b.position, b.plan.Target)); err != nil {
-			return err
-		}
-	}
-	return r.keepSnapshot(ctx, b)
+	return r.check(ctx, stages.After(r.from.position, r.from.plan.Target))
 }
 
 // keepSnapshot keeps what must not change, from before the first stage.
-func (r *run) keepSnapshot(ctx context.Context, b *beginning) error {
-	if b.seen.Before != nil {
+func (r *run) keepSnapshot(ctx context.Context) error {
+	if r.from.seen.Before != nil {
 		return nil
 	}
-	s := b.seen.Snapshot(verify.Reached(b.seen))
+	s := r.from.seen.Snapshot(verify.Reached(r.from.seen))
 	object := Ref{Server: r.cluster.object.ID, Kind: "ConfigMap", Namespace: kubeSystem, Name: observe.SnapshotName}
 	err := r.writer.write(ctx, write{act: actKeep, object: object, do: func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) }})
 	if errors.Is(err, observe.ErrKept) {

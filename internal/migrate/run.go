@@ -17,12 +17,20 @@ type run struct {
 	cluster  *cluster
 	progress *progress
 	events   *events
-	waiter   waiter
 	writer   *writer
 	cordon   *cordon
 	helm     helm
 	canary   *canaryService
+	from     beginning
 	snapshot bool // etcd was snapshotted before the first write
+}
+
+// beginning is what a run begins from.
+type beginning struct {
+	plan     *transform.Plan // nil if the cluster's object cannot be planned
+	stages   []string        // to go through, in their order
+	seen     *observed
+	position string // the last stage that is done
 }
 
 // The verbs, as the audit log has them.
@@ -81,49 +89,42 @@ func newRun(o Options, verb string) (*run, error) {
 	}
 	p := &progress{}
 	e := &events{o.OnEvent, o.Object.Title(), p}
-	w, waits := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb, permit: o.Permit}, waiter{o.Timeout, o.Interval, e}
-	r := &run{
-		Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w, waiter: waits,
-		cordon: &cordon{cluster: c, writer: w, events: e}, helm: helm{c, w, waits, o.Accept},
-	}
-	r.canary = &canaryService{run: r}
+	w := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb, permit: o.Permit}
+	r := &run{Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w}
+	r.cordon, r.helm, r.canary = &cordon{run: r}, helm{r}, &canaryService{run: r}
 	return r, nil
 }
 
 // do looks whether the run may begin, and then works under the lock.
 func (r *run) do(ctx context.Context) error {
-	begin, err := r.preflight(ctx)
-	if err != nil {
-		return r.end(causeOf(ctx, err), begin)
+	if err := r.preflight(ctx); err != nil {
+		return r.end(causeOf(ctx, err))
 	}
-	err = r.withLock(ctx, func(ctx context.Context) error {
-		if err := r.resume(ctx, begin); err != nil {
+	return r.end(r.withLock(ctx, func(ctx context.Context) error {
+		return inOrder(ctx, r.resume, r.canary.begin, r.stages, r.link, r.canary.prove)
+	}))
+}
+
+// inOrder does one step after the other, until one fails.
+func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
 			return err
 		}
-		if err := r.canary.begin(ctx, begin); err != nil {
-			return err
-		}
-		if err := r.stages(ctx, begin.stages); err != nil {
-			return err
-		}
-		if err := r.link(ctx, begin.stages); err != nil {
-			return err
-		}
-		return r.canary.prove(ctx)
-	})
-	return r.end(err, begin)
+	}
+	return nil
 }
 
 // back reports whether stages are undone.
 func (r *run) back() bool { return r.verb == rollbackVerb }
 
 // stages goes through stages, each planned from the object as it is then.
-func (r *run) stages(ctx context.Context, names []string) error {
+func (r *run) stages(ctx context.Context) error {
 	plan, finish := r.Planner.Forward, r.progress.add
 	if r.back() {
 		plan, finish = r.Planner.Backward, r.progress.remove
 	}
-	for _, name := range names {
+	for _, name := range r.from.stages {
 		if err := r.stage(ctx, name, plan); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (r *run) settle(ctx context.Context) error {
 		return err
 	}
 	failed := failures{}
-	return r.waiter.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
 		p, err := r.rollout(ctx, wanted)
 		if err != nil {
 			return look{}, err

@@ -24,10 +24,13 @@ func (r *run) stage(ctx context.Context, name string, plan planning) error {
 	if err != nil {
 		return err
 	}
-	if t.Empty() {
-		return r.checkAlone(ctx, t)
+	switch {
+	case !t.Empty():
+		return r.watched(ctx, t, func() error { return r.through(ctx, t, plan) })
+	case t.ChecksAlone: // the last one of a migration
+		return r.check(ctx, t.Check)
 	}
-	return r.watched(ctx, t, func() error { return r.through(ctx, t, plan) })
+	return nil
 }
 
 // through goes through a stage that has something to do.
@@ -62,15 +65,6 @@ func (r *run) planned(ctx context.Context, name string, plan planning) (route.Tr
 		return route.Transition{}, err
 	}
 	return plan(p, name, seen)
-}
-
-// checkAlone is for a stage without anything to do. The last one of a migration is
-// made of checks alone.
-func (r *run) checkAlone(ctx context.Context, t route.Transition) error {
-	if !t.ChecksAlone {
-		return nil
-	}
-	return r.check(ctx, t.Check)
 }
 
 // agree shows a stage and asks whether to continue with it.

@@ -14,12 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// waiter waits for what a run has asked for.
-type waiter struct {
-	timeout, interval time.Duration
-	events            *events
-}
-
 // look is what a look at something that is waited for found.
 type look struct {
 	done     bool
@@ -44,8 +38,8 @@ func (l *late) Error() string {
 
 // await looks until what is waited for is there. A server that does not answer may
 // come back: that is waited for as well.
-func (w waiter) await(ctx context.Context, at func(context.Context) (look, error)) error {
-	end, last := time.Now().Add(w.timeout), ""
+func (r *run) await(ctx context.Context, at func(context.Context) (look, error)) error {
+	end, last := time.Now().Add(r.Timeout), ""
 	for {
 		found, err := at(ctx)
 		var lost *kube.Unreached
@@ -61,12 +55,12 @@ func (w waiter) await(ctx context.Context, at func(context.Context) (look, error
 		}
 		if text := fmt.Sprint(found.waiting, found.machines); text != last {
 			last = text
-			w.events.emit(Event{Type: Awaited, Message: found.waiting, Machines: found.machines})
+			r.events.emit(Event{Type: Awaited, Message: found.waiting, Machines: found.machines})
 		}
-		if time.Now().Add(w.interval).After(end) {
-			return &late{found.waiting, w.timeout, found.findings}
+		if time.Now().Add(r.Interval).After(end) {
+			return &late{found.waiting, r.Timeout, found.findings}
 		}
-		if !kube.Pause(ctx, w.interval) {
+		if !kube.Pause(ctx, r.Interval) {
 			return context.Cause(ctx)
 		}
 	}

@@ -115,16 +115,12 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 // test that failed, tell that nothing was written.
 func outcome(err error) string {
 	var refused *kube.Failure
-	var denied *kube.Denied
-	var stale *rancher.Stale
-	var rejected *rancher.Rejected
-	var lost *rancher.Lost
 	switch {
 	case err == nil:
 		return resultDone
-	case errors.As(err, &lost):
+	case errors.As(err, new(*rancher.Lost)):
 		return resultUnknown
-	case errors.As(err, &stale), errors.As(err, &rejected), errors.As(err, &denied), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
+	case errors.As(err, new(*rancher.Stale)), errors.As(err, new(*rancher.Rejected)), errors.As(err, new(*kube.Denied)), errors.As(err, &refused) && (refused.Code/100 == 4 || refused.NotTaken()):
 		return resultFailed
 	}
 	return resultUnknown
