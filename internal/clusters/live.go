@@ -173,8 +173,7 @@ func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Pro
 	if err != nil {
 		return nil, err
 	}
-	p := rollout.Evaluate(seen, wanted)
-	return &p, nil
+	return new(rollout.Evaluate(seen, wanted)), nil
 }
 
 // Review checks the permissions that a verb needs, before anything is done. What a

@@ -4,7 +4,6 @@
 package kube
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -69,9 +68,4 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return 0, &TooLarge{fmt.Sprintf("more than %d bytes", b.most)}
 	}
 	return n, err
-}
-
-func endless(err error) bool {
-	var e *TooLarge
-	return errors.As(err, &e)
 }

@@ -20,7 +20,7 @@ import (
 func chain(base http.RoundTripper, tokens *tokens, limit int64, retry *retry) http.RoundTripper {
 	tokens.next = base
 	var next http.RoundTripper = &bounded{&timely{tokens}, limit}
-	retry.next = &expected{&refused{&whole{next}, tokens}}
+	retry.next = &whole{next, tokens}
 	return retry
 }
 

@@ -56,23 +56,6 @@ func (f *Failure) Status() metav1.Status {
 	return s
 }
 
-// refused makes an error of every answer that is a refusal; redirects are refusals too,
-// for the credentials are for one server.
-type refused struct {
-	next   http.RoundTripper
-	tokens *tokens
-}
-
-func (r *refused) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := r.next.RoundTrip(req)
-	if err != nil || res.StatusCode/100 == 2 {
-		return res, err
-	}
-	f := newFailure(res, res.Body.(*wholeBody).answer)
-	f.outdated = r.tokens.changed(res.Request)
-	return nil, f
-}
-
 // ExitCode is that of a refusal only where the server took nothing by its rules.
 func (f *Failure) ExitCode() exitcode.Code {
 	if f.NotTaken() {
@@ -256,11 +239,8 @@ func Unidentified(err error) bool {
 }
 
 func untrusted(err error) bool {
-	var authority x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var record tls.RecordHeaderError
-	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &record)
+	return errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(x509.HostnameError)) ||
+		errors.As(err, new(x509.CertificateInvalidError)) || errors.As(err, new(tls.RecordHeaderError))
 }
 
 // Refusal turns an error of one request into the *Denied that it is, if it

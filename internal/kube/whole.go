@@ -28,9 +28,13 @@ type broken struct{ err error }
 func (b *broken) Error() string { return b.err.Error() }
 func (b *broken) Unwrap() error { return b.err }
 
-// whole reads an answer to its end, so that one that breaks off in the middle is
-// known before anyone uses it.
-type whole struct{ next http.RoundTripper }
+// whole reads an answer to its end, so that one that breaks off in the middle is known before anyone
+// uses it. It makes errors of refusals, of redirects too, for the credentials are for one server, and
+// of what is no answer to the request, such as the page of a proxy.
+type whole struct {
+	next   http.RoundTripper
+	tokens *tokens
+}
 
 func (w *whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := w.next.RoundTrip(req)
@@ -42,7 +46,18 @@ func (w *whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &broken{err}
 	}
-	res.Body = &wholeBody{bytes.NewReader(body), Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}}
+	answer := Answer{body, res.Header.Get("Content-Type"), warnings(res.Header)}
+	if res.StatusCode/100 != 2 {
+		f := newFailure(res, answer)
+		f.outdated = w.tokens.changed(res.Request)
+		return nil, f
+	}
+	if read := callOf(req.Context()).read; read != nil {
+		if err := read(answer); err != nil {
+			return nil, &unexpected{broken{err}}
+		}
+	}
+	res.Body = &wholeBody{bytes.NewReader(body), answer}
 	return res, nil
 }
 
@@ -55,24 +70,8 @@ type wholeBody struct {
 // Close implements io.Closer.
 func (*wholeBody) Close() error { return nil }
 
-// expected distinguishes an answer that is none to the request, such as the page of a proxy.
-type expected struct{ next http.RoundTripper }
-
 // unexpected is why an answer is none to the request.
 type unexpected struct{ broken }
-
-func (e *expected) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := e.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if read := callOf(req.Context()).read; read != nil {
-		if err := read(res.Body.(*wholeBody).answer); err != nil {
-			return nil, &unexpected{broken{err}}
-		}
-	}
-	return res, nil
-}
 
 // bare takes off what http.Client puts before all errors of RoundTrippers, the method
 // and the address, where the error is about an answer.
