@@ -99,8 +99,7 @@ func clusterOf(m migrate.Member, id string, most int) v1alpha1.ClusterStatus {
 		TwoOwnersSeconds: m.Watched.Two, RolledBack: m.RolledBack,
 	}
 	if !m.Since.IsZero() {
-		at := metav1.NewTime(m.Since)
-		c.Since = &at
+		c.Since = new(metav1.NewTime(m.Since))
 	}
 	if m.Switch != nil {
 		c.NoOwnerSeconds = &m.Switch.None
@@ -145,8 +144,7 @@ func (w *work) status() v1alpha1.LeaderMigrationStatus {
 			count(&s.Counts, seen[c].State)
 		}
 		if end := waves.Ended(wave, seen); !end.IsZero() {
-			at := metav1.NewTime(end)
-			one.Ended = &at
+			one.Ended = new(metav1.NewTime(end))
 		}
 		if s.Wave == "" && one.Counts.Waiting+one.Counts.Running > 0 {
 			s.Wave = wave.Name

@@ -66,12 +66,7 @@ func newWork(m *Manager, lm *v1alpha1.LeaderMigration, bad error, cancel context
 }
 
 // poke asks again what is next.
-func (w *work) poke() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
+func (w *work) poke() { signal(w.wake) }
 
 // update takes another version of the LeaderMigration. Of one that cannot be decoded nothing begins, and what has begun
 // is completed as it was chosen.
@@ -361,9 +356,12 @@ func (w *work) turned(t waves.Turn) {
 }
 
 // mark says that the status has changed.
-func (w *work) mark() {
+func (w *work) mark() { signal(w.dirty) }
+
+// signal sends to a channel with room for one, unless something is in it.
+func signal(to chan<- struct{}) {
 	select {
-	case w.dirty <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
