@@ -5,7 +5,6 @@ package observe
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -51,49 +50,31 @@ func everywhere[T, O any](ctx context.Context, o *Observer, r resource, keep fun
 
 // KubeSystemAlone reports that a resource may be listed in kube-system alone, so that no
 // look requests more: where the rights were reviewed a denial is tried again.
-func (o *Observer) KubeSystemAlone(resource string) { o.narrow.set(resource, true) }
+func (o *Observer) KubeSystemAlone(resource string) { o.narrow.Store(resource, true) }
 
 // narrow are the resources that may be listed in kube-system alone, and whether a
 // review said so.
-type narrow struct {
-	mu    sync.Mutex
-	names map[string]bool
-}
+type narrow struct{ sync.Map }
 
 func (n *narrow) has(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	_, is := n.names[name]
+	_, is := n.Load(name)
 	return is
 }
 
 func (n *narrow) reviewed(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.names[name]
+	is, _ := n.Load(name)
+	return is == true
 }
 
 // add notes what a request was denied.
-func (n *narrow) add(name string) { n.set(name, n.reviewed(name)) }
+func (n *narrow) add(name string) { n.LoadOrStore(name, false) }
 
-func (n *narrow) set(name string, reviewed bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.names == nil {
-		n.names = map[string]bool{}
-	}
-	n.names[name] = reviewed
-}
-
-func (n *narrow) any() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.names) > 0
+func (n *narrow) any() (found bool) {
+	n.Range(func(any, any) bool { found = true; return false })
+	return found
 }
 
 // forget keeps what a review said.
 func (n *narrow) forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	maps.DeleteFunc(n.names, func(_ string, reviewed bool) bool { return !reviewed })
+	n.Range(func(name, _ any) bool { n.CompareAndDelete(name, false); return true })
 }

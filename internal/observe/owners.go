@@ -5,7 +5,6 @@ package observe
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -84,7 +83,7 @@ func (w *Owners) End(now time.Time, lost bool) []ownership.Interval {
 // Another is an observer of the same cluster with a memory of its own for leases: two can
 // look at the same time.
 func (o *Observer) Another() *Observer {
-	o.narrow.mu.Lock()
-	defer o.narrow.mu.Unlock()
-	return &Observer{Client: o.Client, narrow: narrow{names: maps.Clone(o.narrow.names)}}
+	other := &Observer{Client: o.Client}
+	o.narrow.Range(func(name, reviewed any) bool { other.narrow.Store(name, reviewed); return true })
+	return other
 }
