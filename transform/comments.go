@@ -6,7 +6,9 @@ package transform
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -49,11 +51,7 @@ func commentNotes(edit *yamledit.Edit) []Finding {
 
 // eachNode returns nodes of an edit, document by document.
 func eachNode(edit *yamledit.Edit, of func(*yamledit.Edit) []yamledit.Node) []yamledit.Node {
-	var nodes []yamledit.Node
-	for _, e := range edit.Each() {
-		nodes = append(nodes, of(e)...)
-	}
-	return nodes
+	return slices.Concat(lists.Map(edit.Each(), of)...)
 }
 
 // uncommented refuses to take away what has a comment: no stage writes one, so it

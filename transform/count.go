@@ -3,7 +3,11 @@
 
 package transform
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
+)
 
 // Count is what is left of a stage, or of a cluster: all verbs count the same three. A stage that
 // only checks, or that happens elsewhere, counts nowhere.
@@ -58,11 +62,7 @@ func countOf(list []counted, i int, confirmed []string) Count {
 
 // counted are the stages of a plan.
 func (p *Plan) counted() []counted {
-	list := make([]counted, len(p.Steps))
-	for i, s := range p.Steps {
-		list[i] = counted{s.Stage.Name, s.State, p.manually(s)}
-	}
-	return list
+	return lists.Map(p.Steps, func(s PlannedStage) counted { return counted{s.Stage.Name, s.State, p.manually(s)} })
 }
 
 // manually reports whether a stage has an action whose result no document shows. The kubelets of a

@@ -4,6 +4,7 @@
 package transform
 
 import (
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -21,11 +22,7 @@ func OneDocument() Grouping {
 	return Grouping{
 		MayGroup: func(*yamledit.Document) bool { return false },
 		Group: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
-			var each [][]*yamledit.Document
-			for _, doc := range docs {
-				each = append(each, Only(doc))
-			}
-			return each, nil
+			return lists.Map(docs, Only), nil
 		},
 	}
 }

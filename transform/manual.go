@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,11 +27,7 @@ type Instruction struct {
 }
 
 func instructions(actions []Action) []Instruction {
-	var list []Instruction
-	for _, a := range actions {
-		list = append(list, Instruction{a.Purpose(), a.Command()})
-	}
-	return list
+	return lists.Map(actions, func(a Action) Instruction { return Instruction{a.Purpose(), a.Command()} })
 }
 
 // ManualFirst means that a stage was not applied, because another one comes first
@@ -90,11 +87,7 @@ func (m manuals) first(file string, chosen []string, c Choice, confirmed []strin
 }
 
 func (m manuals) counted() []counted {
-	list := make([]counted, len(m))
-	for i, s := range m {
-		list[i] = counted{s.Name, s.State, s.Manual}
-	}
-	return list
+	return lists.Map(m, func(s SavedStage) counted { return counted{s.Name, s.State, s.Manual} })
 }
 
 // passed lists the stages done by hand that a choice passes between the chosen ones, and
@@ -130,11 +123,7 @@ func (p *Plan) Passed(chosen []PlannedStage, c Choice) []Manual {
 }
 
 func namesOf(steps []PlannedStage) []string {
-	var names []string
-	for _, s := range steps {
-		names = append(names, s.Stage.Name)
-	}
-	return names
+	return lists.Map(steps, func(s PlannedStage) string { return s.Stage.Name })
 }
 
 func (p *Plan) manuals() manuals {
@@ -160,9 +149,5 @@ func (s Saved) Passed(steps []SavedStep, c Choice) []Manual {
 }
 
 func savedNames(steps []SavedStep) []string {
-	var names []string
-	for _, s := range steps {
-		names = append(names, s.Stage.Name)
-	}
-	return names
+	return lists.Map(steps, func(s SavedStep) string { return s.Stage.Name })
 }

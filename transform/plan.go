@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,20 +63,12 @@ type Revision struct {
 
 // Before returns the documents before the stage.
 func (s PlannedStage) Before() []*yamledit.Document {
-	docs := make([]*yamledit.Document, len(s.Documents))
-	for i, r := range s.Documents {
-		docs[i] = r.Before
-	}
-	return docs
+	return lists.Map(s.Documents, func(r Revision) *yamledit.Document { return r.Before })
 }
 
 // After returns the documents after the stage.
 func (s PlannedStage) After() []*yamledit.Document {
-	docs := make([]*yamledit.Document, len(s.Documents))
-	for i, r := range s.Documents {
-		docs[i] = r.After
-	}
-	return docs
+	return lists.Map(s.Documents, func(r Revision) *yamledit.Document { return r.After })
 }
 
 // Files returns what a person needs for the stage in addition to the document.

@@ -6,16 +6,13 @@ package transform
 import (
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // unchanged are the revisions of documents that a stage leaves as they are.
 func unchanged(docs []*yamledit.Document) []Revision {
-	same := make([]Revision, len(docs))
-	for i, doc := range docs {
-		same[i] = Revision{Before: doc, After: doc}
-	}
-	return same
+	return lists.Map(docs, func(doc *yamledit.Document) Revision { return Revision{Before: doc, After: doc} })
 }
 
 // revise applies an edit to the documents that it changes. Each change is proven by

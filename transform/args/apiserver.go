@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // gathered are the flags of kube-apiserver of which every occurrence counts, in their
@@ -41,9 +43,5 @@ func ForAPIServer(list []Arg) []Arg {
 		}
 		byFlag[name] = append(byFlag[name], a)
 	}
-	var out []Arg
-	for _, name := range slices.Sorted(maps.Keys(byFlag)) {
-		out = append(out, byFlag[name]...)
-	}
-	return out
+	return slices.Concat(lists.Map(slices.Sorted(maps.Keys(byFlag)), func(name string) []Arg { return byFlag[name] })...)
 }

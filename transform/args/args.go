@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -199,11 +200,7 @@ func occurrences(at yamledit.Node, name string) []yamledit.Node {
 }
 
 func texts(list []Arg) []string {
-	out := make([]string, len(list))
-	for i, a := range list {
-		out[i] = a.Text
-	}
-	return out
+	return lists.Map(list, func(a Arg) string { return a.Text })
 }
 
 func kind(v any) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -33,10 +34,7 @@ func ReadContainer(container yamledit.Node, program int) (Container, error) {
 			c.lists = append(c.lists, at)
 		}
 	}
-	var items []yamledit.Node
-	for _, at := range c.lists {
-		items = append(items, at.Items()...)
-	}
+	items := slices.Concat(lists.Map(c.lists, yamledit.Node.Items)...)
 	for items = items[min(program, len(items)):]; len(items) > 0; {
 		p, taken, err := placed(items)
 		if err != nil {

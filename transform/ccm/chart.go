@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 const (
@@ -80,11 +81,7 @@ func (c Chart) Placed() []args.Placed {
 	if l.Form != helmchart.Entry {
 		return nil // the chart's own
 	}
-	var list []args.Placed
-	for _, a := range c.Args() {
-		list = append(list, args.Placed{Arg: a, Node: l.At})
-	}
-	return list
+	return lists.Map(c.Args(), func(a args.Arg) args.Placed { return args.Placed{Arg: a, Node: l.At} })
 }
 
 // list returns the value at a key of the chart where it is a list; a template that

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -87,10 +88,7 @@ func (c Chart) removeFlags(ed Edits, at placer) error {
 	if list, err := p.list(argsKey); err != nil {
 		return err
 	} else if !list.IsList() { // an archive's own arguments have the flag
-		var rest []any
-		for _, a := range args.Without(c.Args(), LeaderFlag, leadermigration.ConfigFlag) {
-			rest = append(rest, a.Text)
-		}
+		rest := lists.Map(args.Without(c.Args(), LeaderFlag, leadermigration.ConfigFlag), func(a args.Arg) any { return a.Text })
 		p.put(rest, argsKey)
 	}
 	for _, l := range c.Layers {

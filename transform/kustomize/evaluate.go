@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -162,10 +163,7 @@ func (u Use) instead(k *Kustomization) string {
 	}
 	do := u.Built[0].instead()
 	if n := len(u.Built); n > 1 {
-		var others []string
-		for _, b := range u.Built[1:min(n, 4)] {
-			others = append(others, b.Folder)
-		}
+		others := lists.Map(u.Built[1:min(n, 4)], func(b *Kustomization) string { return b.Folder })
 		do += " (likewise " + strings.Join(others, ", ")
 		if n > 4 {
 			do += fmt.Sprintf(" and %d more", n-4)

@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -50,11 +51,7 @@ func Parse(file, folder string, text []byte) (k *Kustomization, ok bool) {
 // Refs returns the files and folders that the kustomization takes objects or
 // components from, as it writes them.
 func (k *Kustomization) Refs() []string {
-	var refs []string
-	for _, key := range []string{"resources", "bases", "components"} {
-		refs = append(refs, texts(k.root.Get(key))...)
-	}
-	return refs
+	return slices.Concat(texts(k.root.Get("resources")), texts(k.root.Get("bases")), texts(k.root.Get("components")))
 }
 
 // Components are those of Refs whose patches the kustomization takes over.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,11 +63,7 @@ func rules() []rule {
 
 // Rules returns the rules, for tables of rules and for documentation.
 func Rules() []transform.Rule {
-	var table []transform.Rule
-	for _, r := range rules() {
-		table = append(table, r.Rule)
-	}
-	return table
+	return lists.Map(rules(), func(r rule) transform.Rule { return r.Rule })
 }
 
 func ruleOf(id string) transform.Rule {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // controller is one that may be migrated, by its names. A manager matches the
@@ -63,10 +64,7 @@ func knowsWildcard(version string) bool { return version == "" || k8s.From(versi
 
 // migrated lists what a manager of a version may hand over.
 func migrated(version string, withNodeIPAM bool) []string {
-	var names []string
-	for _, c := range cloudControllers {
-		names = append(names, c.name(version))
-	}
+	names := lists.Map(cloudControllers, func(c controller) string { return c.name(version) })
 	if withNodeIPAM {
 		names = append(names, nodeIPAM.name(version))
 	}

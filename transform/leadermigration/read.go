@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -88,10 +89,7 @@ var bareWildcard = regexp.MustCompile(`(?m)^([^#\n]*\bcomponent:[ \t]+)\*([ \t]*
 // quoteWildcards puts quotes around bare wildcards, and returns the lines of the
 // file that hold them, where the text begins after so many lines.
 func quoteWildcards(text string, before int) (string, []int) {
-	var lines []int
-	for _, at := range bareWildcard.FindAllStringIndex(text, -1) {
-		lines = append(lines, before+1+strings.Count(text[:at[0]], "\n"))
-	}
+	lines := lists.Map(bareWildcard.FindAllStringIndex(text, -1), func(at []int) int { return before + 1 + strings.Count(text[:at[0]], "\n") })
 	return bareWildcard.ReplaceAllString(text, `$1"*"$2`), lines
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -99,18 +100,10 @@ func (c *cluster) Identity() transform.Identity { return c.members[0].Identity()
 
 // Documents implements transform.Cluster.
 func (c *cluster) Documents() []*yamledit.Document {
-	var docs []*yamledit.Document
-	for _, m := range c.members {
-		docs = append(docs, m.Doc)
-	}
-	return docs
+	return lists.Map(c.members, func(m *migration) *yamledit.Document { return m.Doc })
 }
 
 // Findings implements transform.Cluster.
 func (c *cluster) Findings(stage string) []transform.Finding {
-	var found []transform.Finding
-	for _, m := range c.members {
-		found = append(found, m.Findings(stage)...)
-	}
-	return found
+	return slices.Concat(lists.Map(c.members, func(m *migration) []transform.Finding { return m.Findings(stage) })...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -15,13 +16,10 @@ import (
 // Stages implements transform.Cluster: each is one stage over all documents, so the
 // order holds between them.
 func (c *cluster) Stages() []transform.Stage {
-	lists := make([][]transform.Stage, len(c.members))
-	for i, m := range c.members {
-		lists[i] = m.Stages()
-	}
-	joined := make([]transform.Stage, len(lists[0]))
+	each := lists.Map(c.members, (*migration).Stages)
+	joined := make([]transform.Stage, len(each[0]))
 	for i := range joined {
-		joined[i] = c.stage(lists, i)
+		joined[i] = c.stage(each, i)
 	}
 	return joined
 }

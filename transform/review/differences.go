@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -45,10 +46,7 @@ func differences(before, after yamledit.Node) []difference {
 }
 
 func ofMaps(before, after yamledit.Node) []difference {
-	var found []difference
-	for _, e := range before.Entries() {
-		found = append(found, differences(e.Value, after.Get(e.Key))...)
-	}
+	found := slices.Concat(lists.Map(before.Entries(), func(e yamledit.Entry) []difference { return differences(e.Value, after.Get(e.Key)) })...)
 	for _, e := range after.Entries() {
 		if !before.Get(e.Key).Exists() {
 			found = append(found, difference{after: e.Value})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -140,11 +141,7 @@ func edited(p *transform.Plan, names []string, path string) bool {
 }
 
 func placesOf(s transform.PlannedStage) []string {
-	var paths []string
-	for _, e := range s.Edits {
-		paths = append(paths, e.Path)
-	}
-	return paths
+	return lists.Map(s.Edits, func(e transform.Place) string { return e.Path })
 }
 
 func overlapsAny(paths []string, path string) bool {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -39,10 +40,7 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 		}
 		return near(b, a) && b.Distro.Deliver(b.Docs[0], file(b)).Resource == "" && a.Distro.Deliver(a.Docs[0], file(a)).Resource == ""
 	})
-	var pairs []Pair
-	for _, a := range after {
-		pairs = append(pairs, Pair{Before: m.of[a], After: a})
-	}
+	pairs := lists.Map(after, func(a *Side) Pair { return Pair{Before: m.of[a], After: a} })
 	for _, b := range before {
 		if m.taken[b] {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -39,11 +40,9 @@ func (m *migration) extraArgsType(found *transform.Findings) {
 }
 
 func (m *migration) quoteExtraArgs() []transform.Correction {
-	var fixes []transform.Correction
-	for _, a := range m.unquoted() {
-		fixes = append(fixes, func(e *yamledit.Edit) error { e.Set(a.Node, a.Value); return nil })
-	}
-	return fixes
+	return lists.Map(m.unquoted(), func(a args.Placed) transform.Correction {
+		return func(e *yamledit.Edit) error { e.Set(a.Node, a.Value); return nil }
+	})
 }
 
 // underscored returns the services of a cluster.yml that RKE does not read.
@@ -69,11 +68,9 @@ func (m *migration) unknownService(found *transform.Findings) {
 }
 
 func (m *migration) spellServices() []transform.Correction {
-	var fixes []transform.Correction
-	for _, n := range m.underscored() {
-		fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(n, dashed(n.Key())); return nil })
-	}
-	return fixes
+	return lists.Map(m.underscored(), func(n yamledit.Node) transform.Correction {
+		return func(e *yamledit.Edit) error { e.Rename(n, dashed(n.Key())); return nil }
+	})
 }
 
 // gateServices are the components that read feature gates, with their own names.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,11 +44,9 @@ func grouping() transform.Grouping {
 
 // group returns each Cluster with the objects that it names.
 func group(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
-	var clusters [][]*yamledit.Document
-	for _, doc := range docs {
-		clusters = append(clusters, append(transform.Only(doc), objects(doc, related)...))
-	}
-	return clusters, nil
+	return lists.Map(docs, func(doc *yamledit.Document) []*yamledit.Document {
+		return append(transform.Only(doc), objects(doc, related)...)
+	}), nil
 }
 
 // objects returns those of the documents that a Cluster names, in the order of its

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -143,10 +144,7 @@ func (m *migration) adds(n yamledit.Node, key string) bool {
 // configMisindented finds arguments next to config and machineGlobalConfig.
 func (m *migration) configMisindented(found *transform.Findings) {
 	for _, p := range m.misplaced() {
-		names := make([]string, len(p.keys))
-		for i, n := range p.keys {
-			names[i] = n.Key()
-		}
+		names := lists.Map(p.keys, yamledit.Node.Key)
 		found.At(p.keys[0],
 			"is at the level of "+p.below+" instead of below it, and Rancher drops it: "+strings.Join(names, ", "),
 			"indent it below "+p.below)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -73,10 +74,7 @@ func (m *migration) takeFlag(e *transform.Reverse, l Layer) error {
 	if !at.IsList() || !isAppended(list, appended...) {
 		return transform.Lost(at, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
-	var names []string
-	for _, a := range appended {
-		names = append(names, a.Name)
-	}
+	names := lists.Map(appended, func(a args.Arg) string { return a.Name })
 	if err := (args.Update{Remove: names}).Apply(e.Edit, at); err != nil {
 		return err
 	}
@@ -99,17 +97,9 @@ func asRead(v any) any {
 		}
 		return out
 	case []string:
-		out := make([]any, len(v))
-		for i, s := range v {
-			out[i] = s
-		}
-		return out
+		return lists.Map(v, func(s string) any { return s })
 	case []any:
-		out := make([]any, len(v))
-		for i, m := range v {
-			out[i] = asRead(m)
-		}
-		return out
+		return lists.Map(v, asRead)
 	}
 	return v
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // constant is a format that the compiler accepts only where it is a constant: a
@@ -58,11 +60,7 @@ func Line(format constant, values ...string) string {
 
 // Words returns a command of which every word is a value.
 func Words(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = Word(w)
-	}
-	return strings.Join(quoted, " ")
+	return strings.Join(lists.Map(words, Word), " ")
 }
 
 // Path returns the path of a file such that no program takes it for a flag or for

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
@@ -71,11 +72,7 @@ func Read(m observation.Manager) Process {
 
 // ReadAll works out what all managers do.
 func ReadAll(managers []observation.Manager) []Process {
-	list := make([]Process, len(managers))
-	for i, m := range managers {
-		list[i] = Read(m)
-	}
-	return list
+	return lists.Map(managers, Read)
 }
 
 func (p *Process) value(name, otherwise string) string {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -78,10 +79,7 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string {
-	var said []string
-	for _, f := range r.Findings {
-		said = append(said, fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix))
-	}
+	said := lists.Map(r.Findings, func(f transform.Finding) string { return fmt.Sprintf("%s (%s): %s", f.Message, f.Rule, f.Fix) })
 	return r.Title + ": refused, nothing was changed: " + strings.Join(said, "; ")
 }
 

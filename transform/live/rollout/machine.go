@@ -6,6 +6,8 @@ package rollout
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // evaluate reports how far a machine has come.
@@ -27,11 +29,7 @@ func (m Machine) tries() MachineProgress {
 
 // Tries says of every machine how the tries of its plan went, whatever is in the plan.
 func (s Seen) Tries() []MachineProgress {
-	var list []MachineProgress
-	for _, m := range s.Machines {
-		list = append(list, m.tries())
-	}
-	return list
+	return lists.Map(s.Machines, Machine.tries)
 }
 
 // waiting returns what the machine lacks, or "".

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -86,10 +87,7 @@ func atOnce(concurrency any, changing, all int) int {
 
 // Said says the order of waves for people; "" for none.
 func Said(waves []Wave) string {
-	var parts []string
-	for _, w := range waves {
-		parts = append(parts, w.said())
-	}
+	parts := lists.Map(waves, Wave.said)
 	if len(parts) == 0 {
 		return ""
 	}
@@ -100,10 +98,7 @@ func Said(waves []Wave) string {
 const most = 9
 
 func (w Wave) said() string {
-	var names []string
-	for _, m := range w.Machines[:min(most, len(w.Machines))] {
-		names = append(names, m.title())
-	}
+	names := lists.Map(w.Machines[:min(most, len(w.Machines))], Machine.title)
 	text := strings.Join(names, ", ")
 	if more := len(w.Machines) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -29,10 +30,7 @@ func (j *evaluation) twoOwners() []transform.Finding {
 	case s.Unknown != "" || s.Count < 2:
 		return twins
 	}
-	var names []string
-	for _, c := range s.Doubled {
-		names = append(names, string(c))
-	}
+	names := lists.Map(s.Doubled, func(c ownership.Controller) string { return string(c) })
 	causes := ownership.Causes(j.processes, leases, s.Doubled)
 	return append(twins, found(leasePath(j.lease().Name),
 		fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")),
@@ -70,10 +68,7 @@ func where(s ownership.State) string {
 
 // reasons reports how each owner comes to run a controller.
 func reasons(causes []ownership.Process, s ownership.State) []string {
-	var list []string
-	for _, p := range causes {
-		list = append(list, named(p)+" "+reason(p, s))
-	}
+	list := lists.Map(causes, func(p ownership.Process) string { return named(p) + " " + reason(p, s) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }

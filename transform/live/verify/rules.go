@@ -5,6 +5,7 @@ package verify
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -39,11 +40,7 @@ func Rules() []transform.Rule { return transform.RulesOf(checked()) }
 
 // checked are the rules as all distros have them.
 func checked() []transform.Checked[*evaluation] {
-	var table []transform.Checked[*evaluation]
-	for _, r := range liveRules() {
-		table = append(table, r.Checked)
-	}
-	return table
+	return lists.Map(liveRules(), func(r rule) transform.Checked[*evaluation] { return r.Checked })
 }
 
 // liveRules is the one table of them.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
@@ -36,10 +37,7 @@ func (j *evaluation) inTreeVolumes() []transform.Finding {
 }
 
 func (j *evaluation) volumeUses() []string {
-	var uses []string
-	for _, v := range j.Volumes {
-		uses = append(uses, v.Kind+" "+v.Name)
-	}
+	uses := lists.Map(j.Volumes, func(v observation.Volume) string { return v.Kind + " " + v.Name })
 	for _, c := range j.StorageClasses {
 		uses = append(uses, "StorageClass "+c)
 	}

@@ -1,0 +1,19 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lists
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+)
+
+func TestMapKeepsTheOrderAndMakesNothingOfNothing(t *testing.T) {
+	if got := Map([]int{2, 1}, strconv.Itoa); !slices.Equal(got, []string{"2", "1"}) {
+		t.Error(got)
+	}
+	if got := Map([]int{}, strconv.Itoa); got != nil {
+		t.Error(got)
+	}
+}
