@@ -50,12 +50,8 @@ func (e *ManualFirst) Unwrap() error { return e.At }
 type manuals []SavedStage
 
 func (m manuals) of(name string) Manual {
-	for _, s := range m {
-		if s.Name == name {
-			return Manual{name, s.Manual, s.Steps, s.Check}
-		}
-	}
-	return Manual{Stage: name}
+	s, _ := lists.Find(m, func(s SavedStage) bool { return s.Name == name })
+	return Manual{name, s.Manual, s.Steps, s.Check}
 }
 
 // first fails with *ManualFirst where a choice that picks stages by itself would

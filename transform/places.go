@@ -3,7 +3,11 @@
 
 package transform
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
+)
 
 // Places are where something is described, by its key. Of each two are kept: that is enough to name
 // another one.
@@ -18,8 +22,6 @@ func (p Places[K]) Add(key K, place string) {
 
 // Other returns another place than one; "" for none.
 func (p Places[K]) Other(key K, place string) string {
-	if i := slices.IndexFunc(p[key], func(other string) bool { return other != place }); i >= 0 {
-		return p[key][i]
-	}
-	return ""
+	other, _ := lists.Find(p[key], func(other string) bool { return other != place })
+	return other
 }

@@ -122,12 +122,7 @@ const RuleNotInFile = "ccm-not-in-file"
 
 // Step returns the step of a stage.
 func (p *Plan) Step(stage string) (PlannedStage, bool) {
-	for _, s := range p.Steps {
-		if s.Stage.Name == stage {
-			return s, true
-		}
-	}
-	return PlannedStage{}, false
+	return lists.Find(p.Steps, func(s PlannedStage) bool { return s.Stage.Name == stage })
 }
 
 // Build plans all stages of the cluster in its documents. Every step was applied,

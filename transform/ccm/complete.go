@@ -185,9 +185,5 @@ func (c Chart) checkMounting(o Options) error {
 	if len(c.missingMounts(o)) == 0 {
 		return nil
 	}
-	at := c.Root.Get("spec", "version")
-	if !at.Exists() {
-		at = c.Root.Get("spec")
-	}
-	return checkMounting(at, or(c.Version(), o.Version()))
+	return checkMounting(yamledit.First(c.Root.Get("spec", "version"), c.Root.Get("spec")), or(c.Version(), o.Version()))
 }

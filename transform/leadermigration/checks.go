@@ -22,11 +22,7 @@ func leaders(root yamledit.Node) []yamledit.Node { return root.Get(leadersKey).I
 // at returns a finding about a key of the configuration, or about all of it where
 // the key is not there.
 func (r reading) at(key, message, fix string) []transform.Finding {
-	n := r.root.Get(key)
-	if !n.Exists() {
-		n = r.root
-	}
-	return []transform.Finding{transform.FindingAt(n, message, fix)}
+	return []transform.Finding{transform.FindingAt(yamledit.First(r.root.Get(key), r.root), message, fix)}
 }
 
 // each collects what check says about a key of the entries, or about the entry

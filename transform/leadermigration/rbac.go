@@ -45,12 +45,9 @@ func Granted(docs []*yamledit.Document, lease string) bool {
 			rules = append(rules, rulesOf(docs, d.Root())...)
 		}
 	}
-	for _, verb := range []string{"get", "create", "update"} {
-		if !slices.ContainsFunc(rules, func(r yamledit.Node) bool { return allows(r, verb, lease) }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"get", "create", "update"}, func(verb string) bool {
+		return !slices.ContainsFunc(rules, func(r yamledit.Node) bool { return allows(r, verb, lease) })
+	})
 }
 
 // Conflict returns a document that has the kind and name of one in Grant.

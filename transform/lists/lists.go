@@ -1,10 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lists makes lists of lists.
+// Package lists makes lists of lists, and finds items.
 //
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists
+
+import "slices"
 
 // Map returns what a function makes of each item; nil of none.
 func Map[T, U any](list []T, of func(T) U) []U {
@@ -13,4 +15,12 @@ func Map[T, U any](list []T, of func(T) U) []U {
 		out = append(out, of(item))
 	}
 	return out
+}
+
+// Find returns the first item that is so.
+func Find[T any](list []T, is func(T) bool) (found T, has bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
+	}
+	return found, false
 }

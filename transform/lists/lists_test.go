@@ -17,3 +17,13 @@ func TestMapKeepsTheOrderAndMakesNothingOfNothing(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestFindReturnsTheFirstOne(t *testing.T) {
+	even := func(n int) bool { return n%2 == 0 }
+	if got, has := Find([]int{1, 4, 2}, even); got != 4 || !has {
+		t.Error(got, has)
+	}
+	if got, has := Find([]int{1}, even); got != 0 || has {
+		t.Error(got, has)
+	}
+}

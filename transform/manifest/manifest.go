@@ -80,9 +80,9 @@ func (m *Manifest) checkName() error {
 	case m.Kind != kindPod && m.Kind != kindDeployment && m.Kind != kindDaemonSet:
 		return nil
 	case !at.IsMap():
-		return firstOf(at, m.Root).Errorf("a "+m.Kind+" without metadata, which Kubernetes refuses", "write metadata with a name and a namespace")
+		return yamledit.First(at, m.Root).Errorf("a "+m.Kind+" without metadata, which Kubernetes refuses", "write metadata with a name and a namespace")
 	case m.Name == "":
-		return firstOf(at.Get("name"), at).Errorf("a "+m.Kind+" without a name, which Kubernetes refuses", "write metadata.name")
+		return yamledit.First(at.Get("name"), at).Errorf("a "+m.Kind+" without a name, which Kubernetes refuses", "write metadata.name")
 	}
 	return nil
 }
@@ -174,5 +174,5 @@ func (m *Manifest) provider() (name string, at yamledit.Node) {
 // argumentsAt returns the place to name where an argument is missing.
 func (m *Manifest) argumentsAt() yamledit.Node {
 	c := m.program.container
-	return firstOf(c.Get("args"), c.Get("command"), m.Root.Get("controllerManager"), m.Root.Get("nodeRegistration"), c, m.Root)
+	return yamledit.First(c.Get("args"), c.Get("command"), m.Root.Get("controllerManager"), m.Root.Get("nodeRegistration"), c, m.Root)
 }

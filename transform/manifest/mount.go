@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -53,12 +54,8 @@ func (m *Manifest) volumeOf(mount yamledit.Node) yamledit.Node {
 	if m.Kind == kindConfiguration {
 		return mount
 	}
-	for _, v := range list.Items() {
-		if mount.Exists() && v.StringAt("name") == mount.StringAt("name") {
-			return v
-		}
-	}
-	return yamledit.Node{}
+	v, _ := lists.Find(list.Items(), func(v yamledit.Node) bool { return mount.Exists() && v.StringAt("name") == mount.StringAt("name") })
+	return v
 }
 
 // mounted reports whether the container sees a file of a volume.

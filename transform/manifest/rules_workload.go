@@ -43,7 +43,7 @@ func (m *migration) deadlock(found *transform.Findings) {
 	case d.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		found.At(spec.Get("strategy"), "the strategy Recreate stops all pods before a new one is created"+why, "use RollingUpdate with maxUnavailable: 0")
 	case replicas < 2:
-		found.At(firstOf(spec.Get("replicas"), spec), "there is one replica"+why, "set replicas: 2 or more, so that one waits while the other is replaced")
+		found.At(yamledit.First(spec.Get("replicas"), spec), "there is one replica"+why, "set replicas: 2 or more, so that one waits while the other is replaced")
 	case unavailable(d, replicas) >= replicas:
 		found.At(at, "all pods may stop before a new one is created"+why, "set maxUnavailable: 0")
 	}
@@ -76,7 +76,7 @@ func (m *migration) oneActive(found *transform.Findings) {
 }
 
 func (m *migration) pinned(found *transform.Findings) {
-	at := firstOf(m.pod.Get("nodeSelector", "kubernetes.io/hostname"), m.pod.Get("nodeName"))
+	at := yamledit.First(m.pod.Get("nodeSelector", "kubernetes.io/hostname"), m.pod.Get("nodeName"))
 	if _, is := m.deployment(); is && at.Exists() {
 		found.At(at, "all replicas run on one host and fail with it", "select the control planes by their label, node-role.kubernetes.io/control-plane")
 	}
@@ -111,17 +111,7 @@ func (m *migration) baked(found *transform.Findings) {
 		}
 	}
 	if slices.Sort(missing); len(missing) > 0 {
-		at := firstOf(m.program.container.Get("image"), m.program.container)
+		at := yamledit.First(m.program.container.Get("image"), m.program.container)
 		found.At(at, "no volume mounts the files of "+strings.Join(slices.Compact(missing), ", ")+", so they are in the image", "mount them from a Secret, and use the published image")
 	}
-}
-
-// firstOf returns the first node that exists.
-func firstOf(nodes ...yamledit.Node) yamledit.Node {
-	for _, n := range nodes {
-		if n.Exists() {
-			return n
-		}
-	}
-	return yamledit.Node{}
 }

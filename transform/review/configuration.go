@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Setting is a key of a configuration file, its values as on a command line.
@@ -67,10 +68,8 @@ func without(values, others []string) []string {
 }
 
 func setting(list []Setting, key string) Setting {
-	if i := slices.IndexFunc(list, func(s Setting) bool { return s.Key == key }); i >= 0 {
-		return list[i]
-	}
-	return Setting{}
+	s, _ := lists.Find(list, func(s Setting) bool { return s.Key == key })
+	return s
 }
 
 // Unread is the finding about a document that could not be read in the base.

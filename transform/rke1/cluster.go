@@ -119,12 +119,8 @@ func (c *Cluster) setVersion(assumed string) (err error) {
 	if stated == "" && isRelease(c.imageTag()) {
 		stated = c.imageTag()
 	}
-	at := c.get(versionKey)
-	if !at.Exists() {
-		at = c.Config
-	}
 	c.Version, err = k8s.Statement{
-		At: at, Holder: c.Config, Key: c.spelling.of(versionKey),
+		At: yamledit.First(c.get(versionKey), c.Config), Holder: c.Config, Key: c.spelling.of(versionKey),
 		Stated: stated, Assumed: assumed,
 		Distro: "an RKE", Example: exampleRelease, Is: isRelease,
 	}.Version()
@@ -138,11 +134,7 @@ func (c *Cluster) checkMinor() error {
 	if ccm.DefaultTag(Name, minor) != "" {
 		return nil
 	}
-	at := c.get(versionKey)
-	if !at.Exists() {
-		at = c.Config
-	}
-	return at.Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), "correct the version; for a later one, move the workloads to a cluster of RKE2")
+	return yamledit.First(c.get(versionKey), c.Config).Errorf("RKE has no release of Kubernetes "+minor[1:]+", but of "+ccm.Known(Name), "correct the version; for a later one, move the workloads to a cluster of RKE2")
 }
 
 // imageTag returns the tag of an own Kubernetes image, which counts before the

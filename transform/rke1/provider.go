@@ -74,10 +74,7 @@ func (c *Cluster) migrates() bool {
 
 // checkProvider refuses clusters that are not on AWS.
 func (c *Cluster) checkProvider() error {
-	at := c.get(providerKey)
-	if !at.Exists() {
-		at = c.Config
-	}
+	at := yamledit.First(c.get(providerKey), c.Config)
 	switch p := c.provider(); {
 	case p == inTree, p == externalName:
 		return c.checkComponents()

@@ -18,12 +18,7 @@ import (
 
 // near returns a node, or what holds it where it is not there.
 func (m *migration) near(at yamledit.Node) yamledit.Node {
-	for _, n := range []yamledit.Node{at, m.get(providerKey)} {
-		if n.Exists() {
-			return n
-		}
-	}
-	return m.Config
+	return yamledit.First(at, m.get(providerKey), m.Config)
 }
 
 // isOnAWS reports whether the cluster is one to migrate, or was: lint also reads
@@ -88,11 +83,7 @@ func (m *migration) cloudConfigLost(found *transform.Findings) {
 	if m.cloudConfig() == "" || m.isExternal() {
 		return
 	}
-	at := m.get(providerKey, customKey)
-	if !at.Exists() {
-		at = m.near(m.get(providerKey, awsKey))
-	}
-	rules.ConfigCarried(at, found)
+	rules.ConfigCarried(yamledit.First(m.get(providerKey, customKey), m.near(m.get(providerKey, awsKey))), found)
 }
 
 // inTreeGone is about the provider's name, or else an argument of a component.

@@ -54,8 +54,8 @@ func group(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
 func objects(cluster *yamledit.Document, docs []*yamledit.Document) []*yamledit.Document {
 	var named []*yamledit.Document
 	for _, o := range configObjects(cluster) {
-		if i := slices.IndexFunc(docs, func(d *yamledit.Document) bool { return o.is(d, cluster) }); i >= 0 {
-			named = append(named, docs[i])
+		if doc, given := lists.Find(docs, func(d *yamledit.Document) bool { return o.is(d, cluster) }); given {
+			named = append(named, doc)
 		}
 	}
 	return named

@@ -41,10 +41,7 @@ func (m *migration) manifestFinding(i int, n yamledit.Node, message, fix string)
 // about returns a finding about a node of the HelmChart, or about its spec where
 // the node is not there.
 func (c installed) about(n yamledit.Node, message, fix string) transform.Finding {
-	if !n.Exists() {
-		n = c.chart.Root.Get("spec") // which names the chart
-	}
-	return c.manifestFinding(c.chart.Index, n, message, fix)
+	return c.manifestFinding(c.chart.Index, yamledit.First(n, c.chart.Root.Get("spec")), message, fix)
 }
 
 // in returns a finding about a node of a source of values, or about the source
@@ -144,10 +141,7 @@ func (m *migration) helmReinstall(found *transform.Findings) {
 		if policy == "abort" || policy == "retry" {
 			return
 		}
-		at := of.Spec("failurePolicy")
-		if !at.Exists() {
-			at = of.Root.Get("spec")
-		}
+		at := yamledit.First(of.Spec("failurePolicy"), of.Root.Get("spec"))
 		found.Add(c.manifestFinding(of.Index, at, "a failed upgrade of the chart uninstalls it before it installs it again, and no cloud-controller-manager runs in between", "set failurePolicy: abort"))
 	})
 }

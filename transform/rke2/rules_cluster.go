@@ -34,11 +34,7 @@ func (m *migration) snapshotMissing(found *transform.Findings) {
 			return
 		}
 	}
-	at := m.RKEConfig()
-	if etcd.Exists() {
-		at = etcd
-	}
-	found.At(at, "no etcd snapshots are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one manually before every stage")
+	found.At(yamledit.First(etcd, m.RKEConfig()), "no etcd snapshots are configured", "set etcd.snapshotScheduleCron and etcd.snapshotRetention, or take one manually before every stage")
 }
 
 // manifestOverwritten finds documents of additionalManifest that are one object

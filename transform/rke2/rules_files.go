@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -56,11 +57,8 @@ func (m *migration) deliveries() []delivery {
 
 // given returns the document of an object, or nil.
 func (m *migration) given(o objectName) *yamledit.Document {
-	i := slices.IndexFunc(m.objects, func(d *yamledit.Document) bool { return o.is(d, m.Doc) })
-	if i < 0 {
-		return nil
-	}
-	return m.objects[i]
+	given, _ := lists.Find(m.objects, func(d *yamledit.Document) bool { return o.is(d, m.Doc) })
+	return given
 }
 
 // objectNotGiven reports which configurations are not checked. That of rke-lm is part of the

@@ -102,10 +102,7 @@ func (m *migration) stubEnabled(found *transform.Findings) {
 		if !class.ControlPlane() || !m.wantsNoStub(config) || truthy(config[disableStub].Value) {
 			continue
 		}
-		at := config.providerOrigin(managerArgs)
-		if off := config[disableStub].Origin; off.Exists() {
-			at = off
-		}
+		at := yamledit.First(config[disableStub].Origin, config.providerOrigin(managerArgs))
 		if !slices.ContainsFunc(nodes, at.Same) {
 			nodes = append(nodes, at)
 		}
@@ -163,11 +160,9 @@ func (m *migration) providerRemoved(found *transform.Findings) {
 		if truthy(config[disableStub].Value) && config.provider(managerArgs) == external && config.provider(kubeletArgs) == external {
 			continue
 		}
-		at := m.RKEConfig()
+		at := yamledit.First(m.RKEConfig().Get("machineGlobalConfig"), m.RKEConfig())
 		if len(all) > 0 {
 			at = all[len(all)-1]
-		} else if global := at.Get("machineGlobalConfig"); global.Exists() {
-			at = global
 		}
 		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
 		if !shows {

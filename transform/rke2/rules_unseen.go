@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // valueRule is a rule, and the values of the chart that it depends on.
@@ -82,14 +83,10 @@ func (m *migration) chartNotChecked(found *transform.Findings) {
 
 // foreign returns the note about a chart that is not the published one.
 func (c installed) foreign(why, rules string) transform.Finding {
-	at := c.chart.Spec("chartContent")
-	if !at.Exists() {
-		at = c.chart.Spec("chart")
-	}
 	if rules != "" {
 		why += "; without its values.yaml these rules are not checked: " + rules
 	}
-	return c.about(at, "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
+	return c.about(yamledit.First(c.chart.Spec("chartContent"), c.chart.Spec("chart")), "custom chart, not checked: "+why, "make sure that its DaemonSet takes args, image, nodeSelector and tolerations from the values")
 }
 
 // hiddenBy returns the rules that are not checked because of a source of values.

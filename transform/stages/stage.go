@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Stage is what a stage means in every distro.
@@ -107,12 +108,8 @@ func indexOf(list []Stage, name string) int {
 
 // Named returns a stage; none for another name.
 func Named(name string) Stage {
-	for _, s := range ordered() {
-		if s.Name == name {
-			return s
-		}
-	}
-	return Stage{}
+	s, _ := lists.Find(ordered(), func(s Stage) bool { return s.Name == name })
+	return s
 }
 
 // Names lists all stages in their order. Those of a cluster are a subsequence of it.

@@ -3,6 +3,8 @@
 
 package waves
 
+import "slices"
+
 // State is how far the run of a cluster is.
 type State string
 
@@ -84,15 +86,8 @@ func current(list []Wave, states map[string]State) int {
 
 // tooMany reports whether the failures are more than are tolerated.
 func tooMany(list []Wave, states map[string]State, l Limits) bool {
-	if count(list, states, failed) > max(l.Failures, 0) {
-		return true
-	}
-	for _, w := range list {
-		if w.Canary && count([]Wave{w}, states, failed) > 0 {
-			return true
-		}
-	}
-	return false
+	return count(list, states, failed) > max(l.Failures, 0) ||
+		slices.ContainsFunc(list, func(w Wave) bool { return w.Canary && count([]Wave{w}, states, failed) > 0 })
 }
 
 // failed reports whether a state is that of a cluster that failed, rolled back or not.

@@ -35,6 +35,16 @@ func weight(n *yaml.Node) int {
 	return sum
 }
 
+// First returns the first node that exists, or else the last one.
+func First(nodes ...Node) (n Node) {
+	for _, n = range nodes {
+		if n.Exists() {
+			return n
+		}
+	}
+	return n
+}
+
 // StringAt returns the string at a path below a node; "" where there is none.
 func (n Node) StringAt(keys ...string) string {
 	s, _ := n.Get(keys...).String()

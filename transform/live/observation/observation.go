@@ -6,6 +6,8 @@ package observation
 import (
 	"slices"
 	"time"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // APIVersion and Kind are at the top of a dump.
@@ -81,12 +83,7 @@ func (o *Observation) Looked(kind string) bool {
 
 // Lease returns the lease of kube-system with a name.
 func (o *Observation) Lease(name string) (Lease, bool) {
-	for _, l := range o.Leases {
-		if l.Name == name {
-			return l, true
-		}
-	}
-	return Lease{}, false
+	return lists.Find(o.Leases, func(l Lease) bool { return l.Name == name })
 }
 
 // NodeDrivers are the CSI drivers that are registered on a node.

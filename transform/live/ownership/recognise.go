@@ -91,15 +91,10 @@ func calls(script, program string) bool {
 // hidden reports whether a command does not show the arguments that its program
 // gets: a shell puts them together, or the container's variables do.
 func hidden(command []string) bool {
-	if scripted(command) {
-		return true
-	}
-	for _, name := range telling {
-		if a, set := args.Last(args.Command(command), name); set && strings.Contains(a.Value, "$(") {
-			return true
-		}
-	}
-	return false
+	return scripted(command) || slices.ContainsFunc(telling, func(name string) bool {
+		a, set := args.Last(args.Command(command), name)
+		return set && strings.Contains(a.Value, "$(")
+	})
 }
 
 // telling are the flags that decide who owns what.

@@ -4,6 +4,7 @@
 package preconditions
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -65,10 +66,5 @@ func (r *Release) title() string { return "the release " + r.Namespace + "/" + r
 // OnlyValues reports whether a cluster is refused for nothing but the values of its release, which
 // an operator has to name.
 func (r *Refused) OnlyValues() bool {
-	for _, f := range r.Findings {
-		if f.Rule != ValuesReplaced {
-			return false
-		}
-	}
-	return len(r.Findings) > 0
+	return len(r.Findings) > 0 && !slices.ContainsFunc(r.Findings, func(f transform.Finding) bool { return f.Rule != ValuesReplaced })
 }

@@ -5,6 +5,7 @@ package route
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -95,12 +96,7 @@ func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 }
 
 func tainted(root yamledit.Node) bool {
-	for _, t := range root.Get("spec", "taints").Items() {
-		if key, _ := t.Get("key").String(); key == observation.Uninitialized {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(root.Get("spec", "taints").Items(), func(t yamledit.Node) bool { return t.StringAt("key") == observation.Uninitialized })
 }
 
 // IdentifyByHand reports what to do for a Node whose name does not prove its instance: its own

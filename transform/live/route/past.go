@@ -86,12 +86,10 @@ func finished(text string, sets []observation.DaemonSet) bool {
 // takes part in the migration just as was asked. Its chart may add some, and so may
 // its command.
 func sameArgs(wanted, has []args.Arg) bool {
-	for _, w := range wanted {
-		if !slices.ContainsFunc(has, func(h args.Arg) bool { return h.Name == w.Name && h.Value == w.Value }) {
-			return false
-		}
+	lacks := func(w args.Arg) bool {
+		return !slices.ContainsFunc(has, func(h args.Arg) bool { return h.Name == w.Name && h.Value == w.Value })
 	}
-	return flagged(wanted) == flagged(has)
+	return !slices.ContainsFunc(wanted, lacks) && flagged(wanted) == flagged(has)
 }
 
 func tagOf(image string) string {

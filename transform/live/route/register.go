@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -109,12 +110,8 @@ func Replaced(machines []rollout.Machine, node string) bool {
 // Others returns the first other control plane that is not ready, or "": two control planes are
 // never down at once.
 func Others(nodes []observation.Node, but observation.Node) string {
-	for _, n := range nodes {
-		if n.Name != but.Name && n.ControlPlane() && !n.IsReady() {
-			return n.Name
-		}
-	}
-	return ""
+	n, _ := lists.Find(nodes, func(n observation.Node) bool { return n.Name != but.Name && n.ControlPlane() && !n.IsReady() })
+	return n.Name
 }
 
 // ready counts the other Nodes of a kind that are ready.

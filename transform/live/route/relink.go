@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -60,10 +61,6 @@ func (l Link) Patch() (jsonpatch.Patch, error) {
 
 // Unlinked names the first machine whose Node Rancher does not find, or "".
 func Unlinked(machines []rollout.Machine) string {
-	for _, m := range machines {
-		if m.Unlinked && !m.Deleting {
-			return m.Name
-		}
-	}
-	return ""
+	m, _ := lists.Find(machines, func(m rollout.Machine) bool { return m.Unlinked && !m.Deleting })
+	return m.Name
 }

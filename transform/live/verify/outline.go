@@ -66,10 +66,5 @@ func (j *evaluation) progress() transform.Progress {
 func isExternal(p ownership.Process) bool { return !p.Loops }
 
 func hasLabel(nodes []observation.Node, label string) bool {
-	for _, n := range nodes {
-		if _, has := n.Labels[label]; has {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, func(n observation.Node) bool { _, has := n.Labels[label]; return has })
 }
