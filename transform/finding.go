@@ -4,6 +4,7 @@
 package transform
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -101,9 +102,7 @@ func (r Rule) Report(found []Finding, accepted []string) []Finding {
 	for i := range found {
 		f := &found[i]
 		f.Rule = r.ID
-		if f.Severity == "" {
-			f.Severity = r.Severity
-		}
+		f.Severity = cmp.Or(f.Severity, r.Severity)
 		f.Accepted = r.Acceptable && slices.Contains(accepted, r.ID)
 	}
 	return found

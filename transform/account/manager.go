@@ -3,7 +3,11 @@
 
 package account
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
 
 // Manager is what a cloud-controller-manager needs before it starts. config is the
 // provider's configuration, as far as the file holds it.
@@ -11,7 +15,7 @@ func Manager(config string) transform.Preparation {
 	id := ClusterID(config)
 	return transform.Preparation{
 		What: "add in AWS what is missing: permissions of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
-			") and tags " + TagPrefix + or(id, "ID"),
+			") and tags " + TagPrefix + cmp.Or(id, "ID"),
 		Actions: []transform.Action{ManagerRole{}, NodeRole{}, Tagged{id}, Tag{id}},
 		Files: []transform.File{
 			{Name: ManagerPolicyFile, Content: managerPolicy()},

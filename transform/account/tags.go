@@ -4,6 +4,7 @@
 package account
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -58,7 +59,7 @@ type Tagged struct{ ClusterID string }
 
 // Purpose implements transform.Action.
 func (a Tagged) Purpose() string {
-	return "all instances of the cluster, its subnets, and one security group of each instance have the tag " + TagPrefix + or(a.ClusterID, "ID") + "; the manager does not start without the one of its own instance"
+	return "all instances of the cluster, its subnets, and one security group of each instance have the tag " + TagPrefix + cmp.Or(a.ClusterID, "ID") + "; the manager does not start without the one of its own instance"
 }
 
 // Command implements transform.Action.
@@ -101,11 +102,4 @@ func (a Tag) Command() string {
 		return shell.Line(resources + unknownID + ",Value=owned")
 	}
 	return shell.Line(resources+"%s,Value=owned", a.ClusterID)
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

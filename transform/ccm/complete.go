@@ -4,6 +4,7 @@
 package ccm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -185,5 +186,5 @@ func (c Chart) checkMounting(o Options) error {
 	if len(c.missingMounts(o)) == 0 {
 		return nil
 	}
-	return checkMounting(yamledit.First(c.Root.Get("spec", "version"), c.Root.Get("spec")), or(c.Version(), o.Version()))
+	return checkMounting(yamledit.First(c.Root.Get("spec", "version"), c.Root.Get("spec")), cmp.Or(c.Version(), o.Version()))
 }

@@ -4,6 +4,8 @@
 package ccm
 
 import (
+	"cmp"
+
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -36,7 +38,7 @@ func OptionsFor(t transform.Target, distro, version string, cloudConfig bool) Op
 }
 
 // Tag returns the tag of the image, or "" where none is known.
-func (o Options) Tag() string { return or(o.ImageTag, DefaultTag(o.Distro, o.Minor)) }
+func (o Options) Tag() string { return cmp.Or(o.ImageTag, DefaultTag(o.Distro, o.Minor)) }
 
 // CheckMounting fails where the chart of these options cannot mount what they
 // require; the error is about at.
@@ -58,10 +60,10 @@ const firstWithRights = "0.0.9"
 // (kubernetes/cloud-provider-aws, charts/aws-cloud-controller-manager).
 func (o Options) Version() string {
 	if k8s.From(o.Minor, newRights) {
-		return or(o.ChartVersion, LaterVersion)
+		return cmp.Or(o.ChartVersion, LaterVersion)
 	}
-	return or(o.ChartVersion, DefaultVersion)
+	return cmp.Or(o.ChartVersion, DefaultVersion)
 }
 
 // Repo is where the chart is fetched from.
-func (o Options) Repo() string { return or(o.ChartRepo, Repository) }
+func (o Options) Repo() string { return cmp.Or(o.ChartRepo, Repository) }

@@ -141,10 +141,3 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 	}
 	return string(after.Bytes())
 }
-
-func or(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
-}

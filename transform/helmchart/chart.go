@@ -13,6 +13,8 @@
 package helmchart
 
 import (
+	"cmp"
+
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -48,10 +50,7 @@ func (c Chart) text(key string) string { return c.Root.StringAt("spec", key) }
 // namespace returns the namespace of an object of additionalManifest: RKE2 applies
 // what names none to "default" (wrangler pkg/apply/apply.go).
 func namespace(root yamledit.Node) string {
-	if n := root.StringAt("metadata", "namespace"); n != "" {
-		return n
-	}
-	return "default"
+	return cmp.Or(root.StringAt("metadata", "namespace"), "default")
 }
 
 // eachObject visits the objects of a kind, and those in lists, as RKE2 applies

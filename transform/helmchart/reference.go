@@ -4,6 +4,7 @@
 package helmchart
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"regexp"
@@ -52,8 +53,6 @@ func ParseReference(chart string) Reference {
 func parseOCI(rest string) Reference {
 	rest, digest, _ := strings.Cut(rest, "@")
 	name, tag, _ := strings.Cut(path.Base(rest), ":")
-	if tag == "" {
-		tag = digest
-	}
+	tag = cmp.Or(tag, digest)
 	return Reference{Name: name, Version: tag}
 }

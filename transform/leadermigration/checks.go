@@ -4,6 +4,7 @@
 package leadermigration
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,10 +49,7 @@ func (r reading) lists(c controller) bool {
 
 // manager is how messages call the manager.
 func (r reading) manager() string {
-	name := "the manager"
-	if r.Component != "" {
-		name = r.Component
-	}
+	name := cmp.Or(r.Component, "the manager")
 	return strings.TrimSpace(name + " " + r.Version)
 }
 

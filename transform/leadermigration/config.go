@@ -4,6 +4,7 @@
 package leadermigration
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -95,10 +96,7 @@ func CheckLease(name string) error {
 }
 
 func (c Config) lease() string {
-	if c.Lease == "" {
-		return Lease
-	}
-	return c.Lease
+	return cmp.Or(c.Lease, Lease)
 }
 
 // Reader returns what is known of the manager that reads the configuration; it
@@ -132,10 +130,7 @@ func (c Config) minor() (string, error) {
 
 // component returns which manager has to run the controllers, as YAML.
 func (c Config) component(version string) (string, error) {
-	form := c.Form
-	if form == "" {
-		form = usualForm(c.Component, version)
-	}
+	form := cmp.Or(c.Form, usualForm(c.Component, version))
 	switch {
 	case form == Wildcard && !knowsWildcard(version):
 		return "", fmt.Errorf("%s %s reads * as a name, not as any component; use the form %s", c.Component, version, usualForm(c.Component, version))

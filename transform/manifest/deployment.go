@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -126,9 +127,7 @@ func (m *Manifest) scaled(pod corev1.Pod, s Scaling) appsv1.Deployment {
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"component": kubeManager, "workload": "deployment"}}, TopologyKey: "kubernetes.io/hostname",
 		}},
 	}}
-	if spec.PriorityClassName == "" {
-		spec.PriorityClassName = "system-cluster-critical"
-	}
+	spec.PriorityClassName = cmp.Or(spec.PriorityClassName, "system-cluster-critical")
 	if s.Certificates == FromHostPath {
 		spec.NodeSelector = map[string]string{controlPlaneLabel: ""}
 	}

@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -59,10 +60,7 @@ func (o *moved) object(m *Manifest, v volumeOf) corev1.VolumeSource {
 	command := []string{"kubectl", "-n", m.namespace(), "create"}
 	var from []string
 	for _, f := range v.files {
-		inside := strings.TrimPrefix(strings.TrimPrefix(f, v.mount), "/")
-		if inside == "" {
-			inside = path.Base(f)
-		}
+		inside := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(f, v.mount), "/"), path.Base(f))
 		key := strings.ReplaceAll(inside, "/", "-")
 		items = append(items, corev1.KeyToPath{Key: key, Path: inside})
 		from = append(from, "--from-file="+key+"="+v.host+strings.TrimPrefix(f, v.mount))

@@ -4,6 +4,8 @@
 package manifest
 
 import (
+	"cmp"
+
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -11,10 +13,7 @@ import (
 // move is the upgrade to the target version. A release of a distribution counts as
 // the release of Kubernetes that it is made from.
 func (m *migration) move() k8s.Upgrade {
-	to := releaseOf(m.target.Version)
-	if to == "" {
-		to = m.target.Version
-	}
+	to := cmp.Or(releaseOf(m.target.Version), m.target.Version)
 	return k8s.Upgrade{From: m.Version, To: to, Distro: "a Kubernetes", Example: "v1.27.16", Is: isRelease}
 }
 

@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -13,10 +14,7 @@ import (
 
 // namespace is where the objects of the manager are.
 func (m *Manifest) namespace() string {
-	if m.Namespace == "" {
-		return leadermigration.Namespace
-	}
-	return m.Namespace
+	return cmp.Or(m.Namespace, leadermigration.Namespace)
 }
 
 // rollOut brings a changed manifest to where it is used.

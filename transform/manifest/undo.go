@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -119,10 +120,7 @@ func (m *migration) disableUndo(e *transform.Reverse) error {
 // imageBack makes the choice for an image that the last stage may have moved: the one before
 // is nowhere in the file.
 func (m *migration) imageBack(e *transform.Reverse) {
-	tag := m.target.ImageTag
-	if tag == "" {
-		tag = ccm.TestedTag(m.target.Version)
-	}
+	tag := cmp.Or(m.target.ImageTag, ccm.TestedTag(m.target.Version))
 	if at, stated := m.versionAt(); tag != "" && tag == stated {
 		e.Usual(at, "the image was this one or that of another release")
 	}

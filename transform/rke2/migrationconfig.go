@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -204,11 +205,7 @@ func (m *migration) completeConfig(in *yamledit.Embedded, chart ccm.Chart) error
 	if file := chart.ConfigFile(); !m.configured() || file != "" && !chart.OwnConfig() || ccm.FindMigrationConfig(in.Documents()) >= 0 {
 		return nil
 	}
-	tag := chart.ImageTag()
-	if tag == "" {
-		tag = m.chartOptions().Tag()
-	}
-	text, err := m.cloudManagerConfig(tag)
+	text, err := m.cloudManagerConfig(cmp.Or(chart.ImageTag(), m.chartOptions().Tag()))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package canary
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,10 +75,7 @@ func failures(events []corev1.Event) []corev1.Event {
 
 // source is the controller that wrote an Event.
 func source(e corev1.Event) string {
-	if e.Source.Component != "" {
-		return e.Source.Component
-	}
-	return e.ReportingController
+	return cmp.Or(e.Source.Component, e.ReportingController)
 }
 
 // times is how often an Event happened.

@@ -86,8 +86,5 @@ func (n Node) Tainted(key string) bool { return slices.Contains(n.Taints, key) }
 
 // Zone returns the availability zone that the labels state, or "".
 func (n Node) Zone() string {
-	if z := n.Labels[ZoneLabel]; z != "" {
-		return z
-	}
-	return n.Labels[OldZoneLabel]
+	return cmp.Or(n.Labels[ZoneLabel], n.Labels[OldZoneLabel])
 }

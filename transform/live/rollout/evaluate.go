@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +24,7 @@ func Evaluate(seen Seen, wanted Wanted) Progress {
 		}
 		one := m.evaluate(wanted)
 		p.Machines = append(p.Machines, one)
-		if p.Failed == "" {
-			p.Failed = m.failed(wanted)
-		}
+		p.Failed = cmp.Or(p.Failed, m.failed(wanted))
 		if !one.Done && p.Waiting == "" {
 			p.Waiting = "machine " + one.Name + ": " + one.Waiting
 		}
