@@ -78,10 +78,10 @@ func (m *migration) losesName(c Class) bool {
 }
 
 // nodeRename reports what the end state does to names, where the provider of the machines is set.
-func (m *migration) nodeRename() (found []transform.Finding) {
+func (m *migration) nodeRename(found *transform.Findings) {
 	add := func(of func(Class) bool, message, fix string) {
 		for _, n := range m.winners(providerKey, of) {
-			found = append(found, rules.NodeRename.At(n, m.stage, message, fix)...)
+			rules.NodeRename.At(n, m.stage, message, fix, found)
 		}
 	}
 	named := func(c Class) bool { return m.target.Named[c.Name] && !c.Windows() }
@@ -90,7 +90,7 @@ func (m *migration) nodeRename() (found []transform.Finding) {
 	case m.target.EndState == "" && len(others) > 0:
 		add(named, "machines of class "+rules.NodeRename.Some(others)+" have the external provider, those of class "+rules.NodeRename.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
 	case !slices.ContainsFunc(m.Classes, loses):
-		found = m.taken(named)
+		m.taken(found, named)
 	case m.renames():
 		add(loses, m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
 	case rules.NodeRename.Open(m.target):
@@ -102,7 +102,6 @@ func (m *migration) nodeRename() (found []transform.Finding) {
 		windows = named
 	}
 	add(windows, "any end state renames Windows machines: RKE2 "+m.Version+" does not take their names from the instance metadata, the in-tree kubelet did, and an external one uses the host name", "prepare for new Nodes of these machines, and accept their names with --accept node-rename")
-	return found
 }
 
 // apart lists the classes that are external while control planes are not.
@@ -121,10 +120,10 @@ func (m *migration) hasWindows() bool {
 }
 
 // taken reports the end state that the stages take, once, where the operator chose none.
-func (m *migration) taken(named func(Class) bool) []transform.Finding {
+func (m *migration) taken(found *transform.Findings, named func(Class) bool) {
 	at := m.winners(providerKey, named)
 	if m.stage == "" || m.target.EndState != "" || len(at) == 0 {
-		return nil
+		return
 	}
 	because := m.mayRename()
 	if m.renames() {
@@ -137,9 +136,7 @@ func (m *migration) taken(named func(Class) bool) []transform.Finding {
 	case m.target.Situation.HandsOver():
 		fix = "keep cloud-provider=external in " + kubeletArgs + " of every machine class, and in " + managerArgs + " and " + apiServerArgs + " of the control planes: the upgrade to 1.27 requires it, and upgrade-kubernetes refuses without it"
 	}
-	f := transform.FindingAt(at[0], message, fix)
-	f.Severity = transform.Note
-	return []transform.Finding{f}
+	found.At(at[0], message, fix).Severity = transform.Note
 }
 
 // renaming is what an external provider does to Nodes that are known to get other names.

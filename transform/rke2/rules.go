@@ -46,7 +46,7 @@ func clusterRules() []rule {
 		{Rule: rules.LeaseGrantMissing.Rule, Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		transform.Row("node-name-shared", transform.Error, rules.TheSwitch, (*migration).nodeNameShared,
 			"The user data of a machine pool has a literal hostname or fqdn: with external all its machines register under one name. Checked with --end-state external, where the Amazonec2Config is in the same folder or stream, or can be read from a live Rancher."),
-		{Check: transform.Listed((*migration).nodeRename), Rule: rules.NodeRename.WithDoc(
+		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
 			"With cloud-provider-name: aws RKE2 takes the names of nodes from the instance metadata, with external the kubelet uses the host name, and a node whose name changes registers as a new Node. An error if external is chosen for machine pools, which have other host names, or where host names are known to differ; for Windows machines up to 1.29.10, 1.30.6 and 1.31.2 with any end state; elsewhere until an end state is chosen or --host-names shows that all are equal; and if workers are external and control planes are not. Before the switch it is a warning. A note shows which end state the stages take, and why.")},
 		{Check: (*migration).notMigratable, Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.")},

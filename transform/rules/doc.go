@@ -9,10 +9,8 @@
 package rules
 
 import (
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // What rules stop. An earlier stage does not answer for what a later one puts right.
@@ -34,16 +32,3 @@ const (
 	leaderFlag = ccm.LeaderFlag
 	configFlag = "leader-migration-config"
 )
-
-// one is a finding, as a list.
-func one(at yamledit.Node, message, fix string) []transform.Finding {
-	return []transform.Finding{transform.FindingAt(at, message, fix)}
-}
-
-// as gives findings another severity than their rule has.
-func as(severity transform.Severity, found []transform.Finding) []transform.Finding {
-	for i := range found {
-		found[i].Severity = severity
-	}
-	return found
-}

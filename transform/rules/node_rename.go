@@ -26,12 +26,10 @@ func (nodeRename) Open(t transform.Target) bool {
 }
 
 // At is an error of the switch. A document that is still in-tree is warned of it.
-func (nodeRename) At(n yamledit.Node, stage, message, fix string) []transform.Finding {
-	found := one(n, message, fix)
-	if stage == "" {
-		return as(transform.Warning, found)
+func (nodeRename) At(n yamledit.Node, stage, message, fix string, found *transform.Findings) {
+	if f := found.At(n, message, fix); stage == "" {
+		f.Severity = transform.Warning
 	}
-	return found
 }
 
 // Answer is how an operator keeps the names, or accepts others, where the end state is chosen.

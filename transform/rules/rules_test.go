@@ -107,7 +107,10 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 	if got := NodeRename.Some([]string{"a", "b", "c", "d", "e"}); got != "a, b, c and 2 more" {
 		t.Error(got)
 	}
-	if got := said(NodeRename.At(at, "", "m", "f")) + said(NodeRename.At(at, stages.SwitchToExternal, "m", "f")); got != "warning m / f m / f" {
+	if got := said(of(func(f *transform.Findings) {
+		NodeRename.At(at, "", "m", "f", f)
+		NodeRename.At(at, stages.SwitchToExternal, "m", "f", f)
+	})); got != "warning m / f;  m / f" {
 		t.Error(got)
 	}
 }
