@@ -174,11 +174,9 @@ func (c *connection) connectTo(s streams, context string, retryTime time.Duratio
 		c.warned = true
 		fmt.Fprintln(s.err, "WARNING: --insecure-skip-tls-verify accepts any certificate: any server at this address can read the token and everything else, and send any response; use --cacert")
 	}
-	source := rancher.Source{
-		URL: c.rancher, TokenFile: c.tokenFile, CLI: c.commandLine, Kubeconfig: c.kubeconfig, Context: context,
-		Authority: c.authority, Insecure: c.insecure, UserAgent: userAgent(), RetryFor: retryTime, Dial: s.network,
-		Refused: func(text string) { fmt.Fprintln(s.err, text) },
-	}
+	source := rancher.Source{Connection: c.named(context, retryTime), CLI: c.commandLine}
+	source.Rancher, source.TokenFile, source.Dial = c.rancher, c.tokenFile, s.network
+	source.Refused = func(text string) { fmt.Fprintln(s.err, text) }
 	if !c.waits {
 		source.FirstFor = firstTime
 	}

@@ -236,25 +236,19 @@ func (in *folder) joined() (results []Result) {
 			}
 		}
 	}
-	for i := range in.ends {
-		if set[i] != i {
-			continue // it ends with an earlier one
+	of := map[int]int{} // the number of the result of each set
+	for i, end := range in.ends {
+		if set[i] == i { // the first one of the set
+			of[i], results = len(results), append(results, Result{})
 		}
-		var r Result
-		var errs []error
-		for j, end := range in.ends {
-			if set[j] != i {
-				continue
-			}
-			r.File, r.Ended = end.File, append(r.Ended, end.Ended...)
-			if end.Err != nil {
-				errs = append(errs, end.Err)
-			}
+		r := &results[of[set[i]]]
+		r.File, r.Ended = end.File, append(r.Ended, end.Ended...)
+		switch {
+		case r.Err == nil:
+			r.Err = end.Err
+		case end.Err != nil:
+			r.Err = errors.Join(r.Err, end.Err)
 		}
-		if r.Err = errors.Join(errs...); len(errs) == 1 {
-			r.Err = errs[0]
-		}
-		results = append(results, r)
 	}
 	return results
 }

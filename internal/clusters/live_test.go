@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -28,7 +29,7 @@ func managed(t *testing.T, f func(*testing.T, *ranchertest.Server, *rancher.Serv
 		for _, name := range names {
 			r.Put(t, provisioned(name))
 		}
-		s, err := rancher.Open(rancher.Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second})
+		s, err := rancher.Open(rancher.Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -91,15 +92,11 @@ func (p progress) Collect(to chan<- prometheus.Metric) {
 // progress returns the clusters of each LeaderMigration that is active.
 func (m *Manager) progress() map[string][]migrate.Member {
 	m.mu.Lock()
-	active := make(map[string]*work, len(m.active))
-	for key, w := range m.active {
-		active[key.String()] = w
-	}
-	m.mu.Unlock()
+	defer m.mu.Unlock()
 	of := map[string][]migrate.Member{}
-	for key, w := range active {
+	for key, w := range m.active {
 		w.mu.Lock()
-		of[key] = append(of[key], w.members...)
+		of[key.String()] = slices.Clone(w.members)
 		w.mu.Unlock()
 	}
 	return of

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -115,7 +116,7 @@ func (w *world) end() {
 }
 
 func (w *world) server() (*rancher.Server, error) {
-	return rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(w.t), Insecure: true, UserAgent: "controller", RetryFor: 30 * time.Second, Dial: memnet.Dial})
+	return rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(w.t), Insecure: true, UserAgent: "controller", RetryFor: 30 * time.Second, Dial: memnet.Dial}})
 }
 
 // object is the LeaderMigration as the server has it.

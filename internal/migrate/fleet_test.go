@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -41,7 +42,7 @@ func newMany(t *testing.T, names ...string) *many {
 
 // open makes the run over a cluster as the command line does.
 func (m *many) open(cluster string) (migrate.Options, error) {
-	server, err := rancher.Open(rancher.Source{URL: m.URL, TokenFile: m.Rancher.TokenFile(m.t), Insecure: true, UserAgent: "fleet", RetryFor: retryTime, Dial: memnet.Dial})
+	server, err := rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: m.URL, TokenFile: m.Rancher.TokenFile(m.t), Insecure: true, UserAgent: "fleet", RetryFor: retryTime, Dial: memnet.Dial}})
 	if err != nil {
 		return migrate.Options{}, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -108,18 +109,10 @@ func (l *lock) enter(ctx context.Context) error {
 
 func (l *lock) leave() { <-l.mutex }
 
-func holder(l *coordinationv1.Lease) string {
-	if l.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *l.Spec.HolderIdentity
-}
+func holder(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
 
 func duration(l *coordinationv1.Lease) time.Duration {
-	if l.Spec.LeaseDurationSeconds == nil {
-		return lockTime
-	}
-	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+	return time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, int32(lockTime/time.Second))) * time.Second
 }
 
 // get reads the lease; nil where there is none.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -28,7 +29,7 @@ const retryTime = 30 * time.Second
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
 	t.Helper()
-	server, err := rancher.Open(rancher.Source{URL: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial})
+	server, err := rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
@@ -23,18 +24,9 @@ func keepLease(l *coordinationv1.Lease, kept []observation.Lease) []observation.
 	if l.Namespace != managersNamespace {
 		return kept
 	}
-	out := observation.Lease{Name: l.Name, Holder: redact.Text(value(l.Spec.HolderIdentity)), DurationSeconds: int(value(l.Spec.LeaseDurationSeconds)), Transitions: int(value(l.Spec.LeaseTransitions))}
-	out.Renewed, out.Acquired = value(l.Spec.RenewTime).UTC(), value(l.Spec.AcquireTime).UTC()
+	out := observation.Lease{Name: l.Name, Holder: redact.Text(ptr.Deref(l.Spec.HolderIdentity, "")), DurationSeconds: int(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)), Transitions: int(ptr.Deref(l.Spec.LeaseTransitions, 0))}
+	out.Renewed, out.Acquired = ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).UTC(), ptr.Deref(l.Spec.AcquireTime, metav1.MicroTime{}).UTC()
 	return append(kept, out)
-}
-
-// value returns what a pointer points to, or nothing.
-func value[T any](p *T) T {
-	if p == nil {
-		var none T
-		return none
-	}
-	return *p
 }
 
 // manager finds the container of a pod that runs a manager of this cluster.

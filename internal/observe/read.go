@@ -57,7 +57,7 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 	}
 	o.narrow.forget()
 	start := time.Now()
-	err = together(ctx, out, o.Leases, nodes.read(o), o.readServices, o.readStorage, o.readManagers, o.readRancher, o.readSnapshot)
+	err = together(ctx, out, o.Leases, nodes.read(o), o.readServices, o.readVolumes, storageClasses.read(o), drivers.read(o), o.readManagers, o.readRancher, o.readSnapshot)
 	if err == nil && time.Since(start) > moment {
 		err = o.Again(ctx, out)
 	} else if err == nil {
@@ -104,11 +104,6 @@ func (o *Observer) Leases(ctx context.Context, out *observation.Observation) err
 	out.Seen = time.Now().UTC()
 	out.Leases, out.Clock = o.watch.Look(asked, time.Now(), records), clock
 	return nil
-}
-
-// readStorage reads what may be of the in-tree storage.
-func (o *Observer) readStorage(ctx context.Context, out *observation.Observation) error {
-	return together(ctx, out, o.readVolumes, storageClasses.read(o), drivers.read(o))
 }
 
 func (o *Observer) readVolumes(ctx context.Context, out *observation.Observation) error {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
 func TestAnAddressIsTakenUpToTheRancher(t *testing.T) {
@@ -32,7 +34,7 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 		r, _ := open(t)
 		r.Do(func() { r.Prefix = "/tools/rancher" })
 		from := source(t, r)
-		from.URL += "/tools/rancher/dashboard/"
+		from.Rancher += "/tools/rancher/dashboard/"
 		s, err := Open(from)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +56,7 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 
 func TestAnAddressIsShownWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Open(Source{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")})
+		s, err := Open(Source{Connection: kube.Connection{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")}})
 		if err != nil {
 			t.Fatal(err)
 		}

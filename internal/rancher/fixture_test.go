@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
@@ -41,7 +42,7 @@ func open(t *testing.T) (*ranchertest.Server, *Server) {
 }
 
 func source(t *testing.T, r *ranchertest.Server) Source {
-	return Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second}
+	return Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second}}
 }
 
 // find returns one cluster.

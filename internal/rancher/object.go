@@ -5,9 +5,11 @@ package rancher
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,20 +43,10 @@ func (o Object) Title() string {
 
 // FullName is NAMESPACE/NAME, or the name of one without a namespace, which is the ID of its
 // cluster: what --cluster takes.
-func (o Object) FullName() string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Namespace + "/" + o.Name
-}
+func (o Object) FullName() string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
 
 // Home is the namespace for what belongs to the cluster, on Rancher's own.
-func (o Object) Home() string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Namespace
-}
+func (o Object) Home() string { return cmp.Or(o.Namespace, o.Name) }
 
 // Subject is the cluster as the table of rights has it.
 func (o Object) Subject() rights.Subject {

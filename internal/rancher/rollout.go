@@ -104,20 +104,16 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 	return list, nil
 }
 
-// plans fills in the plans of machines. Each Secret is read by its name: to list the
-// Secrets of the namespace opens those of all clusters in it.
+// plans fills in the plans of machines, as far as they have one. Each Secret is read by its name: to
+// list the Secrets of the namespace opens those of all clusters in it.
 func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
-	return kube.ForEach(len(machines), func(i int) (err error) {
-		machines[i].Plan, err = s.plan(ctx, o, machines[i])
+	return kube.ForEach(len(machines), func(i int) error {
+		m := &machines[i]
+		if m.PlanSecret == "" {
+			return nil
+		}
+		secret, err := kube.GetSecret(ctx, s.local, o.Namespace, m.PlanSecret)
+		m.Plan = rollout.PlanOf(m.Name, secret)
 		return err
 	})
-}
-
-// plan reads the plan of a machine; nil where it has none yet.
-func (s *Server) plan(ctx context.Context, o Object, m rollout.Machine) (*rollout.Plan, error) {
-	if m.PlanSecret == "" {
-		return nil, nil
-	}
-	secret, err := kube.GetSecret(ctx, s.local, o.Namespace, m.PlanSecret)
-	return rollout.PlanOf(m.Name, secret), err
 }

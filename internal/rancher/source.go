@@ -7,29 +7,16 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
-// Source says where a Rancher is, in one of three ways: its URL, the configuration
-// of Rancher's command line, or else a kubeconfig that leads to Rancher's own
-// cluster.
+// Source says where a Rancher is, in one of three ways: by the URL and the token, or the file with
+// it, of a connection, by the configuration of Rancher's command line, or else by a kubeconfig that
+// leads to Rancher's own cluster.
 type Source struct {
-	URL       string // https://rancher.example.com
-	TokenFile string // the token; "" for the variable RANCHER_TOKEN
-
-	CLI string // a server of Rancher's command line; CurrentServer for its current one
-
-	Kubeconfig, Context string // as kubectl has them
-
-	Authority string // file with the certificate that signed Rancher's
-	Insecure  bool
-	UserAgent string
-	RetryFor  time.Duration // for how long a request is tried again
-	FirstFor  time.Duration // and Refused, as a kube.Connection has them
-	Refused   func(string)
-	Dial      kube.Dial // nil for the network of this machine
+	kube.Connection        // without a Token, that of the variable RANCHER_TOKEN
+	CLI             string // a server of Rancher's command line; CurrentServer for its current one
 }
 
 // TokenVariable holds the token of a Rancher.
@@ -40,25 +27,20 @@ type Server struct{ local *kube.Client }
 
 // Open finds a Rancher and its credentials; it does not speak to it yet.
 func Open(s Source) (*Server, error) {
-	c := kube.Connection{
-		Kubeconfig: s.Kubeconfig, Context: s.Context, UserAgent: s.UserAgent, RetryFor: s.RetryFor, FirstFor: s.FirstFor, Refused: s.Refused,
-		Authority: s.Authority, Insecure: s.Insecure, Dial: s.Dial,
-	}
+	c := s.Connection
 	var err error
 	switch {
-	case s.URL != "":
-		c.Rancher, c.TokenFile = s.URL, s.renewed()
+	case s.Rancher != "":
+		c.TokenFile = s.renewed()
 		c.Token, err = s.token()
 	case s.CLI != "":
 		err = s.login(&c)
 	}
+	if err == nil && (s.Rancher != "" || s.CLI != "") {
+		c.Rancher, err = address(c.Rancher)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if s.URL != "" || s.CLI != "" {
-		if c.Rancher, err = address(c.Rancher); err != nil {
-			return nil, err
-		}
 	}
 	client, err := kube.Connect(c)
 	if err != nil {
@@ -69,18 +51,21 @@ func Open(s Source) (*Server, error) {
 
 // token reads the token from its file or its variable.
 func (s Source) token() (string, error) {
-	if s.TokenFile == "" {
-		given := os.Getenv(TokenVariable)
-		if strings.TrimSpace(given) == "" {
-			return "", fmt.Errorf("there is no token for the Rancher; set %s, or use --token-file", TokenVariable)
+	text, where, do := os.Getenv(TokenVariable), TokenVariable, "set it to only the token"
+	if s.TokenFile != "" {
+		read, err := os.ReadFile(s.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("cannot read the token: %w; check the path", err)
 		}
-		return oneToken(given, TokenVariable, "set it to only the token")
+		text, where, do = string(read), s.TokenFile, "write only the token to the file"
+	} else if strings.TrimSpace(text) == "" {
+		return "", fmt.Errorf("there is no token for the Rancher; set %s, or use --token-file", TokenVariable)
 	}
-	text, err := os.ReadFile(s.TokenFile)
-	if err != nil {
-		return "", fmt.Errorf("cannot read the token: %w; check the path", err)
+	token, is := kube.Token(text)
+	if !is {
+		return "", fmt.Errorf("%s: not one token; %s", where, do)
 	}
-	return oneToken(string(text), s.TokenFile, "write only the token to the file")
+	return token, nil
 }
 
 // renewed is the file in which someone may renew the token. What can be read only
@@ -90,14 +75,6 @@ func (s Source) renewed() string {
 		return ""
 	}
 	return s.TokenFile
-}
-
-func oneToken(text, where, do string) (string, error) {
-	token, is := kube.Token(text)
-	if !is {
-		return "", fmt.Errorf("%s: not one token; %s", where, do)
-	}
-	return token, nil
 }
 
 // Local is the API server of Rancher's own cluster.

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
@@ -58,7 +59,7 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 		"a file with the token": func(t *testing.T, r *ranchertest.Server) Source { return source(t, r) },
 		"the variable": func(t *testing.T, r *ranchertest.Server) Source {
 			t.Setenv(TokenVariable, ranchertest.Token)
-			return Source{URL: r.URL() + "/", Authority: r.Authority(t)}
+			return Source{Connection: kube.Connection{Rancher: r.URL() + "/", Authority: r.Authority(t)}}
 		},
 		"the command line": func(t *testing.T, r *ranchertest.Server) Source {
 			commandLine(t, map[string]string{"url": r.URL(), "tokenKey": ranchertest.Token, "cacert": r.Certificate()})
@@ -68,18 +69,20 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 			commandLine(t, map[string]string{"url": r.URL(), "accessKey": key, "secretKey": secret, "cacert": r.Certificate()})
 			return Source{CLI: "here"}
 		},
-		"a kubeconfig": func(t *testing.T, r *ranchertest.Server) Source { return Source{Kubeconfig: config(t, r)} },
+		"a kubeconfig": func(t *testing.T, r *ranchertest.Server) Source {
+			return Source{Connection: kube.Connection{Kubeconfig: config(t, r)}}
+		},
 		"a kubeconfig and a certificate": func(t *testing.T, r *ranchertest.Server) Source {
-			return Source{Kubeconfig: config(t, r), Authority: r.Authority(t)}
+			return Source{Connection: kube.Connection{Kubeconfig: config(t, r), Authority: r.Authority(t)}}
 		},
 		"an address of the browser": func(t *testing.T, r *ranchertest.Server) Source {
-			return Source{URL: r.URL() + "/dashboard/c/_/manager/provisioning.cattle.io.cluster?mode=view#tab", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}
+			return Source{Connection: kube.Connection{Rancher: r.URL() + "/dashboard/c/_/manager/provisioning.cattle.io.cluster?mode=view#tab", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}}
 		},
 		"an address of the API": func(t *testing.T, r *ranchertest.Server) Source {
-			return Source{URL: r.URL() + "/v3/", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}
+			return Source{Connection: kube.Connection{Rancher: r.URL() + "/v3/", TokenFile: r.TokenFile(t), Authority: r.Authority(t)}}
 		},
 		"any certificate": func(t *testing.T, r *ranchertest.Server) Source {
-			return Source{URL: r.URL(), TokenFile: r.TokenFile(t), Insecure: true}
+			return Source{Connection: kube.Connection{Rancher: r.URL(), TokenFile: r.TokenFile(t), Insecure: true}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,21 +115,21 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		source       Source
 		want         string
 	}{
-		{"no token", "", Source{URL: "https://rancher.example.com"}, TokenVariable},
-		{"not one token", "", Source{URL: "https://rancher.example.com", TokenFile: empty}, "not one token"},
-		{"no such file", "", Source{URL: "https://rancher.example.com", TokenFile: empty + "x"}, "check the path"},
-		{"no host", "", Source{URL: "https:///dashboard", TokenFile: good}, "https://rancher.example.com"},
-		{"no URL", "", Source{URL: "https://rancher.example.com:hunter2 x/", TokenFile: good}, "the address of a Rancher must be a URL such as"},
-		{"a token in the address", "", Source{URL: "https://token-abcde:hunter2@rancher.example.com", TokenFile: good}, "the address of a Rancher contains credentials; remove them, and set"},
-		{"a token in the address of a kubeconfig", "", Source{Kubeconfig: kubeconfig(t, "https://token-abcde:hunter 2@rancher.example.com")}, "no URL"},
-		{"a file that is no certificate", "", Source{URL: "https://rancher.example.com", TokenFile: good, Authority: good}, "check the certificates"},
-		{"no TLS", "", Source{URL: "http://rancher.example.com", TokenFile: empty}, "token"},
+		{"no token", "", Source{Connection: kube.Connection{Rancher: "https://rancher.example.com"}}, TokenVariable},
+		{"not one token", "", Source{Connection: kube.Connection{Rancher: "https://rancher.example.com", TokenFile: empty}}, "not one token"},
+		{"no such file", "", Source{Connection: kube.Connection{Rancher: "https://rancher.example.com", TokenFile: empty + "x"}}, "check the path"},
+		{"no host", "", Source{Connection: kube.Connection{Rancher: "https:///dashboard", TokenFile: good}}, "https://rancher.example.com"},
+		{"no URL", "", Source{Connection: kube.Connection{Rancher: "https://rancher.example.com:hunter2 x/", TokenFile: good}}, "the address of a Rancher must be a URL such as"},
+		{"a token in the address", "", Source{Connection: kube.Connection{Rancher: "https://token-abcde:hunter2@rancher.example.com", TokenFile: good}}, "the address of a Rancher contains credentials; remove them, and set"},
+		{"a token in the address of a kubeconfig", "", Source{Connection: kube.Connection{Kubeconfig: kubeconfig(t, "https://token-abcde:hunter 2@rancher.example.com")}}, "no URL"},
+		{"a file that is no certificate", "", Source{Connection: kube.Connection{Rancher: "https://rancher.example.com", TokenFile: good, Authority: good}}, "check the certificates"},
+		{"no TLS", "", Source{Connection: kube.Connection{Rancher: "http://rancher.example.com", TokenFile: empty}}, "token"},
 		{"no current server", `{"Servers":{"here":{}}}`, Source{CLI: CurrentServer}, "rancher server switch"},
 		{"no such server", `{"Servers":{"here":{}}}`, Source{CLI: "there"}, "it has here"},
 		{"a server without a token", `{"Servers":{"here":{"url":"https://x"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "rancher login"},
 		{"a server without TLS", `{"Servers":{"here":{"url":"http://x","tokenKey":"a:b"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "https://"},
 		{"no configuration", `{"Servers":{"here":{"tokenKey":"token-abc:hunter2"`, Source{CLI: CurrentServer}, "not a configuration"},
-		{"no kubeconfig", "", Source{Kubeconfig: empty + "x"}, "--kubeconfig"},
+		{"no kubeconfig", "", Source{Connection: kube.Connection{Kubeconfig: empty + "x"}}, "--kubeconfig"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			configure(t, c.config)
@@ -144,7 +147,7 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 func TestACertificateThatIsNotTrustedSaysHowToGetIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
-		s, err := Open(Source{Dial: memnet.Dial, URL: r.URL(), TokenFile: r.TokenFile(t), RetryFor: time.Minute})
+		s, err := Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), RetryFor: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +161,7 @@ func TestATokenThatIsNotAcceptedSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
 		t.Setenv(TokenVariable, "token-abcde:expired")
-		s, err := Open(Source{Dial: memnet.Dial, URL: r.URL(), Authority: r.Authority(t)})
+		s, err := Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), Authority: r.Authority(t)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
@@ -29,7 +30,7 @@ func TestAnAPIServerThatIsNotReachedThroughRancherHasNoVersionOfIt(t *testing.T)
 		if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(Source{Dial: memnet.Dial, Kubeconfig: kubeconfig})
+		s, err := Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Kubeconfig: kubeconfig}})
 		if err != nil {
 			t.Fatal(err)
 		}
