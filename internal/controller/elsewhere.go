@@ -5,10 +5,8 @@ package controller
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -25,37 +23,12 @@ import (
 // migrationLabel names the LeaderMigration of a ConfigMap.
 const migrationLabel = "rke-lm.io/leadermigration"
 
-// takeFormer returns the clusters whose ConfigMap is not true any more, once.
-func (w *work) takeFormer() (lm *v1alpha1.LeaderMigration, list []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	list = slices.Sorted(maps.Keys(w.former))
-	clear(w.former)
-	return w.lm, list
-}
-
-// drop deletes the ConfigMaps of clusters that no other program manages any more. What cannot be deleted now is, the next
-// time.
-func (w *work) drop(ctx context.Context) {
-	lm, list := w.takeFormer()
-	for _, cluster := range list {
-		_, err := w.Client.Do(ctx, kube.Request{What: "delete configmaps", Method: http.MethodDelete, Path: changePath(lm, cluster)})
-		if err == nil || kube.HasStatus(err, http.StatusNotFound) {
-			continue
-		}
-		w.mu.Lock()
-		w.former[cluster] = true
-		w.mu.Unlock()
-		w.log(w.name() + ": " + cluster + ": the ConfigMap with the next change is not deleted: " + err.Error())
-	}
-}
-
-// takeStale returns the clusters whose next change has to be written, once.
+// takeStale returns the clusters whose ConfigMap is not true any more, once.
 func (w *work) takeStale() (lm *v1alpha1.LeaderMigration, list []migrate.Member) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, m := range w.members {
-		if w.stale[m.Cluster] && isElsewhere(m) {
+		if w.stale[m.Cluster] {
 			list = append(list, m)
 		}
 	}
@@ -64,15 +37,19 @@ func (w *work) takeStale() (lm *v1alpha1.LeaderMigration, list []migrate.Member)
 }
 
 // explain writes, for each cluster that another program manages and that has changed, a ConfigMap with the
-// next change and the command that makes it where the source is. The cluster is not changed.
+// next change and the command that makes it where the source is, and deletes that of a cluster which no
+// other program manages any more. The cluster is not changed.
 func (w *work) explain(ctx context.Context, runs Runs) {
-	w.drop(ctx)
 	lm, list := w.takeStale()
 	for _, m := range list {
 		if ctx.Err() != nil {
 			return
 		}
 		w.alive(true)
+		if !isElsewhere(m) {
+			w.drop(ctx, lm, m.Cluster)
+			continue
+		}
 		err := transform.Guard(m.Cluster, func() error {
 			data, err := nextChange(ctx, runs, m)
 			if err != nil {
@@ -84,6 +61,19 @@ func (w *work) explain(ctx context.Context, runs Runs) {
 			w.log(w.name() + ": " + m.Cluster + ": the ConfigMap with the next change is not written: " + err.Error())
 		}
 	}
+}
+
+// drop deletes the ConfigMap of a cluster that no other program manages any more. If it cannot be deleted now it is, the
+// next time.
+func (w *work) drop(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster string) {
+	_, err := w.Client.Do(ctx, kube.Request{What: "delete configmaps", Method: http.MethodDelete, Path: changePath(lm, cluster)})
+	if err == nil || kube.HasStatus(err, http.StatusNotFound) {
+		return
+	}
+	w.mu.Lock()
+	w.stale[cluster] = true
+	w.mu.Unlock()
+	w.log(w.name() + ": " + cluster + ": the ConfigMap with the next change is not deleted: " + err.Error())
 }
 
 // nextChange is the next stage of a cluster, without secrets.

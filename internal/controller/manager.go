@@ -54,7 +54,6 @@ type Manager struct {
 	// Log is called with what goes wrong outside of a run; nil for none.
 	Log func(string)
 
-	audit    sync.Mutex // of the audit log of all runs
 	mu       sync.Mutex
 	active   map[types.NamespacedName]*work
 	watching func() error // fails while changes are not seen; nil unless the process leads

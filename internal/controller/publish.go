@@ -95,32 +95,23 @@ type happening struct {
 	warning bool
 }
 
+// reasons are what Events call the states that clusters come to.
+var reasons = map[waves.State]string{
+	waves.Waiting: "ClusterRetried", waves.Running: "ClusterStarted", waves.Skipped: "ClusterSkipped", waves.Held: "ClusterHeld",
+	waves.Done: "ClusterDone", waves.Failed: "ClusterFailed", waves.Reverting: "ClusterReverting",
+}
+
 func happeningOf(m migrate.Member) happening {
-	h := happening{at: time.Now(), message: "cluster " + m.Cluster + " of the wave " + m.Wave}
-	switch m.State {
-	case waves.Waiting:
-		h.reason = "ClusterRetried"
-	case waves.Running:
-		h.reason = "ClusterStarted"
-	case waves.Skipped:
-		h.reason = "ClusterSkipped"
-		h.message += ": " + m.Err.Error()
-	case waves.Held:
-		h.reason = "ClusterHeld"
+	h := happening{at: time.Now(), reason: reasons[m.State], message: "cluster " + m.Cluster + " of the wave " + m.Wave}
+	h.warning = m.State == waves.Failed || m.State == waves.Reverting
+	if m.RolledBack {
+		h.reason = "ClusterRolledBack"
+	}
+	switch {
+	case m.State == waves.Held:
 		h.message += ": " + m.Waiting
-	case waves.Done:
-		h.reason = "ClusterDone"
-	default:
-		h.reason, h.warning = "ClusterFailed", true
-		if m.State == waves.Reverting {
-			h.reason = "ClusterReverting"
-		}
-		if m.RolledBack {
-			h.reason = "ClusterRolledBack"
-		}
-		if m.Err != nil {
-			h.message += ": " + m.Err.Error()
-		}
+	case m.Err != nil:
+		h.message += ": " + m.Err.Error()
 	}
 	return h
 }

@@ -83,7 +83,7 @@ func (w *work) again() []migrate.Member {
 		if next, is := now[m.Cluster]; is {
 			w.members[i] = next
 			if isElsewhere(m) && !isElsewhere(next) {
-				w.former[m.Cluster] = true
+				w.stale[m.Cluster] = true // its ConfigMap is deleted
 			}
 			w.happened = append(w.happened, happeningOf(next))
 		}

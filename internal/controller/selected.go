@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -64,7 +63,7 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	var names []string
 	for _, o := range objects {
 		name := o.FullName()
-		of[name], names, labelled[name] = o, append(names, name), labelsOf(o)
+		of[name], names, labelled[name] = o, append(names, name), o.Labels
 	}
 	rules, err := rulesOf(spec, labelled)
 	if err != nil {
@@ -129,12 +128,4 @@ func managers(o rancher.Object) error {
 		}
 	}
 	return nil
-}
-
-func labelsOf(o rancher.Object) labels.Set {
-	var head metav1.PartialObjectMetadata
-	if json.Unmarshal(o.Raw, &head) != nil {
-		return nil // it was read as an object before
-	}
-	return head.Labels
 }

@@ -42,8 +42,7 @@ type work struct {
 	problem    *problem // that keeps it from being migrated
 	conditions []metav1.Condition
 	happened   []happening
-	stale      map[string]bool // clusters of other programs, whose next change has to be written
-	former     map[string]bool // clusters that were of other programs, whose ConfigMap has to be deleted
+	stale      map[string]bool // clusters that are or were of other programs, whose ConfigMap is not true any more
 	listed     time.Time       // when all clusters were listed last
 	listing    bool            // they will be, as soon as it is time
 	retried    string          // the wish that was fulfilled last
@@ -55,7 +54,7 @@ type work struct {
 const again = 30 * time.Second
 
 func newWork(m *Manager, lm *v1alpha1.LeaderMigration, bad error, cancel context.CancelFunc) *work {
-	w := &work{Manager: m, lm: lm, bad: bad, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, former: map[string]bool{}, conditions: slices.Clone(lm.Status.Conditions)}
+	w := &work{Manager: m, lm: lm, bad: bad, cancel: cancel, wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), stale: map[string]bool{}, conditions: slices.Clone(lm.Status.Conditions)}
 	w.waves, w.members, w.ids = resumed(lm.Status)
 	w.retried, w.digest, w.approval = lm.Status.ObservedRetry, lm.Status.SpecDigest, lm.Status.Approval
 	if len(w.members) > 0 && w.digest == "" && bad == nil {
@@ -252,7 +251,7 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 	defer stop()
 	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return w.open(ctx, runs, cluster) }, OnChange: w.changed}
 	f.Lasting = &migrate.Lasting{
-		Members: slices.Clone(w.members), Wake: w.wake, OnTurn: w.turned, Slots: w.Slots, Audit: &w.audit,
+		Members: slices.Clone(w.members), Wake: w.wake, Slots: w.Slots,
 		Again: w.again, Next: w.next, Gate: w.gate,
 		Rollback: func() bool { return w.current().Spec.RollbackOnFailure },
 	}
@@ -283,10 +282,19 @@ func (w *work) open(ctx context.Context, runs Runs, cluster string) (o migrate.O
 // next decides what is next, by the LeaderMigration as it is now.
 func (w *work) next(list []migrate.Member) waves.Turn {
 	p, err := w.policy()
+	t := waves.Turn{}
 	if err != nil {
-		return waves.Turn{Wait: &waves.Wait{Reason: problemOf(err).reason}}
+		t.Wait = &waves.Wait{Reason: problemOf(err).reason}
+	} else {
+		t = p.Next(w.waves, migrate.Progress(list), time.Now())
 	}
-	return p.Next(w.waves, migrate.Progress(list), time.Now())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !reflect.DeepEqual(t, w.turn) {
+		w.mark()
+	}
+	w.turn, w.seen = t, time.Now()
+	return t
 }
 
 // gate is what keeps a stage from beginning now.
@@ -343,16 +351,6 @@ func (w *work) changed(m migrate.Member, e migrate.Event) {
 	}
 	w.members[i] = m
 	w.mark()
-}
-
-// turned takes what was decided.
-func (w *work) turned(t waves.Turn) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !reflect.DeepEqual(t, w.turn) {
-		w.mark()
-	}
-	w.turn, w.seen = t, time.Now()
 }
 
 // mark says that the status has changed.

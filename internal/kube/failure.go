@@ -112,8 +112,7 @@ func ofRancher(body []byte) string {
 
 // Warnings are those that came with a refusal; they often say more than it does.
 func Warnings(err error) []string {
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, is := errors.AsType[*Failure](err); is {
 		return f.said
 	}
 	return nil

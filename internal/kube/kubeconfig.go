@@ -6,7 +6,7 @@ package kube
 import (
 	"errors"
 	"net/http"
-	"path/filepath"
+	"os"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -38,7 +38,12 @@ func (c *Client) Kubeconfig() ([]byte, error) {
 	out.AuthInfos[name] = user
 	out.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	out.CurrentContext = name
-	if err := absolute(&out.Clusters[name].CertificateAuthority, &user.TokenFile, &user.ClientCertificate, &user.ClientKey); err != nil {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	files := append(clientcmd.GetClusterFileReferences(out.Clusters[name]), clientcmd.GetAuthInfoFileReferences(user)...)
+	if err := clientcmd.ResolvePaths(files, here); err != nil {
 		return nil, err
 	}
 	return clientcmd.Write(*out)
@@ -59,19 +64,4 @@ func (c *Client) proxy() (string, error) {
 		return "", err
 	}
 	return proxy.String(), nil
-}
-
-// absolute lets paths hold in another folder.
-func absolute(paths ...*string) error {
-	for _, p := range paths {
-		if *p == "" {
-			continue
-		}
-		whole, err := filepath.Abs(*p)
-		if err != nil {
-			return err
-		}
-		*p = whole
-	}
-	return nil
 }

@@ -17,24 +17,20 @@ import (
 
 // audit appends entries to a file, each on the disk before it returns. A nil file
 // keeps nothing.
-type audit struct {
-	lock *sync.Mutex // of all runs of this process with the same file
-	file *os.File
-}
+type audit struct{ file *os.File }
+
+// auditLock keeps the runs of this process apart, which have the same file.
+var auditLock sync.Mutex
 
 // openAudit opens a log, and returns the intents in it, of one cluster, that have no
 // result. Half a last line is of a run that was killed while it wrote: before
-// the act, or after one whose intent is there; it is removed. lock keeps the runs of this
-// process with the same file apart; nil where there is one.
-func openAudit(name, uid string, lock *sync.Mutex) (*audit, []Entry, error) {
+// the act, or after one whose intent is there; it is removed.
+func openAudit(name, uid string) (*audit, []Entry, error) {
 	if name == "" {
 		return &audit{}, nil, nil
 	}
-	if lock == nil {
-		lock = &sync.Mutex{}
-	}
-	lock.Lock()
-	defer lock.Unlock()
+	auditLock.Lock()
+	defer auditLock.Unlock()
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the audit log cannot be opened: %w; name another file with --audit-log", err)
@@ -48,7 +44,7 @@ func openAudit(name, uid string, lock *sync.Mutex) (*audit, []Entry, error) {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %w; use another file with --audit-log", name, err)
 	}
-	return &audit{lock: lock, file: f}, open, nil
+	return &audit{f}, open, nil
 }
 
 // lineStart begins every line of a log.
@@ -113,8 +109,8 @@ func (a *audit) add(e Entry) error {
 	if err != nil {
 		return err
 	}
-	a.lock.Lock()
-	defer a.lock.Unlock()
+	auditLock.Lock()
+	defer auditLock.Unlock()
 	if err := a.append(append(line, '\n')); err != nil {
 		return fmt.Errorf("the audit log cannot be written: %w; free disk space or use another file with --audit-log, and run the command again", err)
 	}

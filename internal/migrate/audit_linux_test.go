@@ -31,7 +31,7 @@ func full(t *testing.T, size int64, do func()) {
 
 func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 	file := written(t, entry("1", Intent, "u"))
-	a, _, err := openAudit(file, "u", nil)
+	a, _, err := openAudit(file, "u")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +46,14 @@ func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 	if err := errors.Join(a.add(entry("2", Intent, "u")), a.close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, open, err := openAudit(file, "u", nil); err != nil || len(open) != 2 {
+	if _, open, err := openAudit(file, "u"); err != nil || len(open) != 2 {
 		t.Errorf("%v %v", err, open)
 	}
 }
 
 func TestALogIsAFile(t *testing.T) {
 	for _, name := range []string{"/dev/full", "/dev/null"} {
-		if _, _, err := openAudit(name, "u", nil); err == nil || !strings.Contains(err.Error(), "it is not a file, so the entries of an earlier run cannot be read; use another one with --audit-log") {
+		if _, _, err := openAudit(name, "u"); err == nil || !strings.Contains(err.Error(), "it is not a file, so the entries of an earlier run cannot be read; use another one with --audit-log") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

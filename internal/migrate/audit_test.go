@@ -26,7 +26,7 @@ func entry(id, phase, uid string) Entry {
 func written(t *testing.T, entries ...Entry) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
-	a, _, err := openAudit(file, "u", nil)
+	a, _, err := openAudit(file, "u")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func written(t *testing.T, entries ...Entry) string {
 
 func TestIntentsWithoutAResultAreFound(t *testing.T) {
 	file := written(t, entry("1", Intent, "u"), entry("1", Result, "u"), entry("2", Intent, "u"), entry("3", Intent, "another"), entry("4", Intent, "u"))
-	_, open, err := openAudit(file, "u", nil)
+	_, open, err := openAudit(file, "u")
 	var ids []string
 	for _, e := range open {
 		ids = append(ids, e.ID)
@@ -63,7 +63,7 @@ func TestHalfALineOfAKilledRunIsRemoved(t *testing.T) {
 		if err := os.WriteFile(file, append(slices.Clone(whole), whole[:cut]...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a, open, err := openAudit(file, "u", nil)
+		a, open, err := openAudit(file, "u")
 		if err != nil || len(open) != 1 {
 			t.Fatalf("cut at %d: %v %v", cut, err, open)
 		}
@@ -82,14 +82,14 @@ func TestAnotherFileIsNoAuditLog(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := openAudit(file, "u", nil); err == nil || !strings.Contains(err.Error(), "use another file with --audit-log") {
+		if _, _, err := openAudit(file, "u"); err == nil || !strings.Contains(err.Error(), "use another file with --audit-log") {
 			t.Errorf("%v", err)
 		}
 		if text, _ := os.ReadFile(file); string(text) != content {
 			t.Errorf("it was changed: %q", text)
 		}
 	}
-	if _, _, err := openAudit(t.TempDir(), "u", nil); err == nil {
+	if _, _, err := openAudit(t.TempDir(), "u"); err == nil {
 		t.Error("a folder")
 	}
 }

@@ -6,7 +6,6 @@ package migrate
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -56,7 +55,6 @@ type fleet struct {
 	members []*Member
 	agreed  map[int]bool // waves
 	news    chan news
-	audit   sync.Mutex // of the audit log
 	err     error
 }
 
@@ -143,14 +141,10 @@ func (r *fleet) run(ctx context.Context, cluster string, from waves.State) {
 // open opens the run over a cluster.
 func (r *fleet) open(cluster string) (Options, error) {
 	o, err := r.Open(cluster)
-	o.auditLock = &r.audit
-	o.CanaryService = o.CanaryService && r.first(cluster)
+	o.CanaryService = o.CanaryService && slices.Contains(r.Waves[0].Clusters, cluster) // which prove themselves to the next wave
 	o.OnEvent = func(e Event) { r.news <- news{cluster: cluster, event: e} }
 	return o, err
 }
-
-// first reports whether a cluster is in the first wave, which proves itself to the next one.
-func (r *fleet) first(cluster string) bool { return slices.Contains(r.Waves[0].Clusters, cluster) }
 
 // take takes what a run sent, and reports whether the cluster has come to another state.
 func (r *fleet) take(n news) bool {

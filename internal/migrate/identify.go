@@ -14,8 +14,8 @@ import (
 // OnMachine says what a person does for one Node before the run can continue. The run sees
 // by itself that it was done.
 type OnMachine struct {
-	Why, Command string
-	refused      bool
+	Why     string
+	Command string // "" if it must not be done
 }
 
 func (o *OnMachine) Error() string {
@@ -27,7 +27,7 @@ func (o *OnMachine) Error() string {
 
 // ExitCode distinguishes what must not be done from what is left to do.
 func (o *OnMachine) ExitCode() exitcode.Code {
-	if o.refused {
+	if o.Command == "" {
 		return exitcode.Refused
 	}
 	return exitcode.Failed
@@ -46,11 +46,7 @@ func (r *run) initialize(ctx context.Context) error {
 			return err
 		}
 	}
-	err = r.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.cluster.observer.Look(ctx)
-		if err != nil {
-			return look{}, err
-		}
+	err = r.awaitSeen(ctx, func(seen *observed) (look, error) {
 		left := route.Identify(seen.Nodes).Proven
 		return look{done: len(left) == 0, waiting: "the cloud-controller-manager has not set the provider ID of " + strings.Join(left, ", ") + ": check its log for the name of the Node"}, nil
 	})

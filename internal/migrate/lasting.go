@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -27,14 +26,10 @@ type Lasting struct {
 	Gate func(wave, stage string) *waves.Wait
 	// Wake asks Next again.
 	Wake <-chan struct{}
-	// OnTurn is called with every decision.
-	OnTurn func(waves.Turn)
 	// Rollback reports whether a cluster that fails is rolled back.
 	Rollback func() bool
 	// Slots bounds the runs of a process, by its capacity.
 	Slots chan struct{}
-	// Audit keeps the runs of a process with the same audit log apart.
-	Audit *sync.Mutex
 }
 
 // Hold ends a run before a stage that must not begin yet.
@@ -91,9 +86,7 @@ func (r *fleet) next() waves.Turn {
 	for _, m := range r.Lasting.Again() {
 		*r.member(m.Cluster) = m
 	}
-	t := r.Lasting.Next(r.list())
-	r.Lasting.OnTurn(t)
-	return t
+	return r.Lasting.Next(r.list())
 }
 
 // mayWait reports whether something can start later although nothing is in progress.
@@ -168,7 +161,6 @@ func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (
 		}
 		return "", err
 	}
-	o.auditLock = r.Lasting.Audit
 	wave := r.member(cluster).Wave
 	o.Confirm = func(_ context.Context, stage string) (bool, error) {
 		if wait := r.Lasting.Gate(wave, stage); wait != nil {

@@ -37,15 +37,16 @@ func newLasting(t *testing.T, names ...string) *lasting {
 		Next: func(list []migrate.Member) waves.Turn {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			return l.policy.Next(l.fleet.Waves, migrate.Progress(list), time.Now())
+			turn := l.policy.Next(l.fleet.Waves, migrate.Progress(list), time.Now())
+			l.turns = append(l.turns, turn)
+			return turn
 		},
 		Gate: func(cluster, stage string) *waves.Wait {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			return l.policy.Stage("wave-1", stage, time.Now())
 		},
-		Wake: l.wake, OnTurn: func(w waves.Turn) { l.turns = append(l.turns, w) },
-		Rollback: func() bool { return l.rollback }, Slots: make(chan struct{}, 1), Audit: &sync.Mutex{},
+		Wake: l.wake, Rollback: func() bool { return l.rollback }, Slots: make(chan struct{}, 1),
 	}
 	return l
 }

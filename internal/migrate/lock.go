@@ -71,14 +71,11 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 		if l.helm = ""; found != nil {
 			l.helm = found.Annotations[helmAnnotation]
 		}
+		free := found == nil || holder(found) == "" || holder(found) == l.identity
 		switch {
 		case err != nil:
 			return err
-		case found == nil || holder(found) == "" || holder(found) == l.identity:
-			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
-				return err
-			}
-			continue // another run was faster; the next observation shows which
+		case free:
 		case seen != "" && found.ResourceVersion != seen:
 			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":
@@ -86,9 +83,13 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 			note("the lease " + found.Name + " has a holder, " + redact.Text(holder(found)) + "; waiting to see whether it is alive")
 		case time.Since(since) >= duration(found):
 			note("its holder has not renewed it for " + duration(found).String() + " and is considered dead")
+			free = true
+		}
+		if free {
 			if err := l.update(ctx, found); err == nil || !kube.HasStatus(err, http.StatusConflict) {
 				return err
 			}
+			continue // another run was faster; the next observation shows which
 		}
 		seen = found.ResourceVersion
 		if !kube.Pause(ctx, lockTime/15) {
@@ -210,8 +211,7 @@ func (l *lock) renew(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.ended.Go(func() {
 		for kube.Pause(ctx, lockTime/5) {
-			var held *Held
-			if err := l.confirm(ctx); errors.As(err, &held) {
+			if err := l.confirm(ctx); errors.As(err, new(*Held)) {
 				lost(err)
 				return
 			}
@@ -241,7 +241,7 @@ func (l *lock) drop(ctx context.Context) error {
 		}
 		return l.remove(ctx)
 	})
-	if held := (*Held)(nil); errors.As(err, &held) {
+	if errors.As(err, new(*Held)) {
 		return nil
 	}
 	return err

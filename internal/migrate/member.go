@@ -60,8 +60,7 @@ func (m *Member) watched(o Owned) {
 // end is the end of the run.
 func (m *Member) end(err error, at time.Time) {
 	m.State, m.Since, m.Waiting, m.Err = waves.Done, at, "", err
-	refused := (*preconditions.Refused)(nil)
-	if errors.As(err, &refused) {
+	if refused, is := errors.AsType[*preconditions.Refused](err); is {
 		m.Findings = refused.Findings
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ package migrate
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -45,8 +44,6 @@ type Options struct {
 	// Continue and Revert are the command lines that continue with the run, and take the
 	// stages back.
 	Continue, Revert string
-
-	auditLock *sync.Mutex // of runs over several clusters, which have the same audit log
 }
 
 // User is who runs the tool, and where.

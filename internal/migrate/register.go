@@ -30,23 +30,17 @@ func (r *run) register(ctx context.Context) error {
 		}
 		first := foreign[0]
 		again := r.Planner.Registration(seen.Nodes, first)
+		if r.Restart == nil && again.Restart != "" {
+			again.Why += " (migrate does so itself with --restart-command)"
+		}
 		if r.Restart == nil || again.Restart == "" {
-			return byHand(again)
+			return &OnMachine{again.Why, again.Command}
 		}
 		r.events.note(again.Why)
 		if err := r.registerAgain(ctx, first, again.Restart); err != nil {
 			return err
 		}
 	}
-}
-
-// byHand reports what a person does.
-func byHand(again route.Registration) error {
-	o := &OnMachine{Why: again.Why, Command: again.Command, refused: again.Command == ""}
-	if again.Restart != "" {
-		o.Why += " (migrate does so itself with --restart-command)"
-	}
-	return o
 }
 
 // registerAgain drains a Node, deletes it, and restarts its machine.
@@ -69,11 +63,7 @@ func (r *run) othersReady(ctx context.Context, n observation.Node) error {
 	if !n.ControlPlane() {
 		return nil
 	}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.cluster.observer.Look(ctx)
-		if err != nil {
-			return look{}, err
-		}
+	return r.awaitSeen(ctx, func(seen *observed) (look, error) {
 		other := route.Others(seen.Nodes, n)
 		return look{done: other == "", waiting: "the control plane " + other + " is not Ready, and " + n.Name + " waits for it"}, nil
 	})
@@ -85,11 +75,7 @@ func (r *run) restart(ctx context.Context, m route.OnMachine) error {
 	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
 	}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.cluster.observer.Look(ctx)
-		if err != nil {
-			return look{}, err
-		}
+	return r.awaitSeen(ctx, func(seen *observed) (look, error) {
 		lacks := route.Registered(seen.Nodes, m.Node)
 		if lacks == "" {
 			return look{done: true}, nil
@@ -126,12 +112,8 @@ func (r *run) link(ctx context.Context) error {
 		return nil
 	}
 	sent := map[rollout.Reference]bool{}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed) (look, error) {
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
-		if err != nil {
-			return look{}, err
-		}
-		seen, err := r.cluster.observer.Look(ctx)
 		if err != nil {
 			return look{}, err
 		}

@@ -36,6 +36,17 @@ func (l *late) Error() string {
 	return fmt.Sprintf("not complete within %s (--timeout): %s", l.after, l.what)
 }
 
+// awaitSeen looks at the cluster until what is waited for is there.
+func (r *run) awaitSeen(ctx context.Context, at func(*observed) (look, error)) error {
+	return r.await(ctx, func(ctx context.Context) (look, error) {
+		seen, err := r.cluster.observer.Look(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		return at(seen)
+	})
+}
+
 // await looks until what is waited for is there. A server that does not answer may
 // come back: that is waited for as well.
 func (r *run) await(ctx context.Context, at func(context.Context) (look, error)) error {

@@ -32,7 +32,7 @@ func (r *run) withLock(ctx context.Context, work func(context.Context) error) (e
 // withAudit works with the audit log, and uncordons its Nodes however the work ends.
 func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (err error) {
 	var open []Entry
-	if r.writer.audit, open, err = openAudit(r.AuditLog, r.Object.UID, r.auditLock); err != nil {
+	if r.writer.audit, open, err = openAudit(r.AuditLog, r.Object.UID); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.writer.audit.close()) }()

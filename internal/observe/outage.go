@@ -47,8 +47,7 @@ func (o *Outage) Retryable(err error) bool {
 }
 
 func (o *Outage) passes(err error) bool {
-	var denied *kube.Denied
-	if !errors.As(err, &denied) {
+	if !errors.As(err, new(*kube.Denied)) {
 		return o.seen || !kube.Unidentified(err)
 	}
 	if o.denied.IsZero() {

@@ -14,7 +14,7 @@ const tries = 5
 func Again[T any](change T, do func(T) error, next func() (T, error), same func(before, now T) bool) error {
 	for n := 1; ; n++ {
 		err := do(change)
-		if n == tries || !rewritten(err) {
+		if stale, is := errors.AsType[*Stale](err); n == tries || !is || !stale.Rewritten {
 			return err
 		}
 		now, failed := next()
@@ -26,10 +26,4 @@ func Again[T any](change T, do func(T) error, next func() (T, error), same func(
 		}
 		change = now
 	}
-}
-
-// rewritten reports whether a change failed for the form of the object alone.
-func rewritten(err error) bool {
-	var stale *Stale
-	return errors.As(err, &stale) && stale.Rewritten
 }

@@ -25,6 +25,7 @@ type Object struct {
 	Display         string // the name that people use
 	ID              string // c-m-… or c-…; "" while Rancher has not given one
 	UID             string
+	Labels          map[string]string
 	Generation      int64
 	ResourceVersion string
 	// Raw is the object's JSON as the server wrote it, and Text as much of it as
@@ -98,7 +99,7 @@ func read(kind transform.ObjectKind, raw []byte) (Object, head, error) {
 	}
 	o := Object{
 		Kind: kind, Namespace: h.Namespace, Name: h.Name, Display: h.Name, ID: h.Status.ClusterName,
-		UID: string(h.UID), Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: text,
+		UID: string(h.UID), Labels: h.Labels, Generation: h.Generation, ResourceVersion: h.ResourceVersion, Raw: raw, Text: text,
 	}
 	if !kind.Namespaced {
 		o.Display, o.ID = h.Spec.DisplayName, h.Name

@@ -22,12 +22,8 @@ import (
 const clusterLabel = "cluster.x-k8s.io/cluster-name"
 
 // Rollout looks at what Rancher made of the last change of a cluster.
-func (s *Server) Rollout(ctx context.Context, o Object) (rollout.Seen, error) {
-	seen, err := s.rollout(ctx, o)
-	return seen, s.explained(err)
-}
-
-func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err error) {
+func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Seen, err error) {
+	defer func() { err = s.explained(err) }()
 	if !o.Kind.Planned {
 		now, err := s.Get(ctx, o)
 		if err == nil {
@@ -44,7 +40,7 @@ func (s *Server) rollout(ctx context.Context, o Object) (seen rollout.Seen, err 
 			return seen, err
 		}
 	}
-	if seen.Machines, err = s.machines(ctx, o); err != nil {
+	if seen.Machines, err = s.Machines(ctx, o); err != nil {
 		return seen, err
 	}
 	return seen, s.plans(ctx, o, seen.Machines)
@@ -80,12 +76,6 @@ func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]by
 
 // Machines lists the machines of a cluster, without their plans.
 func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
-	list, err := s.machines(ctx, o)
-	return list, s.explained(err)
-}
-
-// machines lists the Machines of a cluster.
-func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	r := kube.Resource{
 		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", JSONOnly: true,
 		Path:    "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
@@ -98,7 +88,7 @@ func (s *Server) machines(ctx context.Context, o Object) ([]rollout.Machine, err
 		return append(kept, m)
 	})
 	if err = cmp.Or(err, wrong); err != nil {
-		return nil, err
+		return nil, s.explained(err)
 	}
 	slices.SortFunc(list, func(a, b rollout.Machine) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil

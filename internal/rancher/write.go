@@ -120,8 +120,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 
 // settled is what a lost answer means: of a dry run nothing is kept in any case.
 func settled(err error, dryRun bool) error {
-	var l *Lost
-	if dryRun && errors.As(err, &l) {
+	if l, is := errors.AsType[*Lost](err); is && dryRun {
 		return l.Err
 	}
 	return err

@@ -305,10 +305,15 @@ func TestAWriteInAnotherFormIsNotAltered(t *testing.T) {
 				o := find(t, s, "orchard")
 				r.Do(func() { r.Change, r.Meanwhile = c.change, c.before })
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, `"v=2"`, `"v=4"`, 1) }), sameLists, false)
-				if (err != nil) != c.err || rewritten(err) != c.rewritten || c.err != stale(err) {
-					t.Errorf("%v, rewritten: %t", err, rewritten(err))
+				if (err != nil) != c.err || rewrites(err) != c.rewritten || c.err != stale(err) {
+					t.Errorf("%v, rewritten: %t", err, rewrites(err))
 				}
 			})
 		})
 	}
+}
+
+func rewrites(err error) bool {
+	stale, is := errors.AsType[*Stale](err)
+	return is && stale.Rewritten
 }

@@ -96,11 +96,13 @@ func (f *finder) folder(root string) {
 	// The separator makes the walk enter a root that is a link.
 	top := root + string(filepath.Separator)
 	visit := func(path string, e fs.DirEntry, err error) error {
+		left := err == nil && path != top && (strings.HasPrefix(e.Name(), ".") || f.without.Has(path))
 		switch {
 		case err != nil:
 			f.errs = append(f.errs, unreadable(path, err))
-		case path != top && (strings.HasPrefix(e.Name(), ".") || f.without.Has(path)):
-			return skip(e)
+		case left && e.IsDir():
+			return filepath.SkipDir
+		case left: // but not what is next to it
 		case slices.Contains(extensions, filepath.Ext(path)):
 			f.entry(root, real, path, e)
 		}
@@ -109,14 +111,6 @@ func (f *finder) folder(root string) {
 	if err := filepath.WalkDir(top, visit); err != nil {
 		f.errs = append(f.errs, unreadable(root, err))
 	}
-}
-
-// skip leaves out an entry and what is below it, but not what is next to it.
-func skip(e fs.DirEntry) error {
-	if e.IsDir() {
-		return filepath.SkipDir
-	}
-	return nil
 }
 
 // entry adds a file, or a link to one. A link to nothing is added too: opening
