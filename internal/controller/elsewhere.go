@@ -91,20 +91,13 @@ func nextChange(ctx context.Context, runs Runs, m migrate.Member) (map[string]st
 		if s.State == transform.Todo || s.State == transform.Blocked {
 			data["stage"], data["why"], data["diff"], data["command"] = s.Name, s.Why, s.Diff, runs.Command(s.Name)
 			if s.State == transform.Blocked {
-				data["blocked"] = firstFinding(s)
+				data["blocked"] = s.Findings[0].Rule + ": " + s.Findings[0].Message
 			}
 			return data, nil
 		}
 	}
 	data["stage"] = "none is left to do"
 	return data, nil
-}
-
-func firstFinding(s report.Stage) string {
-	if len(s.Findings) == 0 {
-		return ""
-	}
-	return s.Findings[0].Rule + ": " + s.Findings[0].Message
 }
 
 // changeName is the name of the ConfigMap of a cluster.

@@ -6,6 +6,7 @@ package kube
 import (
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,7 +41,7 @@ func (f *first) last(began, end time.Time, err error) time.Time {
 		}
 	})
 	if f.limit > 0 {
-		end = earlier(end, f.began.Add(f.limit))
+		end = slices.MinFunc([]time.Time{end, f.began.Add(f.limit)}, time.Time.Compare)
 	}
 	return end
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -48,7 +49,7 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			if unexpectedEnd.IsZero() {
 				unexpectedEnd, pause = time.Now().Add(unexpectedTime), firstPause
 			}
-			last = earlier(last, unexpectedEnd)
+			last = slices.MinFunc([]time.Time{last, unexpectedEnd}, time.Time.Compare)
 		}
 		wait, passes := r.passes(ctx, err, pause)
 		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(last) {
@@ -58,13 +59,6 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, ctx.Err()
 		}
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // renewed is a request with a body that nothing has read of.

@@ -25,15 +25,11 @@ const helmAnnotation = "rke-lm.io/helm"
 
 // withHelm returns the annotations of a lock with what it says of a helm.
 func withHelm(annotations map[string]string, record string) map[string]string {
-	next := maps.Clone(annotations)
-	if record == "" {
+	next := map[string]string{}
+	maps.Copy(next, annotations)
+	if next[helmAnnotation] = record; record == "" {
 		delete(next, helmAnnotation)
-		return next
 	}
-	if next == nil {
-		next = map[string]string{}
-	}
-	next[helmAnnotation] = record
 	return next
 }
 
@@ -65,10 +61,9 @@ func (h helm) attempt(ctx context.Context, c helmCall, run func(context.Context)
 // leftRecord reports whether a helm that failed left its record unfinished. Where that
 // cannot be seen, it may have.
 func (h helm) leftRecord(ctx context.Context, c helmCall, failed error) bool {
-	for _, refusal := range []string{"another operation", "already exists", "still in use"} {
-		if strings.Contains(failed.Error(), refusal) {
-			return false // another helm was faster, and the record is its
-		}
+	faster := []string{"another operation", "already exists", "still in use"} // another helm was, and the record is its
+	if slices.ContainsFunc(faster, func(refusal string) bool { return strings.Contains(failed.Error(), refusal) }) {
+		return false
 	}
 	records, err := h.cluster.records(ctx, c.release.Namespace, c.release.Name)
 	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == c.record })

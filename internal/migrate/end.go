@@ -61,8 +61,11 @@ func (r *run) end(err error) error {
 	}
 	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.Holds(r.progress.last(), b.plan.Target)}}
 	if err == nil {
-		r.progress.stage = ""
-		r.events.emit(Event{Type: Finished, Message: r.summary(), Outcome: &e.Outcome})
+		message := "all requested stages are done"
+		if r.progress.stage = ""; !r.progress.wrote {
+			message = "nothing to do"
+		}
+		r.events.emit(Event{Type: Finished, Message: message, Outcome: &e.Outcome})
 		return nil
 	}
 	e.Outcome.Holds = route.Between(b.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
@@ -71,11 +74,4 @@ func (r *run) end(err error) error {
 	}
 	r.events.emit(Event{Type: Stopped, Message: e.Err.Error(), Outcome: &e.Outcome, Findings: e.findings()})
 	return e
-}
-
-func (r *run) summary() string {
-	if !r.progress.wrote {
-		return "nothing to do"
-	}
-	return "all requested stages are done"
 }

@@ -71,8 +71,10 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 		if err := f.Refused[m.Cluster]; err != nil {
 			r.end(m, err)
 		}
+		if m.State.Busy() { // it was in progress, and continues whatever may start now
+			go r.run(ctx, m.Cluster, m.State)
+		}
 	}
-	r.resume(ctx)
 	for {
 		turn := r.next()
 		r.start(ctx, turn)

@@ -70,15 +70,6 @@ func (f *Fleet) member(cluster, wave string) *Member {
 	return &Member{Cluster: cluster, Wave: wave, State: waves.Waiting}
 }
 
-// resume continues the runs that were in progress, whatever may start now.
-func (r *fleet) resume(ctx context.Context) {
-	for _, m := range r.members {
-		if m.State.Busy() {
-			go r.run(ctx, m.Cluster, m.State)
-		}
-	}
-}
-
 func (r *fleet) next() waves.Turn {
 	if r.Lasting == nil {
 		return waves.Next(r.Waves, waves.States(Progress(r.list())), r.Limits)

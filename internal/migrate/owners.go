@@ -39,44 +39,30 @@ func (r *run) watched(ctx context.Context, t route.Transition, work func() error
 	if !t.Edits() {
 		return work()
 	}
-	w := watch{owners: observe.Owners{Observer: r.cluster.observer.Another(), Given: r.Given}}
-	w.begin(ctx)
-	err := work()
-	o := w.end()
-	r.events.emit(Event{Type: Watched, Message: o.String(), Owned: &o})
-	return err
-}
-
-// watch looks at the owners until it ends. What it cannot see is unknown, and stops no run.
-type watch struct {
-	owners    observe.Owners
-	intervals []ownership.Interval
-	lost      bool // the last look failed
-	stop      context.CancelFunc
-	ended     sync.WaitGroup
-}
-
-func (w *watch) begin(ctx context.Context) {
-	ctx, w.stop = context.WithCancel(ctx)
-	w.ended.Go(func() {
+	owners := observe.Owners{Observer: r.cluster.observer.Another(), Given: r.Given}
+	var intervals []ownership.Interval
+	lost := false // the last look failed, which stops no run
+	looking, stop := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		for {
-			done, err := w.owners.Look(ctx)
-			if ctx.Err() != nil {
+			done, err := owners.Look(looking)
+			if looking.Err() != nil {
 				return // it says nothing about the cluster
 			}
-			w.intervals, w.lost = append(w.intervals, done...), err != nil
-			if !kube.Pause(ctx, ownersPause) {
+			intervals, lost = append(intervals, done...), err != nil
+			if !kube.Pause(looking, ownersPause) {
 				return
 			}
 		}
 	})
-}
-
-func (w *watch) end() Owned {
-	w.stop()
-	w.ended.Wait()
-	owners, unknown := ownership.Seconds(append(w.intervals, w.owners.End(time.Now(), w.lost)...))
-	return Owned{tenths(owners[0]), tenths(owners[1]), tenths(owners[2]), tenths(unknown)}
+	err := work()
+	stop()
+	ended.Wait()
+	seconds, unknown := ownership.Seconds(append(intervals, owners.End(time.Now(), lost)...))
+	o := Owned{tenths(seconds[0]), tenths(seconds[1]), tenths(seconds[2]), tenths(unknown)}
+	r.events.emit(Event{Type: Watched, Message: o.String(), Owned: &o})
+	return err
 }
 
 func tenths(seconds float64) float64 { return math.Round(seconds*10) / 10 }

@@ -74,7 +74,8 @@ func ReadDumpFrom(name string, in io.Reader) (*observation.Observation, error) {
 }
 
 func parseDump(file string, text []byte) (*observation.Observation, error) {
-	d := dump{out: &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Partial: true}}
+	d := dump{seen: map[string]types.UID{}, maps: map[string]map[string]string{}}
+	d.out = &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Partial: true}
 	for _, c := range documents(file, text) {
 		if err := d.document(c); err != nil {
 			return nil, fmt.Errorf("%s:%d: %s", file, c.line, redact.Text(err.Error()))
@@ -214,9 +215,6 @@ var errMixed = errors.New("a dump of verify contains a whole cluster, and the fi
 // again reports whether an object was there before. It fails where that was
 // another one of the same name.
 func (d *dump) again(h head) (bool, error) {
-	if d.seen == nil {
-		d.seen = map[string]types.UID{}
-	}
 	m := h.ObjectMeta
 	key := strings.Join([]string{h.kind(), m.Namespace, m.Name}, "/")
 	before, is := d.seen[key]

@@ -69,12 +69,7 @@ func (d *dump) pod(p *corev1.Pod) {
 	}
 }
 
-func (d *dump) configMap(m *corev1.ConfigMap) {
-	if d.maps == nil {
-		d.maps = map[string]map[string]string{}
-	}
-	d.maps[m.Namespace+"/"+m.Name] = m.Data
-}
+func (d *dump) configMap(m *corev1.ConfigMap) { d.maps[m.Namespace+"/"+m.Name] = m.Data }
 
 // managers is last, because a pod may refer to a ConfigMap after it.
 func (d *dump) managers() {

@@ -128,20 +128,13 @@ func fail(s *observation.Service, events []corev1.Event) {
 			continue
 		}
 		s.Failure = &observation.Failure{Reason: word(e.Reason), Message: oneLine(e.Message)}
-		if since := latest(success, e.CreationTimestamp.Time); first.IsZero() || since.Before(first) {
+		if since := slices.MaxFunc([]time.Time{success, e.CreationTimestamp.Time}, time.Time.Compare); first.IsZero() || since.Before(first) {
 			first = since
 		}
 	}
 	if s.Failure != nil && s.Asked.IsZero() && !s.Deleting {
 		s.Asked = first.UTC()
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // last is when what an Event reports happened last: when the API server wrote it, or in a dump of

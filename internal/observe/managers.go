@@ -5,7 +5,6 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -30,7 +28,7 @@ var usualPods = []string{
 // records returns the leases, and the newest time that the API server wrote into them.
 func (o *Observer) records(ctx context.Context) (records []observation.Lease, clock time.Time, err error) {
 	records, err = kube.Collect(ctx, o.Client, leases.in(managersNamespace), func(l *coordinationv1.Lease, kept []observation.Lease) []observation.Lease {
-		clock = latest(written(&l.ObjectMeta), clock)
+		clock = slices.MaxFunc([]time.Time{written(&l.ObjectMeta), clock}, time.Time.Compare)
 		return keepLease(l, kept)
 	})
 	return records, clock, err
@@ -161,12 +159,4 @@ func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*c
 		return nil, nil
 	}
 	return &m, err
-}
-
-func gitVersion(body []byte) (string, error) {
-	var v version.Info
-	if err := json.Unmarshal(body, &v); err != nil || v.GitVersion == "" {
-		return "", errNoVersion
-	}
-	return v.GitVersion, nil
 }

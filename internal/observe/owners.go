@@ -57,19 +57,15 @@ func (w *Owners) Look(ctx context.Context) ([]ownership.Interval, error) {
 // read reads the managers, and what one of them was given.
 func (w *Owners) read(ctx context.Context) error {
 	var o observation.Observation
-	if err := w.Managers(ctx, &o); err != nil {
+	err := w.Managers(ctx, &o)
+	if err != nil {
 		return err
 	}
-	w.Narrow = o.KubeSystemOnly
-	var given []ownership.Given
+	w.Narrow, w.managers = o.KubeSystemOnly, o.Managers
 	if w.Given != nil {
-		var err error
-		if given, err = w.Given(ctx, o.Managers); err != nil {
-			return err
-		}
+		w.given, err = w.Given(ctx, o.Managers)
 	}
-	w.managers, w.given = o.Managers, given
-	return nil
+	return err
 }
 
 // End closes the timeline. After a look that failed, or that hangs, nothing is known.

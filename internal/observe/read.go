@@ -5,9 +5,12 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
+
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -118,8 +121,12 @@ func (o *Observer) readVolumes(ctx context.Context, out *observation.Observation
 // readVersion reads the version, which every user may see.
 func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
 	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
-	return o.Read(ctx, r, func(a kube.Answer) (err error) {
-		out.Version, err = gitVersion(a.Body)
-		return err
+	return o.Read(ctx, r, func(a kube.Answer) error {
+		var v version.Info
+		if err := json.Unmarshal(a.Body, &v); err != nil || v.GitVersion == "" {
+			return errNoVersion
+		}
+		out.Version = v.GitVersion
+		return nil
 	})
 }

@@ -126,13 +126,15 @@ func settled(err error, dryRun bool) error {
 	return err
 }
 
-// afterFailure reports what a failed request means. A request that is made again
+// afterFailure reports what a failed request means. A webhook or a policy denies a change only when the
+// tests of the patch held, so no earlier try was written either. A request that is made again
 // after its answer got lost fails because of itself: then the object shows it.
 func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, alike jsonpatch.Alike, failure error) (Object, error) {
+	f, refused := errors.AsType[*kube.Failure](failure)
 	switch {
 	case kube.HasStatus(failure, http.StatusNotFound):
 		return o, &Stale{Title: o.Title(), What: "is gone"}
-	case notTaken(failure), kube.HasStatus(failure, http.StatusBadRequest):
+	case refused && f.NotTaken(), kube.HasStatus(failure, http.StatusBadRequest):
 		return o, &Rejected{o.Title(), failure}
 	case errors.As(failure, new(*kube.Denied)), kube.HasStatus(failure, http.StatusUnauthorized, http.StatusForbidden):
 		return o, s.explained(failure)
@@ -149,11 +151,4 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 		return now, &Rejected{o.Title(), failure} // the object is as it was
 	}
 	return now, &Stale{o.Title(), "has changed in the meantime", p.Fits(now.Raw, alike)}
-}
-
-// notTaken reports whether a webhook or a policy denies a change. It comes to that only
-// when the tests of the patch held, so no earlier try was written either.
-func notTaken(failure error) bool {
-	var f *kube.Failure
-	return errors.As(failure, &f) && f.NotTaken()
 }

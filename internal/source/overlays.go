@@ -23,10 +23,9 @@ import (
 type Overlays struct {
 	Version Version // in which files are read; nil for the disk
 
-	mutex  sync.Mutex
-	of     map[string]*kustomization   // by folder; nil where there is none
-	below  map[string][]*kustomization // by the top of a search
-	around map[string]string           // the top for a folder
+	mutex sync.Mutex
+	of    map[string]*kustomization   // by folder; nil where there is none
+	below map[string][]*kustomization // by the top of a search
 }
 
 // Version is the files of a version of a repository, by their absolute paths.
@@ -93,7 +92,7 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 func (o *Overlays) lock() (unlock func()) {
 	o.mutex.Lock()
 	if o.of == nil {
-		o.of, o.below, o.around = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
+		o.of, o.below = map[string]*kustomization{}, map[string][]*kustomization{}
 	}
 	return o.mutex.Unlock
 }
@@ -259,10 +258,7 @@ func (o *Overlays) top(dir string) string {
 	if o.Version != nil {
 		return o.Version.Top()
 	}
-	if top, known := o.around[dir]; known {
-		return top
-	}
-	top := dir
+	top, temporary := dir, realPath(os.TempDir())
 	home, _ := os.UserHomeDir()
 	for d, up := dir, 0; ; d, up = filepath.Dir(d), up+1 {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
@@ -272,11 +268,10 @@ func (o *Overlays) top(dir string) string {
 		if d == filepath.Dir(d) {
 			break
 		}
-		if up <= levels && d != home && d != realPath(os.TempDir()) {
+		if up <= levels && d != home && d != temporary {
 			top = d
 		}
 	}
-	o.around[dir] = top
 	return top
 }
 

@@ -211,10 +211,8 @@ func (o *outline) fenced(at, end int) {
 // nameBefore returns the name in front of a separator.
 func (o *outline) nameBefore(from, i int) (start, end int) {
 	const blanks, longest = 64, 256
-	end = i
-	for end > from && i-end < blanks && strings.IndexByte(" \t\"'\\]:+?", o.text[end-1]) >= 0 {
-		end--
-	}
+	end = max(from, i-blanks)
+	end += len(bytes.TrimRight(o.text[end:i], " \t\"'\\]:+?"))
 	start = end
 	letter := false
 	for start > from && end-start < longest {
@@ -235,27 +233,22 @@ func (o *outline) nameBefore(from, i int) (start, end int) {
 
 // value returns where a value is: between its quotes, or up to the end of its line.
 func (o *outline) value(at, end int) (start, stop, next int, quoted bool) {
-	escapes := skip(o.text[:end], at, "\\")
-	if escapes < end && (o.text[escapes] == '"' || o.text[escapes] == '\'') {
-		mark := o.text[at : escapes+1]
-		for i := escapes + 1; i < end; {
-			n := bytes.Index(o.text[i:end], mark)
-			if n < 0 {
-				break
-			}
-			i += n
-			before := 0 // escapes in front of the quote belong to the value
-			for i-before > escapes+1 && o.text[i-before-1] == '\\' {
-				before++
-			}
-			if before%2 == 0 || len(mark) > 1 && before == 0 {
-				return escapes + 1, i, i + len(mark), true
-			}
-			i += len(mark)
-		}
+	start = skip(o.text[:end], at, "\\") + 1
+	if start > end || o.text[start-1] != '"' && o.text[start-1] != '\'' {
 		return at, end, end, false
 	}
-	return at, end, end, false
+	mark := o.text[at:start]
+	for i := start; ; i += len(mark) {
+		n := bytes.Index(o.text[i:end], mark)
+		if n < 0 {
+			return at, end, end, false
+		}
+		i += n
+		value := o.text[start:i] // with the escapes in front of the quote
+		if (len(value)-len(bytes.TrimRight(value, "\\")))%2 == 0 {
+			return start, i, i + len(mark), true
+		}
+	}
 }
 
 // manifest is the heading of a Secret, whatever is around it.
