@@ -22,14 +22,16 @@ const (
 
 // Finding is what a rule says about one place. It never quotes a secret.
 type Finding struct {
-	Rule     string   `json:"rule"`
-	Severity Severity `json:"severity"`
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	Path     string   `json:"path"`
-	Message  string   `json:"message"`
-	Fix      string   `json:"fix"`
-	// Accepted means that the operator acknowledged the rule.
+	Rule string `json:"rule"`
+	// FormerRule is the name that the rule had in the release before; "" if it is the same.
+	FormerRule string   `json:"formerRule,omitempty"`
+	Severity   Severity `json:"severity"`
+	File       string   `json:"file"`
+	Line       int      `json:"line"`
+	Path       string   `json:"path"`
+	Message    string   `json:"message"`
+	Fix        string   `json:"fix"`
+	// Accepted means that the operator accepted the rule.
 	Accepted bool `json:"accepted,omitempty"`
 	// Offset is that of the document in its file, which distinguishes it from others there.
 	Offset int `json:"-"`
@@ -75,7 +77,7 @@ type Rule struct {
 	// Guards names the stages that an error stops; the rule checks the document
 	// as it is after the stage.
 	Guards []string
-	// Acceptable reports whether --accept may acknowledge an error.
+	// Acceptable reports whether --accept may accept an error.
 	Acceptable bool
 	// Elsewhere means that the rule is about a document that was not given.
 	Elsewhere bool
@@ -83,6 +85,19 @@ type Rule struct {
 	Fixable bool
 	Doc     string // one sentence for docs/rules.md
 }
+
+// formerNames are those that rules had in the release before. They still accept and explain the rules.
+var formerNames = map[string]string{
+	"cloud-controllers-twice":   "two-owners",
+	"cloud-controllers-nowhere": "lease-ownerless",
+	"lease-wrong-holder":        "lease-wrong-owner",
+}
+
+// FormerName is the name that a rule had in the release before; "" if it is the same.
+func FormerName(id string) string { return formerNames[id] }
+
+// Is reports whether the rule has, or had, a name.
+func (r Rule) Is(name string) bool { return r.ID == name || name != "" && FormerName(r.ID) == name }
 
 // WithGuards is the rule for a distro in which an error stops other stages.
 func (r Rule) WithGuards(stages ...string) Rule {
@@ -103,7 +118,7 @@ func (r Rule) Report(found []Finding, accepted []string) []Finding {
 		f := &found[i]
 		f.Rule = r.ID
 		f.Severity = cmp.Or(f.Severity, r.Severity)
-		f.Accepted = r.Acceptable && slices.Contains(accepted, r.ID)
+		f.Accepted = r.Acceptable && slices.ContainsFunc(accepted, r.Is)
 	}
 	return found
 }

@@ -63,3 +63,15 @@ func TestRefusalsNameRuleAndPlace(t *testing.T) {
 		t.Errorf("got %q, want %q", err, want)
 	}
 }
+// A configuration that accepts a rule by the name of the release before accepts it.
+func TestARuleIsAcceptedByItsFormerName(t *testing.T) {
+	r := Rule{ID: "cloud-controllers-twice", Severity: Error, Acceptable: true}
+	for name, want := range map[string]bool{"two-owners": true, "cloud-controllers-twice": true, "lease-ownerless": false, "": false} {
+		if got := r.Report([]Finding{{}}, []string{name})[0].Accepted; got != want {
+			t.Errorf("%q: accepted: %v", name, got)
+		}
+	}
+	if (Rule{ID: "node-rename"}).Is("") || FormerName("node-rename") != "" {
+		t.Error("a rule whose name is the same has a former name")
+	}
+}

@@ -30,7 +30,7 @@ type Stage struct {
 	// one that makes it useless: it was skipped for good. nil means never.
 	Skipped func() bool
 	// NotInFile reports that the document neither holds what the stage makes nor
-	// shows that it is missing: it may have come to the cluster by other means. Then
+	// shows that it is missing: it may have come to the cluster in another way. Then
 	// only a choice of this very stage edits the document. nil means never.
 	NotInFile func() bool
 	// Uncounted means that the stage only checks, or that only the cluster shows whether anything

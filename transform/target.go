@@ -90,7 +90,7 @@ type Target struct {
 	// copy of it with what the migration requires. It is nil where the file is a document of
 	// the cluster, and where there is none.
 	Values *yamledit.Document `json:"-"`
-	// Accept lists the rules whose errors are acknowledged.
+	// Accept lists the rules whose errors are accepted.
 	Accept []string `json:"accept,omitempty"`
 	// ManualDone lists the manual stages that are done, as the operator confirms.
 	ManualDone []string `json:"manualDone,omitempty"`

@@ -22,10 +22,10 @@ func Unblock(found []Finding, of []Rule) string {
 	}
 	switch flags := strings.Join(accept, " "); {
 	case flags == "":
-		return "correct them; none of them can be acknowledged"
+		return "correct them; none of them can be accepted"
 	case refused:
-		return "correct them; not all of them can be acknowledged, but some with " + flags
+		return "correct them; not all of them can be accepted, but some with " + flags
 	default:
-		return "correct them, or acknowledge them with " + flags
+		return "correct them, or accept them with " + flags
 	}
 }

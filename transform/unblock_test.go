@@ -18,10 +18,10 @@ func TestOnlyRulesThatTakeItAreOfferedToAccept(t *testing.T) {
 		return append(list, transform.Finding{Rule: "other", Severity: transform.Error, Accepted: true}, transform.Finding{Rule: "other", Severity: transform.Warning})
 	}
 	for want, list := range map[string][]transform.Finding{
-		"correct them, or acknowledge them with --accept soft":                           found("soft", "soft"),
-		"correct them, or acknowledge them with --accept soft --accept other":            found("soft", "other"),
-		"correct them; not all of them can be acknowledged, but some with --accept soft": found("soft", "hard"),
-		"correct them; none of them can be acknowledged":                                 found("hard", "unknown"),
+		"correct them, or accept them with --accept soft":                            found("soft", "soft"),
+		"correct them, or accept them with --accept soft --accept other":             found("soft", "other"),
+		"correct them; not all of them can be accepted, but some with --accept soft": found("soft", "hard"),
+		"correct them; none of them can be accepted":                                 found("hard", "unknown"),
 	} {
 		if got := transform.Unblock(list, rules); got != want {
 			t.Errorf("%q, not %q", got, want)

@@ -20,7 +20,7 @@ import (
 )
 
 // TestAdviceOfEveryRuleCanBeFollowed breaks every rule and reads what each verb advises: a
-// flag that is offered exists there, and --accept of a rule acknowledges it.
+// flag that is offered exists there, and --accept of a rule accepts it.
 func TestAdviceOfEveryRuleCanBeFollowed(t *testing.T) {
 	a := advisor{t: t, root: newRoot(streams{})}
 	for _, c := range slices.Concat(golden.Inputs(t, "rule-"), golden.Inputs(t, "live-")) {
@@ -121,7 +121,7 @@ func (a *advisor) try(verb, flag, value string, args []string, before int) {
 	}
 }
 
-// accept acknowledges a rule, which stops nothing after that.
+// accept accepts a rule, which stops nothing after that.
 func (a *advisor) accept(verb, rule string, args []string) {
 	a.t.Helper()
 	with := append([]string{"--accept", rule}, args...)

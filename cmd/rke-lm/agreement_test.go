@@ -332,7 +332,7 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
 					continue // no such lease, or another point of the migration
 				}
 				v := verify.Evaluate(w.observed(), verify.Choice{Check: promised.check})
-				wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-owner")
+				wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-holder")
 				if named := slices.Contains(said(promised.sentence), w.holder); named == wrong {
 					t.Errorf("%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
 				}
@@ -387,7 +387,7 @@ func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testin
 		if r.code != want {
 			t.Errorf("%s: exit code %d\n%s%s", stage, r.code, r.stdout, r.stderr)
 		}
-		if strings.Contains(r.stdout, "lease-wrong-owner") != (stage == stages.EnableLeaderMigration) {
+		if strings.Contains(r.stdout, "lease-wrong-holder") != (stage == stages.EnableLeaderMigration) {
 			t.Errorf("%s: %s", stage, r.stdout)
 		}
 	}

@@ -52,7 +52,7 @@ func (a *applyOptions) patch(ctx context.Context, f clusters.Cluster, t transfor
 	if err := preconditions.Check(f.Docs[0].File(), findings); err != nil {
 		return err
 	}
-	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was acknowledged
+	outputs.WriteFindings(a.err, a.palette(a.err), findings, "") // what was accepted
 	if _, err := patchOf(f, after); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func following(t *testing.T, length, after time.Duration, do func(), args ...str
 	t.Helper()
 	done := make(chan struct{})
 	go func() { kube.Pause(context.Background(), after); do(); close(done) }()
-	r := runHere(t, "", append([]string{"owners", "--for", length.String(), "-o", "json"}, args...)...)
+	r := runHere(t, "", append([]string{"leaders", "--for", length.String(), "-o", "json"}, args...)...)
 	<-done
 	var o outputs.Ownership
 	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
@@ -98,11 +98,11 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := runHere(t, "", "owners", "--arguments-from", file); r.code != exitcode.Input || !strings.Contains(r.stderr, name) {
+		if r := runHere(t, "", "leaders", "--arguments-from", file); r.code != exitcode.Input || !strings.Contains(r.stderr, name) {
 			t.Errorf("%s: exit %d %s", name, r.code, r.stderr)
 		}
 	}
-	if r := runHere(t, "", "owners", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitcode.Input || !strings.Contains(r.stderr, "absent.yml") {
+	if r := runHere(t, "", "leaders", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitcode.Input || !strings.Contains(r.stderr, "absent.yml") {
 		t.Errorf("exit %d %s", r.code, r.stderr)
 	}
 }

@@ -76,7 +76,7 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeAccept offers the rules that can be acknowledged.
+// completeAccept offers the rules that can be accepted.
 func completeAccept(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	rules := verify.Rules()
 	switch c.Name() {

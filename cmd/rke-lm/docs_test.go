@@ -223,7 +223,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 func TestDocsListEveryJSONField(t *testing.T) {
 	for section, v := range map[string]any{
 		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "review -o json": outputs.Review{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
-		"owners -o json": outputs.Ownership{}, "rules -o json": outputs.Rules{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "migrate --selector -o json": outputs.Migration{}, "Audit log": migrate.Entry{},
+		"leaders -o json": outputs.Ownership{}, "rules -o json": outputs.Rules{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "migrate --selector -o json": outputs.Migration{}, "Audit log": migrate.Entry{},
 	} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}

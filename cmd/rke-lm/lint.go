@@ -38,7 +38,7 @@ func newLint(o *options) *cobra.Command {
 		Use:   "lint PATH...",
 		Short: "Check the configuration of clusters, and correct it",
 		Long: `Print what the static rules find in clusters as their files are, migratable or not.
-An error makes the exit code 1, unless --accept acknowledges its rule.
+An error makes the exit code 1, unless --accept names its rule.
 
 --fix makes the corrections that need no decision, each proven, in place and
 atomically, and prints the remaining findings. It changes nothing else, byte for byte.`,

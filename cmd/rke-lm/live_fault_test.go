@@ -143,7 +143,7 @@ func TestATokenThatIsRenewedIsUsedAtOnce(t *testing.T) {
 	}{
 		{[]string{"verify"}, exitcode.Done, "520 of 520"},
 		{[]string{"verify", "--stage", "install-ccm", "--wait", "2m"}, exitcode.Done, "520 of 520"},
-		{[]string{"owners", "--for", "8s"}, exitcode.Done, "kube-controller-manager\n"},
+		{[]string{"leaders", "--for", "8s"}, exitcode.Done, "kube-controller-manager\n"},
 	} {
 		t.Run(strings.Join(c.verb, " "), func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +173,7 @@ func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 		b := duringTrouble(t, c, looks(aFew), func(*apitest.Server) {}, 0)
 		runHere(t, "", "verify", "--kubeconfig", b.config)
 		for b.Count("/leases") < aFew {
-			runHere(t, "", "owners", "--kubeconfig", b.config, "--for", "1s")
+			runHere(t, "", "leaders", "--kubeconfig", b.config, "--for", "1s")
 		}
 		b.end()
 		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")

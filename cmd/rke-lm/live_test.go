@@ -60,7 +60,7 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 		{"an expired token", func(s *apitest.Server) { s.Fault = on("continue=500", apitest.Fault{Status: 401}) }, []string{"--wait", "1m"}, exitcode.Refused, "they may have expired"},
 		{"a token that expires while the lease is followed", expireLater, []string{"--wait", "1m"}, exitcode.Refused, "they may have expired"},
 		{"a wrong answer", func(s *apitest.Server) { s.Fault = on("/nodes", apitest.Fault{Status: 200, Body: "<html>"}) }, nil, exitcode.Failed, "no NodeList of Kubernetes"},
-		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitcode.Found, "error lease-wrong-owner"},
+		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitcode.Found, "error lease-wrong-holder"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -259,7 +259,7 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 				t.Errorf("%s: exit %d after %s\n%s%s", args, r.code, took, r.stdout, r.stderr)
 			}
 		}
-		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
+		if r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitcode.Failed || !strings.Contains(r.stdout, "\norchard ") || !strings.Contains(r.stdout, "connection refused") {
@@ -273,7 +273,7 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Status: 503})
-		if r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "2s"); r.code != exitcode.Failed || r.stdout != "" {
+		if r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "2s"); r.code != exitcode.Failed || r.stdout != "" {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 	})
@@ -286,7 +286,7 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
-		r := runHere(t, "", "owners", "--kubeconfig", config, "--for", "500ms", "-o", "json")
+		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "500ms", "-o", "json")
 		if r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "the first observation did not complete in time:") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
@@ -294,7 +294,7 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 }
 
 func TestTimesThatAreNoneAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"owners", "--for", "0"}, {"owners", "--for=-5m"}, {"verify", "--wait=-5m"}} {
+	for _, args := range [][]string{{"leaders", "--for", "0"}, {"leaders", "--for=-5m"}, {"verify", "--wait=-5m"}} {
 		if r := runHere(t, "", args...); r.code != exitcode.Input || !strings.Contains(r.stderr, "is too short; use a longer time, or remove it") {
 			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
 		}
@@ -303,7 +303,7 @@ func TestTimesThatAreNoneAreRefused(t *testing.T) {
 
 func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {
 	t.Helper()
-	r := runHere(t, "", "owners", "--kubeconfig", config, "--for", length, "-o", "json")
+	r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", length, "-o", "json")
 	var o outputs.Ownership
 	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
 		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
@@ -320,8 +320,8 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 		defer cancel()
 		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
 		var out, errs bytes.Buffer
-		code := run(ctx, []string{"owners", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
-		if code != exitcode.Done || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no owner: 0.0, one: ") {
+		code := run(ctx, []string{"leaders", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
+		if code != exitcode.Done || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no manager: 0.0, one: ") {
 			t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 		}
 	})

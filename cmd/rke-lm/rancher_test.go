@@ -372,10 +372,10 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitcode.Done || !strings.Contains(out.stdout, "5 of 5") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
-		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "html"); out.code != exitcode.Done || !strings.Contains(out.stdout, `class="timeline"`) || !strings.Contains(out.stdout, "<td>kube-controller-manager</td>") {
+		if out := runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "html"); out.code != exitcode.Done || !strings.Contains(out.stdout, `class="timeline"`) || !strings.Contains(out.stdout, "<td>kube-controller-manager</td>") {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
-		if out := runAt(t, flags, "owners", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
+		if out := runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
@@ -442,7 +442,7 @@ func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
 		for _, args := range [][]string{
-			{"verify", "--cluster", ""}, {"owners", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
+			{"verify", "--cluster", ""}, {"leaders", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
 			{"plan", "--cluster", "harbour", "--rancher-cli="},
 		} {
 			if out := runAt(t, flags, args...); out.code != exitcode.Input || !strings.Contains(out.stderr, " is empty; ") {

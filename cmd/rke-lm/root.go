@@ -103,7 +103,7 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %s", err, meantFlag(c, err))
 	})
-	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newOwners(o), newStatus(o),
+	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newLeaders(o), newStatus(o),
 		newMigrate(o), newRollback(o), newController(o),
 		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
@@ -169,7 +169,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.RancherVersion, "rancher-version", "", "Rancher that will apply the change (default: that of a live cluster): rules about its webhook, its interface and RKE clusters depend on it")
 	f.StringVar(&t.RKEVersion, "rke-version", "", "RKE that will apply it: 1.4.15, 1.5.0 and later know external-aws")
 	f.StringArrayVar(&t.ManualDone, manualDone, nil, "a manual stage that is done (repeatable)")
-	f.StringArrayVar(&t.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable); rke-lm rules lists the rules, and rke-lm rules RULE shows when")
+	f.StringArrayVar(&t.Accept, "accept", nil, "accept the errors of a rule (repeatable); rke-lm rules lists the rules, and rke-lm rules RULE shows when")
 }
 
 // pathFlags choose the stages of a migration, and with them what has to hold after each.
@@ -301,7 +301,7 @@ func checkMigration(t transform.Target) error {
 	return nil
 }
 
-// checkAccept refuses rules that do not exist or must not be acknowledged.
+// checkAccept refuses rules that do not exist or must not be accepted.
 func checkAccept(id string, more ...transform.Rule) error {
 	return checkAcceptable(id, append(staticRules(), more...))
 }
@@ -309,11 +309,11 @@ func checkAccept(id string, more ...transform.Rule) error {
 func checkAcceptable(id string, rules []transform.Rule) error {
 	var known []string
 	for _, r := range rules {
-		if r.ID == id && r.Acceptable {
+		if r.Is(id) && r.Acceptable {
 			return nil
 		}
-		if r.ID == id {
-			return fmt.Errorf("--accept %s: this rule cannot be acknowledged; correct what it finds", id)
+		if r.Is(id) {
+			return fmt.Errorf("--accept %s: this rule cannot be accepted; correct what it finds", id)
 		}
 		if r.Acceptable {
 			known = append(known, r.ID)
@@ -321,7 +321,7 @@ func checkAcceptable(id string, rules []transform.Rule) error {
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	return fmt.Errorf("--accept %s: no such rule; %s", id, meant(id, known, "rke-lm rules lists those that exist, and these can be acknowledged here: "+strings.Join(known, ", ")))
+	return fmt.Errorf("--accept %s: no such rule; %s", id, meant(id, known, "rke-lm rules lists those that exist, and these can be accepted here: "+strings.Join(known, ", ")))
 }
 
 func checkOneOf(flag, value string, allowed ...string) error {

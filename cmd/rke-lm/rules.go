@@ -32,7 +32,7 @@ func newRules(o *options) *cobra.Command {
 		Short: "List the rules, or explain one",
 		Long: `List the rules of all findings, or explain one of them: what it finds and for which
 clusters, which stages its errors block, what happens otherwise and where that can be
-read, how to correct it, and when it can be acknowledged with --accept.`,
+read, how to correct it, and when it can be accepted with --accept.`,
 		Example: `  rke-lm rules
   rke-lm rules node-rename
   rke-lm rules -o json`,
@@ -76,7 +76,7 @@ func rulesNamed(args []string) ([]outputs.Rule, error) {
 	if len(args) == 0 {
 		return all, nil
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(r outputs.Rule) bool { return r.Name != args[0] })
+	found := slices.DeleteFunc(slices.Clone(all), func(r outputs.Rule) bool { return r.Name != args[0] && transform.FormerName(r.Name) != args[0] })
 	if len(found) == 0 {
 		return nil, errors.New("there is no rule " + args[0] + "; " + meant(args[0], ruleNames(all), "rke-lm rules lists them"))
 	}

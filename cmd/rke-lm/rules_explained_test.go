@@ -45,6 +45,22 @@ func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
 	}
 }
 
+// Names of the release before work, and programs are told both.
+func TestFormerNamesOfVerbsAndRulesWork(t *testing.T) {
+	if r := runHere(t, "", "rules", "two-owners"); r.code != exitcode.Done || !strings.HasPrefix(r.stdout, "cloud-controllers-twice") {
+		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := runHere(t, "", "owners", "--kubeconfig", "missing"); r.code != exitcode.Input || !strings.Contains(r.stderr, "no cluster to connect to") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	if r := runHere(t, "", "verify", "--accept", "lease-wrong-owner", "--kubeconfig", "missing"); !strings.Contains(r.stderr, "no cluster to connect to") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	if r := runHere(t, "", "--help"); strings.Contains(r.stdout, "owners") {
+		t.Errorf("the former verb is not hidden:\n%s", r.stdout)
+	}
+}
+
 func TestAMisspeltNameIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
 	for _, c := range []struct {
 		args []string

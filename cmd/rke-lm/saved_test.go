@@ -261,7 +261,7 @@ func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	}
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
 	before := textOf(t, "c.yaml")
-	says(t, must(t, exitcode.Found, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or acknowledge them with --accept node-rename; then plan again with --out")
+	says(t, must(t, exitcode.Found, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
 	if textOf(t, "c.yaml") != before {
 		t.Error("the file was written")
 	}

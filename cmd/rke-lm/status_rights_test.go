@@ -97,7 +97,7 @@ func TestClustersThatMayBeSeenArePlannedAndTheOthersAreAnError(t *testing.T) {
 
 func TestAnRKE1ClusterIsRefusedForTheRightThatRancherAsksFor(t *testing.T) {
 	for _, name := range []string{"c-x7k2p", "curlew", "fleet-default/c-x7k2p"} {
-		for _, verb := range []string{"plan", "apply --next", "migrate --yes", "rollback --yes", "owners"} {
+		for _, verb := range []string{"plan", "apply --next", "migrate --yes", "rollback --yes", "leaders"} {
 			synctest.Test(t, func(t *testing.T) {
 				_, flags := gated(t)
 				r := runHere(t, "", append(append(strings.Fields(verb), "--cluster", name), flags...)...)

@@ -54,7 +54,7 @@ func newVerify(o *options) *cobra.Command {
 		Short: "Check a live cluster, or a dump of one",
 		Long: `Check a live cluster, or a dump of one: nodes and their provider IDs, the migration
 lease and the permissions on it, the cloud-controller-manager, volumes and load
-balancers. An error makes the exit code 1, unless --accept acknowledges its rule. A
+balancers. An error makes the exit code 1, unless --accept names its rule. A
 lease is watched until it shows whether its holder is alive, which takes a few seconds.
 
 Only --snapshot changes the cluster: it saves what must stay the same, the names, UIDs
@@ -74,7 +74,7 @@ and provider IDs of nodes, and the load balancers.`,
 	oneOf(c, "stage", stages.Names())
 	pathFlags(f, &v.target)
 	f.StringVar(&v.choice.Version, "target-version", "", "release of the planned upgrade")
-	f.StringArrayVar(&v.choice.Accept, "accept", nil, "acknowledge the errors of a rule (repeatable)")
+	f.StringArrayVar(&v.choice.Accept, "accept", nil, "accept the errors of a rule (repeatable)")
 	f.DurationVar(&v.wait, "wait", 0, "check again for this time while there are errors")
 	f.StringVar(&v.from, "from", "", "check this dump, or the output of kubectl get -o yaml, instead of a live cluster; - for standard input")
 	f.StringVar(&v.dump, "dump", "", "write a dump of the cluster to this file")

@@ -149,7 +149,7 @@ func (c Cluster) Objections(t transform.Target) []transform.Finding {
 }
 
 // Preconditions returns the blocking findings of a change to a live cluster. How far its last
-// change has rolled out is looked at unless that was acknowledged.
+// change has rolled out is looked at unless that was accepted.
 func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]transform.Finding, error) {
 	seen, err := c.Live.Server.Around(ctx, c.Live.Object)
 	if err != nil {

@@ -25,7 +25,7 @@ type Owned struct {
 }
 
 func (o Owned) String() string {
-	return fmt.Sprintf("owners of the cloud controllers: none for %g s, one for %g s, two for %g s, unknown for %g s", o.None, o.One, o.Two, o.Unknown)
+	return fmt.Sprintf("managers that ran the cloud controllers: none for %g s, one for %g s, two for %g s, unknown for %g s", o.None, o.One, o.Two, o.Unknown)
 }
 
 // ownersPause lies between two looks at who owns the cloud controllers. It is a fraction

@@ -21,7 +21,7 @@ import (
 // Upgrade.reuseValues). So a run compares them with those that it gives helm: before it writes
 // anything, and again before each upgrade, as another user may have changed them in between.
 
-// keepsValues fails unless an upgrade keeps what the operator has set, or that was acknowledged.
+// keepsValues fails unless an upgrade keeps what the operator has set, or that was accepted.
 func (h helm) keepsValues(ctx context.Context, u route.Upgrade) error {
 	seen, err := h.replaced(ctx, []route.Upgrade{u})
 	if err != nil {

@@ -83,7 +83,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
 		}
 		v := verify.Evaluate(look(t, s), verify.Choice{})
-		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "two-owners" && f.Stops() }) {
+		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "cloud-controllers-twice" && f.Stops() }) {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -138,7 +138,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 			}
 			v := verify.Evaluate(o, verify.Choice{})
 			if !v.OK() || !slices.ContainsFunc(v.NotChecked, func(n verify.NotChecked) bool {
-				return n.Rule == "two-owners" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
+				return n.Rule == "cloud-controllers-twice" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
 			}) {
 				t.Errorf("%v: %+v", denied, v)
 			}

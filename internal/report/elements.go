@@ -328,10 +328,10 @@ func (m *elements) ownership(o Ownership) {
 		for _, i := range o.Intervals {
 			m.element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
 		}
-	}, "class", "timeline", "role", "img", "aria-label", "timeline of owners")
-	m.grid([]string{"From", "Seconds", "Owners"}, func() {
+	}, "class", "timeline", "role", "img", "aria-label", "timeline of the managers")
+	m.grid([]string{"From", "Seconds", "Managers"}, func() {
 		for _, i := range o.Intervals {
-			owners := otherwise(list(i.Owners), "no owner")
+			owners := otherwise(list(i.Owners), "no manager")
 			if i.Why != "" {
 				owners = unknown + ": " + i.Why
 			}

@@ -18,6 +18,7 @@ import (
 func Findings(list []transform.Finding) []transform.Finding {
 	shown := make([]transform.Finding, len(list))
 	for i, f := range list {
+		f.FormerRule = transform.FormerName(f.Rule)
 		f.Path, f.Message, f.Fix = redact.Text(f.Path), redact.Text(f.Message), redact.Text(f.Fix)
 		shown[i] = f
 	}

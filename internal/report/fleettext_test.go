@@ -115,9 +115,9 @@ func TestTheReportOverManyClustersNamesWhatFailedAndHowToContinue(t *testing.T) 
 	var out bytes.Buffer
 	WriteMigration(&out, Palette{}, m)
 	want := `
-CLUSTER  WAVE    STATE    STAGE                SINCE                 NO OWNER AT THE SWITCH  FINDINGS
+CLUSTER  WAVE    STATE    STAGE                SINCE                 GAP AT THE SWITCH       FINDINGS
 a        canary  done     verify-provider-ids  2026-01-02T12:00:00Z  17.5 s (unknown: 2 s)   -
-b        wave-2  failed   install-ccm          2026-01-02T12:00:00Z  0 s, two owners: 3 s    owners-two
+b        wave-2  failed   install-ccm          2026-01-02T12:00:00Z  0 s, two managers: 3 s  owners-two
 c        wave-2  waiting  -                    -                     -                       -
 
 failed: it is refused

@@ -19,7 +19,7 @@ import (
 )
 
 func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
-	stops := transform.Finding{Rule: "lease-wrong-owner", Severity: transform.Error, Path: "kube-system/lease", Message: "the wrong manager holds it, token=hunter2", Fix: "wait"}
+	stops := transform.Finding{Rule: "lease-wrong-holder", Severity: transform.Error, Path: "kube-system/lease", Message: "the wrong manager holds it, token=hunter2", Fix: "wait"}
 	for name, c := range map[string]struct {
 		choice  verify.Choice
 		verdict verify.Verdict
@@ -28,7 +28,7 @@ func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
 		"ok": {verify.Choice{}, verify.Verdict{Reached: "install-ccm", Nodes: []verify.Node{{Name: "a", OK: true}}, Lease: verify.Lease{Name: "l", Holder: "a_1", Owner: "kube-controller-manager", Life: observation.Live}},
 			[]string{"Kubernetes        v1.26.15", "shows             install-ccm", "migration lease   kube-controller-manager (live)", "nodes             1 of 1 ok", "\nok\n"}},
 		"a finding that stops": {verify.Choice{}, verify.Verdict{Nodes: []verify.Node{{Name: "a"}, {Name: "b", OK: true}}, Findings: []transform.Finding{stops}, Lease: verify.Lease{Holder: "a_1", Owner: "kube-controller-manager", Life: observation.Dead}},
-			[]string{"shows             no stage", "no owner: held by a_1 (dead)", "1 of 2 ok", "error lease-wrong-owner  kube-system/lease", "not ok\n"}},
+			[]string{"shows             no stage", "neither manager: held by a_1 (dead)", "1 of 2 ok", "error lease-wrong-holder  kube-system/lease", "not ok\n"}},
 		"a stage that cannot be told": {verify.Choice{Check: stages.Check{Stage: "install-ccm"}}, verify.Verdict{Lease: verify.Lease{Life: observation.Unknown}, NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}, {Rule: "b", Why: "no pod was seen"}}},
 			[]string{"migration lease   not seen", "not checked, because no pod was seen: a, b\n", "not ok: whether the stage install-ccm is done is unknown without a\n"}},
 		"a cluster that cannot be told": {verify.Choice{}, verify.Verdict{NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}}},
@@ -59,8 +59,8 @@ func TestATimelineSaysWhoOwnedTheControllersAndForHowLong(t *testing.T) {
 	o := NewOwnership(intervals, []ownership.Handover{{From: "kube-controller-manager", LastSign: at(10), FirstSign: at(12.5)}}, []string{"c-x7k2p spec"})
 	WriteOwnership(&b, o)
 	says(t, b.String(),
-		"10.0 s  kube-controller-manager\n", "2.5 s  no owner\n", "0.5 s  some without an owner, the others: cloud-controller-manager\n",
-		"1.0 s  two owners of service: cloud-controller-manager, kube-controller-manager\n", "1.0 s  unknown: the API server does not answer\n",
+		"10.0 s  kube-controller-manager\n", "2.5 s  no manager\n", "0.5 s  some have no manager, the others: cloud-controller-manager\n",
+		"1.0 s  two managers run service: cloud-controller-manager, kube-controller-manager\n", "1.0 s  unknown: the API server does not answer\n",
 		"handover from kube-controller-manager to unknown: 2.5 s between", "arguments of kube-controller-manager: from c-x7k2p spec\n",
 		"one: 10.0, two: 1.0, unknown: 1.0\n")
 	if i := o.Intervals[4]; i.Count != unknown || i.From != "2025-03-11T09:00:14.000Z" || len(o.Intervals[3].Controllers) != 1 {

@@ -92,7 +92,7 @@ func migrated(one migrate.Member) MigratedCluster {
 // continue.
 func WriteMigration(w io.Writer, p Palette, m Migration) {
 	fmt.Fprintln(w)
-	rows := [][]string{{"CLUSTER", "WAVE", "STATE", "STAGE", "SINCE", "NO OWNER AT THE SWITCH", "FINDINGS"}}
+	rows := [][]string{{"CLUSTER", "WAVE", "STATE", "STAGE", "SINCE", "GAP AT THE SWITCH", "FINDINGS"}}
 	for _, c := range m.Clusters {
 		rows = append(rows, []string{words(c.Cluster), c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), errorsOf(c.Findings)})
 	}
@@ -128,7 +128,7 @@ func gap(o *migrate.Owned) string {
 		text += fmt.Sprintf(" (unknown: %g s)", o.Unknown)
 	}
 	if o.Two > 0 {
-		text += fmt.Sprintf(", two owners: %g s", o.Two)
+		text += fmt.Sprintf(", two managers: %g s", o.Two)
 	}
 	return text
 }

@@ -99,13 +99,13 @@ func WriteInterval(w io.Writer, p Palette, i ownership.Interval) {
 	case i.Unknown != "":
 		line += p.paint(yellow, unknown+": "+i.Unknown)
 	case i.Count == 2:
-		line += p.paint(red, "two owners of "+strings.Join(shown.Controllers, ", ")+": "+strings.Join(shown.Owners, ", "))
+		line += p.paint(red, "two managers run "+strings.Join(shown.Controllers, ", ")+": "+strings.Join(shown.Owners, ", "))
 	case i.Count == 1:
 		line += p.paint(green, strings.Join(shown.Owners, ", "))
 	case len(shown.Owners) > 0:
-		line += p.paint(yellow, "some without an owner, the others: "+strings.Join(shown.Owners, ", "))
+		line += p.paint(yellow, "some have no manager, the others: "+strings.Join(shown.Owners, ", "))
 	default:
-		line += p.paint(yellow, "no owner")
+		line += p.paint(yellow, "no manager")
 	}
 	fmt.Fprintln(w, line)
 }
@@ -119,5 +119,5 @@ func WriteOwnership(w io.Writer, o Ownership) {
 	for _, a := range o.Arguments {
 		fmt.Fprintf(w, "arguments of %s: from %s\n", a.Component, a.From)
 	}
-	fmt.Fprintf(w, "seconds with no owner: %.1f, one: %.1f, two: %.1f, unknown: %.1f\n", o.Seconds["0"], o.Seconds["1"], o.Seconds["2"], o.Seconds[unknown])
+	fmt.Fprintf(w, "seconds with no manager: %.1f, one: %.1f, two: %.1f, unknown: %.1f\n", o.Seconds["0"], o.Seconds["1"], o.Seconds["2"], o.Seconds[unknown])
 }

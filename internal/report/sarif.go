@@ -37,6 +37,7 @@ type (
 	}
 	sarifRule struct {
 		ID            string            `json:"id"`
+		DeprecatedIDs []string          `json:"deprecatedIds,omitempty"`
 		Short         *sarifText        `json:"shortDescription,omitempty"`
 		HelpURI       string            `json:"helpUri"`
 		Configuration map[string]string `json:"defaultConfiguration,omitempty"`
@@ -107,6 +108,9 @@ func (r *Results) invocation() sarifInvocation {
 
 func sarifRuleOf(r transform.Rule) sarifRule {
 	out := sarifRule{ID: r.ID, HelpURI: rulesPage}
+	if former := transform.FormerName(r.ID); former != "" {
+		out.DeprecatedIDs = []string{former}
+	}
 	if r.Doc != "" {
 		out.Short = &sarifText{r.Doc}
 	}

@@ -104,7 +104,7 @@ func (v Verification) Subject(title string) Subject {
 }
 
 // OwnershipTable is the head of a summary of a timeline.
-var OwnershipTable = Table{[]string{"Cluster", "No owner", "One", "Two", "Unknown"}}
+var OwnershipTable = Table{[]string{"Cluster", "No manager", "One", "Two", "Unknown"}}
 
 // Subject is a timeline as one of the results.
 func (o Ownership) Subject(title string) Subject {

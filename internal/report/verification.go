@@ -129,7 +129,7 @@ func (l LeaseVerdict) text() string {
 	case l.Holder == "":
 		return "no holder"
 	case l.Owner == "none":
-		return fmt.Sprintf("no owner: held by %s (%s)", l.Holder, l.Life)
+		return fmt.Sprintf("neither manager: held by %s (%s)", l.Holder, l.Life)
 	}
 	return fmt.Sprintf("%s (%s)", l.Owner, l.Life)
 }

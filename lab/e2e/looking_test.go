@@ -43,7 +43,7 @@ func (s *scenario) meanwhile(every time.Duration, do func(context.Context) error
 	s.Cleanup(func() { cancel(); running.Wait() })
 }
 
-// watched is what rke-lm owners sees.
+// watched is what rke-lm leaders sees.
 type watched struct {
 	mu        sync.Mutex
 	timeline  ownership.Timeline

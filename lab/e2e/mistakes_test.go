@@ -87,7 +87,7 @@ func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
 	if writes := s.cluster.AWS.Writes(); len(writes) > 0 {
 		t.Errorf("AWS was written to: %v", writes)
 	}
-	s.faulted(stages.EnableLeaderMigration, "lease-rbac-missing", "lease-ownerless")
+	s.faulted(stages.EnableLeaderMigration, "lease-rbac-missing", "cloud-controllers-nowhere")
 	w.Manifests = granted
 	s.rollOut(w)
 	s.served()
@@ -126,7 +126,7 @@ func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) 
 		t.Fatal(err)
 	}
 	s.stays("the Service waits", s.unserved)
-	s.faulted(stages.SwitchToExternal, "lease-wrong-owner")
+	s.faulted(stages.SwitchToExternal, "lease-wrong-holder")
 
 	s.rollOut(right)
 	s.served()
@@ -151,7 +151,7 @@ func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
 	s.leads(cluster.KCM)
 	s.rollOut(at(s, plan, stages.InstallCCM))
 	s.twoOwners()
-	s.faulted(stages.InstallCCM, "two-owners")
+	s.faulted(stages.InstallCCM, "cloud-controllers-twice")
 	s.rollOut(at(s, plan, stages.SwitchToExternal))
 	s.served()
 	s.end("no-leader-migration")

@@ -35,9 +35,9 @@ func TestAManagerInAnotherNamespaceIsASecondOwner(t *testing.T) {
 	s.rollOut(at(s, hasty, stages.InstallCCM))
 	s.twoOwners()
 	s.doubled()
-	s.verifies(stages.InstallCCM, "two-owners and no daemonset-empty", func(v verdict) bool {
+	s.verifies(stages.InstallCCM, "cloud-controllers-twice and no daemonset-empty", func(v verdict) bool {
 		empty := slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" })
-		return v.code == 1 && v.has("two-owners") && !empty
+		return v.code == 1 && v.has("cloud-controllers-twice") && !empty
 	})
 
 	plan := planned(t, doc)

@@ -31,7 +31,7 @@ func TestANewerManagerWithTheDefaultConfigurationIsASecondOwner(t *testing.T) {
 	const why = "cloud-controller-manager does not have them in its leader migration configuration; kube-controller-manager holds the lease cloud-provider-extraction-migration"
 	s.verifies(stages.InstallCCM, "two owners, and why", func(v verdict) bool {
 		return v.code == 1 && slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
-			return f.Rule == "two-owners" && f.Severity == "error" && strings.HasSuffix(f.Message, why)
+			return f.Rule == "cloud-controllers-twice" && f.Severity == "error" && strings.HasSuffix(f.Message, why)
 		})
 	})
 	s.end("newer-ccm-default-names")

@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/recorder"
 )
 
-// owning runs rke-lm owners in parallel to the scenario. The function that it returns interrupts it, and tells what
+// owning runs rke-lm leaders in parallel to the scenario. The function that it returns interrupts it, and tells what
 // it said and the seconds by owners that were true meanwhile.
 func (s *scenario) owning(flags ...string) func() (report.Ownership, [3]float64) {
 	s.Helper()
@@ -33,7 +33,7 @@ func (s *scenario) owning(flags ...string) func() (report.Ownership, [3]float64)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Cleanup(cancel)
 	var out, complaints bytes.Buffer
-	cmd := exec.CommandContext(ctx, file, append([]string{"owners", "--kubeconfig", config, "-o", "json"}, flags...)...)
+	cmd := exec.CommandContext(ctx, file, append([]string{"leaders", "--kubeconfig", config, "-o", "json"}, flags...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + s.cluster.Dir}, &out, &complaints
 	began := time.Now()
 	if err := cmd.Start(); err != nil {

@@ -80,12 +80,12 @@ func (s *scenario) ask(ctx context.Context, answer any, verb string, flags ...st
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// doubled requires that rke-lm owners finds two owners.
+// doubled requires that rke-lm leaders finds two owners.
 func (s *scenario) doubled() {
 	s.Helper()
 	s.eventually("two owners that rke-lm finds", func(ctx context.Context) bool {
 		var found report.Ownership
-		_, err := s.ask(ctx, &found, "owners", "--for", "3s")
+		_, err := s.ask(ctx, &found, "leaders", "--for", "3s")
 		s.Log("owners:", found.Seconds, err)
 		return err == nil && found.Seconds["2"] > 0
 	})

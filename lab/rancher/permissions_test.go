@@ -222,7 +222,7 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 		{verb: "plan"},
 		{verb: "apply", args: []string{"--stage", "grant-migration-lease"}},
 		{verb: "verify"},
-		{verb: "owners", args: []string{"--for", "2s"}},
+		{verb: "leaders", args: []string{"--for", "2s"}},
 		{verb: "migrate", args: []string{"--yes", "--until", "enable-leader-migration", "--end-state", "external"}},
 		{verb: "rollback", args: []string{"--yes", "--canonical", "--to", "grant-migration-lease", "--end-state", "external"}},
 	} {
@@ -248,7 +248,7 @@ func (a action) whole() bool { return a.verb == "migrate" || a.verb == "rollback
 
 // spares reports whether a verb reads something only where managers have configurations of their own, as none has
 // here.
-func (a action) spares(resource string) bool { return a.verb == "owners" && resource == "configmaps" }
+func (a action) spares(resource string) bool { return a.verb == "leaders" && resource == "configmaps" }
 
 // continues reports whether a verb does its work without a rule: a run would change the cluster, and wait for it. No
 // Node of these clusters registers again.

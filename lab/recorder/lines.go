@@ -11,7 +11,7 @@ import (
 )
 
 // lastLine is what Line prints.
-var lastLine = regexp.MustCompile(`(?m)^e2e (\S+) ok owners0=[0-9.]+ owners1=[0-9.]+ owners2=[0-9.]+$`)
+var lastLine = regexp.MustCompile(`(?m)^e2e (\S+) ok leaders0=[0-9.]+ leaders1=[0-9.]+ leaders2=[0-9.]+$`)
 
 // CheckLines compares the last lines in the output of tests with the scenarios that a section of a readme lists. A
 // number in a line is for N in the readme. It returns what is wrong: a scenario without a line, or with two, and a line

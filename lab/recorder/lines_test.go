@@ -16,14 +16,14 @@ const readme = "# The lab\n`other`\n## Scenarios\n\n| Line | Shows |\n|---|---|\
 
 func TestEveryScenarioPrintsOneLine(t *testing.T) {
 	line := func(name string) string { return Line(name, nil) + "\n" }
-	all := "=== RUN TestOne\n" + line("one") + "noise e2e four ok owners0=1.0\n" + line("two") + line("kills-3-times")
+	all := "=== RUN TestOne\n" + line("one") + "noise e2e four ok leaders0=1.0\n" + line("two") + line("kills-3-times")
 	for name, c := range map[string]struct{ output, want string }{
 		"all":                 {all, ""},
 		"none":                {"PASS\n", "the scenario one printed 0 last lines, the scenario two printed 0 last lines, the scenario kills-N-times printed 0 last lines"},
 		"one without":         {line("one") + line("kills-50-times"), "the scenario two printed 0 last lines"},
 		"one twice":           {all + line("one"), "the scenario one printed 2 last lines"},
 		"one that is unknown": {all + line("three"), "the readme has no scenario three"},
-		"without seconds":     {strings.Replace(all, " owners2=0.0", "", 1), "the scenario one printed 0 last lines"},
+		"without seconds":     {strings.Replace(all, " leaders2=0.0", "", 1), "the scenario one printed 0 last lines"},
 	} {
 		if got := strings.Join(CheckLines(readme, "Scenarios", c.output), ", "); got != c.want {
 			t.Errorf("%s: %q, not %q", name, got, c.want)

@@ -42,7 +42,7 @@ func LongestGap(timeline []Interval) time.Duration {
 // Line is the last line of a scenario, made to be read by programs.
 func Line(name string, timeline []Interval) string {
 	none, one, two := Seconds(timeline)
-	return fmt.Sprintf("e2e %s ok owners0=%.1f owners1=%.1f owners2=%.1f", name, none, one, two)
+	return fmt.Sprintf("e2e %s ok leaders0=%.1f leaders1=%.1f leaders2=%.1f", name, none, one, two)
 }
 
 // Writers returns the components that wrote to AWS, in their order, each once for every time that it became

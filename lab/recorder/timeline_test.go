@@ -208,7 +208,7 @@ func TestWritesShowWhichManagerWrote(t *testing.T) {
 
 func TestTheLastLineIsReadByPrograms(t *testing.T) {
 	line := Line("some-name", []Interval{{zero, second(1), nil}, {second(1), second(3.5), []string{"a"}}, {second(3.5), second(4), []string{"a", "b"}}})
-	if line != "e2e some-name ok owners0=1.0 owners1=2.5 owners2=0.5" {
+	if line != "e2e some-name ok leaders0=1.0 leaders1=2.5 leaders2=0.5" {
 		t.Error(line)
 	}
 }

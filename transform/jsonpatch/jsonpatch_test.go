@@ -58,7 +58,7 @@ func TestAPatchTestsWhatItChangesAndTheUID(t *testing.T) {
 	}
 }
 
-// check applies a patch by other means, and holds Fits and Holds against it.
+// check applies a patch in another way, and holds Fits and Holds against it.
 func check(t *testing.T, p Patch, before, after string) {
 	t.Helper()
 	got, err := applied(t, p, before)

@@ -19,7 +19,7 @@ func (m *migration) cordon() stages.Cordoning {
 		Choice:   m.target.Cordon,
 		Upgrades: m.target.Version != "",
 		Selector: controlPlaneLabel, Cluster: m.Name,
-		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one owner, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
+		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
 		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
 	}
 }

@@ -44,7 +44,7 @@ func argumentRules() []rule {
 		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
 		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
-			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override; an external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state acknowledges it; before the switch it is a warning.")},
+			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override; an external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it; before the switch it is a warning.")},
 		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,
 			"nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR."),
 		{Rule: rules.ProviderMixed.WithGuards(stages.EnableLeaderMigration, stages.InstallCCM), Check: (*migration).providerMixed},

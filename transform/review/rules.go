@@ -60,7 +60,7 @@ var (
 )
 
 // Rules are those of changes; --accept on the command line or in the configuration of the
-// base acknowledges some.
+// base accepts some.
 func Rules() []transform.Rule {
 	return []transform.Rule{
 		severalStages, stageOutOfOrder, stageWithUpgrade, stageUndone, stageIncomplete, stageDiffers,

@@ -21,7 +21,7 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	}
 	name := m.get(providerKey, nameKey)
 	if text, _ := name.String(); text != externalName {
-		return transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed by other means")
+		return transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed in another way")
 	}
 	e.Set(name, inTree)
 	m.metadataBack(e)

@@ -51,7 +51,7 @@ func TestSwitchToAReleaseWithoutTheFlagDoesNotWriteIt(t *testing.T) {
 }
 
 // A kube-apiserver that exits serves no chart, so the switch comes first. A cluster that is
-// external may have its manager by other means.
+// external may have its manager in another way.
 func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
 	const flag = "  kube-apiserver-arg: [cloud-provider=external]\n"
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 		open         bool
 	}{
 		{"nothing in the file", globalOff, transform.NotInFile, true},
-		{"the provider is external only in the arguments of components, so it was changed by other means", overridden, transform.NotInFile, true},
+		{"the provider is external only in the arguments of components, so it was changed in another way", overridden, transform.NotInFile, true},
 		{"other manifests", "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: x}\n" + globalOff, transform.NotInFile, true},
 		{"a workload", aManager + globalOff, transform.Done, false},
 		{"in-tree", onAWS, transform.Todo, true},

@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// chosen is a target that acknowledges that nodes may be renamed.
+// chosen is a target that accepts that nodes may be renamed.
 var chosen = transform.Target{EndState: transform.EndStateExternal, Accept: []string{rules.NodeRename.ID}}
 
 // found lists findings as rule, severity and line.
@@ -307,7 +307,7 @@ func TestAPlanPast126ContinuesFromEveryStage(t *testing.T) {
 // that one cloud-controller-manager cannot take it over.
 const twoConfigs = twoZones + onAWS + "  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n  " + forZoneA + "\n"
 
-func TestAcceptAcknowledgesWhatMayBe(t *testing.T) {
+func TestAcceptAcceptsWhatMayBe(t *testing.T) {
 	const erased = "  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [a=b]}\n"
 	for _, c := range []struct {
 		name, version, config string

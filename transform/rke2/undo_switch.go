@@ -53,7 +53,7 @@ func (m *migration) checkRollback(e *transform.Reverse) error {
 		e.Usual(version, "the release before the switch was this one or an older one")
 	}
 	if !found {
-		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external by other means")
+		return transform.Lost(m.RKEConfig(), "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way")
 	}
 	if !m.target.NoLeaderMigration {
 		if err := m.bundle().CheckGranted(); err != nil {

@@ -151,7 +151,7 @@ func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
 		{"a flag in front of others", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [enable-leader-migration, v=2, v=3]\n", "enable-leader-migration differs from what rke-lm writes"},
 		{"a flag in another spelling", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration differs from what rke-lm writes"},
 		{"a flag in a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration differs from what rke-lm writes"},
-		{"a switch without a chart", stages.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external by other means"},
+		{"a switch without a chart", stages.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way"},
 		{"a switch without the right to the lease", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not permit kube-controller-manager to acquire the migration lease"},
 		{"a stage in front of a later one", stages.InstallCCM, final, "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through"},
 		{"a chart of another minor", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the release before the switch was this one or an older one"},

@@ -82,7 +82,7 @@ func timingFault(list []args.Placed) (string, yamledit.Node) {
 	case float64(renew) <= retryJitter*float64(retry):
 		return "the renew deadline is not longer than 1.2 times the retry period, and the manager does not start", last
 	case lease < shortest || lease > longest:
-		return "with this lease duration a live owner looks dead, or a dead one looks alive for more than a minute", last
+		return "with this lease duration a live leader looks dead, or a dead one looks alive for more than a minute", last
 	}
 	return "", last
 }

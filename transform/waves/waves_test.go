@@ -119,7 +119,7 @@ func (f *fleet) start(t *testing.T) Turn {
 	return turn
 }
 
-// tooMany is what the limits say of failures, by other means than Next.
+// tooMany is what the limits say of failures, in another way than Next.
 func (f *fleet) tooMany() bool {
 	for _, w := range f.waves {
 		for _, c := range w.Clusters {

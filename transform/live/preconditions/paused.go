@@ -40,7 +40,7 @@ func (s Seen) pauseNotObeyed() []transform.Finding {
 		raw  []byte
 	}{{itsObject, s.Object}, {itsInfrastructure, s.Infrastructure}} {
 		if annotated(o.raw) {
-			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or acknowledge it with --accept "+PauseNotObeyed)...)
+			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+PauseNotObeyed)...)
 		}
 	}
 	return list
@@ -69,5 +69,5 @@ func (s Seen) noSnapshot() []transform.Finding {
 	if !s.Snapshot || json.Unmarshal(s.Object, &o) != nil || o.Spec.Engine == nil || o.Spec.Engine.Services.Etcd.Backup != nil {
 		return nil
 	}
-	return s.found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot by other means")
+	return s.found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot in another way")
 }

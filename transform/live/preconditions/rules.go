@@ -4,7 +4,7 @@
 // Package preconditions reports whether a live cluster's object may be changed now.
 //
 // Invariant: what would be undone, would never arrive, or would come on top of
-// a change that has not arrived, is not written unless it was acknowledged.
+// a change that has not arrived, is not written unless it was accepted.
 package preconditions
 
 import (
@@ -128,9 +128,9 @@ func (s Seen) notSettled() []transform.Finding {
 		return nil
 	}
 	if s.Progress.Failed != "" {
-		return s.found("", "its last change failed: "+s.Progress.Failed, "repair it first, or acknowledge it with --accept "+NotSettled)
+		return s.found("", "its last change failed: "+s.Progress.Failed, "repair it first, or accept it with --accept "+NotSettled)
 	}
-	return s.found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or acknowledge it with --accept "+NotSettled)
+	return s.found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
 }
 
 func (s Seen) managedElsewhere() []transform.Finding {
@@ -140,7 +140,7 @@ func (s Seen) managedElsewhere() []transform.Finding {
 	}
 	var list []transform.Finding
 	for _, m := range managers {
-		list = append(list, s.found("metadata", m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or acknowledge it with --accept "+ManagedElsewhere)...)
+		list = append(list, s.found("metadata", m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or accept it with --accept "+ManagedElsewhere)...)
 	}
 	return list
 }

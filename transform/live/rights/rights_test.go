@@ -30,7 +30,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"migrate", rke2, []string{"list nodes of the cluster c-m-abcdefgh"}, "patch nodes"},
 		{"migrate", cordoned, []string{"patch nodes of the cluster c-m-abcdefgh"}, "etcdbackups"},
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
-		{"owners", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
+		{"leaders", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {
 		said := fmt.Sprint(Needed(c.verb, c.of))
 		for _, want := range c.has {

@@ -45,12 +45,12 @@ const (
 )
 
 var (
-	one     = []string{"plan", "apply", "verify", "owners", "migrate", "rollback"} // verbs about named clusters
+	one     = []string{"plan", "apply", "verify", "leaders", "migrate", "rollback"} // verbs about named clusters
 	writing = []string{"apply", "migrate", "rollback"}
 	whole   = []string{"migrate", "rollback"}
 	forward = []string{"migrate"}
 	looking = []string{"verify", "migrate", "rollback"}
-	leading = []string{"verify", "owners", "migrate", "rollback"}
+	leading = []string{"verify", "leaders", "migrate", "rollback"}
 )
 
 // Table is the one table of rights.

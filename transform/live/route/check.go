@@ -11,7 +11,7 @@ import (
 
 // TwoOwners reports whether findings say that both managers run the cloud
 // controllers. Pods and leases that are about to go may say so for a moment.
-func TwoOwners(findings []transform.Finding) bool { return finds(findings, "two-owners") }
+func TwoOwners(findings []transform.Finding) bool { return finds(findings, "cloud-controllers-twice") }
 
 // Permanent reports whether findings do not pass by waiting: a node that came back
 // under another name stays it, and one that joined stays new.

@@ -20,7 +20,7 @@ type Choice struct {
 	// Late is what has to hold instead where no manager is in-tree any more; nil for the same.
 	Late    *stages.Check
 	Version string   // the release that the cluster is to move to, if any
-	Accept  []string // rules whose errors are acknowledged
+	Accept  []string // rules whose errors are accepted
 	// Cluster is what the commands of advice need to reach the cluster.
 	Cluster shell.Cluster
 }

@@ -30,7 +30,7 @@ func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 		}
 		if why := r.lacks(j); why != "" {
 			needed := slices.Contains(r.shows, j.Check.Stage) || j.Check.Stage == "" && r.needed != nil && r.needed(j)
-			list = append(list, NotChecked{r.ID, why, needed && !slices.Contains(j.Accept, r.ID)})
+			list = append(list, NotChecked{r.ID, why, needed && !slices.ContainsFunc(j.Accept, r.Is)})
 		} else if j.KubeSystemOnly && slices.Contains(aboutManagers, r.ID) {
 			list = append(list, NotChecked{Rule: r.ID, Why: "nothing outside kube-system was checked: " + j.outside()})
 		}
@@ -52,7 +52,7 @@ func managersSeen(j *evaluation) string {
 }
 
 // aboutManagers are rules that a manager in any namespace can break.
-var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "two-owners"}
+var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "cloud-controllers-twice"}
 
 // outside reports why other namespaces were not looked at.
 func (j *evaluation) outside() string {

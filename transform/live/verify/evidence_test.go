@@ -65,7 +65,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 		}
 	}
 	o := &observation.Observation{Partial: true, Kinds: []string{observation.Nodes}, Nodes: []observation.Node{node}}
-	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-owner") {
+	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-holder") {
 		t.Errorf("%v", needed)
 	}
 	var accept []string
@@ -73,7 +73,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 		accept = append(accept, r.ID)
 	}
 	if v := Evaluate(o, Choice{Check: stages.After(stages.SwitchToExternal, transform.Target{}), Accept: accept}); !v.OK() {
-		t.Errorf("all is acknowledged: %+v", v)
+		t.Errorf("all is accepted: %+v", v)
 	}
 }
 

@@ -84,18 +84,18 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"nor while the flag is on", scene(external, waits, kubeLease(true), term(month, false, 40), migration("c_1", true, 1)), "", []string{"leader-missing error"}, false},
 		{"nor while it waits for its turn", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), stages.InstallCCM, []string{"leader-missing error"}, false},
 		{"which an earlier stage does not ask", scene(flagged, waits, kubeLease(true), term(month, false, 40), migration("k_1", true, 1)), stages.EnableLeaderMigration, nil, false},
-		{"a takeover may be under way", scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), "", []string{"lease-ownerless warning"}, true},
-		{"but not for so long", followed(scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), 36), "", []string{"lease-ownerless error"}, false},
+		{"a takeover may be under way", scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), "", []string{"cloud-controllers-nowhere warning"}, true},
+		{"but not for so long", followed(scene(external, waits, kubeLease(true), term(month, true, 1), migration("d_1", false, 16)), 36), "", []string{"cloud-controllers-nowhere error"}, false},
 		{"its own lease is lost again and again", followed(scene(external, quiet, kubeLease(true), term(2*time.Second, false, 16)), 36), "", []string{"leader-missing error"}, false},
-		{"one that ends again and again is verdict enough", looping(scene(external, waits, kubeLease(true), term(2*time.Second, false, 16), migration("d_1", false, 16))), "", []string{"daemonset-restarting error", "lease-ownerless warning"}, false},
+		{"one that ends again and again is verdict enough", looping(scene(external, waits, kubeLease(true), term(2*time.Second, false, 16), migration("d_1", false, 16))), "", []string{"daemonset-restarting error", "cloud-controllers-nowhere warning"}, false},
 		{"no manager at all", followed(scene(external, nil, kubeLease(true)), 0), "", []string{"ccm-removed error"}, false},
 		{"and the lease of one that was there", scene(external, nil, kubeLease(true), term(month, false, 15)), "", []string{"ccm-removed error"}, false},
 		{"a lease that is held without a pod", scene(external, nil, kubeLease(true), term(month, true, 1)), "", nil, false},
 		{"nothing is required of a cluster without a provider", scene([]string{"--v=2"}, nil, kubeLease(true)), "", nil, false},
 		{"a lease of another name", scene(external, named, kubeLease(true), held("own", "c_1", true, 1)), "", nil, false},
 		{"which is not the usual one", scene(external, named, kubeLease(true), term(month, true, 1), held("own", "c_1", false, 40)), "", []string{"leader-missing error"}, false},
-		{"one that a shell starts is followed by the usual lease", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 0)), "", []string{"two-owners note"}, true},
-		{"and leads by it", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, true, 1)), "", []string{"two-owners note"}, false},
+		{"one that a shell starts is followed by the usual lease", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 0)), "", []string{"cloud-controllers-twice note"}, true},
+		{"and leads by it", scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, true, 1)), "", []string{"cloud-controllers-twice note"}, false},
 		{"one that elects no leader", scene(external, alone, kubeLease(true)), "", nil, false},
 		{"a leader that is new has to renew once", scene(external, quiet, kubeLease(true), term(0, true, 1)), "", nil, true},
 		{"and has done so", scene(external, quiet, kubeLease(true), term(2*time.Second, true, 1)), "", nil, false},
@@ -106,9 +106,9 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"a restart on the machine of its holder", crashed(scene(external, waits, kubeLease(true), term(month, true, 1), since(migration("c_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"one on another machine has the times of another clock", beside("d", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
 		{"which cannot be told where no pod has the holder's host", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
-		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error", "two-owners note"}, false},
-		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "two-owners note"}, false},
-		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"two-owners note"}, false},
+		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error", "cloud-controllers-twice note"}, false},
+		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "cloud-controllers-twice note"}, false},
+		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"cloud-controllers-twice note"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
@@ -136,7 +136,7 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 				t.Errorf("%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
 			}
 			if accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotChecked, func(n NotChecked) bool { return n.Rule == "leader-missing" && n.Needed }) {
-				t.Errorf("%s, %q: it was acknowledged", name, stage)
+				t.Errorf("%s, %q: it was accepted", name, stage)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func TestDifferentLeasesAreNamed(t *testing.T) {
 		kube := r.User == "system:kube-controller-manager"
 		o.Reviews[i].Allowed = r.Lease == observation.CloudManager || kube == (r.Lease != lease)
 	}
-	f, two := finding(o, "two-owners")
+	f, two := finding(o, "cloud-controllers-twice")
 	if !two || !strings.Contains(f.Message, "kube-controller-manager holds the lease cloud-provider-extraction-migration") || !strings.Contains(f.Message, "cloud-controller-manager holds the lease "+lease) || !strings.Contains(f.Fix, "leaderName") {
 		t.Errorf("%+v", f)
 	}
@@ -49,7 +49,7 @@ func TestPodsThatOnlyWaitAreNoReason(t *testing.T) {
 		observation.Manager{Component: observation.KubeManager, Pod: "k2", Hosts: []string{"k2"}, Args: flagged, Running: true},
 		observation.Manager{Component: observation.CloudManager, Pod: "c2", Hosts: []string{"c2"}, Args: append(slices.Clone(quiet), "--leader-elect=false"), Running: false},
 	)
-	f, two := finding(o, "two-owners")
+	f, two := finding(o, "cloud-controllers-twice")
 	if !two || strings.Contains(f.Message, "leader-elect=false") || strings.Contains(f.Message, "holds") || strings.Count(f.Message, "has no enable-leader-migration") != 2 {
 		t.Errorf("%+v", f)
 	}
@@ -66,11 +66,11 @@ func TestTwoStaticPodsOnANodeAreFound(t *testing.T) {
 		o    *observation.Observation
 		want []string
 	}{
-		"a backup from before the switch":      {twice(inTree, ""), []string{"two-owners error"}},
-		"one with a flag that decides nothing": {twice(append(slices.Clone(external), "--v=2"), ""), []string{"two-owners warning"}},
+		"a backup from before the switch":      {twice(inTree, ""), []string{"cloud-controllers-twice error"}},
+		"one with a flag that decides nothing": {twice(append(slices.Clone(external), "--v=2"), ""), []string{"cloud-controllers-twice warning"}},
 		"a rollout of a Deployment":            {twice(external, "kube-controller-manager"), nil},
 	} {
-		got := slices.DeleteFunc(rulesFound(c.o, ""), func(r string) bool { return !strings.HasPrefix(r, "two-owners") })
+		got := slices.DeleteFunc(rulesFound(c.o, ""), func(r string) bool { return !strings.HasPrefix(r, "cloud-controllers-twice") })
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -108,7 +108,7 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		}
 	}
 	if found := pendingIn(observation.Observation{Managers: external, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{LoadBalancerPending}}); len(found) != 1 || found[0].Stops() {
-		t.Errorf("acknowledged: %+v", found)
+		t.Errorf("accepted: %+v", found)
 	}
 }
 

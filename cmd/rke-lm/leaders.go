@@ -17,8 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
-// ownersOptions are the flags of owners, and what it has seen.
-type ownersOptions struct {
+// leadersOptions are the flags of owners, and what it has seen.
+type leadersOptions struct {
 	*options
 	length  time.Duration
 	limited func() bool // --for was given
@@ -31,29 +31,30 @@ type ownersOptions struct {
 	saidNarrow bool
 }
 
-// ownersPause lies between two looks at the leases.
-const ownersPause = 500 * time.Millisecond
+// leadersPause lies between two looks at the leases.
+const leadersPause = 500 * time.Millisecond
 
-func newOwners(o *options) *cobra.Command {
-	w := &ownersOptions{options: o, outage: o.outage()}
+func newLeaders(o *options) *cobra.Command {
+	w := &leadersOptions{options: o, outage: o.outage()}
 	c := &cobra.Command{
-		Use:   "owners",
-		Short: "Watch which manager runs the cloud controllers",
-		Long: `Watch the leases of a live cluster and print a timeline of who owns the cloud
-controllers that leader migration moves. A manager owns them if it is alive, holds the
-lease, and runs them according to its arguments. What could not be observed is
-unknown, never "no owner".
+		Use:     "leaders",
+		Aliases: []string{"owners"}, // until the release before
+		Short:   "Watch which manager runs the cloud controllers",
+		Long: `Watch the leases of a live cluster and print a timeline of which manager runs the cloud
+controllers that leader migration moves. A manager runs them if it is alive, holds the
+lease, and has them according to its arguments: an external kube-controller-manager that
+holds the lease runs nothing. What could not be observed is unknown, never "none".
 
 The kube-controller-manager of RKE1 is not a pod. With --cluster its arguments are read
 from Rancher's object, and with --arguments-from from a cluster.yml; both are read
 repeatedly, because they change with the stages. While a change rolls out machine by
 machine, only what old and new arguments agree on is known.
 
-Without --for it runs until it is interrupted. The last lines have the seconds with no
-owner, one, two, and unknown.`,
-		Example: `  rke-lm owners
-  rke-lm owners --for 10m -o json
-  rke-lm owners --arguments-from cluster.yml`,
+Without --for it runs until it is interrupted. The last lines have the seconds in which
+no manager ran them, one, two, and unknown.`,
+		Example: `  rke-lm leaders
+  rke-lm leaders --for 10m -o json
+  rke-lm leaders --arguments-from cluster.yml`,
 		Args: noFiles,
 		RunE: func(c *cobra.Command, _ []string) error { return w.run(c.Context()) },
 	}
@@ -66,7 +67,7 @@ owner, one, two, and unknown.`,
 	return c
 }
 
-func (w *ownersOptions) run(ctx context.Context) error {
+func (w *leadersOptions) run(ctx context.Context) error {
 	if w.length <= 0 && w.limited() {
 		return fmt.Errorf("--for %s is too short; use a longer time, or remove it", w.length)
 	}
@@ -93,7 +94,7 @@ func (w *ownersOptions) run(ctx context.Context) error {
 
 // follow observes until its time ends, or it is refused. Temporary errors are
 // retried; the timeline is unknown in the meantime.
-func (w *ownersOptions) follow(ctx context.Context) {
+func (w *leadersOptions) follow(ctx context.Context) {
 	for {
 		err := w.look(ctx)
 		switch {
@@ -105,20 +106,20 @@ func (w *ownersOptions) follow(ctx context.Context) {
 		case !w.outage.Retryable(err):
 			return
 		}
-		if !kube.Pause(ctx, ownersPause) {
+		if !kube.Pause(ctx, leadersPause) {
 			return
 		}
 	}
 }
 
 // never notes that the time was over before anything was seen.
-func (w *ownersOptions) never(ctx context.Context) {
+func (w *leadersOptions) never(ctx context.Context) {
 	if w.owners.Seen.IsZero() && w.outage.Lost == nil {
 		w.outage.Lost = &kube.Unreached{What: "read the leases", Err: fmt.Errorf("the first observation did not complete in time: %w", ctx.Err())}
 	}
 }
 
-func (w *ownersOptions) look(ctx context.Context) error {
+func (w *leadersOptions) look(ctx context.Context) error {
 	intervals, err := w.owners.Look(ctx)
 	w.narrow(w.owners.Narrow)
 	w.tell(intervals)
@@ -126,7 +127,7 @@ func (w *ownersOptions) look(ctx context.Context) error {
 }
 
 // narrow reports once that managers in other namespaces are not seen.
-func (w *ownersOptions) narrow(is bool) {
+func (w *leadersOptions) narrow(is bool) {
 	if is && !w.saidNarrow {
 		fmt.Fprintln(w.err, "nothing outside kube-system is checked: no permission to list daemonsets, deployments and pods in all namespaces; docs/permissions.md has the roles")
 	}
@@ -134,7 +135,7 @@ func (w *ownersOptions) narrow(is bool) {
 }
 
 // tell keeps intervals, and prints them as they come where people read.
-func (w *ownersOptions) tell(list []ownership.Interval) {
+func (w *leadersOptions) tell(list []ownership.Interval) {
 	w.intervals = append(w.intervals, list...)
 	if w.output != "text" {
 		return
@@ -144,7 +145,7 @@ func (w *ownersOptions) tell(list []ownership.Interval) {
 	}
 }
 
-func (w *ownersOptions) finish() error {
+func (w *leadersOptions) finish() error {
 	if w.owners.Seen.IsZero() {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (w *ownersOptions) finish() error {
 		outputs.WriteOwnership(w.out, o)
 		return nil
 	case w.reports():
-		found := newResults("owners")
+		found := newResults("leaders")
 		found.Keep(o.Subject(cmp.Or(w.cluster, "cluster")))
 		return w.writeResults(found, outputs.OwnershipTable)
 	}
