@@ -63,6 +63,7 @@ func TestRefusalsNameRuleAndPlace(t *testing.T) {
 		t.Errorf("got %q, want %q", err, want)
 	}
 }
+
 // A configuration that accepts a rule by the name of the release before accepts it.
 func TestARuleIsAcceptedByItsFormerName(t *testing.T) {
 	r := Rule{ID: "cloud-controllers-twice", Severity: Error, Acceptable: true}

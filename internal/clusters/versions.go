@@ -81,7 +81,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	if err != nil {
 		return Versions{}, err
 	}
-	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, folders: map[string]bool{}, touched: map[string]bool{}, affected: map[string]bool{}}
+	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, folders: map[string]bool{}, touched: map[string]bool{}, affected: map[string]bool{}, unnamed: map[string]bool{}}
 	v.Versions = Versions{Was: map[string]string{}, Away: map[string]string{}, Changes: changes, Skipped: map[string]int{}}
 	v.Before, v.After = newVersion(repo, base), newVersion(repo, v.changed)
 	if err := errors.Join(v.findRequested(), v.findValues()); err != nil {
@@ -119,6 +119,7 @@ type comparing struct {
 	folders       map[string]bool // that hold a changed file
 	touched       map[string]bool
 	affected      map[string]bool // did not change, and what is laid over them did
+	unnamed       map[string]bool // have a cluster, and a name that no search looks for
 }
 
 // findRequested refuses paths that would be compared with nothing.
@@ -162,6 +163,9 @@ func (v *comparing) take(c git.Change) {
 	if !is(c.Before) && !is(c.After) {
 		v.Skipped["not in a PATH"]++
 		return
+	}
+	if c.Before != nil {
+		v.unnamed[c.Before.Path] = v.describes(*c.Before)
 	}
 	if skipped := cmp.Or(v.keep(&v.before, c.Before, v.base, v.Before), v.keep(&v.after, c.After, v.changed, v.After)); skipped != "" {
 		v.Skipped[skipped]++
@@ -229,7 +233,28 @@ func (v *comparing) lead() {
 
 // searched reports whether a search of the repository would read a file.
 func (v *comparing) searched(f git.File) bool {
-	return f.Path == v.values || source.Searched(f.Path) && !v.Finder.Excluded.Has(v.repo.Name(f.Path))
+	return f.Path == v.values || (source.Searched(f.Path) || v.unnamed[f.Path]) && !v.Finder.Excluded.Has(v.repo.Name(f.Path))
+}
+
+// describes reports whether a file with a name that no search looks for has a cluster: kustomize and a kubelet
+// read files of any name.
+func (v *comparing) describes(f git.File) bool {
+	if f.Kind() != "" || source.Searched(f.Path) {
+		return false
+	}
+	text, err := v.repo.Read(f, source.MaxFile)
+	if err != nil || !v.words(text) {
+		return false
+	}
+	for c, err := range (source.Text{Bytes: text}).Documents() {
+		if err != nil {
+			return false
+		}
+		if _, found, err := v.Open(c); err == nil && found.Docs != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
@@ -276,7 +301,7 @@ func (v *comparing) sources(files []git.File) ([]source.Source, error) {
 	for _, f := range files {
 		name, values := v.repo.Name(f.Path), f.Path == v.values
 		if f.Hash == "" {
-			list = append(list, source.Source{Name: name, Path: name, Values: values})
+			list = append(list, source.Source{Name: name, Path: name, Values: values, Named: v.unnamed[f.Path]})
 			continue
 		}
 		at, err := filepath.Abs(name)
@@ -284,7 +309,7 @@ func (v *comparing) sources(files []git.File) ([]source.Source, error) {
 			return nil, err
 		}
 		s := source.FromVersion(name, at, func() ([]byte, error) { return v.repo.Read(f, source.MaxFile) })
-		s.Values = values
+		s.Values, s.Named = values, v.unnamed[f.Path]
 		list = append(list, s)
 	}
 	return list, nil

@@ -118,9 +118,11 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 		}
 	}
 	for _, k := range o.search(o.Version.Top(), shown) {
-		o.resolve(k, shown)
-		if slices.ContainsFunc(k.files, func(file string) bool { return changed[file] }) {
-			add(k)
+		for _, c := range o.withComponents(k, shown) {
+			o.resolve(c, shown)
+			if slices.ContainsFunc(c.files, func(file string) bool { return changed[file] }) {
+				add(k)
+			}
 		}
 	}
 	for file := range changed {
@@ -157,8 +159,8 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 	under := map[*kustomization]bool{} // taken over by another one
 	for i := 0; i < len(all); i++ {
 		k := all[i]
-		for _, ref := range k.Components() {
-			if c := o.at(o.real(filepath.Join(k.folder, ref)), shown); c != nil && !slices.Contains(all, c) {
+		for _, c := range o.withComponents(k, shown)[1:] {
+			if !slices.Contains(all, c) {
 				all, under[c] = append(all, c), true
 			}
 		}
@@ -180,6 +182,19 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 		}
 	}
 	return layers, built
+}
+
+// withComponents returns a kustomization and its components, with theirs.
+func (o *Overlays) withComponents(k *kustomization, shown func(string) string) []*kustomization {
+	all := []*kustomization{k}
+	for i := 0; i < len(all); i++ {
+		for _, ref := range all[i].Components() {
+			if c := o.at(o.real(filepath.Join(all[i].folder, ref)), shown); c != nil && !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
 }
 
 // resolve reads the patches of a kustomization, once.
