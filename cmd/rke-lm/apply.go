@@ -168,7 +168,7 @@ func (a *applyOptions) writeCheck() {
 	case 1:
 		stage = of[0]
 	}
-	before, how, check := "before the next stage", "commit, roll out", "rke-lm verify --stage "+stage+" --context CONTEXT"
+	before, how, check := "before the next stage", "commit, roll out", shell.Line("rke-lm verify --stage %s --context CONTEXT", stage)
 	if a.live() {
 		how = "wait for the rollout"
 	}

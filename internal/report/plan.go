@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -261,7 +262,7 @@ func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 	if whole || s.Kind == Manual {
 		writeActions(w, p, s.Actions)
 	} else {
-		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, "rke-lm verify --stage "+s.Name+" --context CONTEXT"))
+		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, shell.Line("rke-lm verify --stage %s --context CONTEXT", s.Name)))
 	}
 	if s.Diff != "" {
 		fmt.Fprintln(w)
