@@ -266,7 +266,7 @@ func (o *options) target() (transform.Target, error) {
 			return t, fmt.Errorf("--%s %s is not a version such as 1.5.12", flag, version)
 		}
 	}
-	if err := checkMigration(t); err != nil {
+	if err := cmp.Or(checkRelease("target-version", t.Version), checkMigration(t)); err != nil {
 		return t, err
 	}
 	for _, stage := range t.ManualDone {
@@ -280,6 +280,14 @@ func (o *options) target() (transform.Target, error) {
 		}
 	}
 	return t, nil
+}
+
+// checkRelease refuses what is no release of Kubernetes; "" is none.
+func checkRelease(flag, version string) error {
+	if v := "v" + strings.TrimPrefix(version, "v"); version != "" && (!semver.IsValid(v) || semver.MajorMinor(v) == v || semver.Major(v) != "v1") {
+		return fmt.Errorf("--%s %s is not a release such as v1.27.16+rke2r1", flag, version)
+	}
+	return nil
 }
 
 // checkMigration refuses choices of leader migration that mean nothing together.

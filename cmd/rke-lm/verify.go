@@ -113,7 +113,7 @@ func (v *verifyOptions) run(ctx context.Context) error {
 
 // check refuses choices that mean nothing together.
 func (v *verifyOptions) check() error {
-	if err := checkMigration(v.target); err != nil {
+	if err := cmp.Or(checkRelease("target-version", v.choice.Version), checkMigration(v.target)); err != nil {
 		return err
 	}
 	v.choice.Check, v.choice.Late = stages.After(v.stage, v.target), stages.Late(v.stage)

@@ -49,8 +49,7 @@ type Plan struct {
 	// Counts are how many stages are left, and how; nil where one stage alone is planned.
 	Counts *transform.Counts `json:"counts,omitempty"`
 
-	status   Status
-	endState string // what is to be known of it; "" for nothing
+	status Status
 }
 
 // Source is where a cluster was found.
@@ -117,9 +116,6 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	if stage == "" {
 		out.Counts = &out.status.Outlook.Counts
 	}
-	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() {
-		out.endState = "end state: aws-override, because external renames nodes; --end-state selects another one"
-	}
 	if len(p.Start) > 1 {
 		for _, doc := range p.Start {
 			out.Sources = append(out.Sources, DocumentSource{SourceOf(doc), checksum(doc)})
@@ -176,8 +172,8 @@ func WritePlan(w io.Writer, p Palette, plan Plan, whole bool) {
 func writeHead(w io.Writer, p Palette, plan Plan) {
 	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
 	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.status.Provider, plan.status.Situation)
-	if plan.endState != "" {
-		fmt.Fprintln(w, p.Wrap(plan.endState, ""))
+	if plan.status.EndState != "" {
+		fmt.Fprintln(w, p.Wrap("end state: "+plan.status.EndState, ""))
 	}
 	fmt.Fprintln(w)
 	rows := [][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}

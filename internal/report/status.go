@@ -39,8 +39,10 @@ type Status struct {
 	// Migrations are the names of the LeaderMigrations that have the cluster.
 	Migrations []string `json:"leaderMigrations,omitempty"`
 
-	File    string             `json:"-"`
-	Outlook *transform.Outlook `json:"-"` // nil where only the state of the cluster is known
+	// EndState is the one that is taken unasked, and why; "" where it was chosen, or is reached.
+	EndState string             `json:"-"`
+	File     string             `json:"-"`
+	Outlook  *transform.Outlook `json:"-"` // nil where only the state of the cluster is known
 }
 
 // NewStatus is a plan in a few words.
@@ -52,6 +54,9 @@ func NewStatus(p *transform.Plan) Status {
 	}
 	if stages.External(p) {
 		s.Provider = "external"
+	}
+	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() {
+		s.EndState = "aws-override, because external renames nodes; --end-state selects another one"
 	}
 	s.Count(p.Found)
 	s.Count(p.Unseen)

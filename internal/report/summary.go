@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -24,6 +25,10 @@ type Summary struct {
 func (s Summary) Write(w io.Writer, p Palette) {
 	WriteStatuses(w, p, s.Rows)
 	fmt.Fprintln(w, s.totals())
+	taken := slices.DeleteFunc(slices.Clone(s.Rows), func(r Status) bool { return r.EndState == "" })
+	if len(taken) > 0 {
+		fmt.Fprintln(w, p.Wrap(fmt.Sprintf("end state (clusters: %d): %s", len(taken), taken[0].EndState), ""))
+	}
 	s.WriteNext(w, p)
 }
 
