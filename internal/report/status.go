@@ -56,7 +56,7 @@ func NewStatus(p *transform.Plan) Status {
 		s.Provider = "external"
 	}
 	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() {
-		s.EndState = "aws-override, because external renames nodes; --end-state selects another one"
+		s.EndState = "aws-override, because external renames nodes; --end-state selects another"
 	}
 	s.Count(p.Found)
 	s.Count(p.Unseen)
