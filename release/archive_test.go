@@ -124,7 +124,7 @@ func TestTheNativeProgramRuns(t *testing.T) {
 			t.Errorf("%s is not in\n%s", part, said)
 		}
 	}
-	if planned := output(t, exec.Command(program, "plan", "../examples/docs-like.yaml")); !strings.Contains(planned, "enable-leader-migration  to do") {
+	if planned := output(t, exec.Command(program, "plan", "../examples/docs-like.yaml")); !strings.Contains(planned, "next: rke-lm apply --next ../examples/docs-like.yaml\n") {
 		t.Errorf("plan prints\n%s", planned)
 	}
 }
