@@ -53,6 +53,11 @@ headless() {
   done
 }
 
+# What is built is not committed.
+large() {
+  sources | tr '\n' '\0' | xargs -0 -I{} find {} -size +1M
+}
+
 # A package is named for what it holds.
 misnamed() {
   sources '*.go' | while IFS= read -r file; do
@@ -63,6 +68,7 @@ misnamed() {
 check gofmt empty unformatted
 check headers empty headless
 check packages empty misnamed
+check sizes empty large
 # The list is the table in CONTRIBUTING.md.
 check words go run ./scripts/words
 check vet go vet ./...

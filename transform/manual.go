@@ -68,7 +68,7 @@ func (m manuals) first(file string, chosen []string, c Choice, confirmed []strin
 		}
 		what, do := " is left", "do it manually, check it, and confirm it with --manual-done "+s.Name
 		if s.State == NotInFile {
-			do = shell.Line("rke-lm plan --stage %s", s.Name) + " shows what to check; if a manager runs, confirm it with --accept " + RuleNotInFile
+			do = shell.Line("rke-lm plan --stage %s", s.Name) + " shows what to check; if a manager runs, accept it with --accept " + RuleNotInFile
 		}
 		after := slices.IndexFunc(m[i+1:], func(s SavedStage) bool { return s.State != Blocked && slices.Contains(chosen, s.Name) })
 		switch {

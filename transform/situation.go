@@ -76,7 +76,7 @@ func (p *Plan) Progress() Progress {
 		return ProgressBroken(p.Cluster.Version)
 	case !p.Left(), p.Target.Upgrades():
 		return ProgressExternal
-	case begun:
+	case begun, p.Target.Situation == External, p.Target.Situation == Rescued:
 		return ProgressMigrating
 	case p.Target.Situation == NamesOnly:
 		return ProgressNone

@@ -148,18 +148,19 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	if made(func(m *applied) bool { return m.open }) {
 		all.code = max(all.code, exitcode.Found)
 	}
-	a.writeCheck()
+	single := len(states) == 1 && len(a.written) == 1 && all.state(states[0])
+	a.writeCheck(single && all.Rows[0].Next == "")
+	if single && a.undo == "" && all.Rows[0].Next != "" {
+		all.WriteNext(a.err, a.palette(a.err))
+	}
 	if err := all.writeStates(a.err, states); err != nil {
 		return err
-	}
-	if len(states) == 1 && len(a.written) == 1 && a.undo == "" && all.state(states[0]) {
-		all.WriteNext(a.err, a.palette(a.err))
 	}
 	return withCode(all.code)
 }
 
-// writeCheck writes what comes before the next stage.
-func (a *applyOptions) writeCheck() {
+// writeCheck writes what comes before the next stage, or after the last one.
+func (a *applyOptions) writeCheck(last bool) {
 	slices.Sort(a.written)
 	stage := "STAGE"
 	switch of := slices.Compact(slices.Clone(a.written)); len(of) {
@@ -173,7 +174,10 @@ func (a *applyOptions) writeCheck() {
 		how = "wait for the rollout"
 	}
 	if a.undo != "" {
-		before, check = "now", "rke-lm verify --context CONTEXT"
+		check = "rke-lm verify --context CONTEXT"
+	}
+	if last || a.undo != "" {
+		before = "now"
 	}
 	fmt.Fprintf(a.err, "%s: %s, then %s\n", before, how, check)
 }

@@ -202,6 +202,13 @@ func (c *collector) next(s outputs.Status, live *clusters.Live) string {
 	return shell.Words(slices.Concat(verb, flags, where)...)
 }
 
+// confirm is the command that continues with a cluster whose manual stage, which was shown, is done.
+func (c *collector) confirm(s outputs.Status, live *clusters.Live) string {
+	stage := s.Next
+	s.Outlook = &transform.Outlook{}
+	return strings.Replace(c.next(s, live), " --next", shell.Line(" --next --"+manualDone+"=%s", stage), 1)
+}
+
 // several reports whether there is something to sum up.
 func (c *collector) several() bool { return len(c.Rows)+c.Refused > 1 }
 

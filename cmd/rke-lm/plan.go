@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // planOptions are the flags of plan.
@@ -233,9 +234,17 @@ func (p *planOptions) writeText(all *collector, results []result[planResult], fo
 	}
 	if all.several() {
 		all.Summary.Write(p.out, colors)
-	} else {
-		all.WriteNext(p.out, colors)
+		return nil
 	}
+	for _, r := range results { // the only one
+		if r.made == nil || r.Docs[0].File() == yamledit.Stdin {
+			continue
+		}
+		if s := r.made.states[0]; s.Outlook.Manual && (p.stage == "" || p.stage == s.Next) {
+			all.Command = all.confirm(s, r.Live)
+		}
+	}
+	all.WriteNext(p.out, colors)
 	return nil
 }
 

@@ -88,9 +88,8 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	result := outputs.Review{APIVersion: outputs.APIVersion, Kind: "Review", Base: r.from, Clusters: []outputs.ReviewedCluster{}, Findings: []transform.Finding{}}
 	r.all = r.collect()
 	r.nodes, r.parsed = yamledit.Spent()
-	same := 0
-	err = transform.Guard("the change", func() (err error) {
-		same, err = r.compare(ctx, paths, target, &result)
+	err = transform.Guard("the change", func() error {
+		err := r.compare(ctx, paths, target, &result)
 		return cmp.Or(err, yamledit.CheckRun(r.nodes, r.parsed))
 	})
 	if err != nil {
@@ -103,7 +102,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 		}
 	}
 	result.Errors = r.all.errors
-	if err := r.show(result, same); err != nil {
+	if err := r.show(result); err != nil {
 		return err
 	}
 	return withCode(r.all.code)
@@ -129,21 +128,20 @@ func (r *reviewOptions) commits(ctx context.Context) (err error) {
 	return err
 }
 
-// compare reviews every cluster of the files that differ. It returns how many are the same
-// in both versions.
-func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform.Target, result *outputs.Review) (same int, err error) {
+// compare reviews every cluster of the files that differ.
+func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform.Target, result *outputs.Review) error {
 	requested, err := r.requested(paths)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if r.distro != "" {
 		if err := checkOneOf("distro", r.distro, distroNames()...); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	v, err := r.finder().Compare(ctx, r.repo, r.from, r.to, requested)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	r.changes = v.Changes
 	defer r.progress.Start(ctx)()
@@ -164,7 +162,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	result.Found(review.Forms(was.forms, has.forms, t.Accept)...)
 	result.Found(review.Links(v.Links, t.Accept)...)
 	if err := r.checkValues(after); err != nil {
-		return 0, err
+		return err
 	}
 	for _, pattern := range v.Excluded {
 		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
@@ -174,7 +172,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	if len(has.saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
 		others := clusters.Version{Overlays: v.After.Overlays}
 		if others.Sources, err = v.Rest(); err != nil {
-			return 0, err
+			return err
 		}
 		rest := r.open(ctx, others).sides // what cannot be read is not of this change
 		for _, s := range rest {
@@ -188,8 +186,8 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 	return r.pairs(ctx, pairs, places, v, t, result)
 }
 
-// pairs evaluates what changed of each cluster. It returns how many did not change.
-func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, v clusters.Versions, t transform.Target, result *outputs.Review) (same int, err error) {
+// pairs evaluates what changed of each cluster.
+func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places review.Places, v clusters.Versions, t transform.Target, result *outputs.Review) error {
 	for i, p := range pairs {
 		r.progress.Reached("clusters", i, len(pairs))
 		result.Found(append(p.Overlaid(t.Accept), places.Twice(p, t)...)...)
@@ -203,11 +201,10 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 			}
 		}
 		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
-			same++
 			continue
 		}
 		if err := yamledit.CheckRun(r.nodes, r.parsed); err != nil {
-			return 0, err
+			return err
 		}
 		c, err := r.evaluate(p, t)
 		if err != nil {
@@ -215,12 +212,11 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 			continue
 		}
 		if c.Kind == review.Unchanged {
-			same++
 			continue
 		}
 		result.Clusters = append(result.Clusters, outputs.NewReviewed(c, movedFrom(p)))
 	}
-	return same, ctx.Err()
+	return ctx.Err()
 }
 
 // checkValues requires a cluster for a values file that the change touches: it alone shows
@@ -270,7 +266,7 @@ func (r *reviewOptions) requested(paths []string) (clusters.Requested, error) {
 	return roots, nil
 }
 
-func (r *reviewOptions) show(result outputs.Review, same int) error {
+func (r *reviewOptions) show(result outputs.Review) error {
 	switch {
 	case r.reports():
 		found := newResults("review")
@@ -297,6 +293,6 @@ func (r *reviewOptions) show(result outputs.Review, same int) error {
 		}
 	}
 	fmt.Fprintln(r.err, result.Read.Line())
-	fmt.Fprintf(r.err, "clusters changed: %d, unchanged: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), same, count[transform.Error], count[transform.Warning], count[transform.Note])
+	fmt.Fprintf(r.err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
 	return nil
 }

@@ -17,7 +17,7 @@ func newRollback(o *options) *cobra.Command {
 		Short: "Undo stages of a live cluster of a Rancher",
 		Long: `Undo stages of a live cluster of a Rancher, the last one first, each rolled out and
 checked as migrate does. One edit restores the in-tree provider and the flag of leader
-migration, so that there are never two owners of the cloud controllers. With --to the
+migration, so that there are never two managers that run the cloud controllers. With --to the
 result is the state after that stage; without it, the state before the first stage.
 
 Use the choices of the migration. If the object does not show what was there before a

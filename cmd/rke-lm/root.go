@@ -154,6 +154,12 @@ const manualDone = "manual-done"
 func (o *options) targetFlags(f *pflag.FlagSet) {
 	t := &o.choices
 	defer group(f, choiceGroup)()
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "by-hand" { // until the release before
+			name = manualDone
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external or aws-override; aws-override keeps the names of nodes, and is the default where external is known to rename them, as in machine pools")
 	f.StringVar(&t.Version, "target-version", "", "release to upgrade to: in the switch if it is one minor later, else after the migration, one minor after the other")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")

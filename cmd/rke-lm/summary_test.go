@@ -195,7 +195,7 @@ func TestColorsDependOnTheFlagThenOnTheEnvironment(t *testing.T) {
 
 func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
 	here(t, map[string]string{"a.yaml": strings.Replace(wharf, "    machineGlobalConfig", "    machinePools: [{name: all, controlPlaneRole: true, etcdRole: true, workerRole: true}]\n    machineGlobalConfig", 1)})
-	const line = "\nend state (clusters: 1): aws-override, because external renames nodes; --end-state selects another\n"
+	const line = "\nend state (clusters: 1): aws-override (external renames nodes); --end-state changes it\n"
 	if r := must(t, exitcode.Done, "plan", "--summary", "a.yaml"); !strings.Contains(r.stdout, line) {
 		t.Error(r.stdout)
 	}

@@ -56,14 +56,14 @@ func widthsOf(rows [][]string) []int {
 	return widths
 }
 
-// fit makes the widest columns narrower until a row has no more than limit.
+// fit makes the widest columns narrower until a row has no more than limit. The first one names the row, and stays.
 func fit(widths []int, limit int, whole bool) {
 	const least = 8
 	if last := len(widths) - 1; whole {
 		widths[last] = min(widths[last], least)
 	}
 	for total := sum(widths); total > limit; total-- {
-		widest := slices.Index(widths, slices.Max(widths))
+		widest := 1 + slices.Index(widths[1:], slices.Max(widths[1:]))
 		if widths[widest] <= least {
 			return
 		}

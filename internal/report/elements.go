@@ -305,7 +305,7 @@ func (m *elements) review(c ReviewedCluster) {
 func (m *elements) verification(v Verification) {
 	m.within("p", func() {
 		m.verdict(v.OK)
-		m.text(" shows " + otherwise(v.Reached, "no stage") + "; migration lease: " + v.Lease.text())
+		m.text(" stage: " + otherwise(v.Reached, "none") + "; migration lease: " + v.Lease.text())
 	})
 	if len(v.Nodes) > 0 {
 		m.grid([]string{"Node", "Provider ID", ""}, func() {

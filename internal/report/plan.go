@@ -198,15 +198,24 @@ func (s Stage) cells() []string {
 	return row
 }
 
-// writeBlocked writes what blocks the stages after the next one, and what to do about it.
+// writeBlocked writes what blocks stages, and what to do about it: each error once, with its stages.
 func writeBlocked(w io.Writer, p Palette, plan Plan) {
+	var found []transform.Finding
+	of := map[transform.Finding][]string{}
 	for _, s := range plan.Stages {
-		if s.Name == plan.status.Next {
-			continue
-		}
 		for _, f := range transform.Stopping(s.Findings) {
-			fmt.Fprintf(w, "%s  %s: %s  %s\n%s\n\n", p.paint(bold, s.Name), p.state(s), f.Rule, where(f), p.Wrap("→ "+f.Fix, "  "))
+			if of[f] == nil {
+				found = append(found, f)
+			}
+			of[f] = append(of[f], s.Name)
 		}
+	}
+	for _, f := range found {
+		what, _, _ := strings.Cut(f.Message, ": ")
+		fmt.Fprintf(w, "%s  %s: %s  %s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, where(f), p.Wrap(what+" → "+f.Fix, "  "))
+	}
+	if len(found) > 0 {
+		fmt.Fprintln(w)
 	}
 }
 
@@ -251,7 +260,11 @@ func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 	if text := s.effect(); text != "" {
 		fmt.Fprintln(w, p.Wrap(text, "  "))
 	}
-	WriteFindings(w, p, s.Findings, "  ")
+	found := s.Findings
+	if !whole { // errors are above
+		found = slices.DeleteFunc(slices.Clone(found), transform.Finding.Stops)
+	}
+	WriteFindings(w, p, found, "  ")
 	if len(s.Prepare) > 0 {
 		fmt.Fprintln(w, p.Wrap(s.preparing(), "  "))
 	}

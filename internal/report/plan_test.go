@@ -102,7 +102,7 @@ func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	}
 	b.Reset()
 	WritePlan(&b, Palette{}, NewPlan(planned(t, transform.Target{}), ""), false)
-	says(t, b.String(), "end state: aws-override, because external renames nodes")
+	says(t, b.String(), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {

@@ -55,7 +55,7 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 	text := &RunText{Out: &out, Err: &err}
 	text.Write(RunEvent{Type: migrate.Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []Action{{"look", "kubectl get"}}, Prepare: []Action{{"a tag is there", "aws a\naws b"}},
 		Findings: []transform.Finding{{Rule: "r", Severity: transform.Warning, Path: "p", Message: "m"}}})
-	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # manually, if missing: a tag is there\n  #   aws a\n  #   aws b\n  # look\n  $ kubectl get\n"
+	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # add in AWS, if missing: a tag is there\n  #   aws a\n  #   aws b\n  # look\n  $ kubectl get\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -52,11 +53,14 @@ func NewStatus(p *transform.Plan) Status {
 	if p.Cluster.Name == "" {
 		s.Name = s.File
 	}
-	if stages.External(p) {
+	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return s.State == transform.NotInFile }) {
 		s.Provider = "external"
 	}
-	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() {
-		s.EndState = "aws-override, because external renames nodes; --end-state selects another"
+	unclear := func(s transform.PlannedStage) bool {
+		return slices.ContainsFunc(transform.Stopping(s.Findings), func(f transform.Finding) bool { return f.Rule == rules.NodeRename.ID })
+	}
+	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() && !slices.ContainsFunc(p.Steps, unclear) {
+		s.EndState = "aws-override (external renames nodes); --end-state changes it"
 	}
 	s.Count(p.Found)
 	s.Count(p.Unseen)
@@ -180,14 +184,14 @@ func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 		}
 	}
 	rows := statusRows(shown, clusters)
-	for _, title := range []string{"FILE", "PROVIDER", "REACHED"} { // what the others nearly say
+	for _, title := range []string{"FILE", "PROVIDER", "REACHED", "VERSION"} { // what the others nearly say
 		if !p.fits(rows) {
 			shown = slices.DeleteFunc(shown, func(c column) bool { return c.title == title })
 			rows = statusRows(shown, clusters)
 		}
 	}
-	last := shown[len(shown)-1].title == "FINDINGS" // it may be why a cluster cannot be read
-	writeTable(w, p, last, rows, func(i int) string { return clusters[i].color() })
+	unread := slices.ContainsFunc(clusters, func(s Status) bool { return s.Problem != "" }) // the reason is the last cell
+	writeTable(w, p, unread, rows, func(i int) string { return clusters[i].color() })
 }
 
 // statusRows are the titles of columns, and the cells of clusters.

@@ -37,8 +37,11 @@ func (s Summary) WriteNext(w io.Writer, p Palette) {
 	if s.Runbook != "" {
 		fmt.Fprintf(w, "runbook: %s\n", s.Runbook)
 	}
-	if command := cmp.Or(s.Command, s.Decide); command != "" {
+	switch command := cmp.Or(s.Command, s.Decide); {
+	case command != "":
 		fmt.Fprintf(w, "next: %s\n", p.paint(bold, command))
+	case len(s.Rows) == 1 && s.Rows[0].Next == "":
+		fmt.Fprintln(w, "all stages are done; check the cluster with rke-lm verify --context CONTEXT")
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *span) add(e RunEvent) {
 func (s span) seconds() float64 { return math.Round(s.to.Sub(s.from).Seconds()*10) / 10 }
 
 // TimelineTable is the head of a summary of runs.
-var TimelineTable = Table{[]string{"Cluster", "Last stage", "Seconds", "No owner at the switch", "Findings"}}
+var TimelineTable = Table{[]string{"Cluster", "Last stage", "Seconds", "Gap at the switch", "Findings"}}
 
 // Subject is the run as one of the results: its state, and why it failed or did not start.
 func (t *Timeline) Subject(state string, err error) Subject {
@@ -103,7 +103,7 @@ func (m *elements) timeline(t Timeline) {
 				m.element("span", "", "class", "stage", "style", fmt.Sprintf("flex: %g 0 0", s.seconds()), "title", fmt.Sprintf("%s: %g s", s.title, s.seconds()))
 			}
 		}, "class", "timeline", "role", "img", "aria-label", "timeline of stages")
-		m.grid([]string{"Stage", "From", "Seconds", "Owners of the cloud controllers"}, func() {
+		m.grid([]string{"Stage", "From", "Seconds", "Managers that ran the cloud controllers"}, func() {
 			for _, s := range t.spans {
 				m.cells(s.title, s.from.UTC().Format(moment), fmt.Sprintf("%g", s.seconds()), owned(s.owners))
 			}
