@@ -98,9 +98,9 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 
 // What a name is a placeholder for is not known, and no rule about names helps.
 func TestAPlaceholderIsNamedAsOne(t *testing.T) {
-	for _, name := range []string{`"{{ .Values.name }}"`, "${CLUSTER_NAME}"} {
+	for name, fill := range map[string]string{`"{{ .Values.name }}"`: "helm template CHART", "${CLUSTER_NAME}": "envsubst < FILE"} {
 		here(t, map[string]string{"a.yaml": strings.Replace(pier, "name: pier", "name: "+name, 1)})
-		if r := runHere(t, "", "plan", "a.yaml"); r.code != exitcode.Input || !strings.Contains(r.stderr, "metadata.name: a placeholder, not a name; fill it in, and plan the result: envsubst < FILE | rke-lm plan -") {
+		if r := runHere(t, "", "plan", "a.yaml"); r.code != exitcode.Input || !strings.Contains(r.stderr, "metadata.name: a placeholder, not a name; fill it in, and plan the result: "+fill+" | rke-lm plan -") {
 			t.Errorf("exit %d\n%s", r.code, r.stderr)
 		}
 	}

@@ -56,6 +56,9 @@ func TestFormerNamesOfVerbsAndRulesWork(t *testing.T) {
 	if r := runHere(t, "", "verify", "--accept", "lease-wrong-owner", "--kubeconfig", "missing"); !strings.Contains(r.stderr, "no cluster to connect to") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
+	if r := runHere(t, "", "plan", "--by-hand", "install-ccm", "missing.yaml"); !strings.Contains(r.stderr, "missing.yaml: no such file") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
 	if r := runHere(t, "", "--help"); strings.Contains(r.stdout, "owners") {
 		t.Errorf("the former verb is not hidden:\n%s", r.stdout)
 	}
