@@ -212,7 +212,7 @@ func writeBlocked(w io.Writer, p Palette, plan Plan) {
 	}
 	for _, f := range found {
 		what, _, _ := strings.Cut(f.Message, ": ")
-		fmt.Fprintf(w, "%s  %s: %s  %s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, where(f), p.Wrap(what+" → "+f.Fix, "  "))
+		fmt.Fprintf(w, "%s  %s: %s  %s\n%s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, where(f), p.Wrap(what, "  "), p.Wrap("→ "+f.Fix, "  "))
 	}
 	if len(found) > 0 {
 		fmt.Fprintln(w)
