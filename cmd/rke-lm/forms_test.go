@@ -91,6 +91,10 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", file, r.code, r.stderr)
 		}
 	}
+	var found []transform.Finding
+	if r := runHere(t, "", "lint", "-o", "json", "main.tf"); json.Unmarshal([]byte(r.stdout), &found) != nil || r.code != exitcode.Refused || !slices.Equal(formFiles(found, transform.Warning), []string{"main.tf"}) {
+		t.Errorf("lint has no finding for programs: exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
 	if r := runHere(t, textOf(t, "config.yaml"), "plan", "-"); r.code != exitcode.Refused || !strings.Contains(r.stderr, "error: <stdin>:1: configuration file of RKE2, which is not read; ") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}

@@ -94,7 +94,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 			p.sumUp(all, r)
 		}
 		all.fail(r.Err)
-		if r.Form.Line > 0 {
+		if r.Form.Line > 0 && r.Err == nil { // an error names it
 			found = append(found, outputs.Findings(review.NotRead(r.Form, transform.Note, p.choices.Accept))...)
 		}
 	}

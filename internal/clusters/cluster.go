@@ -94,7 +94,7 @@ type Result struct {
 	Cluster             // without Docs for none
 	File    string      // names the source; "" for what concerns none
 	Err     error       // of the cluster, of a document that may be one, or of the sources as a whole
-	Form    forms.Found // what a document has in a form that is not read
+	Form    forms.Found // what a document has in a form that is not read; with an error, the reason for it
 
 	// Ended are the sources that end here, together where one cluster has documents in
 	// them. An error that concerns no source ends one without a name.

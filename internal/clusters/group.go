@@ -123,13 +123,13 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 			results = append(results, Result{Cluster: *d.cluster, File: file.Name})
 		}
 	}
+	end := f.ending(file, met, first)
 	for _, d := range file.docs {
-		if d.form.File != "" && (met || !file.Named) { // or else it is the error
+		if d.form.File != "" && (end.Form.Line == 0 || d.form.Line != end.Form.Line) { // that one comes with the error
 			results = append(results, Result{Form: d.form})
 		}
 	}
-	end := file.end()
-	if end.Err = f.ending(file, met, first); end.Err != nil && related && !met {
+	if end.Err != nil && related && !met {
 		in.unused = append(in.unused, file)
 		return results
 	}
@@ -161,9 +161,7 @@ func (f Finder) complete(in *folder) (results []Result) {
 		results = in.link(f.Only, f.Values)
 	case len(in.groups) == 0 && !in.used:
 		for _, file := range in.unused { // no cluster has documents in it
-			end := file.end()
-			end.Err = f.ending(file, false, nil)
-			results = append(results, end)
+			results = append(results, f.ending(file, false, nil))
 		}
 	}
 	if !in.linked {

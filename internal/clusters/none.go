@@ -12,15 +12,23 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
-// ending returns the error of a source as a whole, after its last document.
-func (f Finder) ending(of *file, met bool, first error) error {
-	if of.err == nil && of.Named && !met {
-		return f.nothing(of, first)
+// ending is the end of a source, with the error of the source as a whole. A named one without a cluster has its form too,
+// if there is one.
+func (f Finder) ending(of *file, met bool, first error) Result {
+	end := of.end()
+	if of.err != nil || !of.Named || met {
+		return end
 	}
-	return of.err
+	if d, has := lists.Find(of.docs, func(d *document) bool { return d.form.Line > 0 }); has {
+		end.Form = d.form
+	}
+	end.Err = f.nothing(of, first, end.Form)
+	return end
 }
 
 // none reports that the paths hold no cluster.
@@ -42,12 +50,10 @@ func kustomization(s source.Source) error {
 }
 
 // nothing reports why a named file has no cluster to work on.
-func (f Finder) nothing(in *file, first error) error {
-	form := slices.IndexFunc(in.docs, func(d *document) bool { return d.form.File != "" })
+func (f Finder) nothing(in *file, first error, form forms.Found) error {
 	switch _, known := errors.AsType[*transform.Refused](first); {
-	case !known && form >= 0:
-		found := in.docs[form].form
-		return refused("%s:%d: %s, which is not read; %s", in.Name, found.Line, found.Form.Name, found.Form.Fix)
+	case !known && form.Line > 0:
+		return refused("%s:%d: %s, which is not read; %s", in.Name, form.Line, form.Form.Name, form.Form.Fix)
 	case first != nil:
 		return first
 	case kustomization(in.Source) != nil:
