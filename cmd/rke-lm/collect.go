@@ -185,28 +185,30 @@ func (c *collector) row(s outputs.Status, objections []transform.Finding, live *
 	}
 }
 
-// next is the command that continues with a cluster.
+// next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
 func (c *collector) next(s outputs.Status, live *clusters.Live) string {
-	where := []string{shell.Path(s.File)}
-	if live != nil {
-		where = []string{"--cluster", live.Name()}
+	if c.folder == "" && (len(s.Outlook.Blocked) > 0 || s.Outlook.Manual) {
+		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.flags, whereOf(s, live))...)
 	}
-	verb, flags := []string{"rke-lm", "apply", "--next"}, c.flags
-	switch {
-	case c.folder != "": // it has the choices
-		verb = []string{"rke-lm", "apply", "--plan", c.folder, "--next"}
-		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
-	case len(s.Outlook.Blocked) > 0, s.Outlook.Manual:
-		verb = []string{"rke-lm", "plan", "--stage", s.Next}
-	}
-	return shell.Words(slices.Concat(verb, flags, where)...)
+	return c.apply(s, live)
 }
 
-// confirm is the command that continues with a cluster whose manual stage, which was shown, is done.
-func (c *collector) confirm(s outputs.Status, live *clusters.Live) string {
-	stage := s.Next
-	s.Outlook = &transform.Outlook{}
-	return strings.Replace(c.next(s, live), " --next", shell.Line(" --next --"+manualDone+"=%s", stage), 1)
+// apply is the command that applies the next stage of a cluster. A plan folder has the choices.
+func (c *collector) apply(s outputs.Status, live *clusters.Live, confirmed ...string) string {
+	verb, flags := []string{"rke-lm", "apply", "--next"}, c.flags
+	if c.folder != "" {
+		verb = []string{"rke-lm", "apply", "--plan", c.folder, "--next"}
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
+	}
+	return shell.Words(slices.Concat(verb, confirmed, flags, whereOf(s, live))...)
+}
+
+// whereOf are the words that name a cluster on a command line.
+func whereOf(s outputs.Status, live *clusters.Live) []string {
+	if live != nil {
+		return []string{"--cluster", live.Name()}
+	}
+	return []string{shell.Path(s.File)}
 }
 
 // several reports whether there is something to sum up.

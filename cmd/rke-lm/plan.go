@@ -112,7 +112,6 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 // planResult is the plan of a cluster, and those that follow it up to a later release.
 type planResult struct {
 	plans   []outputs.Plan
-	states  []outputs.Status
 	unseen  []transform.Finding // about documents that were not given
 	classes []outputs.Class     // of a page
 	folders []planFolder        // with --out
@@ -135,10 +134,9 @@ func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResu
 	made := &planResult{unseen: plans[0].Unseen, classes: p.classes(f, t)}
 	for _, plan := range plans {
 		made.plans = append(made.plans, outputs.NewPlan(plan, p.stage))
-		made.states = append(made.states, outputs.NewStatus(plan))
 	}
 	made.plans[0].Findings = outputs.Findings(f.Objections(t))
-	made.left = made.states[0].Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
+	made.left = made.plans[0].Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.folders.dir == "" {
 			break
@@ -156,7 +154,7 @@ func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResu
 func (p *planOptions) sumUp(all *collector, r result[planResult]) {
 	first := all.Command == ""
 	if p.output == "text" && p.stage == "" {
-		all.row(r.made.states[0], r.made.plans[0].Findings, r.Live, false)
+		all.row(r.made.plans[0].Status, r.made.plans[0].Findings, r.Live, false)
 	}
 	for i, folder := range r.made.folders {
 		written, err := p.folders.write(folder)
@@ -240,8 +238,8 @@ func (p *planOptions) writeText(all *collector, results []result[planResult], fo
 		if r.made == nil || r.Docs[0].File() == yamledit.Stdin {
 			continue
 		}
-		if s := r.made.states[0]; s.Outlook.Manual && (p.stage == "" || p.stage == s.Next) {
-			all.Command = all.confirm(s, r.Live)
+		if s := r.made.plans[0].Status; s.Outlook.Manual && (p.stage == "" || p.stage == s.Next) {
+			all.Command = all.apply(s, r.Live, "--"+manualDone+"="+s.Next)
 		}
 	}
 	all.WriteNext(p.out, colors)

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// writeTable writes rows of cells, of which the first has the titles, in the colors of the others. On a
+// writeTable writes rows of cells, of which the first has the titles, in the colors of the others, if they have
+// any. On a
 // terminal that is too narrow the widest columns get narrower; with whole the last one does not.
 func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(i int) string) {
 	widths := widthsOf(rows)
@@ -29,8 +30,11 @@ func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(
 			}
 			b.WriteString(cell + strings.Repeat(" ", max(widths[column]-utf8.RuneCountInString(cell), 0)+between))
 		}
-		of := bold
-		if i > 0 {
+		of := ""
+		switch {
+		case i == 0:
+			of = bold
+		case color != nil:
 			of = color(i - 1)
 		}
 		fmt.Fprintln(w, p.paint(of, strings.TrimRight(b.String(), " ")))

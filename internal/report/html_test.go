@@ -92,7 +92,7 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	v := Verification{Findings: []transform.Finding{{Rule: "leader-missing", Severity: transform.Error, Message: "no leader"}}, NotChecked: []Unchecked{{"ccm-args-unsafe", "no pod", false}}}
 	r.Keep(v.Subject("fleet-default/wharf"))
 	plan := NewPlan(planned(t, renaming), "")
-	plan.status.Version, plan.status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")
+	plan.Status.Version, plan.Status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")
 	r.Keep(plan.Subject(nil))
 	var b bytes.Buffer
 	if err := r.WriteHTML(&b, PlanTable); err != nil {

@@ -96,7 +96,7 @@ func WriteMigration(w io.Writer, p Palette, m Migration) {
 	for _, c := range m.Clusters {
 		rows = append(rows, []string{words(c.Cluster), c.Wave, string(c.State), c.Stage, since(c.Since), gap(c.Switch), errorsOf(c.Findings)})
 	}
-	writeTable(w, p, false, rows, func(int) string { return "" })
+	writeTable(w, p, false, rows, nil)
 	for _, c := range m.Clusters {
 		if c.Error != "" {
 			fmt.Fprintf(w, "\n%s\n", p.paint(red, "failed: ")+c.Error)

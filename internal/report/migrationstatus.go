@@ -36,5 +36,5 @@ func WriteMigrations(w io.Writer, p Palette, list []MigrationStatus) {
 		}
 		rows = append(rows, row)
 	}
-	writeTable(w, p, false, rows, func(int) string { return "" })
+	writeTable(w, p, false, rows, nil)
 }

@@ -49,7 +49,7 @@ type Plan struct {
 	// Counts are how many stages are left, and how; nil where one stage alone is planned.
 	Counts *transform.Counts `json:"counts,omitempty"`
 
-	status Status
+	Status Status `json:"-"`
 }
 
 // Source is where a cluster was found.
@@ -111,10 +111,10 @@ type Problem struct {
 func NewPlan(p *transform.Plan, stage string) Plan {
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
-		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, status: NewStatus(p),
+		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
 	}
 	if stage == "" {
-		out.Counts = &out.status.Outlook.Counts
+		out.Counts = new(out.Status.Outlook.Counts)
 	}
 	if len(p.Start) > 1 {
 		for _, doc := range p.Start {
@@ -162,7 +162,7 @@ func WritePlan(w io.Writer, p Palette, plan Plan, whole bool) {
 		writeBlocked(w, p, plan)
 	}
 	for _, s := range plan.Stages {
-		if s.open() && (whole || s.Name == plan.status.Next) {
+		if s.open() && (whole || s.Name == plan.Status.Next) {
 			writeStage(w, p, s, whole)
 		}
 	}
@@ -171,9 +171,9 @@ func WritePlan(w io.Writer, p Palette, plan Plan, whole bool) {
 // writeHead writes what the cluster is, its stages, and what was found in it as a whole.
 func writeHead(w io.Writer, p Palette, plan Plan) {
 	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
-	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.status.Provider, plan.status.Situation)
-	if plan.status.EndState != "" {
-		fmt.Fprintln(w, p.Wrap("end state: "+plan.status.EndState, ""))
+	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
+	if plan.Status.EndState != "" {
+		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
 	}
 	fmt.Fprintln(w)
 	rows := [][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}

@@ -66,13 +66,19 @@ func (s Stage) Left() bool { return s.State == transform.Todo || s.State == tran
 func (s Stage) processes() (names []string) {
 	for _, r := range s.Restarts {
 		process, _, _ := strings.Cut(r.Process, " with ")
-		for name := range strings.SplitSeq(process, ", ") {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+		names = append(names, strings.Split(process, ", ")...)
+	}
+	return distinct(names)
+}
+
+// distinct are names without those that repeat, in their order.
+func distinct(names []string) (kept []string) {
+	for _, name := range names {
+		if !slices.Contains(kept, name) {
+			kept = append(kept, name)
 		}
 	}
-	return names
+	return kept
 }
 
 // effect is the sentence on what the stage restarts; "" for one that edits nothing. For how

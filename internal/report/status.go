@@ -41,15 +41,16 @@ type Status struct {
 	Migrations []string `json:"leaderMigrations,omitempty"`
 
 	// EndState is the one that is taken unasked, and why; "" where it was chosen, or is reached.
-	EndState string             `json:"-"`
-	File     string             `json:"-"`
-	Outlook  *transform.Outlook `json:"-"` // nil where only the state of the cluster is known
+	EndState string            `json:"-"`
+	File     string            `json:"-"`
+	Outlook  transform.Outlook `json:"-"`
+	planned  bool              // or else only the state of the cluster is known
 }
 
 // NewStatus is a plan in a few words.
 func NewStatus(p *transform.Plan) Status {
 	o := p.Outlook()
-	s := Status{Name: p.Cluster.Title(), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: &o}
+	s := Status{Name: p.Cluster.Title(), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
 	if p.Cluster.Name == "" {
 		s.Name = s.File
 	}
@@ -99,7 +100,7 @@ func (s Status) found() string {
 // next is the next stage, and what keeps apply from doing it.
 func (s Status) next() string {
 	switch {
-	case s.Outlook == nil:
+	case !s.planned:
 		return ""
 	case s.Next == "":
 		return "done"
@@ -120,7 +121,7 @@ func nextStage(name string, manual bool) string {
 // color is that of the row.
 func (s Status) color() string {
 	switch {
-	case s.Problem != "", s.Outlook != nil && len(s.Outlook.Blocked) > 0:
+	case s.Problem != "", len(s.Outlook.Blocked) > 0:
 		return red
 	case s.next() == "done":
 		return green
@@ -144,34 +145,19 @@ var statusColumns = []column{
 	{title: "SITUATION", cell: func(s Status) string { return string(s.Situation) }},
 	{title: "REACHED", cell: func(s Status) string { return s.Reached }},
 	{title: "NEXT", cell: Status.next, optional: true},
-	{title: "BLOCKED BY", cell: func(s Status) string {
-		if s.Outlook == nil {
-			return ""
-		}
-		return list(s.Outlook.Blocked)
-	}, wide: true},
-	{title: "RESTARTS", cell: func(s Status) string {
-		if s.Outlook == nil {
-			return ""
-		}
-		return restarted(s.Outlook.Restarts)
-	}, wide: true},
+	{title: "BLOCKED BY", cell: func(s Status) string { return list(s.Outlook.Blocked) }, wide: true},
+	{title: "RESTARTS", cell: func(s Status) string { return list(classesOf(s.Outlook.Restarts)) }, wide: true},
 	{title: "LEADERMIGRATION", cell: func(s Status) string { return list(s.Migrations) }, optional: true},
 	{title: "FINDINGS", cell: func(s Status) string { return otherwise(s.Problem, s.found()) }},
 	{title: "FILE", cell: func(s Status) string { return s.File }, optional: true},
 }
 
-// restarted names the machine classes that restart, in their order.
-func restarted(restarts []transform.Restart) string {
-	var classes []string
+// classesOf names the machine classes that restart, in their order.
+func classesOf(restarts []transform.Restart) (names []string) {
 	for _, r := range restarts {
-		for _, c := range r.Classes {
-			if !slices.Contains(classes, c) {
-				classes = append(classes, c)
-			}
-		}
+		names = append(names, r.Classes...)
 	}
-	return list(classes)
+	return distinct(names)
 }
 
 // WriteStatuses writes the table of clusters for people.

@@ -26,7 +26,7 @@ func (p Plan) Subject(more []transform.Finding) Subject {
 		s.Findings = append(s.Findings, stage.Findings...)
 	}
 	s.Findings = once(s.Findings)
-	o := p.status
+	o := p.Status
 	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), counted(s.Findings)}
 	var b strings.Builder
 	WriteMarkdown(&b, p)

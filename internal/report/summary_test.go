@@ -14,7 +14,7 @@ import (
 
 func aSummary() Summary {
 	row := func(name, file string, errors int, o transform.Outlook) Status {
-		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: transform.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: &o}
+		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: transform.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
 	}
 	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []Status{
 		row("fleet-default/harbour", "a.yaml", 0, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 1}}),
