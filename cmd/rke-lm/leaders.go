@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
-// leadersOptions are the flags of owners, and what it has seen.
+// leadersOptions are the flags of leaders, and what it has seen.
 type leadersOptions struct {
 	*options
 	length  time.Duration

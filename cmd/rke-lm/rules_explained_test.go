@@ -45,7 +45,7 @@ func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
 	}
 }
 
-// Names of the release before work, and programs are told both.
+// Names of the release before work, and programs get both.
 func TestFormerNamesOfVerbsAndRulesWork(t *testing.T) {
 	if r := runHere(t, "", "rules", "two-owners"); r.code != exitcode.Done || !strings.HasPrefix(r.stdout, "cloud-controllers-twice") {
 		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)

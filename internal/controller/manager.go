@@ -137,7 +137,7 @@ func (m *Manager) Approved(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if w := m.active[key]; w != nil {
-		w.poke()
+		w.requeue()
 	}
 }
 

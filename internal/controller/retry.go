@@ -49,7 +49,7 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 	w.mu.Lock()
 	w.retry = r
 	w.mu.Unlock()
-	w.poke()
+	w.requeue()
 }
 
 func mayRetry(m migrate.Member) bool { return m.State == waves.Failed || m.State == waves.Skipped }

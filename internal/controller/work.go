@@ -64,8 +64,8 @@ func newWork(m *Manager, lm *v1alpha1.LeaderMigration, bad error, cancel context
 	return w
 }
 
-// poke asks again what is next.
-func (w *work) poke() { signal(w.wake) }
+// requeue asks again what is next.
+func (w *work) requeue() { signal(w.wake) }
 
 // update takes another version of the LeaderMigration. Of one that cannot be decoded nothing begins, and what has begun
 // is completed as it was chosen.
@@ -79,7 +79,7 @@ func (w *work) update(lm *v1alpha1.LeaderMigration, bad error) {
 	w.mu.Unlock()
 	if changed {
 		w.mark()
-		w.poke()
+		w.requeue()
 	}
 }
 
@@ -121,7 +121,7 @@ func (w *work) clusterChanged(cluster types.NamespacedName) {
 		w.lookAgain()
 	case w.expire(cluster.String(), cluster.Name): // an RKE1 cluster has its ID alone
 		w.mark()
-		w.poke()
+		w.requeue()
 	}
 }
 
@@ -136,7 +136,7 @@ func (w *work) lookAgain() {
 		w.mu.Lock()
 		w.listing, w.listed = false, time.Now() // what changes until they are listed waits for the next time
 		w.mu.Unlock()
-		w.poke()
+		w.requeue()
 	})
 }
 

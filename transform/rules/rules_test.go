@@ -24,8 +24,8 @@ func parsed(t *testing.T, text string) yamledit.Node {
 	return doc.Root()
 }
 
-// told returns the arguments of a manager, from words.
-func told(t *testing.T, words string) []args.Placed {
+// placed returns the arguments of a manager, from words.
+func placed(t *testing.T, words string) []args.Placed {
 	t.Helper()
 	return args.Place(parsed(t, "args: ["+strings.Join(strings.Fields(words), ", ")+"]\n").Get("args"))
 }
@@ -60,7 +60,7 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 		{"a configuration with the flag", ConfigWithoutFlag, inTree, "leader-migration-config=/etc/a.yaml enable-leader-migration", ""},
 		{"no configuration", ConfigWithoutFlag, inTree, "v=2", ""},
 	} {
-		if got := said(checked(c.rule, Component{Args: told(t, c.args), Provider: c.provider})); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := said(checked(c.rule, Component{Args: placed(t, c.args), Provider: c.provider})); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
@@ -69,7 +69,7 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 	for words, want := range map[string]bool{"enable-leader-migration": true, "enable-leader-migration leader-migration-config=/a": false, "v=2": false} {
 		last := func(name string) (args.Arg, bool) {
-			a, set := args.LastPlaced(told(t, words), name)
+			a, set := args.LastPlaced(placed(t, words), name)
 			return a.Arg, set
 		}
 		if Renamed(last, "v1.28.1") != want || Renamed(last, "v1.27.2") {
