@@ -5,6 +5,7 @@ package leadermigration
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -52,6 +53,22 @@ func NewName(old string) string {
 		}
 	}
 	return old
+}
+
+// Starts reports whether a manager with this value of --controllers starts a controller that is known by
+// its older name; managers accept both names (k8s.io/controller-manager/app, IsControllerEnabled).
+func Starts(controllers, old string) bool {
+	all := false
+	for name := range strings.SplitSeq(controllers, ",") {
+		name = strings.TrimSpace(name)
+		switch on := strings.TrimPrefix(name, "-"); {
+		case name == "*":
+			all = true
+		case on == old || on == NewName(old):
+			return on == name
+		}
+	}
+	return all
 }
 
 func renamed(version string) bool { return k8s.From(version, "v1.28") }

@@ -32,6 +32,7 @@ func argumentRules() []rule {
 		{Rule: elsewhereRule(rules.CCMNotInFile), Check: (*migration).ccmNotInFile},
 		{Check: (*migration).skewed, Rule: rules.CCMMinorSkew.WithDoc(
 			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.")},
+		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).notMounted, Rule: rules.ConfigNotMounted.WithDoc(
 			"--leader-migration-config names a file that no volume mounts into the container, and the manager exits.")},
 		{Check: (*migration).withoutFlag, Rule: rules.ConfigWithoutFlag.WithDoc(

@@ -99,7 +99,7 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 // components is the manager, if a rule is about it. Its permission is in another document: files
 // without any permissions, such as a folder of static pods, tell nothing.
 func (m *migration) components(rule string) []rules.Component {
-	if ofKube := rule == rules.FlagLeftOnKCM.ID || rule == rules.LeaseGrantMissing.ID; ofKube && m.Component != kubeManager {
+	if ofKube := slices.Contains([]string{rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID}, rule); ofKube && m.Component != kubeManager {
 		return nil
 	}
 	if rule == rules.LeaseGrantMissing.ID && (len(m.related) == 0 || leadermigration.Granted(m.related, m.target.Lease())) {

@@ -82,7 +82,9 @@ func (c *comparison) plan() {
 	switch {
 	case err == nil:
 	case len(transform.NotMigratableIn(err)) > 0:
-		c.report(providerLost, placed(err, c.after.Docs[0].Root(), ""))
+		f := placed(err, c.after.Docs[0].Root(), "")
+		f.Severity = transform.Error // a cluster of another provider is a note, one that becomes one is not
+		c.report(providerLost, f)
 	default:
 		c.report(planLost, placed(err, c.after.Docs[0].Root(), ""))
 	}

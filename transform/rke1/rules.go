@@ -35,6 +35,7 @@ func providerRules() []rule {
 		{Check: rules.Charts(rules.ChartUnpinned, (*migration).charts), Rule: rules.ChartUnpinned.WithDoc(
 			"The values file names no image tag, so that a new version of the chart changes the cluster.")},
 		{Rule: rules.CCMNotInFile, Check: (*migration).ccmNotInFile},
+		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).cloudConfigLost, Rule: rules.CloudConfigLost.WithDoc(
 			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager; an error for a file in the arguments of kube-controller-manager, which they do not copy.")},
 		{Rule: rules.DuplicateCluster},
@@ -44,6 +45,8 @@ func providerRules() []rule {
 		{Rule: rules.LeaseGrantMissing.Rule, Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).notMigratable, Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: no cloud provider or another one than aws, the name external included, or Kubernetes below 1.22. A cluster for Windows is a warning.")},
+		transform.Row("rke-template", transform.Error, rules.EveryEdit, (*migration).template,
+			"The object names the revision of an RKE template: Rancher's API takes the configuration from there, so an edit of the cluster is lost."),
 		{Rule: rules.StorageClassInTree, Check: (*migration).storageClassInTree},
 		{Rule: rules.ProviderMixed, Check: (*migration).providerMixed},
 		{Check: (*migration).providerRemoved, Rule: rules.ProviderRemoved.WithDoc(

@@ -88,7 +88,7 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		if m.bundle().Grants() {
 			return nil // what addons_include names is not in the file
 		}
-	case rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID:
+	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID:
 	default:
 		alone = false
 	}

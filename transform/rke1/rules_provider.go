@@ -152,6 +152,14 @@ func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v 
 	}
 }
 
+func (m *migration) template(found *transform.Findings) {
+	for _, path := range [][]string{{"spec", "clusterTemplateRevisionName"}, {"clusterTemplateRevisionId"}} {
+		if at := m.Doc.Root().Get(path...); m.Wrapped && at.Exists() && !at.IsNull() {
+			found.At(at, "the configuration comes from an RKE template, and an edit of the cluster is lost", "make the change in a revision of the template, or accept this if the cluster no longer uses it")
+		}
+	}
+}
+
 func (m *migration) rkeTooOld(found *transform.Findings) {
 	if !m.isOnAWS() {
 		return

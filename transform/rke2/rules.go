@@ -28,6 +28,7 @@ func clusterRules() []rule {
 		transform.Row("apiserver-flag-removed", transform.Error, []string{stages.SwitchToExternal, stages.UpgradeKubernetes}, (*migration).apiServerFlagRemoved,
 			"kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them."),
 		{Rule: rules.ChangedByOverlay},
+		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).cloudConfigLost, Rule: rules.CloudConfigLost.WithDoc(
 			"cloud-provider-config is set: an external provider ignores it, so its content must reach the cloud-controller-manager as --cloud-config.")},
 		{Check: (*migration).configNotMounted, Rule: rules.ConfigNotMounted.WithDoc(

@@ -27,7 +27,7 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		list = append(list, with)
 	}
 	switch rule {
-	case rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID:
+	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID:
 		for _, class := range m.Classes {
 			if config := m.Effective(class); class.ControlPlane() && (rule != rules.LeaseGrantMissing.ID || !m.bundle().Grants()) {
 				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))

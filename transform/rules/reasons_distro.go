@@ -38,6 +38,7 @@ var engineReasons = []Reason{
 	{"metadata-hostname-unset", "The node loses the name that it has from EC2, and registers as a new Node.", rkeDefaults, "Set useInstanceMetadataHostname: true, as the switch does.", "For machines that were registered with their own --node-name; then the switch does not set it."},
 	{"metadata-hostname-unsupported", "The kubelet of this release has no reader of the metadata, and does not start.", "rancher/rke-tools v0.1.95; " + rkeDefaults, "Upgrade to 1.25.14, 1.26.9 or 1.27.6 first.", "If the images of rke-tools were replaced by later ones."},
 	{"node-address-missing", "With external-aws RKE finds a node by its internal address or its override, and fails without.", "rancher/rke #3445", "Set internal_address.", "If the address is the internal one, where it is a warning."},
+	{"rke-template", "Rancher's API sets the configuration of such a cluster from the template and its answers.", "rancher/rancher pkg/api/norman/store/cluster/cluster_store.go: loadDataFromTemplate", "Make the change in a revision of the template.", "If the change is made in the template as well."},
 	{"rke-too-old", "An RKE that does not know external-aws refuses the file.", "rancher/rke releases v1.4.15 and v1.5.0; rancher/rancher v2.7.11 and v2.8.0", "Upgrade RKE or Rancher, and set --rke-version or --rancher-version.", "If the version that applies the file was checked."},
 }
 

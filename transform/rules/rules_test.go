@@ -58,6 +58,12 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 		{"a configuration without the flag", ConfigWithoutFlag, inTree, "leader-migration-config=/etc/a.yaml", "takes no part in the migration"},
 		{"a spare configuration", ConfigWithoutFlag, external, "leader-migration-config=/etc/a.yaml", "note an external manager"},
 		{"a configuration with the flag", ConfigWithoutFlag, inTree, "leader-migration-config=/etc/a.yaml enable-leader-migration", ""},
+		{"a controller that is off", CloudControllersOff, inTree, "'controllers=*,-service'", "does not start service:"},
+		{"all but the wildcard are off", CloudControllersOff, inTree, "controllers=-*", "does not start service and cloud-node-lifecycle"},
+		{"a controller by its new name", CloudControllersOff, inTree, "'controllers=*,-cloud-node-lifecycle-controller'", "does not start cloud-node-lifecycle:"},
+		{"routes, which are not configured", CloudControllersOff, inTree, "'controllers=*,-route'", ""},
+		{"an external manager starts none", CloudControllersOff, external, "'controllers=*,-service'", ""},
+		{"the default of RKE2", CloudControllersOff, inTree, "'controllers=*,tokencleaner'", ""},
 		{"no configuration", ConfigWithoutFlag, inTree, "v=2", ""},
 	} {
 		if got := said(checked(c.rule, Component{Args: placed(t, c.args), Provider: c.provider})); c.want == "" && got != "" || !strings.Contains(got, c.want) {

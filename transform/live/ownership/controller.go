@@ -4,9 +4,6 @@
 package ownership
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
@@ -43,23 +40,11 @@ func (c Controller) registered(minor int) string {
 
 func (c Controller) newName() string { return leadermigration.NewName(string(c)) }
 
-// enabled reports whether --controllers lets a manager start the controller;
-// managers accept the old names next to the new ones.
+// enabled reports whether --controllers lets a manager start the controller.
 func (c Controller) enabled(list []args.Arg) bool {
 	choice, set := args.Last(list, "controllers")
 	if !set {
 		return true
 	}
-	all := false
-	for _, name := range strings.Split(choice.Value, ",") {
-		name = strings.TrimSpace(name)
-		off := strings.HasPrefix(name, "-")
-		switch {
-		case name == "*":
-			all = true
-		case slices.Contains([]string{string(c), c.newName()}, strings.TrimPrefix(name, "-")):
-			return !off
-		}
-	}
-	return all
+	return leadermigration.Starts(choice.Value, string(c))
 }
