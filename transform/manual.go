@@ -132,7 +132,7 @@ func (p *Plan) manuals() manuals {
 
 // manual is a step as a saved plan keeps it, for what is done by hand.
 func (p *Plan) manual(s PlannedStage) SavedStage {
-	kept := SavedStage{Name: s.Stage.Name, State: s.State, Manual: p.manually(s)}
+	kept := SavedStage{Name: s.Stage.Name, State: s.State, Caution: s.Stage.Caution, Manual: p.manually(s)}
 	if s.State == ActionOnly || kept.Manual {
 		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
 	}

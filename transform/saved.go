@@ -53,6 +53,7 @@ type SavedStage struct {
 	SavedRevision
 	Others   []SavedRevision `json:"others,omitempty"` // of the other documents, as in Saved
 	Findings []Finding       `json:"findings"`
+	Caution  string          `json:"caution,omitempty"` // about its undo
 	// Manual means that the stage has an action whose result no document shows; Steps and
 	// Check are what is done by hand for a stage of actions alone.
 	Manual bool          `json:"manual,omitempty"`

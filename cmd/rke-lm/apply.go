@@ -249,6 +249,7 @@ type applied struct {
 	known    bool // the cluster is in the saved plans, if there are any
 	target   transform.Target
 	findings [][]transform.Finding
+	cautions []string // about stages that are undone
 	manual   []transform.Manual
 	open     bool                 // manual stages, and no edit
 	last     string               // of the stages
@@ -260,6 +261,9 @@ type applied struct {
 func (a *applyOptions) tell(made *applied) {
 	for _, found := range made.findings {
 		outputs.WriteFindings(a.err, a.palette(a.err), found, "")
+	}
+	for _, caution := range made.cautions {
+		fmt.Fprintln(a.err, a.palette(a.err).Wrap("caution: "+caution, ""))
 	}
 	for _, m := range made.manual {
 		outputs.WriteManual(a.err, a.palette(a.err), m)
@@ -291,6 +295,7 @@ type fileStep struct {
 	stage    string
 	blocked  bool
 	findings []transform.Finding
+	caution  string // about its undo
 	after    []*yamledit.Document
 }
 
@@ -325,7 +330,7 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 
 func fileStepsOf(steps []transform.PlannedStage) (all []fileStep) {
 	for _, s := range steps {
-		all = append(all, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.After()})
+		all = append(all, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.Stage.Caution, s.After()})
 	}
 	return all
 }
@@ -363,6 +368,9 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, e
 	var stages []string
 	for _, s := range fileSteps {
 		made.findings = append(made.findings, s.findings)
+		if a.undo != "" && s.caution != "" {
+			made.cautions = append(made.cautions, s.caution)
+		}
 		if s.blocked {
 			return made, &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
 		}

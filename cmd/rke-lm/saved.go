@@ -63,7 +63,7 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 	var fileSteps []fileStep
 	before := f.Docs
 	for _, s := range steps {
-		t := fileStep{stage: s.Stage.Name}
+		t := fileStep{stage: s.Stage.Name, caution: s.Stage.Caution}
 		if t.after, err = revised(f.Docs, s.After); err != nil {
 			return nil, nil, err
 		}

@@ -48,6 +48,8 @@ const (
 
 	installLateWhy = "No other manager runs the cloud controllers: kube-controller-manager has none from Kubernetes 1.27 on. The cloud-controller-manager becomes the leader at once, creates the load balancers that are pending, and initializes new nodes. "
 
+	noManagerLeft = "No other manager runs the cloud controllers: without this one no load balancer changes, and new nodes stay uninitialized."
+
 	leaseReturns = "within 30 seconds kube-controller-manager holds the migration lease again"
 )
 
@@ -58,7 +60,7 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	case c.Target.Situation.HandsOver():
 		own.Why = installWhy + own.Why
 	default:
-		own.Why = installLateWhy + own.Why
+		own.Why, own.Caution = installLateWhy+own.Why, noManagerLeft
 	}
 	if c.Target.NoLeaderMigration && c.Target.Situation.HandsOver() {
 		own.Why += " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: " + together + "."
@@ -73,6 +75,9 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 // cloud-controller-manager: it looks for one before all else that the distro does.
 func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
 	own.Why = installElsewhere + own.Why
+	if !c.Target.Situation.HandsOver() {
+		own.Caution = noManagerLeft
+	}
 	own.SupersededBy = []string{DisableLeaderMigration}
 	if len(own.After) > 0 { // it can be installed
 		own.Verify = append(own.Verify, c.managerRuns())
