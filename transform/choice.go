@@ -27,7 +27,7 @@ func (c Choice) ends(s PlannedStage) bool {
 
 // Choose returns the steps that a choice applies, in their order; none when
 // nothing is left to do. It fails with *Conflict when another stage comes first,
-// with *ManualFirst when that is a manual one, also where no edit is left, and for
+// with *ManualStagePending when that is a manual one, also where no edit is left, and for
 // a stage that the plan does not have.
 func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
 	steps, err := p.choose(c)

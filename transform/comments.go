@@ -58,7 +58,7 @@ func eachNode(edit *yamledit.Edit, of func(*yamledit.Edit) []yamledit.Node) []ya
 // may have been there before. The usual form is to take it away and to keep the
 // comment.
 func uncommented(edit *yamledit.Edit, target Target) error {
-	if target.Canonical {
+	if target.CanonicalForm {
 		return nil
 	}
 	for _, n := range eachNode(edit, (*yamledit.Edit).Removed) {

@@ -57,7 +57,7 @@ type Reverse struct {
 // Usual makes a choice that the document does not determine. The undo fails with it unless the
 // operator asked for the usual form.
 func (r *Reverse) Usual(at yamledit.Node, what string) {
-	if r.open == nil && !r.target.Canonical {
+	if r.open == nil && !r.target.CanonicalForm {
 		r.open = Undetermined(at, what+"; the file does not show which")
 	}
 }

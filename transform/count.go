@@ -75,7 +75,7 @@ func (p *Plan) manually(s PlannedStage) bool {
 	case s.State == ActionOnly && acts:
 		return true
 	}
-	return slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterByHand, s.Stage.Name) })
+	return slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterManual, s.Stage.Name) })
 }
 
 // Outlook is a plan in a few words: how far the documents are, and what comes next.

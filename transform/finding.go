@@ -79,8 +79,8 @@ type Rule struct {
 	Guards []string
 	// Acceptable reports whether --accept may accept an error.
 	Acceptable bool
-	// Elsewhere means that the rule is about a document that was not given.
-	Elsewhere bool
+	// OtherDocument means that the rule is about a document that was not given.
+	OtherDocument bool
 	// Fixable means that lint --fix can correct what the rule finds.
 	Fixable bool
 	Doc     string // one sentence for docs/rules.md

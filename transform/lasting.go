@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// Lasting requires of the documents after steps that none of these is left to do: each
+// StayDone requires of the documents after steps that none of these is left to do: each
 // was proven before, and a later one may have removed its result. The documents
 // are opened as the next run opens them, which decides on their situation again.
-func Lasting(d Distro, steps []PlannedStage, target Target) error {
+func StayDone(d Distro, steps []PlannedStage, target Target) error {
 	if len(steps) == 0 {
 		return nil
 	}

@@ -28,17 +28,17 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Lasting(swings, p.Steps, Target{}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be todo after the edit") {
+	if err := StayDone(swings, p.Steps, Target{}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be todo after the edit") {
 		t.Errorf("%v", err)
 	}
-	if err := Lasting(swings, p.Steps[1:], Target{}); err != nil {
+	if err := StayDone(swings, p.Steps[1:], Target{}); err != nil {
 		t.Errorf("stage a was not written: %v", err)
 	}
 	p, err = Build(distro(twoLamps), Only(document(t, "a: off\nb: 'off'\n")), Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Lasting(distro(twoLamps), p.Steps, Target{}); err != nil {
+	if err := StayDone(distro(twoLamps), p.Steps, Target{}); err != nil {
 		t.Error(err)
 	}
 }

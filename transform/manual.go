@@ -30,21 +30,21 @@ func instructions(actions []Action) []Instruction {
 	return lists.Map(actions, func(a Action) Instruction { return Instruction{a.Purpose(), a.Command()} })
 }
 
-// ManualFirst means that a stage was not applied, because another one comes first
+// ManualStagePending means that a stage was not applied, because another one comes first
 // that is done by hand and does not show in the file.
-type ManualFirst struct {
+type ManualStagePending struct {
 	Manual
 	Alone bool // no edit is left
 	At    *yamledit.Error
 }
 
-func (e *ManualFirst) Error() string { return e.At.Error() }
+func (e *ManualStagePending) Error() string { return e.At.Error() }
 
 // ExitCode is that of a stage that is left to do.
-func (e *ManualFirst) ExitCode() exitcode.Code { return exitcode.Found }
+func (e *ManualStagePending) ExitCode() exitcode.Code { return exitcode.Found }
 
 // Unwrap gives access to the place.
-func (e *ManualFirst) Unwrap() error { return e.At }
+func (e *ManualStagePending) Unwrap() error { return e.At }
 
 // manuals are the stages of a plan, for what is done by hand among them.
 type manuals []SavedStage
@@ -54,7 +54,7 @@ func (m manuals) of(name string) Manual {
 	return Manual{name, s.Manual, s.Steps, s.Check}
 }
 
-// first fails with *ManualFirst where a choice that picks stages by itself would
+// first fails with *ManualStagePending where a choice that picks stages by itself would
 // apply one after a manual one that is not confirmed, or where only such ones are left. A stage
 // that errors block is not applied anyway.
 func (m manuals) first(file string, chosen []string, c Choice, confirmed []string) error {
@@ -77,7 +77,7 @@ func (m manuals) first(file string, chosen []string, c Choice, confirmed []strin
 		case !c.Next || len(chosen) > 0:
 			continue
 		}
-		return &ManualFirst{m.of(s.Name), len(chosen) == 0, &yamledit.Error{File: file, What: s.Name + what + ", and the file does not show whether it is done", Do: do}}
+		return &ManualStagePending{m.of(s.Name), len(chosen) == 0, &yamledit.Error{File: file, What: s.Name + what + ", and the file does not show whether it is done", Do: do}}
 	}
 	return nil
 }

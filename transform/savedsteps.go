@@ -42,7 +42,7 @@ type SavedStep struct {
 
 // Forward returns the steps that apply a choice of stages to the documents; none
 // when nothing is left to do. It fails with *Conflict for documents that the
-// plan does not know, and when another stage comes first; with *ManualFirst when
+// plan does not know, and when another stage comes first; with *ManualStagePending when
 // that is one to be done by hand.
 func (s Saved) Forward(docs []*yamledit.Document, c Choice) ([]SavedStep, error) {
 	m, err := s.meet(docs)

@@ -31,9 +31,9 @@ const (
 // may have control planes that still run the in-tree controllers.
 func (s Situation) SwitchFirst() bool { return s == Broken || s == Rescued }
 
-// HandsOver reports whether one manager hands the cloud controllers to the other one.
+// HasInTreeProvider reports whether one manager hands the cloud controllers to the other one.
 // A situation that was not decided on is taken for the usual one.
-func (s Situation) HandsOver() bool { return s == "" || s == InTree }
+func (s Situation) HasInTreeProvider() bool { return s == "" || s == InTree }
 
 // In is the choice for a cluster in a situation: it is decided once, for the documents as
 // they are given, and kept while stages change them. Without an in-tree manager there is
@@ -43,7 +43,7 @@ func (t Target) In(s Situation) Target {
 		return t
 	}
 	t.Situation = s
-	if !s.HandsOver() {
+	if !s.HasInTreeProvider() {
 		t.NoLeaderMigration, t.KeepLeaderMigration, t.LeaderMigrationConfig = true, false, ""
 	}
 	return t

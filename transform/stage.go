@@ -36,9 +36,9 @@ type Stage struct {
 	// Uncounted means that the stage only checks, or that only the cluster shows whether anything
 	// is to be done: nothing of it is left.
 	Uncounted bool
-	// AfterByHand names the earlier stages that have to be done before the edit, and
+	// AfterManual names the earlier stages that have to be done before the edit, and
 	// that someone does by hand: no document shows whether they were.
-	AfterByHand []string
+	AfterManual []string
 	// Check compares the cluster with its successor: what was promised changed,
 	// for every machine class, and nothing else. CheckBy makes one.
 	Check func(after Cluster) error

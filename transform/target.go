@@ -124,9 +124,9 @@ type Target struct {
 	// Version is the next step towards the release that the operator chose.
 	Upgrade Upgrade `json:"-"`
 
-	// Canonical lets an undo take the usual form where the document does not show
+	// CanonicalForm lets an undo take the usual form where the document does not show
 	// how something was written before: absent, not empty; a list, not a string.
-	Canonical bool `json:"-"`
+	CanonicalForm bool `json:"-"`
 }
 
 // Upgrades reports whether the plan is that of an upgrade.

@@ -9,7 +9,7 @@ import "slices"
 // about documents that were not given: what cannot be seen is said, and not assumed.
 func Unseen(d Distro, all []Finding) (own, unseen []Finding) {
 	for _, f := range all {
-		if slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.Elsewhere && r.ID == f.Rule }) {
+		if slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.OtherDocument && r.ID == f.Rule }) {
 			unseen = append(unseen, f)
 		} else {
 			own = append(own, f)

@@ -279,7 +279,7 @@ func said(sentence string) []string {
 func leaseSentences(actions []transform.Action) []string {
 	var list []string
 	for _, a := range actions {
-		if look, is := a.(stages.Look); is && strings.Contains(look.Command(), "get leases") {
+		if look, is := a.(stages.Inspection); is && strings.Contains(look.Command(), "get leases") {
 			sentence, _, _ := strings.Cut(look.Purpose(), ":")
 			list = append(list, sentence)
 		}
@@ -357,7 +357,7 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
 func TestEveryStageHasChecks(t *testing.T) {
 	for _, stage := range stages.Names() {
 		v := verify.Evaluate(&observation.Observation{Partial: true}, verify.Choice{Check: stages.After(stage, transform.Target{})})
-		if v.Told() || v.OK() {
+		if v.Known() || v.OK() {
 			t.Errorf("%s: a cluster of which nothing was seen is in order", stage)
 		}
 	}

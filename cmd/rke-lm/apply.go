@@ -80,7 +80,7 @@ them, if they are paused, or if their last change is not applied.`,
 	c.Flags().StringVar(&a.undo, "undo", "", "the stage to undo")
 	c.Flags().BoolVar(&a.choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
 	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or undo the edits that plan --out saved in this folder")
-	c.Flags().BoolVar(&o.choices.Canonical, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
+	c.Flags().BoolVar(&o.choices.CanonicalForm, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
 	a.rewriteFlags(c)
 	complete(c, "stage", stages.EditNames())
 	complete(c, "undo", stages.UndoNames())
@@ -106,7 +106,7 @@ func (a *applyOptions) check(c *cobra.Command) error {
 	switch {
 	case a.choice.Through && a.choice.Next:
 		return errors.New("--through requires --stage, not --next")
-	case a.choices.Canonical && a.undo == "":
+	case a.choices.CanonicalForm && a.undo == "":
 		return errors.New("--canonical requires --undo")
 	case a.live() && a.files.Print:
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
@@ -323,7 +323,7 @@ func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]file
 		if p.Target.Upgrades() {
 			t = p.Target // a plan of the result would be that of the next minor
 		}
-		err = transform.Lasting(f.Distro, steps, t)
+		err = transform.StayDone(f.Distro, steps, t)
 	}
 	return fileSteps, p.Passed(steps, a.choice), err
 }
@@ -347,7 +347,7 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, e
 	if f.Live != nil {
 		name = f.Docs[0].File() + ": "
 	}
-	var first *transform.ManualFirst
+	var first *transform.ManualStagePending
 	switch {
 	case errors.As(err, &first):
 		made.manual = []transform.Manual{first.Manual}

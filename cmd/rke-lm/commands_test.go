@@ -37,8 +37,8 @@ var actions = []transform.Action{
 	transform.KubeadmUpload{}, transform.KubeletProvider{}, transform.PatchLeaderRole{},
 	transform.PlaceFile{}, transform.PodsRunning{}, transform.RegisterNodes{}, transform.RemoveFile{},
 	transform.SecretFromFile{}, transform.Uncordon{}, transform.WorkloadDone{}, rke1.RKEUp{},
-	stages.Look{Asks: stages.Check{Granted: true}}, stages.Look{Asks: stages.Check{Manager: true}, Selector: "a=b"},
-	stages.Look{Asks: stages.Check{External: true}}, stages.Look{Asks: stages.Check{Lease: stages.Either}},
+	stages.Inspection{Asks: stages.Check{Granted: true}}, stages.Inspection{Asks: stages.Check{Manager: true}, Selector: "a=b"},
+	stages.Inspection{Asks: stages.Check{External: true}}, stages.Inspection{Asks: stages.Check{Lease: stages.Either}},
 	account.ECRImages{}, account.ECRProvider{}, account.ManagerRole{}, account.NodeRole{}, account.Tag{}, account.Tagged{},
 }
 

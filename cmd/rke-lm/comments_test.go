@@ -61,7 +61,7 @@ func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk,
 		allCommentsIn(t, "stage "+s.Stage.Name, s.Documents[0].Before, s.Documents[0].After)
 		for _, canonical := range []bool{false, true} {
 			back := target
-			back.Canonical = canonical
+			back.CanonicalForm = canonical
 			steps, err := transform.Undo(d, s.After(), back, s.Stage.Name, false)
 			if err != nil {
 				continue // the file does not show

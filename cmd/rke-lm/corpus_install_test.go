@@ -158,7 +158,7 @@ func (m manifestChange) isCompleted(t transform.Target) error {
 	if err := keysBut(m.had.values, m.has.values, "args", "image", "hostNetworking", "nodeSelector", "tolerations", "extraVolumes", "extraVolumeMounts"); err != nil {
 		return err
 	}
-	if tag := field(m.had.values, "image", "tag"); tag != nil && t.Situation.HandsOver() && tag != field(m.has.values, "image", "tag") {
+	if tag := field(m.had.values, "image", "tag"); tag != nil && t.Situation.HasInTreeProvider() && tag != field(m.has.values, "image", "tag") {
 		return errors.New("the image is pinned, and changes")
 	}
 	return m.gainsOnly("image", "hostNetworking", "nodeSelector", "tolerations", "extraVolumes", "extraVolumeMounts")

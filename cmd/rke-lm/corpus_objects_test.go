@@ -128,7 +128,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 	}
 	s.count.written++
 	for _, usual := range []bool{false, true} {
-		target.Canonical = usual
+		target.CanonicalForm = usual
 		undone, err := s.undo(d, after, file, target)
 		if err != nil {
 			return nil, err
@@ -187,7 +187,7 @@ func (s *objectSweep) write(d transform.Distro, raw []byte, before, after *yamle
 	}
 	now := s.webhook.Admit(plain)
 	for what, object := range map[string][]byte{"a dry run": plain, "the write": now, "what controllers write": s.webhook.Kept(now)} {
-		if !p.Holds(object, d.Alike) {
+		if !p.Applied(object, d.Alike) {
 			return nil, errors.New("altered in " + what)
 		}
 	}
@@ -210,7 +210,7 @@ func (s *objectSweep) write(d transform.Distro, raw []byte, before, after *yamle
 	if rollout.Overtaken(seen, wanted) {
 		return nil, errors.New("Rancher's own writes are taken for those of others")
 	}
-	if string(later) != string(now) && !p.Holds(later, d.Alike) {
+	if string(later) != string(now) && !p.Applied(later, d.Alike) {
 		return nil, errors.New("altered later")
 	}
 	return later, nil

@@ -72,7 +72,7 @@ func (o *outcome) namesNodes() bool {
 // external by its own arguments already, or because machines of pools would be renamed and no
 // control plane is external by name.
 func (o *outcome) overrides() bool {
-	if o.Target.EndState != "" || !o.Target.Situation.HandsOver() {
+	if o.Target.EndState != "" || !o.Target.Situation.HasInTreeProvider() {
 		return o.Target.EndState != transform.EndStateExternal
 	}
 	if o.namesNodes() {

@@ -173,7 +173,7 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.files.Replace = func(path string, was atomicfile.Seen, text []byte) error {
+	a.files.Replace = func(path string, was atomicfile.Version, text []byte) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}

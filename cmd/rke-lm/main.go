@@ -36,7 +36,7 @@ type streams struct {
 
 // forPeople puts escapes into what is written to the streams, until it is flushed.
 func (s streams) forPeople() (people streams, flush func()) {
-	out, err := outputs.NewLegible(s.out), outputs.NewLegible(s.err)
+	out, err := outputs.NewEscapingWriter(s.out), outputs.NewEscapingWriter(s.err)
 	people, people.out, people.err = s, out, err
 	return people, func() {
 		out.Flush() // standardOutput keeps its errors
@@ -47,7 +47,7 @@ func (s streams) forPeople() (people streams, flush func()) {
 // data is where documents and YAML go, which keep their bytes. A terminal gets them
 // with escapes: a document could steer it.
 func (s streams) data() io.Writer {
-	if people, is := s.out.(*outputs.Legible); is && !isTerminal(underneath(s.out)) {
+	if people, is := s.out.(*outputs.EscapingWriter); is && !isTerminal(underneath(s.out)) {
 		return people.Under()
 	}
 	return s.out
@@ -131,7 +131,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 // closed reports whether out takes no more output.
 func (s streams) closed() bool {
 	w := s.out
-	if people, is := w.(*outputs.Legible); is {
+	if people, is := w.(*outputs.EscapingWriter); is {
 		w = people.Under()
 	}
 	out, is := w.(*standardOutput)

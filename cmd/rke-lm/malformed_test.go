@@ -303,7 +303,7 @@ func tryMalformed(distro, text string) error {
 			made = append(made, s)
 		}
 	}
-	return transform.Lasting(f.Distro, made, target)
+	return transform.StayDone(f.Distro, made, target)
 }
 
 func assumedFor(distro string) string {

@@ -15,11 +15,11 @@ import (
 )
 
 // restarter runs a user's command for each machine that has to restart.
-func restarter(command string) func(context.Context, route.OnMachine) error {
+func restarter(command string) func(context.Context, route.KubeletRestart) error {
 	if command == "" {
 		return nil
 	}
-	return func(ctx context.Context, m route.OnMachine) error {
+	return func(ctx context.Context, m route.KubeletRestart) error {
 		c := exec.CommandContext(ctx, "sh", "-c", command)
 		c.Env = append(os.Environ(), "NODE="+m.Node, "ADDRESS="+m.Address, "COMMAND="+m.Command)
 		printed, err := c.CombinedOutput()

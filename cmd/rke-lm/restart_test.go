@@ -23,7 +23,7 @@ func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 	}
 	at := filepath.Join(t.TempDir(), "asked")
 	t.Setenv("ASKED", at)
-	m := route.OnMachine{Node: "ip-10-0-1-5", Address: "10.0.1.5", Command: "systemctl restart rke2-agent"}
+	m := route.KubeletRestart{Node: "ip-10-0-1-5", Address: "10.0.1.5", Command: "systemctl restart rke2-agent"}
 	if err := restarter(`printf '%s|%s|%s' "$NODE" "$ADDRESS" "$COMMAND" > "$ASKED"`)(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

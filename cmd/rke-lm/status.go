@@ -249,7 +249,7 @@ func (s *statusOptions) itself(ctx context.Context, t target) seen {
 	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
 	out.Count(v.Findings)
-	if !v.Told() {
+	if !v.Known() {
 		out.Warnings++ // who runs the cloud controllers
 	}
 	return seen{list: []outputs.Status{out}}

@@ -228,7 +228,7 @@ func isClear(t *testing.T, stage string, err error) {
 // and applies them again.
 func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transform.Plan) {
 	target := p.Target
-	target.Canonical = true
+	target.CanonicalForm = true
 	last := p.Steps[len(p.Steps)-1].After()
 	steps, err := transform.Undo(d, last, target, p.Steps[0].Stage.Name, true)
 	if err != nil {

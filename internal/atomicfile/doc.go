@@ -8,5 +8,5 @@
 // not content – links to the file, mode, owner, access list – stays. Where that
 // cannot be had, nothing is written and the error says why.
 //
-// The file must be the one that was read: see [Seen].
+// The file must be the one that was read: see [Version].
 package atomicfile

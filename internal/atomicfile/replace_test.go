@@ -28,7 +28,7 @@ func make1(t *testing.T, name string) string {
 }
 
 // look is what a caller knows of a file that it has read.
-func look(t *testing.T, path string) Seen {
+func look(t *testing.T, path string) Version {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -312,7 +312,7 @@ func TestAFileThatChangesWhileItIsReplacedIsRefused(t *testing.T) {
 
 func TestAFileThatWasNeverSeenIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
-	checkError(t, replace(path, Seen{}, never), ErrChanged, path)
+	checkError(t, replace(path, Version{}, never), ErrChanged, path)
 	checkContent(t, path, old)
 }
 

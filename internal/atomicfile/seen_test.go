@@ -44,7 +44,7 @@ func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if err := Unchanged(path, Seen{}); !errors.Is(err, ErrChanged) {
+	if err := Unchanged(path, Version{}); !errors.Is(err, ErrChanged) {
 		t.Errorf("what was never seen is unchanged: %v", err)
 	}
 	if err := Unchanged(path+".gone", seen); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "the file does not exist") {

@@ -41,7 +41,7 @@ func missing(path string, err error) error {
 func (t target) folder() string { return filepath.Dir(t.real) }
 
 // replaceable refuses what a rename would do and a write in place would not.
-func (t target) replaceable(seen Seen) error {
+func (t target) replaceable(seen Version) error {
 	mode, links := t.info.Mode(), identify(t.info).links
 	switch {
 	case !mode.IsRegular():

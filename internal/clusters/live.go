@@ -145,7 +145,7 @@ func (c Cluster) Objections(t transform.Target) []transform.Finding {
 	} else if c.Live == nil {
 		return nil
 	}
-	return preconditions.Evaluate(preconditions.Seen{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)
+	return preconditions.Evaluate(preconditions.Objects{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)
 }
 
 // Preconditions returns the blocking findings of a change to a live cluster. How far its last

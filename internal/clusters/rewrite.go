@@ -22,7 +22,7 @@ type Rewriter struct {
 	Print  bool      // to Out, in place of the file
 	Out    io.Writer // takes what is printed; a stream always is
 	// Replace replaces a file; nil for [atomicfile.Replace].
-	Replace func(path string, was atomicfile.Seen, text []byte) error
+	Replace func(path string, was atomicfile.Version, text []byte) error
 
 	printer Printer
 }

@@ -160,7 +160,7 @@ func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 		}
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.Paused))
-		if c := w.object().Status.Clusters[0]; c.State != string(waves.Held) || c.Stage != stages.InstallCCM || w.Rancher.Object(w.Worlds["alder"].Lock) != "" {
+		if c := w.object().Status.Clusters[0]; c.State != string(waves.Gated) || c.Stage != stages.InstallCCM || w.Rancher.Object(w.Worlds["alder"].Lock) != "" {
 			t.Errorf("%+v", c)
 		}
 		w.edit(func(spec map[string]any) { spec["pause"] = false })

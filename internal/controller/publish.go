@@ -97,7 +97,7 @@ type happening struct {
 
 // reasons are what Events call the states that clusters come to.
 var reasons = map[waves.State]string{
-	waves.Waiting: "ClusterRetried", waves.Running: "ClusterStarted", waves.Skipped: "ClusterSkipped", waves.Held: "ClusterHeld",
+	waves.Waiting: "ClusterRetried", waves.Running: "ClusterStarted", waves.Skipped: "ClusterSkipped", waves.Gated: "ClusterHeld",
 	waves.Done: "ClusterDone", waves.Failed: "ClusterFailed", waves.Reverting: "ClusterReverting",
 }
 
@@ -108,7 +108,7 @@ func happeningOf(m migrate.Member) happening {
 		h.reason = "ClusterRolledBack"
 	}
 	switch {
-	case m.State == waves.Held:
+	case m.State == waves.Gated:
 		h.message += ": " + m.Waiting
 	case m.Err != nil:
 		h.message += ": " + m.Err.Error()

@@ -122,7 +122,7 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 
 // managers says that another program manages a cluster; nil if none does.
 func managers(o rancher.Object) error {
-	for _, f := range preconditions.Evaluate(preconditions.Seen{Title: o.Title(), Object: o.Raw}, nil) {
+	for _, f := range preconditions.Evaluate(preconditions.Objects{Title: o.Title(), Object: o.Raw}, nil) {
 		if f.Rule == preconditions.ManagedElsewhere {
 			return &skipped{v1alpha1.ManagedElsewhere, f.Message}
 		}

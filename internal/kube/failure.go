@@ -204,7 +204,7 @@ func (u *Unreached) Error() string {
 		return u.What + ": interrupted"
 	case untrusted(u.Err):
 		advice = "check the address and the certificate authority of the cluster, and who else may answer there"
-	case Unidentified(u.Err):
+	case NoCredentials(u.Err):
 		advice = "log in again, or check the program that the kubeconfig has for the user"
 	}
 	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
@@ -228,9 +228,9 @@ func unreached(ctx context.Context, what string, err error) error {
 	return &Unreached{what, err}
 }
 
-// Unidentified reports whether the program that a kubeconfig names for credentials
+// NoCredentials reports whether the program that a kubeconfig names for credentials
 // gave none (k8s.io/client-go/plugin/pkg/client/auth/exec).
-func Unidentified(err error) bool {
+func NoCredentials(err error) bool {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
 	}

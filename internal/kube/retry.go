@@ -80,7 +80,7 @@ func renewed(req *http.Request) (*http.Request, error) {
 func (r *retry) passes(ctx context.Context, err error, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
-		return pause, !errors.As(err, new(*TooLarge)) && !untrusted(err) && (r.tokens.given.Load() || !Unidentified(err))
+		return pause, !errors.As(err, new(*TooLarge)) && !untrusted(err) && (r.tokens.given.Load() || !NoCredentials(err))
 	}
 	switch {
 	case f.Code == http.StatusTooManyRequests, f.Code >= 500, f.Code == http.StatusNotFound && f.foreign(), f.by == byUnready:

@@ -13,12 +13,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// ByHand means that a stage has a command that rke-lm does not run.
-type ByHand struct {
+// ManualRequired means that a stage has a command that rke-lm does not run.
+type ManualRequired struct {
 	Stage, Command, Why string
 }
 
-func (b *ByHand) Error() string {
+func (b *ManualRequired) Error() string {
 	return fmt.Sprintf("%s; run it, and then this command again with --manual-done %s:\n  %s", b.Why, b.Stage, b.Command)
 }
 
@@ -38,7 +38,7 @@ func (r *run) action(ctx context.Context, t route.Transition, a transform.Action
 	switch a := a.(type) {
 	case transform.ClusterSettled, transform.ClusterUpdated:
 		return r.settle(ctx)
-	case stages.Look, transform.HelmValues:
+	case stages.Inspection, transform.HelmValues:
 		return nil
 	case transform.Gone:
 		return r.gone(ctx, a)
@@ -81,7 +81,7 @@ func (r *run) change(ctx context.Context, t route.Transition, a transform.Action
 	case transform.HelmUninstall:
 		return r.helm.uninstall(ctx, t, a)
 	}
-	return &ByHand{t.Stage, a.Command(), "the stage " + t.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
+	return &ManualRequired{t.Stage, a.Command(), "the stage " + t.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
 }
 
 func (r *run) applyFile(ctx context.Context, t route.Transition, server, name string) error {

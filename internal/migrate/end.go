@@ -59,7 +59,7 @@ func (r *run) end(err error) error {
 	if b.plan == nil {
 		return err
 	}
-	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.Holds(r.progress.last(), b.plan.Target)}}
+	e := &End{Title: r.Object.Title(), Stage: r.progress.stage, Err: err, Outcome: Outcome{Done: r.progress.done, Holds: stages.LeaderAfter(r.progress.last(), b.plan.Target)}}
 	if err == nil {
 		message := "all requested stages are done"
 		if r.progress.stage = ""; !r.progress.wrote {

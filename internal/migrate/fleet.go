@@ -30,7 +30,7 @@ type Fleet struct {
 
 	// Lasting is what a run needs that lasts for days, and is resumed; nil for one that ends
 	// when nothing is in progress.
-	Lasting *Lasting
+	Lasting *Resumable
 }
 
 // Summary is what came of a migration of many clusters.

@@ -79,7 +79,7 @@ func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 		}
 		w.PutRecord("v2", "pending-upgrade")
 		r := w.run(t, "two", logged(t))
-		r.Planner.Target.Canonical = true
+		r.Planner.Target.CanonicalForm = true
 		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") {
 			t.Errorf("exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
 		}

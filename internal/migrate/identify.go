@@ -11,14 +11,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
-// OnMachine says what a person does for one Node before the run can continue. The run sees
+// NodeActionRequired says what a person does for one Node before the run can continue. The run sees
 // by itself that it was done.
-type OnMachine struct {
+type NodeActionRequired struct {
 	Why     string
 	Command string // "" if it must not be done
 }
 
-func (o *OnMachine) Error() string {
+func (o *NodeActionRequired) Error() string {
 	if o.Command == "" {
 		return o.Why
 	}
@@ -26,7 +26,7 @@ func (o *OnMachine) Error() string {
 }
 
 // ExitCode distinguishes what must not be done from what is left to do.
-func (o *OnMachine) ExitCode() exitcode.Code {
+func (o *NodeActionRequired) ExitCode() exitcode.Code {
 	if o.Command == "" {
 		return exitcode.Refused
 	}
@@ -53,7 +53,7 @@ func (r *run) initialize(ctx context.Context) error {
 	if err != nil || len(u.Unproven) == 0 {
 		return err
 	}
-	return &OnMachine{
+	return &NodeActionRequired{
 		Why:     "the name of the node " + u.Unproven[0] + " does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
 		Command: route.IdentifyByHand(u.Unproven[0]),
 	}

@@ -155,7 +155,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 		<-held
 		second := w.run(t, "two", logged(t))
 		err := migrate.Forward(t.Context(), second)
-		var by *migrate.Held
+		var by *migrate.Locked
 		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || !strings.Contains(by.Holder, "one/") {
 			t.Errorf("%v", err)
 		}
@@ -179,7 +179,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 			return true, nil
 		}
 		err := migrate.Forward(t.Context(), r)
-		var by *migrate.Held
+		var by *migrate.Locked
 		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(w.Rancher.Object(w.Lock), "another/1/x") {
 			t.Errorf("%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
 		}

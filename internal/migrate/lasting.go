@@ -13,9 +13,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
-// Lasting is a migration of many clusters that waits for people and for times, and that is
+// Resumable is a migration of many clusters that waits for people and for times, and that is
 // resumed by another process. Nothing of it is kept but how far its members are.
-type Lasting struct {
+type Resumable struct {
 	// Members are how far the clusters were; those that are not in it have not started.
 	Members []Member
 	// Again returns clusters that had ended and begin again, or end for another reason.
@@ -32,13 +32,13 @@ type Lasting struct {
 	Slots chan struct{}
 }
 
-// Hold ends a run before a stage that must not begin yet.
-type Hold struct {
+// Gate ends a run before a stage that must not begin yet.
+type Gate struct {
 	Stage string
 	Wait  waves.Wait
 }
 
-func (h *Hold) Error() string {
+func (h *Gate) Error() string {
 	switch h.Wait.Reason {
 	case waves.ApprovalRequired:
 		return "the stage " + h.Stage + " of the wave " + h.Wait.Wave + " is not approved yet"
@@ -115,9 +115,9 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 
 // change is a run that has come to another state.
 func (r *fleet) change(m *Member, n news) {
-	hold := (*Hold)(nil)
+	hold := (*Gate)(nil)
 	switch {
-	case n.state == waves.Held && errors.As(n.err, &hold):
+	case n.state == waves.Gated && errors.As(n.err, &hold):
 		m.Stage, m.Waiting = hold.Stage, hold.Error()
 	case n.over && n.state.Busy():
 		m.left = true
@@ -155,19 +155,19 @@ func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (
 	wave := r.member(cluster).Wave
 	o.Confirm = func(_ context.Context, stage string) (bool, error) {
 		if wait := r.Lasting.Gate(wave, stage); wait != nil {
-			return false, &Hold{stage, *wait}
+			return false, &Gate{stage, *wait}
 		}
 		return true, nil
 	}
 	failed := r.was(cluster)
 	if from == waves.Running {
 		failed = retried(ctx, waits, func() error { return Forward(ctx, o) })
-		hold := (*Hold)(nil)
+		hold := (*Gate)(nil)
 		switch {
 		case ctx.Err() != nil && failed != nil:
 			return waves.Running, failed
 		case errors.As(failed, &hold):
-			return waves.Held, failed
+			return waves.Gated, failed
 		case failed == nil || !r.Lasting.Rollback() || !revertible(failed):
 			return "", failed
 		}
@@ -204,7 +204,7 @@ func retried(ctx context.Context, waits func(why error), do func() error) error 
 	var end time.Time
 	for {
 		err := do()
-		held, denied := (*Held)(nil), (*kube.Denied)(nil)
+		held, denied := (*Locked)(nil), (*kube.Denied)(nil)
 		switch {
 		case errors.As(err, &held):
 			waits(held)

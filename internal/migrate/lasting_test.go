@@ -32,7 +32,7 @@ func newLasting(t *testing.T, names ...string) *lasting {
 	t.Helper()
 	l := &lasting{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: waves.Policy{Limits: waves.Limits{Unavailable: 2}}}
 	l.fleet = l.many.fleet(nil, 1, waves.Limits{})
-	l.fleet.Lasting = &migrate.Lasting{
+	l.fleet.Lasting = &migrate.Resumable{
 		Again: func() []migrate.Member { return nil },
 		Next: func(list []migrate.Member) waves.Turn {
 			l.mu.Lock()
@@ -92,7 +92,7 @@ func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 		l := newLasting(t, "alder")
 		l.policy.Stages, l.policy.Approvals = true, []waves.Approval{{Wave: "wave-1", Stage: stages.GrantMigrationLease}, {Wave: "wave-1", Stage: stages.EnableLeaderMigration}}
 		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
-			if one.State != waves.Held {
+			if one.State != waves.Gated {
 				return
 			}
 			if lock := l.Rancher.Object(l.Worlds["alder"].Lock); lock != "" || one.Err != nil || !strings.Contains(one.Waiting, "not approved") {

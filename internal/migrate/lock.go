@@ -26,15 +26,15 @@ import (
 // times in that.
 const lockTime = 15 * time.Second
 
-// Held means that another run holds the lock of a cluster.
-type Held struct{ Cluster, Lease, Holder string }
+// Locked means that another run holds the lock of a cluster.
+type Locked struct{ Cluster, Lease, Holder string }
 
-func (h *Held) Error() string {
+func (h *Locked) Error() string {
 	return fmt.Sprintf("%s: another run is in progress: %s holds the lease %s; wait until it ends, or stop it, and run the command again", h.Cluster, redact.Text(h.Holder), h.Lease)
 }
 
 // ExitCode is that of a refusal.
-func (h *Held) ExitCode() exitcode.Code { return exitcode.Refused }
+func (h *Locked) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // lock is a Lease in the namespace of a cluster's object. Renewals are updates of
 // the version that was read, so two holders never both succeed.
@@ -77,7 +77,7 @@ func (l *lock) acquire(ctx context.Context, note func(string)) error {
 			return err
 		case free:
 		case seen != "" && found.ResourceVersion != seen:
-			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+			return &Locked{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		case seen == "":
 			since = time.Now() // a slow answer says nothing of the time before it
 			note("the lease " + found.Name + " has a holder, " + redact.Text(holder(found)) + "; waiting to see whether it is alive")
@@ -196,10 +196,10 @@ func (l *lock) ours(ctx context.Context, do func() error) error {
 			return err
 		}
 		if found == nil {
-			return &Held{l.title, l.lease.Namespace + "/" + l.lease.Name, "no holder (the lease was deleted)"}
+			return &Locked{l.title, l.lease.Namespace + "/" + l.lease.Name, "no holder (the lease was deleted)"}
 		}
 		if holder(found) != l.identity {
-			return &Held{l.title, found.Namespace + "/" + found.Name, holder(found)}
+			return &Locked{l.title, found.Namespace + "/" + found.Name, holder(found)}
 		}
 		l.lease.ObjectMeta = found.ObjectMeta
 	}
@@ -211,7 +211,7 @@ func (l *lock) renew(ctx context.Context, lost func(error)) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.ended.Go(func() {
 		for kube.Pause(ctx, lockTime/5) {
-			if err := l.confirm(ctx); errors.As(err, new(*Held)) {
+			if err := l.confirm(ctx); errors.As(err, new(*Locked)) {
 				lost(err)
 				return
 			}
@@ -241,7 +241,7 @@ func (l *lock) drop(ctx context.Context) error {
 		}
 		return l.remove(ctx)
 	})
-	if errors.As(err, new(*Held)) {
+	if errors.As(err, new(*Locked)) {
 		return nil
 	}
 	return err

@@ -44,7 +44,7 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 				`"spec":{"holderIdentity":"somebody","leaseDurationSeconds":15}}`, version)
 		}))
 		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-		var held *Held
+		var held *Locked
 		if err := l.acquire(t.Context(), func(string) {}); !errors.As(err, &held) || held.Holder != "somebody" {
 			t.Error(err)
 		}
@@ -214,7 +214,7 @@ func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
 		if err := l.release(t.Context()); err != nil || s.lease["spec"].(map[string]any)["holderIdentity"] != "another" {
 			t.Errorf("%v: %v", err, s.lease)
 		}
-		var held *Held
+		var held *Locked
 		if err := l.confirm(t.Context()); !errors.As(err, &held) || held.Holder != "another" {
 			t.Error(err)
 		}

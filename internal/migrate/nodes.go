@@ -59,7 +59,7 @@ func (c *cluster) patchNode(ctx context.Context, name string, p jsonpatch.Patch)
 		return err
 	}
 	now, lost := c.node(ctx, name)
-	if lost == nil && now != nil && p.Holds(now.Bytes(), nil) {
+	if lost == nil && now != nil && p.Applied(now.Bytes(), nil) {
 		return nil
 	}
 	return err

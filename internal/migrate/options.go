@@ -34,7 +34,7 @@ type Options struct {
 	// nil where it is one.
 	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
 	// Restart restarts the kubelet of a machine; nil where a person does it.
-	Restart func(context.Context, route.OnMachine) error
+	Restart func(context.Context, route.KubeletRestart) error
 	// Confirm asks whether to continue with a stage; nil for yes.
 	Confirm func(ctx context.Context, stage string) (bool, error)
 	// Permit fails when the run must not write any more; nil where it always may.

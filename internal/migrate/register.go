@@ -34,7 +34,7 @@ func (r *run) register(ctx context.Context) error {
 			again.Why += " (migrate does so itself with --restart-command)"
 		}
 		if r.Restart == nil || again.Restart == "" {
-			return &OnMachine{again.Why, again.Command}
+			return &NodeActionRequired{again.Why, again.Command}
 		}
 		r.events.note(again.Why)
 		if err := r.registerAgain(ctx, first, again.Restart); err != nil {
@@ -55,7 +55,7 @@ func (r *run) registerAgain(ctx context.Context, n observation.Node, restart str
 	if err := r.writer.drop(ctx, object); err != nil {
 		return err
 	}
-	return r.restart(ctx, route.OnMachine{Node: n.Name, Address: n.Address, Command: restart})
+	return r.restart(ctx, route.KubeletRestart{Node: n.Name, Address: n.Address, Command: restart})
 }
 
 // othersReady waits until no other control plane is down.
@@ -70,7 +70,7 @@ func (r *run) othersReady(ctx context.Context, n observation.Node) error {
 }
 
 // restart restarts a machine, and waits until its Node has a provider ID of AWS.
-func (r *run) restart(ctx context.Context, m route.OnMachine) error {
+func (r *run) restart(ctx context.Context, m route.KubeletRestart) error {
 	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: m.Node}
 	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *run) resumeRegistration(ctx context.Context) error {
 	case !found:
 		return nil
 	case r.Restart == nil:
-		return &OnMachine{Why: "the node " + m.Node + " was deleted, and its machine has not registered it again", Command: "# on its machine: " + m.Command}
+		return &NodeActionRequired{Why: "the node " + m.Node + " was deleted, and its machine has not registered it again", Command: "# on its machine: " + m.Command}
 	}
 	r.events.note("the node " + m.Node + " was deleted, and its machine has not registered it again")
 	return r.restart(ctx, m)
@@ -139,7 +139,7 @@ func (r *run) relink(ctx context.Context, l route.Link) error {
 		return r.cluster.patchMachine(ctx, namespace, l.Object, p)
 	}})
 	if kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
-		return &OnMachine{Why: l.Why, Command: l.Command(namespace)}
+		return &NodeActionRequired{Why: l.Why, Command: l.Command(namespace)}
 	}
 	return kube.Refusal(err)
 }

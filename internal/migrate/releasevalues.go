@@ -27,7 +27,7 @@ func (h helm) keepsValues(ctx context.Context, u route.Upgrade) error {
 	if err != nil {
 		return err
 	}
-	findings := preconditions.EvaluateRelease(preconditions.Seen{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
+	findings := preconditions.EvaluateRelease(preconditions.Objects{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
 		return &blocked{u.Transition.Stage, stop, preconditions.ReleaseRules()}
 	}

@@ -77,7 +77,7 @@ func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
 				notes = append(notes, f.Message)
 			}
 		})
-		r.Planner.Target.Values, r.Planner.Target.Canonical = values, true
+		r.Planner.Target.Values, r.Planner.Target.CanonicalForm = values, true
 		if err := migrate.Forward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestARollbackThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) 
 		w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
 		w.Forget()
 		r := w.run(t, "two", logged(t))
-		r.Planner.Target.Canonical = true
+		r.Planner.Target.CanonicalForm = true
 		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(fmt.Sprint(err), ": podAnnotations.team (release-values-replaced)") {
 			t.Errorf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
 		}

@@ -36,7 +36,7 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 			w.Follow()
 			for _, work := range []string{"migrate", "rollback"} {
 				r := w.run(t, work, nil)
-				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, Canonical: true}
+				r.Planner.Target = transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, CanonicalForm: true}
 				r.OnEvent = func(e migrate.Event) {
 					logged(t)(e)
 					switch {
@@ -110,7 +110,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 			t.Errorf("%s", s)
 		}
 		r := w.run(t, "two", logged(t))
-		r.Planner.Target.Canonical = true
+		r.Planner.Target.CanonicalForm = true
 		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

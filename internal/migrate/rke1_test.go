@@ -77,7 +77,7 @@ func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 			t.Errorf("a second one: %v %v", err, w.Writes())
 		}
 		r := w.run(t, "three", logged(t))
-		r.Planner.Target.Canonical = true
+		r.Planner.Target.CanonicalForm = true
 		if err := migrate.Backward(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestAMigrationWithoutLeaderMigrationOfRKETakesTheSwitchBackBeforeTheChart(t
 		w := rke1World(t)
 		for _, work := range []func(context.Context, migrate.Options) error{migrate.Forward, migrate.Backward} {
 			r := w.run(t, "run", logged(t))
-			r.Planner.Target.NoLeaderMigration, r.Planner.Target.Canonical = true, true
+			r.Planner.Target.NoLeaderMigration, r.Planner.Target.CanonicalForm = true, true
 			if err := work(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 		w := rke1World(t)
 		with := func(agent, until string) migrate.Options {
 			r := w.run(t, agent, logged(t))
-			r.Until, r.Planner.Target.Values, r.Planner.Target.Canonical = until, values, true
+			r.Until, r.Planner.Target.Values, r.Planner.Target.CanonicalForm = until, values, true
 			return r
 		}
 		helm := func() string {

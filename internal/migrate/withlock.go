@@ -40,7 +40,7 @@ func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (
 		return err
 	}
 	defer func() {
-		if held := (*Held)(nil); r.cordon.mayHold && !errors.As(err, &held) { // else the other run releases them
+		if held := (*Locked)(nil); r.cordon.mayHold && !errors.As(err, &held) { // else the other run releases them
 			err = errors.Join(err, stillCordoned(cleanUp(ctx, r.cordon.uncordonNodes)))
 		}
 	}()

@@ -27,16 +27,16 @@ func keepService(s *corev1.Service, kept []observation.Service) []observation.Se
 	if !wants(s) && !slices.Contains(s.Finalizers, cleanup) {
 		return kept
 	}
-	out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, Elsewhere: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
+	out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, OtherController: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
 	for _, in := range s.Status.LoadBalancer.Ingress {
 		out.Hosts = append(out.Hosts, in.Hostname+in.IP)
 	}
 	slices.Sort(out.Hosts)
-	if !out.Elsewhere {
+	if !out.OtherController {
 		out.UID = string(s.UID)
 	}
 	switch {
-	case out.Elsewhere, !slices.Contains(s.Finalizers, cleanup) && out.Deleting, len(out.Hosts) > 0 && !out.Deleting:
+	case out.OtherController, !slices.Contains(s.Finalizers, cleanup) && out.Deleting, len(out.Hosts) > 0 && !out.Deleting:
 	case s.DeletionTimestamp != nil:
 		out.Asked = s.DeletionTimestamp.UTC()
 	default:
@@ -107,7 +107,7 @@ func tells(e *corev1.Event, s observation.Service) bool {
 func failures(services []observation.Service, events []corev1.Event) {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return last(&a).Compare(last(&b)) })
 	for i := range services {
-		if !services[i].Elsewhere {
+		if !services[i].OtherController {
 			fail(&services[i], events)
 		}
 	}

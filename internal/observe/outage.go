@@ -48,7 +48,7 @@ func (o *Outage) Retryable(err error) bool {
 
 func (o *Outage) passes(err error) bool {
 	if !errors.As(err, new(*kube.Denied)) {
-		return o.seen || !kube.Unidentified(err)
+		return o.seen || !kube.NoCredentials(err)
 	}
 	if o.denied.IsZero() {
 		o.denied = time.Now()

@@ -94,7 +94,7 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 
 // mark notes whose containers were replaced, once managers and leases are both there.
 func (o *Observer) mark(asked time.Time, out *observation.Observation) {
-	out.Leases = o.replaced.Look(asked, time.Now(), ownership.ReadAll(out.Managers), out.Leases)
+	out.Leases = o.replaced.Observe(asked, time.Now(), ownership.ReadAll(out.Managers), out.Leases)
 }
 
 // Leases looks at the leases again.
@@ -105,7 +105,7 @@ func (o *Observer) Leases(ctx context.Context, out *observation.Observation) err
 		return err
 	}
 	out.Seen = time.Now().UTC()
-	out.Leases, out.Clock = o.watch.Look(asked, time.Now(), records), clock
+	out.Leases, out.Clock = o.watch.Observe(asked, time.Now(), records), clock
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (o *Observer) readServices(ctx context.Context, out *observation.Observatio
 }
 
 // served reports whether the service controller has something to do for a Service, or may fail to.
-func served(s observation.Service) bool { return !s.Elsewhere && (!s.Deleting || s.Stale()) }
+func served(s observation.Service) bool { return !s.OtherController && (!s.Deleting || s.Stale()) }
 
 // Warnings reads all Warning Events of the cluster. It fails with *Denied.
 func (o *Observer) Warnings(ctx context.Context) ([]corev1.Event, error) {

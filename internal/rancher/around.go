@@ -14,8 +14,8 @@ import (
 
 // Around reads what shows whether an object may be changed now; how far its last
 // change has come is for Rollout.
-func (s *Server) Around(ctx context.Context, o Object) (preconditions.Seen, error) {
-	seen := preconditions.Seen{Title: o.Title(), Object: o.Raw}
+func (s *Server) Around(ctx context.Context, o Object) (preconditions.Objects, error) {
+	seen := preconditions.Objects{Title: o.Title(), Object: o.Raw}
 	if !o.Kind.Planned {
 		return seen, nil
 	}

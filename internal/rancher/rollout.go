@@ -22,7 +22,7 @@ import (
 const clusterLabel = "cluster.x-k8s.io/cluster-name"
 
 // Rollout looks at what Rancher made of the last change of a cluster.
-func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Seen, err error) {
+func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Objects, err error) {
 	defer func() { err = s.explained(err) }()
 	if !o.Kind.Planned {
 		now, err := s.Get(ctx, o)

@@ -110,7 +110,7 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		return o, a.Warnings, settled(&Lost{o.Title(), &kube.Unreached{What: what, Err: err}}, dryRun)
 	}
 	switch {
-	case p.Holds(now.Raw, alike):
+	case p.Applied(now.Raw, alike):
 		return now, a.Warnings, nil
 	case dryRun:
 		return now, a.Warnings, &Rejected{o.Title(), errAltered}
@@ -145,7 +145,7 @@ func (s *Server) afterFailure(ctx context.Context, o Object, p jsonpatch.Patch, 
 	switch {
 	case err != nil:
 		return o, err
-	case p.Holds(now.Raw, alike):
+	case p.Applied(now.Raw, alike):
 		return now, nil
 	case p.Fits(now.Raw, nil) && !kube.HasStatus(failure, http.StatusConflict):
 		return now, &Rejected{o.Title(), failure} // the object is as it was

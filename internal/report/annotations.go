@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// WriteGitHub writes findings as workflow commands to a Legible, from which GitHub makes annotations
+// WriteGitHub writes findings as workflow commands to an EscapingWriter, from which GitHub makes annotations
 // of the lines of a pull request.
 func (r *Results) WriteGitHub(w io.Writer) error {
 	var b strings.Builder

@@ -25,7 +25,7 @@ type Table struct{ Columns []string }
 // most so many bytes: subjects with errors come first, and the last details are left out.
 func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) error {
 	limit := max(maxBytes, leastBytes)
-	b := &bounded{limit: limit - 300} // for what is said of the missing parts
+	b := &limitedBuffer{limit: limit - 300} // for what is said of the missing parts
 	fmt.Fprintf(&b.text, "## rke-lm %s\n\n%s\n\n", r.Verb, r.totals())
 	if r.Read != "" {
 		fmt.Fprintf(&b.text, "%s\n\n", inline(r.Read))
@@ -54,7 +54,7 @@ func (r *Results) WriteMarkdown(w io.Writer, t Table, maxBytes int) error {
 }
 
 // table writes a row for each subject, as long as there is room.
-func (r *Results) table(b *bounded, t Table) {
+func (r *Results) table(b *limitedBuffer, t Table) {
 	if len(r.Subjects) == 0 {
 		return
 	}
@@ -116,14 +116,14 @@ func (r *Results) fold(s Subject) string {
 	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s\n</details>\n\n", inline(s.Title), strings.TrimSuffix(s.Details, "\n"))
 }
 
-// bounded is a text that does not grow beyond its limit.
-type bounded struct {
+// limitedBuffer is a text that does not grow beyond its limit.
+type limitedBuffer struct {
 	text  strings.Builder
 	limit int
 }
 
 // add reports whether there was room.
-func (b *bounded) add(text string) bool {
+func (b *limitedBuffer) add(text string) bool {
 	if b.text.Len()+len(text) > b.limit {
 		return false
 	}

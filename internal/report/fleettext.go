@@ -52,7 +52,7 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 		switch {
 		case m.State.Ended():
 			t.ended(m)
-		case m.State == waves.Held:
+		case m.State == waves.Gated:
 			t.line(m, "waiting: "+m.Waiting)
 		case m.State == waves.Reverting:
 			t.line(m, t.Palette.paint(red, "failed, and is rolled back: "+firstLine(m)))
@@ -102,7 +102,7 @@ func (t *FleetText) line(m migrate.Member, text string) {
 // erase takes the table away.
 func (t *FleetText) erase() {
 	if t.drawn > 0 {
-		fmt.Fprint(t.Err, steer(fmt.Sprintf("%dA", t.drawn)), steer("J"))
+		fmt.Fprint(t.Err, controlSequence(fmt.Sprintf("%dA", t.drawn)), controlSequence("J"))
 	}
 	t.drawn = 0
 }

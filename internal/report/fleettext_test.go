@@ -58,7 +58,7 @@ func TestWithoutATerminalEveryClusterHasItsLines(t *testing.T) {
 
 func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
 	var err bytes.Buffer
-	text := &FleetText{Err: NewLegible(&err), Width: 80, Height: 24, Waves: twoWaves}
+	text := &FleetText{Err: NewEscapingWriter(&err), Width: 80, Height: 24, Waves: twoWaves}
 	drawn := func() string { s := err.String(); err.Reset(); return s }
 	list := changes()
 	text.Write(list[0].member, list[0].event)
@@ -85,7 +85,7 @@ func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
 func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
 	var err bytes.Buffer
 	wave := waves.Wave{Name: "wave-1", Clusters: strings.Split("abcdefgh", "")}
-	text := &FleetText{Err: NewLegible(&err), Width: 20, Height: 6, Waves: []waves.Wave{wave}}
+	text := &FleetText{Err: NewEscapingWriter(&err), Width: 20, Height: 6, Waves: []waves.Wave{wave}}
 	for _, name := range wave.Clusters {
 		err.Reset()
 		text.Write(migrate.Member{Cluster: name, Wave: "wave-1", State: waves.Running, Stage: "install-ccm", Since: noon}, RunEvent{})

@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 )
 
-// Palette colours text that a Legible brings to a terminal; the zero Palette does
+// Palette colours text that an EscapingWriter brings to a terminal; the zero Palette does
 // not.
 type Palette struct {
 	On    bool
@@ -33,7 +33,7 @@ func (p Palette) paint(code, text string) string {
 	if !p.On || text == "" || code == "" {
 		return text
 	}
-	return steer(code+"m") + text + steer("0m")
+	return controlSequence(code+"m") + text + controlSequence("0m")
 }
 
 var (

@@ -129,7 +129,7 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 	for want, got := range map[string]string{
 		green: p.state(Stage{State: transform.Done}), red: p.state(Stage{State: transform.Blocked}), yellow: p.state(Stage{State: transform.Todo}), cyan: p.severity(transform.Note),
 	} {
-		if !strings.HasPrefix(got, steer(want+"m")) || !strings.HasSuffix(got, steer("0m")) {
+		if !strings.HasPrefix(got, controlSequence(want+"m")) || !strings.HasSuffix(got, controlSequence("0m")) {
 			t.Errorf("%s: %q", want, got)
 		}
 	}

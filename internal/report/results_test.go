@@ -100,7 +100,7 @@ func TestJUnitCountsWhatItHas(t *testing.T) {
 
 func TestAnnotationsAreOneLineEach(t *testing.T) {
 	var b bytes.Buffer
-	out := NewLegible(&b)
+	out := NewEscapingWriter(&b)
 	if err := errors.Join(found().WriteGitHub(out), out.Flush()); err != nil {
 		t.Fatal(err)
 	}

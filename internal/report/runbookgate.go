@@ -23,7 +23,7 @@ func (r Runbook) start(w io.Writer) {
 		where = "Run the commands in " + r.Top + ": their paths start there."
 	}
 	expect := "it must end with " + code("ok")
-	if !r.Plan.Target.Situation.HandsOver() {
+	if !r.Plan.Target.Situation.HasInTreeProvider() {
 		expect = "errors of the cloud controllers are why it is migrated; correct the others"
 	}
 	fmt.Fprintf(w, `## Before the first stage
@@ -51,7 +51,7 @@ Before the first stage %s.
 
 A gate waits for at most %s. To return to the start, undo the stages in reverse order. A stage without an undo states so.
 
-`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.Holds("", r.Plan.Target)), code("ok"), length(transform.RolloutTime))
+`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.LeaderAfter("", r.Plan.Target)), code("ok"), length(transform.RolloutTime))
 }
 
 // name is the cluster, as people call it.
@@ -115,7 +115,7 @@ func (r Runbook) duration(w io.Writer, s Stage) {
 // gate writes the check that has to pass before the next stage, and what it prints.
 func (r Runbook) gate(w io.Writer, s transform.PlannedStage) {
 	stage, t := s.Stage.Name, r.Plan.Target
-	fmt.Fprintf(w, "**Gate.** Afterwards %s. ", inline(stages.Holds(stage, t)))
+	fmt.Fprintf(w, "**Gate.** Afterwards %s. ", inline(stages.LeaderAfter(stage, t)))
 	if !stages.Gated(stage, t) {
 		fmt.Fprint(w, "`rke-lm verify` has no check for this state: use the commands above.\n\n")
 		return
@@ -144,8 +144,8 @@ func (r Runbook) returned(w io.Writer, i int) {
 	if i > 0 {
 		before = r.Plan.Steps[i-1].Stage.Name
 	}
-	if before != "" && !stages.Gated(before, r.Plan.Target) || before == "" && !r.Plan.Target.Situation.HandsOver() {
+	if before != "" && !stages.Gated(before, r.Plan.Target) || before == "" && !r.Plan.Target.Situation.HasInTreeProvider() {
 		return
 	}
-	step(w, "wait until "+inline(stages.Holds(before, r.Plan.Target)), r.await(before))
+	step(w, "wait until "+inline(stages.LeaderAfter(before, r.Plan.Target)), r.await(before))
 }

@@ -68,7 +68,7 @@ func (t *RunText) stage(e RunEvent) {
 // await draws how far things are; where nothing can be redrawn, only what is new.
 func (t *RunText) await(e RunEvent) {
 	if t.Width > 0 && t.drawn > 0 {
-		fmt.Fprint(t.Err, steer(fmt.Sprintf("%dA", t.drawn)), steer("J"))
+		fmt.Fprint(t.Err, controlSequence(fmt.Sprintf("%dA", t.drawn)), controlSequence("J"))
 	}
 	t.drawn = 0
 	if t.last == nil {

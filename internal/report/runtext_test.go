@@ -34,7 +34,7 @@ func TestWithoutATerminalOnlyWhatIsNewIsReported(t *testing.T) {
 
 func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 	var out, err bytes.Buffer
-	text := &RunText{Out: NewLegible(&out), Err: NewLegible(&err), Width: 14}
+	text := &RunText{Out: NewEscapingWriter(&out), Err: NewEscapingWriter(&err), Width: 14}
 	for _, e := range waits() {
 		text.Write(e)
 	}

@@ -72,7 +72,7 @@ func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
 	if _, err := edited(t, b, revoking(b, transform.Target{})); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
 		t.Error(err)
 	}
-	gone, err := edited(t, b, revoking(b, transform.Target{Canonical: true}))
+	gone, err := edited(t, b, revoking(b, transform.Target{CanonicalForm: true}))
 	if err != nil || gone.At().Exists() {
 		t.Error(err)
 	}

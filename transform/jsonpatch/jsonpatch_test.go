@@ -65,10 +65,10 @@ func check(t *testing.T, p Patch, before, after string) {
 	if err != nil || !same([]byte(got), []byte(after)) {
 		t.Fatalf("%v\n%s\nwant\n%s\npatch\n%s", err, got, after, p.Bytes())
 	}
-	if !p.Fits([]byte(before), nil) || !p.Holds([]byte(after), nil) {
-		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before), nil), p.Holds([]byte(after), nil))
+	if !p.Fits([]byte(before), nil) || !p.Applied([]byte(after), nil) {
+		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before), nil), p.Applied([]byte(after), nil))
 	}
-	if p.Holds([]byte(before), nil) || p.Fits([]byte(after), nil) {
+	if p.Applied([]byte(before), nil) || p.Fits([]byte(after), nil) {
 		t.Errorf("the patch changes something, and its tests hold before it or it applies after it:\n%s", p.Bytes())
 	}
 	if _, err := applied(t, p, after); err == nil {

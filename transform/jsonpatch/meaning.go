@@ -22,9 +22,9 @@ func (p Patch) Fits(object []byte, alike Alike) bool {
 	return p.agrees(object, alike, func(o Operation) bool { return o.Op == Test })
 }
 
-// Holds reports whether an object is the one that the patch was made for, with all of
+// Applied reports whether an object is the one that the patch was made for, with all of
 // its changes in it: making them again would change nothing.
-func (p Patch) Holds(object []byte, alike Alike) bool {
+func (p Patch) Applied(object []byte, alike Alike) bool {
 	return p.agrees(object, alike, func(o Operation) bool { return o.Op != Test })
 }
 

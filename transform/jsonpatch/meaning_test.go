@@ -48,12 +48,12 @@ func TestAPatchHoldsWhereWhatTheServerMadeOfItMeansTheSame(t *testing.T) {
 		{`{"a":[],"d":3}`, false, false},
 		{before, false, false},
 	} {
-		if p.Holds([]byte(object(c.now)), nil) != c.holds || p.Holds([]byte(object(c.now)), withoutEmpty) != c.alike {
+		if p.Applied([]byte(object(c.now)), nil) != c.holds || p.Applied([]byte(object(c.now)), withoutEmpty) != c.alike {
 			t.Errorf("%s: %t and %t", c.now, !c.holds, !c.alike)
 		}
 	}
 	other := []byte(`{"metadata":{"uid":"u-2"},"spec":` + after + `}`)
-	if p.Holds(other, withoutEmpty) || p.Fits(other, withoutEmpty) {
+	if p.Applied(other, withoutEmpty) || p.Fits(other, withoutEmpty) {
 		t.Error("an object that was created again is taken for the one that was patched")
 	}
 }

@@ -132,8 +132,8 @@ func TestFilesForNewNodesMayBeMany(t *testing.T) {
 		changed = append(changed, r.Changes())
 	}
 	// The manager of Kubernetes is first, then that of the cloud, then the kubelets.
-	if !slices.Equal(changed, []bool{true, false, true, true}) || len(step.Stage.AfterByHand) > 0 {
-		t.Errorf("the switch changes %v, and waits for %v", changed, step.Stage.AfterByHand)
+	if !slices.Equal(changed, []bool{true, false, true, true}) || len(step.Stage.AfterManual) > 0 {
+		t.Errorf("the switch changes %v, and waits for %v", changed, step.Stage.AfterManual)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 }
 
 func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
-	target := transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+	target := transform.Target{EndState: transform.EndStateExternal, CanonicalForm: true}
 	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
 	last := p.Steps[len(p.Steps)-1].After()
 	if _, err := transform.Undo(Distro(), last, target, stages.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {

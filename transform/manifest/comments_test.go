@@ -26,7 +26,7 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
 	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	fails(t, err, "it has a comment (line ")
-	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
+	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
 	if err != nil || strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") || !strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n") {
 		t.Errorf("%v", err)
 	}

@@ -25,7 +25,7 @@ const (
 // with its configuration, and moves its image to the target's minor.
 func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.Component != cloudManager {
-		return stages.Elsewhere("The switch removed leader migration from kube-controller-manager; the manifest of the cloud-controller-manager removes it there.")
+		return stages.InOtherDocument("The switch removed leader migration from kube-controller-manager; the manifest of the cloud-controller-manager removes it there.")
 	}
 	return m.stages().Disable(transform.Stage{
 		Why: "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag, the configuration, its mount and its volume. " +

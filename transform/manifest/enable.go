@@ -69,9 +69,9 @@ func (m *migration) leave(e *yamledit.Edit, also args.Update) {
 func (m *migration) enableLeaderMigration() transform.Stage {
 	switch {
 	case m.Component != kubeManager:
-		return stages.Elsewhere("The manifest of kube-controller-manager gets the flag first, before this one changes.")
+		return stages.InOtherDocument("The manifest of kube-controller-manager gets the flag first, before this one changes.")
 	case m.isExternal() && !m.showsMigration():
-		s := stages.Elsewhere("The switch removes the flag from kube-controller-manager, so its manifest does not show whether it had one.")
+		s := stages.InOtherDocument("The switch removes the flag from kube-controller-manager, so its manifest does not show whether it had one.")
 		s.NotInFile = m.isExternal
 		return s
 	}

@@ -16,7 +16,7 @@ const rbacFile = "leader-migration-rbac.yaml"
 // of their own, or the published patch where the operator wants that.
 func (m *migration) grantMigrationLease() transform.Stage {
 	if m.Component != kubeManager || m.Kind == kindConfiguration {
-		s := stages.Elsewhere("The permission on the migration lease is granted in the cluster, not here; the plan of the manifest of kube-controller-manager has it, for both managers.")
+		s := stages.InOtherDocument("The permission on the migration lease is granted in the cluster, not here; the plan of the manifest of kube-controller-manager has it, for both managers.")
 		s.Verify = []transform.Action{m.stages().MayLock(leadermigration.CloudAccount())}
 		return s
 	}

@@ -17,7 +17,7 @@ func (m *migration) installCCM() transform.Stage {
 	case m.isExternal():
 		return m.stages().InstalledElsewhere(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
 	case m.Component != cloudManager:
-		return stages.Elsewhere("The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
+		return stages.InOtherDocument("The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
 			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
 	}
 	return m.stages().Install(transform.Stage{

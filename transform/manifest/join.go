@@ -54,9 +54,9 @@ func (c *cluster) stage(lists [][]transform.Stage, i int) transform.Stage {
 		}
 		return nil
 	})
-	s.AfterByHand = nil
+	s.AfterManual = nil
 	for _, part := range shares {
-		s.AfterByHand = append(s.AfterByHand, slices.DeleteFunc(slices.Clone(part.AfterByHand), c.plans)...)
+		s.AfterManual = append(s.AfterManual, slices.DeleteFunc(slices.Clone(part.AfterManual), c.plans)...)
 	}
 	s.Before = c.actions(shares, func(s transform.Stage) []transform.Action { return s.Before })
 	s.After = c.actions(shares, func(s transform.Stage) []transform.Action { return s.After })

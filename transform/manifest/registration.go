@@ -58,7 +58,7 @@ func (m *Manifest) readRegistration() error {
 // changes it.
 func (m *migration) registrationStages() []transform.Stage {
 	const others = "This document is for the kubelets of new nodes; the plans of the managers have this stage."
-	not := func() transform.Stage { return stages.Elsewhere(others) }
+	not := func() transform.Stage { return stages.InOtherDocument(others) }
 	return m.stages().InOrder(stages.Set{Grant: not, Enable: not, Install: not, Cordon: not, Switch: m.registrationSwitch, Uncordon: not, Disable: not})
 }
 

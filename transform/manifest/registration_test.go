@@ -155,7 +155,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 func TestNewKubeletsWaitForTheManagers(t *testing.T) {
 	for provider, want := range map[string]string{"aws": stages.InstallCCM, "external": ""} {
 		m := opened(t, registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: "+provider+"}\n"), transform.Target{})
-		if got := strings.Join(m.registrationSwitch().AfterByHand, " "); got != want {
+		if got := strings.Join(m.registrationSwitch().AfterManual, " "); got != want {
 			t.Errorf("%s: got %q, want %q", provider, got, want)
 		}
 	}

@@ -19,7 +19,7 @@ type rule = transform.Checked[*migration]
 
 // elsewhereRule is a rule about what another manifest may hold.
 func elsewhereRule(r transform.Rule) transform.Rule {
-	r.Elsewhere = true
+	r.OtherDocument = true
 	return r
 }
 

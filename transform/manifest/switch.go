@@ -26,7 +26,7 @@ const (
 // and runs nothing.
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
-		return m.stages().Switched(stages.Elsewhere("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
+		return m.stages().Switched(stages.InOtherDocument("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
 			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"}), false)
 	}
 	return m.stages().Switch(transform.Stage{

@@ -26,7 +26,7 @@ func TestUndoLeadsBack(t *testing.T) {
 	} {
 		for choice, target := range map[string]transform.Target{"by default": {}, "with a configuration": generated, "with nodeipam": {NodeIPAM: true}} {
 			t.Run(name+" "+choice, func(t *testing.T) {
-				target.Canonical = true
+				target.CanonicalForm = true
 				p := plan(t, in, target)
 				docs := p.Steps[len(p.Steps)-1].After()
 				steps, err := transform.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true)

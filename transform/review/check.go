@@ -43,7 +43,7 @@ func (c *comparison) order() {
 	}
 	skipped, begin := c.passed()
 	again := "revert this edit, and begin with " + begin + ": rke-lm apply --next"
-	if c.took = skipped != "" && c.old.Target.Situation.HandsOver() && !slices.Contains(c.target.Accept, transform.RuleNotInFile) && !c.after.manager(c.target).Exists(); c.took {
+	if c.took = skipped != "" && c.old.Target.Situation.HasInTreeProvider() && !slices.Contains(c.target.Accept, transform.RuleNotInFile) && !c.after.manager(c.target).Exists(); c.took {
 		c.report(providerLost, at("the provider is taken away: control planes become external, and no cloud-controller-manager is in the file, so no manager runs the cloud controllers", again))
 		return
 	}

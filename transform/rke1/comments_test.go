@@ -47,7 +47,7 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "it has a comment (line ") {
 		t.Error(err)
 	}
-	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{Canonical: true}, stages.EnableLeaderMigration, false)
+	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
 	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After()[0].Bytes()) != want {
 		t.Errorf("%v", err)
 	}

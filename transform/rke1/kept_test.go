@@ -75,7 +75,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		if err != nil || manager(s.Documents[0].After) != want {
 			t.Errorf("%s: %v %s", stage, err, manager(s.Documents[0].After))
 		}
-		target.Canonical = true
+		target.CanonicalForm = true
 		back, err := transform.Undo(Distro(), s.After(), target, stage, false)
 		if err != nil || len(back) != 1 || manager(back[0].Documents[0].After) != manager(s.Documents[0].Before) {
 			t.Errorf("%s is not undone: %v", stage, err)

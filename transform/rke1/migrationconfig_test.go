@@ -78,7 +78,7 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := c.target
-			target.Canonical = true
+			target.CanonicalForm = true
 			p := planned(t, at(release, c.config), target)
 			s, _ := p.Step(stages.SwitchToExternal)
 			own := strings.Contains(c.config, configFlag)

@@ -29,7 +29,7 @@ func TestTheSituationFollowsFromReleaseAndProvider(t *testing.T) {
 		if m.target.Situation != c.want {
 			t.Errorf("%s: %s, not %s", c.name, m.target.Situation, c.want)
 		}
-		if m.target.NoLeaderMigration == c.want.HandsOver() {
+		if m.target.NoLeaderMigration == c.want.HasInTreeProvider() {
 			t.Errorf("%s: leader migration", c.name)
 		}
 	}

@@ -25,7 +25,7 @@ func TestUndoUndoesWhatTheFileShows(t *testing.T) {
 		{"nothing of a flag that is off", stages.EnableLeaderMigration, onAWS, onAWS, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			target := transform.Target{Canonical: c.canonical}
+			target := transform.Target{CanonicalForm: c.canonical}
 			steps, err := transform.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false)
 			if err != nil {
 				t.Fatal(err)

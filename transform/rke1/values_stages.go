@@ -44,7 +44,7 @@ func (m *migration) completeValues(e *yamledit.Edit) error {
 	if m.isExternal() && m.target.Situation != transform.Broken && !m.file.chart.Migrates() {
 		return nil // it has left the migration, or never took part
 	}
-	if !m.target.Situation.HandsOver() {
+	if !m.target.Situation.HasInTreeProvider() {
 		if err := m.file.chart.StopMigrating(ed, m.finalTag(), false); err != nil {
 			return err
 		}

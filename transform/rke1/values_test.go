@@ -104,11 +104,11 @@ func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
 	if _, err := p.Choose(transform.Choice{Stage: stages.SwitchToExternal}); err == nil || !strings.Contains(err.Error(), stages.InstallCCM) {
 		t.Errorf("the switch does not wait: %v", err)
 	}
-	if s, _ := p.Step(stages.SwitchToExternal); !slices.Contains(s.Stage.AfterByHand, stages.InstallCCM) {
+	if s, _ := p.Step(stages.SwitchToExternal); !slices.Contains(s.Stage.AfterManual, stages.InstallCCM) {
 		t.Error("the file has the values, and not whether helm installed the chart with them")
 	}
 	alone := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), stages.SwitchToExternal)
-	if !slices.Contains(alone.AfterByHand, stages.InstallCCM) {
+	if !slices.Contains(alone.AfterManual, stages.InstallCCM) {
 		t.Error("without the file no one knows whether the stage was done")
 	}
 }
@@ -147,7 +147,7 @@ func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
 		{"the end, in the usual form", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, true, false},
 		{"the end, of our own values", isOut, strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, false},
 	} {
-		steps, err := transform.Undo(Distro(), pair(t, at(release, c.config+nodes), c.values), transform.Target{Canonical: c.canonical}, c.stage, false)
+		steps, err := transform.Undo(Distro(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
 		var conflict *transform.Conflict
 		if lost := errors.As(err, &conflict); lost != c.lost || !lost && (err != nil || len(steps) != 1 || !steps[0].Documents[1].Changes()) {
 			t.Errorf("%s: %v, %v", c.name, steps, err)

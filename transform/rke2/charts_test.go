@@ -177,7 +177,7 @@ func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 		t.Error(err)
 	}
 	canonical := chosen
-	canonical.Canonical = true
+	canonical.CanonicalForm = true
 	steps, err := transform.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
 	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n") {
 		t.Error(steps, err)

@@ -118,7 +118,7 @@ func (m *migration) installEdit(e *yamledit.Edit) error {
 // leave takes a chart out of a migration that no manager can take part in any more, and moves
 // its image to the minor of the cluster.
 func (m *migration) leave(ed ccm.Edits, chart ccm.Chart) error {
-	if m.target.Situation.HandsOver() {
+	if m.target.Situation.HasInTreeProvider() {
 		return nil
 	}
 	return chart.StopMigrating(ed, m.finalTag(chart), false)

@@ -133,7 +133,7 @@ func (m *migration) taken(found *transform.Findings, named func(Class) bool) {
 	switch {
 	case m.keepsNamesAsExternal():
 		message = "the end state is external with " + nodeNameKey + ", which keeps the names: without it, " + because
-	case m.target.Situation.HandsOver():
+	case m.target.Situation.HasInTreeProvider():
 		fix = "keep cloud-provider=external in " + kubeletArgs + " of every machine class, and in " + managerArgs + " and " + apiServerArgs + " of the control planes: the upgrade to 1.27 requires it, and upgrade-kubernetes refuses without it"
 	}
 	found.At(at[0], message, fix).Severity = transform.Note

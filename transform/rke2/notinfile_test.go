@@ -59,7 +59,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		steps, err := p.Choose(c)
-		if first := (*transform.ManualFirst)(nil); errors.As(err, &first) != c.Next || !c.Next && err != nil || len(steps) > 0 {
+		if first := (*transform.ManualStagePending)(nil); errors.As(err, &first) != c.Next || !c.Next && err != nil || len(steps) > 0 {
 			t.Errorf("%+v: %v, %v", c, steps, err)
 		}
 	}

@@ -79,7 +79,7 @@ func (m *migration) endState() string {
 		return transform.EndStateExternal
 	case m.target.Taken != "":
 		return m.target.Taken
-	case m.keepsNamesAsExternal(), m.target.Situation.HandsOver() && !m.renames():
+	case m.keepsNamesAsExternal(), m.target.Situation.HasInTreeProvider() && !m.renames():
 		return transform.EndStateExternal
 	}
 	return transform.EndStateOverride

@@ -18,7 +18,7 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			target := s.target
-			target.Canonical = true
+			target.CanonicalForm = true
 			p := plan(t, s.version, s.config, target)
 			for _, st := range p.Steps {
 				if !st.Changes() {

@@ -25,7 +25,7 @@ const (
 var (
 	inTurn   = transform.Target{EndState: transform.EndStateExternal}
 	override = transform.Target{EndState: transform.EndStateOverride}
-	usual    = transform.Target{EndState: transform.EndStateExternal, Canonical: true}
+	usual    = transform.Target{EndState: transform.EndStateExternal, CanonicalForm: true}
 )
 
 // back applies the stages up to one, takes that back, and returns the
@@ -79,7 +79,7 @@ func TestUndoRestoresWhatTheFileStillShows(t *testing.T) {
 		{"a stub that was elsewhere", "machineGlobalConfig:\n  disable-cloud-controller: true\n  cni: calico\n  cloud-provider-name: aws\n" + twoArgs + ownManifest, []string{stages.SwitchToExternal}, inTurn},
 		{"a component that was in-tree by its own argument, as is usual", onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, []string{stages.SwitchToExternal}, usual},
 		{"overrides after other arguments", onAWS + twoArgs + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [--v=2, --profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal, stages.DisableLeaderMigration}, override},
-		{"an override in the place of an in-tree provider, as is usual", onAWS + twoArgs + "  kubelet-arg: [--cloud-provider=aws, v=2, v=3]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal}, transform.Target{EndState: "aws-override", Canonical: true}},
+		{"an override in the place of an in-tree provider, as is usual", onAWS + twoArgs + "  kubelet-arg: [--cloud-provider=aws, v=2, v=3]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest, []string{stages.SwitchToExternal}, transform.Target{EndState: "aws-override", CanonicalForm: true}},
 		{"a flag that takes turns with the override", oneNode + onAWS + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, override},
 	} {
 		for _, stage := range c.stages {
@@ -188,7 +188,7 @@ func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 		_, err := transform.Undo(Distro(), doc, target, stage, false)
 		refuses(t, stage, err, "--canonical")
 		canonical := target
-		canonical.Canonical = true
+		canonical.CanonicalForm = true
 		steps, err := transform.Undo(Distro(), doc, canonical, stage, false)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)

@@ -54,7 +54,7 @@ func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
 func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 	p := plan(t, release, onAWS+ownManager, inTurn)
 	usual := inTurn
-	usual.Canonical = true
+	usual.CanonicalForm = true
 	for _, stage := range []string{stages.DisableLeaderMigration, stages.InstallCCM} {
 		s := step(t, p, stage)
 		if _, err := transform.Undo(Distro(), s.After(), inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {

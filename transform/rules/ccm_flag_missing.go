@@ -38,7 +38,7 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 	case t.Situation == transform.Broken:
 		f.Severity, f.Fix = transform.Warning, "apply the switch as soon as possible"
 		f.Message = "the cloud-controller-manager runs without leader migration, and control planes that were not upgraded yet may still run the in-tree cloud controllers"
-	case !t.Situation.HandsOver():
+	case !t.Situation.HasInTreeProvider():
 		return
 	case t.NoLeaderMigration:
 		f.Severity, f.Fix = transform.Warning, "apply the switch in the same change"

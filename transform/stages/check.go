@@ -26,9 +26,9 @@ type Check struct {
 	// Cordoned means that control planes may be cordoned, Released that they just were
 	// until then.
 	Cordoned, Released bool
-	// Unidentified means that Nodes may lack a provider ID of AWS, as long as the stage that
+	// ProviderIDsPending means that Nodes may lack a provider ID of AWS, as long as the stage that
 	// sets it was not done.
-	Unidentified bool
+	ProviderIDsPending bool
 	// NodesOnly means that nothing is looked at but whether the control planes are
 	// ready: no stage begins or ends without them.
 	NodesOnly bool
@@ -56,7 +56,7 @@ func After(stage string, t transform.Target) Check {
 	if s := Named(stage); s.after != nil {
 		return s.after(t)
 	}
-	return Check{Unidentified: !t.Situation.HandsOver()}
+	return Check{ProviderIDsPending: !t.Situation.HasInTreeProvider()}
 }
 
 // Late is what has to hold after a stage of a cluster that has no in-tree provider any more;
@@ -74,7 +74,7 @@ func Late(stage string) *Check {
 // plan: it knows the choices, and of the situation only what the cluster shows.
 func Gated(stage string, t transform.Target) bool {
 	after := After(stage, t)
-	if late := Late(stage); late != nil && !t.Situation.HandsOver() {
+	if late := Late(stage); late != nil && !t.Situation.HasInTreeProvider() {
 		return after == *late
 	}
 	return after == After(stage, transform.Target{KeepLeaderMigration: t.KeepLeaderMigration, NoLeaderMigration: t.NoLeaderMigration})
@@ -113,7 +113,7 @@ func (c Check) Within(shown string) (within, below bool) {
 // is, but for the Nodes.
 func runsAlone() Check {
 	c := verification.after(transform.Target{})
-	c.Unidentified = true
+	c.ProviderIDsPending = true
 	return c
 }
 

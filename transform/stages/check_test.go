@@ -101,10 +101,10 @@ func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
 func TestWhoRunsTheControllersIsReportedForEveryStage(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range append([]string{""}, Names()...) {
-		if Holds(name, transform.Target{}) == "" {
+		if LeaderAfter(name, transform.Target{}) == "" {
 			t.Errorf("%q: nothing", name)
 		}
-		seen[Holds(name, transform.Target{})] = true
+		seen[LeaderAfter(name, transform.Target{})] = true
 	}
 	if len(seen) != 6 {
 		t.Errorf("%d sentences", len(seen))
@@ -125,7 +125,7 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 		{transform.Broken, InstallCCM, cloudRuns},
 		{transform.Broken, VerifyProviderIDs, atTheEnd},
 	} {
-		if got := Holds(c.stage, transform.Target{}.In(c.in)); got != c.want {
+		if got := LeaderAfter(c.stage, transform.Target{}.In(c.in)); got != c.want {
 			t.Errorf("%s after %q: %s", c.in, c.stage, got)
 		}
 	}

@@ -38,13 +38,13 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 
 // gap is that of a stage with leader migration, for which it was measured.
 func (c Cluster) gap(s *Stage) string {
-	if c.Target.NoLeaderMigration || !c.Target.Situation.HandsOver() {
+	if c.Target.NoLeaderMigration || !c.Target.Situation.HasInTreeProvider() {
 		return ""
 	}
 	return s.gap
 }
 
-// Elsewhere is a stage that happens in another document, or not at all.
-func Elsewhere(why string, look ...transform.Action) transform.Stage {
+// InOtherDocument is a stage that happens in another document, or not at all.
+func InOtherDocument(why string, look ...transform.Action) transform.Stage {
 	return transform.Stage{Why: why, After: look}
 }

@@ -17,12 +17,12 @@ const CordonControlPlane = "cordon-control-plane"
 // Only nodes that the migration cordoned are released, and none that an admin cordoned is
 // touched by either stage.
 var cordonNodes = Stage{
-	Name:  CordonControlPlane,
-	Holds: eitherRuns,
+	Name:   CordonControlPlane,
+	Leader: eitherRuns,
 
 	long: true,
 	of:   func(s Set) func() transform.Stage { return s.Cordon },
-	past: func(s Seen) bool { return s.Switched },
+	past: func(s Observed) bool { return s.Switched },
 	after: func(t transform.Target) Check {
 		c := installManager.after(t)
 		c.Stage, c.Cordoned = CordonControlPlane, true
@@ -50,7 +50,7 @@ type Cordoning struct {
 // Stage cordons the control planes.
 func (c Cordoning) Stage() transform.Stage {
 	if why := c.not(); why != "" {
-		return Elsewhere(why)
+		return InOtherDocument(why)
 	}
 	return transform.Stage{
 		Why:       c.Why,

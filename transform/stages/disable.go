@@ -10,9 +10,9 @@ import "github.com/rke-lm/rke-lm/transform"
 const DisableLeaderMigration = "disable-leader-migration"
 
 var disableMigration = Stage{
-	Name:  DisableLeaderMigration,
-	Edits: true,
-	Holds: atTheEnd,
+	Name:   DisableLeaderMigration,
+	Edits:  true,
+	Leader: atTheEnd,
 
 	long:    true,
 	of:      func(s Set) func() transform.Stage { return s.Disable },
@@ -20,8 +20,8 @@ var disableMigration = Stage{
 	undoGap: "Expect a gap of 35 to 37 seconds in which no manager runs the cloud controllers.",
 	byPods:  true,
 	shown:   func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
-	past:    func(s Seen) bool { return s.Helm && s.Finished },
-	undo:    func(s Seen) bool { return s.Cloud && !s.Migrates },
+	past:    func(s Observed) bool { return s.Helm && s.Finished },
+	undo:    func(s Observed) bool { return s.Cloud && !s.Migrates },
 	after: func(t transform.Target) Check {
 		c := Check{Stage: DisableLeaderMigration, AtLeast: DisableLeaderMigration, Lease: Remaining, Manager: true, External: true}
 		if t.KeepLeaderMigration {
@@ -52,7 +52,7 @@ const (
 func (c Cluster) Disable(own transform.Stage, unseen bool) transform.Stage {
 	own.Verify = append(own.Verify, c.managerRuns())
 	if unseen {
-		own.AfterByHand = []string{SwitchToExternal}
+		own.AfterManual = []string{SwitchToExternal}
 	}
 	return own
 }

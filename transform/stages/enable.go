@@ -11,7 +11,7 @@ const EnableLeaderMigration = "enable-leader-migration"
 var enableMigration = Stage{
 	Name:     EnableLeaderMigration,
 	Edits:    true,
-	Holds:    "kube-controller-manager runs the cloud controllers under the migration lease",
+	Leader:   "kube-controller-manager runs the cloud controllers under the migration lease",
 	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: []string{"enable-leader-migration", "leader-migration-config"}},
 
 	long:    true,

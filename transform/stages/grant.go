@@ -12,9 +12,9 @@ import (
 const GrantMigrationLease = "grant-migration-lease"
 
 var grantLease = Stage{
-	Name:  GrantMigrationLease,
-	Edits: true,
-	Holds: "kube-controller-manager runs the cloud controllers, and has permission on the migration lease",
+	Name:   GrantMigrationLease,
+	Edits:  true,
+	Leader: "kube-controller-manager runs the cloud controllers, and has permission on the migration lease",
 
 	long:  true,
 	of:    func(s Set) func() transform.Stage { return s.Grant },

@@ -13,18 +13,18 @@ const InstallCCM = "install-ccm"
 // acquires the lease, runs the same controllers and keeps them: that is as good a state, and
 // the switch is as safe.
 var installManager = Stage{
-	Name:  InstallCCM,
-	Edits: true,
-	Holds: eitherRuns,
-	With:  SwitchToExternal,
+	Name:   InstallCCM,
+	Edits:  true,
+	Leader: eitherRuns,
+	With:   SwitchToExternal,
 
 	of:      func(s Set) func() transform.Stage { return s.Install },
 	undoGap: "Expect a gap of about 22 seconds in which no manager runs the cloud controllers, until kube-controller-manager acquires the lease.",
 	shown:   func(m Managers) bool { return m.Cloud && m.Flag },
-	past:    func(s Seen) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
-	undo:    func(s Seen) bool { return s.Cloud },
+	past:    func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
+	undo:    func(s Observed) bool { return s.Cloud },
 	after: func(t transform.Target) Check {
-		if !t.Situation.HandsOver() {
+		if !t.Situation.HasInTreeProvider() {
 			return runsAlone()
 		}
 		if t.NoLeaderMigration {
@@ -57,12 +57,12 @@ const (
 // how the two managers are kept from running the cloud controllers at once.
 func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	switch {
-	case c.Target.Situation.HandsOver():
+	case c.Target.Situation.HasInTreeProvider():
 		own.Why = installWhy + own.Why
 	default:
 		own.Why, own.Caution = installLateWhy+own.Why, noManagerLeft
 	}
-	if c.Target.NoLeaderMigration && c.Target.Situation.HandsOver() {
+	if c.Target.NoLeaderMigration && c.Target.Situation.HasInTreeProvider() {
 		own.Why += " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: " + together + "."
 	}
 	own.SupersededBy = []string{DisableLeaderMigration}
@@ -75,7 +75,7 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 // cloud-controller-manager: it looks for one before all else that the distro does.
 func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
 	own.Why = installElsewhere + own.Why
-	if !c.Target.Situation.HandsOver() {
+	if !c.Target.Situation.HasInTreeProvider() {
 		own.Caution = noManagerLeft
 	}
 	own.SupersededBy = []string{DisableLeaderMigration}

@@ -10,9 +10,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
-// Look is a command that shows a person what a check requires. A run does not carry it out:
+// Inspection is a command that shows a person what a check requires. A run does not carry it out:
 // the rules check the same.
-type Look struct {
+type Inspection struct {
 	Asks     Check  // the part of a check that the command shows
 	Why      string // what to look for
 	Lease    string // of the migration
@@ -21,10 +21,10 @@ type Look struct {
 }
 
 // Purpose implements transform.Action.
-func (l Look) Purpose() string { return l.Why }
+func (l Inspection) Purpose() string { return l.Why }
 
 // Command implements transform.Action.
-func (l Look) Command() string {
+func (l Inspection) Command() string {
 	const namespace = leadermigration.Namespace
 	switch {
 	case l.Asks.Granted:
@@ -74,22 +74,22 @@ func (c Cluster) lease(by Holder, shows string) []transform.Action {
 	return []transform.Action{leases(by, shows, c.Target.Lease())}
 }
 
-func leases(by Holder, shows, lease string) Look {
-	return Look{Asks: Check{Lease: by}, Why: shows, Lease: lease}
+func leases(by Holder, shows, lease string) Inspection {
+	return Inspection{Asks: Check{Lease: by}, Why: shows, Lease: lease}
 }
 
 // MayLock asks whether a user may lock the migration lease.
 func (c Cluster) MayLock(user string) transform.Action {
-	return Look{Asks: Check{Granted: true}, Why: "the answer must be yes", Lease: c.Target.Lease(), User: user}
+	return Inspection{Asks: Check{Granted: true}, Why: "the answer must be yes", Lease: c.Target.Lease(), User: user}
 }
 
 // providerIDs lists what every node must have at the end.
 func providerIDs() transform.Action {
-	return Look{Asks: Check{External: true}, Why: "every node keeps its name, has a provider ID aws:///ZONE/INSTANCE and no taint uninitialized"}
+	return Inspection{Asks: Check{External: true}, Why: "every node keeps its name, has a provider ID aws:///ZONE/INSTANCE and no taint uninitialized"}
 }
 
 // Rollout waits for the pods of the cloud-controller-manager's chart.
-func Rollout(why string) transform.Action { return Look{Asks: Check{Manager: true}, Why: why} }
+func Rollout(why string) transform.Action { return Inspection{Asks: Check{Manager: true}, Why: why} }
 
 // FirstRollout waits for the first of them.
 func FirstRollout(when string) transform.Action {
@@ -101,7 +101,7 @@ func (c Cluster) managerRuns() transform.Action {
 	if c.Selector == "" {
 		return pods("a pod must run on every control-plane node")
 	}
-	return Look{Asks: Check{Manager: true}, Why: "DESIRED, READY and UP-TO-DATE must equal the number of listed nodes, and not be 0", Selector: c.Selector}
+	return Inspection{Asks: Check{Manager: true}, Why: "DESIRED, READY and UP-TO-DATE must equal the number of listed nodes, and not be 0", Selector: c.Selector}
 }
 
 func pods(why string) transform.Action {

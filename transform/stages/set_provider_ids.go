@@ -12,13 +12,13 @@ const SetProviderIDs = "set-provider-ids"
 // Only a cluster that ran without cloud controllers has such Nodes: in-tree kubelets wrote the
 // provider ID themselves.
 var identifyNodes = Stage{
-	Name:  SetProviderIDs,
-	Holds: atTheEnd,
+	Name:   SetProviderIDs,
+	Leader: atTheEnd,
 
 	late: true, conditional: true,
 	of:   func(Set) func() transform.Stage { return setProviderIDs },
-	past: func(s Seen) bool { return s.Identified },
-	undo: func(Seen) bool { return false },
+	past: func(s Observed) bool { return s.Identified },
+	undo: func(Observed) bool { return false },
 	after: func(t transform.Target) Check {
 		c := verification.after(t)
 		c.Stage = SetProviderIDs

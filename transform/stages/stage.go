@@ -16,8 +16,8 @@ type Stage struct {
 	Name string
 	// Edits reports whether it edits a document, in any distro.
 	Edits bool
-	// Holds says who runs the cloud controllers after it.
-	Holds string
+	// Leader is what runs the cloud controllers after it.
+	Leader string
 	// Machines is what it changes of machines.
 	Machines Machines
 	// With is the stage that it is made together with where leader migration is not used.
@@ -50,7 +50,7 @@ type Stage struct {
 	// past reports whether a cluster shows that it was done, and undo whether there is
 	// anything to undo. They are for a stage of actions alone: no document shows it.
 	// nil is for never, and for always.
-	past, undo func(Seen) bool
+	past, undo func(Observed) bool
 }
 
 // ordered returns all stages, which no one may change. This list is the architecture.
@@ -74,7 +74,7 @@ func order(t transform.Target) []*Stage {
 	var list []*Stage
 	for i := range every {
 		s := &every[i]
-		if s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HandsOver() {
+		if s.upgrades != t.Upgrades() && !(s.ChecksAlone && t.Upgrades()) || s.long && t.NoLeaderMigration || s.late && t.Situation.HasInTreeProvider() {
 			continue
 		}
 		list = append(list, s)
@@ -148,16 +148,16 @@ const cloudRuns = "the cloud-controller-manager runs the cloud controllers"
 // noManagerRuns is how a cluster of 1.27 or later is before all stages.
 const noManagerRuns = "no manager runs the cloud controllers"
 
-// Holds reports who runs the cloud controllers after a stage; "" for before all.
-func Holds(stage string, t transform.Target) string {
+// LeaderAfter reports who runs the cloud controllers after a stage; "" for before all.
+func LeaderAfter(stage string, t transform.Target) string {
 	if t.Upgrades() {
 		return atTheEnd
 	}
-	if !t.Situation.HandsOver() {
+	if !t.Situation.HasInTreeProvider() {
 		return holdsAlone(stage, t.Situation)
 	}
 	if s := Named(stage); s.Name != "" {
-		return s.Holds
+		return s.Leader
 	}
 	return inTreeAlone
 }

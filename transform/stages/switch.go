@@ -15,9 +15,9 @@ import (
 const SwitchToExternal = "switch-to-external"
 
 var switchProvider = Stage{
-	Name:  SwitchToExternal,
-	Edits: true,
-	Holds: "the cloud-controller-manager runs the cloud controllers under the migration lease",
+	Name:   SwitchToExternal,
+	Edits:  true,
+	Leader: "the cloud-controller-manager runs the cloud controllers under the migration lease",
 	Machines: Machines{
 		Keys:      []string{"cloud-provider-name", "disable-cloud-controller"},
 		Arguments: []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"},
@@ -34,7 +34,7 @@ var switchProvider = Stage{
 		switch {
 		case t.Situation.SwitchFirst():
 			return Check{NodesOnly: true} // the cloud-controller-manager comes next
-		case !t.Situation.HandsOver():
+		case !t.Situation.HasInTreeProvider():
 			return runsAlone()
 		case t.NoLeaderMigration:
 			return verification.after(t) // there is no lease to look at
@@ -83,7 +83,7 @@ func (c Cluster) Switched(own transform.Stage, unseen bool) transform.Stage {
 func Registered(own transform.Stage, unseen bool) transform.Stage {
 	own.Verify = append(own.Verify, providerIDs())
 	if unseen {
-		own.AfterByHand = []string{InstallCCM}
+		own.AfterManual = []string{InstallCCM}
 	}
 	return own
 }
@@ -120,7 +120,7 @@ func (c Cluster) beforeSwitch() []transform.Action {
 	case !before.Manager:
 		return nil // it comes with the switch
 	}
-	if !c.Target.Situation.HandsOver() {
+	if !c.Target.Situation.HasInTreeProvider() {
 		return []transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane")}
 	}
 	return append([]transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease")}, lease...)

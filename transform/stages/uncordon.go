@@ -9,12 +9,12 @@ import "github.com/rke-lm/rke-lm/transform"
 const UncordonControlPlane = "uncordon-control-plane"
 
 var uncordonNodes = Stage{
-	Name:  UncordonControlPlane,
-	Holds: switchProvider.Holds,
+	Name:   UncordonControlPlane,
+	Leader: switchProvider.Leader,
 
 	long: true,
 	of:   func(s Set) func() transform.Stage { return s.Uncordon },
-	past: func(s Seen) bool { return !s.Marked },
+	past: func(s Observed) bool { return !s.Marked },
 	after: func(t transform.Target) Check {
 		c := switchProvider.after(t)
 		c.Stage, c.Cordoned, c.Released = UncordonControlPlane, false, true
@@ -25,7 +25,7 @@ var uncordonNodes = Stage{
 // Release uncordons what Stage cordoned.
 func (c Cordoning) Release() transform.Stage {
 	if why := c.not(); why != "" {
-		return Elsewhere(why)
+		return InOtherDocument(why)
 	}
 	return transform.Stage{Why: c.ReleaseWhy, After: []transform.Action{transform.Uncordon{Run: Mark(c.Cluster)}}}
 }

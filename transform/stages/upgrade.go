@@ -21,9 +21,9 @@ const UpgradeKubernetes = "upgrade-kubernetes"
 const UpgradeCCM = "upgrade-ccm"
 
 var upgradeKubernetes = Stage{
-	Name:  UpgradeKubernetes,
-	Edits: true,
-	Holds: atTheEnd,
+	Name:   UpgradeKubernetes,
+	Edits:  true,
+	Leader: atTheEnd,
 	Machines: Machines{
 		Arguments: []string{"kube-apiserver-arg"},
 		Flags:     []string{"cloud-provider", "cloud-config"},
@@ -32,19 +32,19 @@ var upgradeKubernetes = Stage{
 
 	upgrades: true,
 	of:       func(s Set) func() transform.Stage { return s.UpgradeKubernetes },
-	undo:     func(Seen) bool { return false },
+	undo:     func(Observed) bool { return false },
 	after:    func(transform.Target) Check { return upgraded(UpgradeKubernetes) },
 }
 
 var upgradeManager = Stage{
-	Name:  UpgradeCCM,
-	Edits: true,
-	Holds: atTheEnd,
+	Name:   UpgradeCCM,
+	Edits:  true,
+	Leader: atTheEnd,
 
 	upgrades: true,
 	of:       func(s Set) func() transform.Stage { return s.UpgradeCCM },
-	past:     func(s Seen) bool { return s.Helm && s.Finished },
-	undo:     func(Seen) bool { return false },
+	past:     func(s Observed) bool { return s.Helm && s.Finished },
+	undo:     func(Observed) bool { return false },
 	after:    func(transform.Target) Check { return upgraded(UpgradeCCM) },
 }
 

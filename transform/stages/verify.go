@@ -10,10 +10,10 @@ const VerifyProviderIDs = "verify-provider-ids"
 
 var verification = Stage{
 	Name:        VerifyProviderIDs,
-	Holds:       atTheEnd,
+	Leader:      atTheEnd,
 	ChecksAlone: true,
 
-	undo: func(Seen) bool { return false },
+	undo: func(Observed) bool { return false },
 	after: func(transform.Target) Check {
 		return Check{Stage: VerifyProviderIDs, AtLeast: SwitchToExternal, Lease: Remaining, Manager: true, External: true}
 	},
@@ -21,7 +21,7 @@ var verification = Stage{
 
 func (c Cluster) verify() transform.Stage {
 	after := []transform.Action{providerIDs()}
-	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HandsOver() {
+	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HasInTreeProvider() {
 		after = append(after, leases(by, by.shows(), c.Target.Lease()))
 	}
 	return transform.Stage{

@@ -14,8 +14,8 @@ const (
 	Running State = "running"
 	Done    State = "done"
 	Failed  State = "failed"
-	// Held is a cluster whose run ended before a stage that must not begin yet.
-	Held State = "held"
+	// Gated is a cluster whose run ended before a stage that must not begin yet.
+	Gated State = "held"
 	// Reverting is a cluster that failed and is being rolled back.
 	Reverting State = "reverting"
 	// Skipped is a cluster that another program or a person has to migrate.
@@ -117,4 +117,4 @@ func left(list []Wave, states map[string]State) bool {
 	return false
 }
 
-func waits(s State) bool { return s == "" || s == Waiting || s == Held }
+func waits(s State) bool { return s == "" || s == Waiting || s == Gated }

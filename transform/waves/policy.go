@@ -77,7 +77,7 @@ func (p Policy) Next(list []Wave, seen map[string]Progress, at time.Time) Turn {
 	}
 	var kept []*Wait
 	t := next(list, states, p.Limits, func(c string) bool {
-		if seen[c].State != Held {
+		if seen[c].State != Gated {
 			return true
 		}
 		wait := p.Stage(w.Name, seen[c].Stage, at)

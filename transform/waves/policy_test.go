@@ -32,7 +32,7 @@ func TestAPolicyDecidesByTheTimeAndByApprovals(t *testing.T) {
 	list := []Wave{{Name: "first", Clusters: []string{"a"}}, {Name: "second", Clusters: []string{"b", "c"}}}
 	hourAgo := noon.Add(-time.Hour)
 	firstDone := map[string]Progress{"a": {State: Done, Since: hourAgo}}
-	held := map[string]Progress{"a": {State: Done, Since: hourAgo}, "b": {State: Held, Stage: "install-ccm"}, "c": {State: Running}}
+	held := map[string]Progress{"a": {State: Done, Since: hourAgo}, "b": {State: Gated, Stage: "install-ccm"}, "c": {State: Running}}
 	two := Limits{Unavailable: 2}
 	for _, c := range []struct {
 		name string
@@ -148,7 +148,7 @@ func TestTheResultFollowsFromTheStates(t *testing.T) {
 		want Outcome
 	}{
 		{Done, Running, 0, Outcome{}}, {Done, Done, 0, Outcome{Complete: true}}, {Done, Skipped, 0, Outcome{Complete: true}},
-		{Done, Failed, 0, Outcome{Failed: true}}, {Done, Failed, 1, Outcome{Complete: true}}, {Failed, Waiting, 0, Outcome{Failed: true}}, {Done, Held, 0, Outcome{}},
+		{Done, Failed, 0, Outcome{Failed: true}}, {Done, Failed, 1, Outcome{Complete: true}}, {Failed, Waiting, 0, Outcome{Failed: true}}, {Done, Gated, 0, Outcome{}},
 	} {
 		if got := Result(list, map[string]State{"a": c.a, "b": c.b}, Limits{Failures: c.most}); got != c.want {
 			t.Errorf("%s %s %d: %+v", c.a, c.b, c.most, got)
@@ -159,7 +159,7 @@ func TestTheResultFollowsFromTheStates(t *testing.T) {
 // Nothing starts that a policy forbids, whatever has happened before, and what waits has the reason.
 func TestAPolicyKeepsWhatItForbids(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
-	states := []State{"", Waiting, Running, Done, Failed, Held, Reverting, Skipped}
+	states := []State{"", Waiting, Running, Done, Failed, Gated, Reverting, Skipped}
 	for range 5000 {
 		list := Split(clusters(1+random.IntN(8)), nil, 1+random.IntN(4))
 		seen := map[string]Progress{}
@@ -183,7 +183,7 @@ func TestAPolicyKeepsWhatItForbids(t *testing.T) {
 		}
 		for _, c := range turn.Start {
 			w := list[turn.Wave]
-			if seen[c].State == Held && p.Stages && !slices.Contains(p.Approvals, Approval{w.Name, "install-ccm"}) {
+			if seen[c].State == Gated && p.Stages && !slices.Contains(p.Approvals, Approval{w.Name, "install-ccm"}) {
 				t.Fatalf("%s starts before its stage is approved", c)
 			}
 			if !begun(w, seen) && p.Starts && !slices.Contains(p.Approvals, Approval{Wave: w.Name}) {

@@ -10,8 +10,8 @@ type Service struct {
 	Namespace string   `json:"namespace"`
 	Name      string   `json:"name"`
 	Hosts     []string `json:"hosts"` // host names or addresses of its load balancer
-	// Elsewhere means that another controller than those of the cloud provider serves it.
-	Elsewhere bool `json:"elsewhere,omitempty"`
+	// OtherController means that another controller than those of the cloud provider serves it.
+	OtherController bool `json:"elsewhere,omitempty"`
 	// Deleting means that the load balancer is to be deleted, with the Service or without it.
 	Deleting bool `json:"deleting,omitempty"`
 	// What follows is kept of a Service for which the cloud controllers have something to do.
@@ -31,11 +31,11 @@ type Failure struct {
 }
 
 // Pending reports whether the cloud controllers owe the Service a load balancer.
-func (s Service) Pending() bool { return len(s.Hosts) == 0 && !s.Elsewhere && !s.Deleting }
+func (s Service) Pending() bool { return len(s.Hosts) == 0 && !s.OtherController && !s.Deleting }
 
 // Stale reports whether its load balancer is not as the Service asks for: it is still there, or
 // changes of it fail.
-func (s Service) Stale() bool { return !s.Pending() && !s.Elsewhere && !s.Asked.IsZero() }
+func (s Service) Stale() bool { return !s.Pending() && !s.OtherController && !s.Asked.IsZero() }
 
 // For returns for how long they have had it to do at least, by the API server's clock,
 // which wrote both times.

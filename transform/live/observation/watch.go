@@ -22,11 +22,11 @@ type sight struct {
 	changed bool
 }
 
-// Look takes the records that were requested and answered at these times, and
+// Observe takes the records that were requested and answered at these times, and
 // returns them with how each was seen to move. A lease that was not there before
 // has changed. A slow answer may be as old as its question, so it proves silence
 // only up to then.
-func (w *Watch) Look(asked, answered time.Time, records []Lease) []Lease {
+func (w *Watch) Observe(asked, answered time.Time, records []Lease) []Lease {
 	near := !w.last.IsZero() && answered.Sub(w.last) <= Blind
 	now := make(map[string]sight, len(records))
 	out := make([]Lease, len(records))

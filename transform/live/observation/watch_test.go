@@ -43,7 +43,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 					list = nil
 				}
 				at := start.Add(time.Duration(i) * c.every)
-				got = w.Look(at, at, list)
+				got = w.Observe(at, at, list)
 			}
 			if life := got[0].Life(); life != c.want {
 				t.Errorf("%s, not %s: %+v", life, c.want, got[0])
@@ -76,7 +76,7 @@ func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 			var got []Lease
 			for _, l := range c.looks {
 				record := Lease{Name: "l", Holder: "somebody", DurationSeconds: 15, Renewed: start.Add(-time.Duration(l.record[0]) * time.Hour)}
-				got = w.Look(start.Add(time.Duration(l.asked)*time.Second), start.Add(time.Duration(l.answered)*time.Second), []Lease{record})
+				got = w.Observe(start.Add(time.Duration(l.asked)*time.Second), start.Add(time.Duration(l.answered)*time.Second), []Lease{record})
 			}
 			if life := got[0].Life(); life != c.want {
 				t.Errorf("%s, not %s: %+v", life, c.want, got[0])

@@ -118,9 +118,9 @@ func (p *Process) elsewhere() string {
 // unseen reports whether no lease of kube-system shows who leads.
 func (p *Process) unseen() bool { return p.Elects && (p.Hidden || p.elsewhere() != "") }
 
-// Elsewhere reports whether the leases of kube-system do not show whether the process
+// LeaseUnknown reports whether the leases of kube-system do not show whether the process
 // leads, although it elects a leader.
-func (p Process) Elsewhere() bool { return p.unseen() }
+func (p Process) LeaseUnknown() bool { return p.unseen() }
 
 // ConfigFile returns where a manager has its LeaderMigrationConfiguration, or "".
 func ConfigFile(command []string) string {

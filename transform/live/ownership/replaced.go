@@ -35,9 +35,9 @@ type candidate struct {
 	mirror    bool
 }
 
-// Look takes what was requested and answered at these times, and marks the leases of
+// Observe takes what was requested and answered at these times, and marks the leases of
 // holders whose containers are all gone and who have not renewed since we saw that.
-func (r *Replaced) Look(asked, answered time.Time, processes []Process, leases []observation.Lease) []observation.Lease {
+func (r *Replaced) Observe(asked, answered time.Time, processes []Process, leases []observation.Lease) []observation.Lease {
 	held := map[string]map[string]observation.Lease{}
 	for _, l := range leases {
 		if l.Holder != "" {

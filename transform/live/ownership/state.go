@@ -12,8 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
-// Held is who holds a lease, and whether that one is alive.
-type Held struct {
+// LeaseHolder is who holds a lease, and whether that one is alive.
+type LeaseHolder struct {
 	Holder string
 	Life   observation.Life
 	// Since is when the holder was first seen, by our clock; zero where it was
@@ -22,26 +22,26 @@ type Held struct {
 }
 
 // Leases finds a lease by its name; one that is not there is held by no one.
-type Leases func(name string) Held
+type Leases func(name string) LeaseHolder
 
 // Of returns the leases of an observation.
 func Of(leases []observation.Lease) Leases {
-	return func(name string) Held {
+	return func(name string) LeaseHolder {
 		for _, l := range leases {
 			if l.Name == name {
-				return Held{Holder: l.Holder, Life: l.Life()}
+				return LeaseHolder{Holder: l.Holder, Life: l.Life()}
 			}
 		}
-		return Held{Life: observation.Dead}
+		return LeaseHolder{Life: observation.Dead}
 	}
 }
 
 // Unseen are leases that no one looked at.
-func Unseen(string) Held { return Held{Life: observation.Unknown} }
+func Unseen(string) LeaseHolder { return LeaseHolder{Life: observation.Unknown} }
 
 // Assumed takes those for alive of whom it is not known.
 func Assumed(of Leases) Leases {
-	return func(name string) Held {
+	return func(name string) LeaseHolder {
 		h := of(name)
 		if h.Life == observation.Unknown {
 			h.Life = observation.Live
@@ -152,7 +152,7 @@ func ledBy(component, name string, processes []Process, leases Leases) ([]Contro
 
 // agreed returns what the leader owns, whichever of the candidates it is; where
 // they would own different controllers it cannot be determined.
-func agreed(component string, candidates []Process, main Held, leases Leases) ([]Controller, string) {
+func agreed(component string, candidates []Process, main LeaseHolder, leases Leases) ([]Controller, string) {
 	if len(candidates) == 0 {
 		return nil, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
 	}
@@ -189,7 +189,7 @@ func Mains(component string, processes []Process) []string {
 }
 
 // owns applies the definition to a leader.
-func (p Process) owns(main, migration Held) ([]Controller, string) {
+func (p Process) owns(main, migration LeaseHolder) ([]Controller, string) {
 	underMain, underMigration := p.with(UnderMain), p.with(UnderMigration)
 	holds := migration.Holder == main.Holder
 	switch {
@@ -215,7 +215,7 @@ func (p Process) with(mode Mode) []Controller {
 // leaders returns the candidates that may have the identity of a leader,
 // HOST_UUID: the one on that host; else those whose pods are not younger than it,
 // for a process takes a new identity when it starts.
-func leaders(all []Process, main Held) []Process {
+func leaders(all []Process, main LeaseHolder) []Process {
 	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !p.OnHostOf(main.Holder) })
 	if len(there) == 1 {
 		return there
@@ -229,7 +229,7 @@ func leaders(all []Process, main Held) []Process {
 
 // flagged drops those without the flag where the leader also holds the migration
 // lease: without it no manager asks for that.
-func flagged(candidates []Process, main Held, leases Leases) []Process {
+func flagged(candidates []Process, main LeaseHolder, leases Leases) []Process {
 	holder := leases(Migration(candidates)).Holder
 	with := slices.DeleteFunc(slices.Clone(candidates), func(p Process) bool { return !p.Flag && !p.Hidden })
 	if holder == "" || holder != main.Holder || len(with) == 0 {

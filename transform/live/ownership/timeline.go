@@ -48,7 +48,7 @@ type moment struct {
 }
 
 type held struct {
-	Held
+	LeaseHolder
 	pending *resolution // decides whether it is alive
 }
 
@@ -69,7 +69,7 @@ func (t *Timeline) Add(l Look) []Interval {
 		t.close(l.At)
 	}
 	m := moment{asked: l.Asked, at: l.At, processes: processesOf(l.Managers, l.Given), leases: map[string]held{}}
-	leases := t.replaced.Look(l.Asked, l.At, m.processes, t.watch.Look(l.Asked, l.At, l.Leases))
+	leases := t.replaced.Observe(l.Asked, l.At, m.processes, t.watch.Observe(l.Asked, l.At, l.Leases))
 	for _, r := range leases {
 		h := t.held(r)
 		h.Since = t.ages.of(r.Name+" "+r.Holder, l.At)
@@ -144,7 +144,7 @@ func (t *Timeline) held(l observation.Lease) held {
 			}
 			delete(t.pending, l.Name)
 		}
-		return held{Held: Held{Holder: l.Holder, Life: life}}
+		return held{LeaseHolder: LeaseHolder{Holder: l.Holder, Life: life}}
 	}
 	if t.pending == nil {
 		t.pending = map[string]*resolution{}
@@ -152,7 +152,7 @@ func (t *Timeline) held(l observation.Lease) held {
 	if t.pending[l.Name] == nil {
 		t.pending[l.Name] = &resolution{holder: l.Holder}
 	}
-	return held{Held{Holder: l.Holder, Life: life}, t.pending[l.Name]}
+	return held{LeaseHolder{Holder: l.Holder, Life: life}, t.pending[l.Name]}
 }
 
 // tell evaluates the moments that are decided, and returns the intervals that no
@@ -193,14 +193,14 @@ func (m moment) evaluate() State {
 	if m.blind != "" {
 		return State{Unknown: m.blind, Owners: []string{}}
 	}
-	return Evaluate(m.processes, func(name string) Held {
+	return Evaluate(m.processes, func(name string) LeaseHolder {
 		h, found := m.leases[name]
 		if !found {
-			return Held{Life: observation.Dead}
+			return LeaseHolder{Life: observation.Dead}
 		}
 		if h.pending != nil {
 			h.Life = h.pending.life
 		}
-		return h.Held
+		return h.LeaseHolder
 	})
 }

@@ -21,7 +21,7 @@ const (
 
 // paused reports what Rancher's planner obeys before it gives machines new plans
 // (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
-func (s Seen) paused() []transform.Finding {
+func (s Objects) paused() []transform.Finding {
 	const notBrought, fix = ": Rancher would not apply a change to the machines", "ask who paused it to resume it, and run the command again"
 	if headOf(s.Infrastructure).Spec.Paused {
 		return s.found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
@@ -33,7 +33,7 @@ func (s Seen) paused() []transform.Finding {
 }
 
 // pauseNotObeyed finds the annotation where the planner does not look.
-func (s Seen) pauseNotObeyed() []transform.Finding {
+func (s Objects) pauseNotObeyed() []transform.Finding {
 	var list []transform.Finding
 	for _, o := range []struct {
 		what string
@@ -54,7 +54,7 @@ func annotated(raw []byte) bool {
 // noSnapshot finds what Rancher's controller of EtcdBackups wants (rancher
 // pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
 // no condition, ever.
-func (s Seen) noSnapshot() []transform.Finding {
+func (s Objects) noSnapshot() []transform.Finding {
 	var o struct {
 		Spec struct {
 			Engine *struct {

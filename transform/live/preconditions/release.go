@@ -23,23 +23,23 @@ type Release struct {
 // releaseRules are those about it. A values file states what the operator wants, so what it does not
 // have is only reported.
 func releaseRules() []rule {
-	notInFile := row(ValuesNotInFile, false, Seen.valuesNotInFile, "With `--ccm-values`: the release of the cloud-controller-manager of an RKE1 cluster has values that the file does not have or changes, and that the migration does not require to change. helm gets those of the file.")
+	notInFile := row(ValuesNotInFile, false, Objects.valuesNotInFile, "With `--ccm-values`: the release of the cloud-controller-manager of an RKE1 cluster has values that the file does not have or changes, and that the migration does not require to change. helm gets those of the file.")
 	notInFile.Severity = transform.Warning
 	return []rule{
-		row(ValuesReplaced, true, Seen.valuesReplaced, "The release of the cloud-controller-manager of an RKE1 cluster has values, such as an image mirror, that the run would drop or change although the migration does not require it: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."),
+		row(ValuesReplaced, true, Objects.valuesReplaced, "The release of the cloud-controller-manager of an RKE1 cluster has values, such as an image mirror, that the run would drop or change although the migration does not require it: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."),
 		notInFile,
 	}
 }
 
 // EvaluateRelease returns the blocking findings of an upgrade of the release alone.
-func EvaluateRelease(s Seen, accepted []string) []transform.Finding {
+func EvaluateRelease(s Objects, accepted []string) []transform.Finding {
 	return transform.FindingsOf(releaseRules(), s, "", accepted)
 }
 
 // ReleaseRules are the rules of EvaluateRelease.
 func ReleaseRules() []transform.Rule { return transform.RulesOf(releaseRules()) }
 
-func (s Seen) valuesReplaced() []transform.Finding {
+func (s Objects) valuesReplaced() []transform.Finding {
 	r := s.Release
 	if r == nil || len(r.Replaced) == 0 || r.File != "" {
 		return nil
@@ -50,7 +50,7 @@ func (s Seen) valuesReplaced() []transform.Finding {
 			"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
 }
 
-func (s Seen) valuesNotInFile() []transform.Finding {
+func (s Objects) valuesNotInFile() []transform.Finding {
 	r := s.Release
 	if r == nil || len(r.Replaced) == 0 || r.File == "" {
 		return nil

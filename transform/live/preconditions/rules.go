@@ -21,9 +21,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// Seen is what was seen of a cluster on Rancher's own. Objects are JSON as the
+// Objects is what was seen of a cluster on Rancher's own. Objects are JSON as the
 // server gave it; nil where there is none.
-type Seen struct {
+type Objects struct {
 	Title          string
 	Object         []byte
 	ControlPlane   []byte // its RKEControlPlane
@@ -46,21 +46,21 @@ const (
 	ValuesNotInFile  = "release-values-not-in-file"
 )
 
-type rule = transform.Checked[Seen]
+type rule = transform.Checked[Objects]
 
 // rules is the one table of them.
 func rules() []rule {
 	return append([]rule{
-		row(Deleting, false, Seen.deleting, "The cluster is being deleted."),
-		row(NotSettled, true, Seen.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."),
-		row(Paused, false, Seen.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines."),
-		row(PauseNotObeyed, true, Seen.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused."),
-		row(NoSnapshot, false, Seen.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI."),
-		row(ManagedElsewhere, true, Seen.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found."),
+		row(Deleting, false, Objects.deleting, "The cluster is being deleted."),
+		row(NotSettled, true, Objects.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."),
+		row(Paused, false, Objects.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines."),
+		row(PauseNotObeyed, true, Objects.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused."),
+		row(NoSnapshot, false, Objects.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI."),
+		row(ManagedElsewhere, true, Objects.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found."),
 	}, releaseRules()...)
 }
 
-func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc string) rule {
+func row(id string, acceptable bool, check func(Objects) []transform.Finding, doc string) rule {
 	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: transform.Listed(check)}
 }
 
@@ -68,7 +68,7 @@ func row(id string, acceptable bool, check func(Seen) []transform.Finding, doc s
 func Rules() []transform.Rule { return transform.RulesOf(rules()) }
 
 // Evaluate returns the blocking findings of a change of the cluster.
-func Evaluate(s Seen, accepted []string) []transform.Finding {
+func Evaluate(s Objects, accepted []string) []transform.Finding {
 	return transform.FindingsOf(rules(), s, "", accepted)
 }
 
@@ -95,7 +95,7 @@ func Check(title string, findings []transform.Finding) error {
 	return &Refused{title, stop}
 }
 
-func (s Seen) found(path, message, fix string) []transform.Finding {
+func (s Objects) found(path, message, fix string) []transform.Finding {
 	return []transform.Finding{{Path: strings.TrimSpace(s.Title + " " + path), Message: message, Fix: fix}}
 }
 
@@ -116,14 +116,14 @@ func headOf(raw []byte) (h head) {
 	return h
 }
 
-func (s Seen) deleting() []transform.Finding {
+func (s Objects) deleting() []transform.Finding {
 	if headOf(s.Object).DeletionTimestamp == nil {
 		return nil
 	}
 	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
 }
 
-func (s Seen) notSettled() []transform.Finding {
+func (s Objects) notSettled() []transform.Finding {
 	if s.Progress == nil || s.Progress.Done {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (s Seen) notSettled() []transform.Finding {
 	return s.found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
 }
 
-func (s Seen) managedElsewhere() []transform.Finding {
+func (s Objects) managedElsewhere() []transform.Finding {
 	managers, err := managersOf(s.Object)
 	if err != nil {
 		return s.found("", "its origin is unknown: "+err.Error(), "check the object")

@@ -22,31 +22,31 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 	backedUp, bare, null := engine(`"backupConfig":{}`), []byte(`{"spec":{"rancherKubernetesEngineConfig":{}}}`), engine(`"backupConfig":null`)
 	for _, c := range []struct {
 		name   string
-		seen   Seen
+		seen   Objects
 		accept string
 		want   string // "" for no refusal
 	}{
-		{"a plain one", Seen{Object: plain, Progress: &rollout.Progress{Done: true}}, "", ""},
-		{"one that is deleted", Seen{Object: []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)}, "", Deleting},
-		{"a paused control plane", Seen{Object: plain, ControlPlane: marked}, "", Paused},
-		{"a paused Cluster of Cluster API", Seen{Object: plain, Infrastructure: []byte(`{"spec":{"paused":true}}`)}, "", Paused},
-		{"a pause is not to be accepted", Seen{Object: plain, ControlPlane: marked}, Paused, Paused},
-		{"an annotation that Rancher does not obey", Seen{Object: marked}, "", PauseNotObeyed},
-		{"another one", Seen{Object: plain, Infrastructure: marked}, "", PauseNotObeyed},
-		{"an annotation that Rancher does not obey, accepted", Seen{Object: marked, Infrastructure: marked}, PauseNotObeyed, ""},
-		{"spec.paused means nothing on an RKEControlPlane", Seen{Object: plain, ControlPlane: plain}, "", ""},
-		{"a snapshot of RKE1", Seen{Object: backedUp, Snapshot: true}, "", ""},
-		{"a snapshot of RKE1 without a configuration for it", Seen{Object: bare, Snapshot: true}, "", NoSnapshot},
-		{"one that is null", Seen{Object: null, Snapshot: true}, "", NoSnapshot},
-		{"no way round", Seen{Object: bare, Snapshot: true}, NoSnapshot, NoSnapshot},
-		{"no snapshot of RKE1", Seen{Object: bare}, "", ""},
-		{"a snapshot of RKE2", Seen{Object: plain, Snapshot: true}, "", ""},
-		{"one that is in progress", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, "", "machine m: x"},
-		{"one that is in progress, accepted", Seen{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, NotSettled, ""},
-		{"one that failed", Seen{Object: plain, Progress: &rollout.Progress{Failed: "machine m gave up"}}, "", "machine m gave up"},
-		{"one of Fleet", Seen{Object: fleet}, "", "Fleet created its object"},
-		{"one of Fleet, accepted", Seen{Object: fleet}, ManagedElsewhere, ""},
-		{"one that is no object", Seen{Object: []byte("[]")}, "", "its origin is unknown:"},
+		{"a plain one", Objects{Object: plain, Progress: &rollout.Progress{Done: true}}, "", ""},
+		{"one that is deleted", Objects{Object: []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)}, "", Deleting},
+		{"a paused control plane", Objects{Object: plain, ControlPlane: marked}, "", Paused},
+		{"a paused Cluster of Cluster API", Objects{Object: plain, Infrastructure: []byte(`{"spec":{"paused":true}}`)}, "", Paused},
+		{"a pause is not to be accepted", Objects{Object: plain, ControlPlane: marked}, Paused, Paused},
+		{"an annotation that Rancher does not obey", Objects{Object: marked}, "", PauseNotObeyed},
+		{"another one", Objects{Object: plain, Infrastructure: marked}, "", PauseNotObeyed},
+		{"an annotation that Rancher does not obey, accepted", Objects{Object: marked, Infrastructure: marked}, PauseNotObeyed, ""},
+		{"spec.paused means nothing on an RKEControlPlane", Objects{Object: plain, ControlPlane: plain}, "", ""},
+		{"a snapshot of RKE1", Objects{Object: backedUp, Snapshot: true}, "", ""},
+		{"a snapshot of RKE1 without a configuration for it", Objects{Object: bare, Snapshot: true}, "", NoSnapshot},
+		{"one that is null", Objects{Object: null, Snapshot: true}, "", NoSnapshot},
+		{"no way round", Objects{Object: bare, Snapshot: true}, NoSnapshot, NoSnapshot},
+		{"no snapshot of RKE1", Objects{Object: bare}, "", ""},
+		{"a snapshot of RKE2", Objects{Object: plain, Snapshot: true}, "", ""},
+		{"one that is in progress", Objects{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, "", "machine m: x"},
+		{"one that is in progress, accepted", Objects{Object: plain, Progress: &rollout.Progress{Waiting: "machine m: x"}}, NotSettled, ""},
+		{"one that failed", Objects{Object: plain, Progress: &rollout.Progress{Failed: "machine m gave up"}}, "", "machine m gave up"},
+		{"one of Fleet", Objects{Object: fleet}, "", "Fleet created its object"},
+		{"one of Fleet, accepted", Objects{Object: fleet}, ManagedElsewhere, ""},
+		{"one that is no object", Objects{Object: []byte("[]")}, "", "its origin is unknown:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.seen.Title = "fleet-default/a"
@@ -69,22 +69,22 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 }
 
 func TestValuesOfAReleaseAreRefusedWithoutAFileAndReportedWithOne(t *testing.T) {
-	release := func(file string, keys ...string) Seen {
-		return Seen{Title: "c-x7k2p", Object: []byte(`{}`), Release: &Release{Namespace: "kube-system", Name: "ccm", Replaced: keys, File: file}}
+	release := func(file string, keys ...string) Objects {
+		return Objects{Title: "c-x7k2p", Object: []byte(`{}`), Release: &Release{Namespace: "kube-system", Name: "ccm", Replaced: keys, File: file}}
 	}
 	for _, c := range []struct {
 		name, accept string
-		seen         Seen
+		seen         Objects
 		rule         string
 		refused      bool
 	}{
-		{"no release", "", Seen{Object: []byte(`{}`)}, "", false},
+		{"no release", "", Objects{Object: []byte(`{}`)}, "", false},
 		{"nothing is replaced", "", release(""), "", false},
 		{"without a file", "", release("", "image.repository"), ValuesReplaced, true},
 		{"accepted", ValuesReplaced, release("", "image.repository"), ValuesReplaced, false},
 		{"with a file", "", release("values.yaml", "image.repository"), ValuesNotInFile, false},
 	} {
-		for _, evaluate := range []func(Seen, []string) []transform.Finding{Evaluate, EvaluateRelease} {
+		for _, evaluate := range []func(Objects, []string) []transform.Finding{Evaluate, EvaluateRelease} {
 			findings := evaluate(c.seen, []string{c.accept})
 			err := Check(c.seen.Title, findings)
 			refused := (*Refused)(nil)

@@ -13,7 +13,7 @@ import (
 )
 
 // Evaluate reports how far a change has come.
-func Evaluate(seen Seen, wanted Wanted) Progress {
+func Evaluate(seen Objects, wanted Wanted) Progress {
 	if seen.Engine != nil {
 		return seen.Engine.evaluate(wanted)
 	}

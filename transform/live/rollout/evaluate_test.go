@@ -13,7 +13,7 @@ import (
 )
 
 // scene is a cluster of one machine that runs what its object says.
-func scene() (Seen, Wanted) {
+func scene() (Objects, Wanted) {
 	config := func() map[string]any {
 		return map[string]any{
 			"machineGlobalConfig": map[string]any{"cloud-provider-name": "external"}, "additionalManifest": "a: b\n",
@@ -25,7 +25,7 @@ func scene() (Seen, Wanted) {
 		return s
 	}
 	yes := Condition{Status: "True"}
-	seen := Seen{
+	seen := Objects{
 		ControlPlane: &ControlPlane{Generation: 4, Observed: 4, Spec: spec(), Applied: spec(), Conditions: map[string]Condition{"Ready": yes, "Reconciled": yes}},
 		Machines: []Machine{{Name: "m-1", Node: "n-1", Labels: map[string]string{"pool": "servers"}, Plan: &Plan{Applied: true, Config: map[string]any{
 			"cloud-provider-name": "external", "disable-cloud-controller": true, "kube-controller-manager-arg": []any{"v=2", "cert-dir=/x", "secure-port=10257"},
@@ -46,7 +46,7 @@ func scene() (Seen, Wanted) {
 }
 
 // waitsForNode makes the machine one whose Node has no provider ID: Rancher never calls its specification applied.
-func waitsForNode(s *Seen) {
+func waitsForNode(s *Objects) {
 	s.Machines[0].Node, s.Machines[0].Unlinked = "", true
 	s.ControlPlane.Applied["additionalManifest"] = "old"
 	waiting := Condition{Status: "Unknown", Message: "non-ready worker machine(s) m-1: waiting for node ref"}
@@ -56,53 +56,53 @@ func waitsForNode(s *Seen) {
 func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*Seen, *Wanted)
+		change func(*Objects, *Wanted)
 		want   string // what is waited for; "" for nothing
 	}{
-		{"as it should be", func(*Seen, *Wanted) {}, ""},
-		{"no control plane yet", func(s *Seen, _ *Wanted) { s.ControlPlane = nil }, "Rancher has not created the RKEControlPlane yet"},
-		{"a manifest that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["additionalManifest"] = "a: c\n" }, "has not copied the change"},
-		{"a release that is not copied", func(s *Seen, _ *Wanted) { s.ControlPlane.Spec["kubernetesVersion"] = "v1.27.1+rke2r1" }, "has not copied the change"},
-		{"a generation that no controller observed", func(s *Seen, _ *Wanted) { s.ControlPlane.Generation = 5 }, "Rancher has not observed the last change of the RKEControlPlane yet"},
-		{"a specification that is not applied", func(s *Seen, _ *Wanted) { s.ControlPlane.Applied["additionalManifest"] = "old" }, "has not applied the whole change"},
-		{"a condition", func(s *Seen, _ *Wanted) {
+		{"as it should be", func(*Objects, *Wanted) {}, ""},
+		{"no control plane yet", func(s *Objects, _ *Wanted) { s.ControlPlane = nil }, "Rancher has not created the RKEControlPlane yet"},
+		{"a manifest that is not copied", func(s *Objects, _ *Wanted) { s.ControlPlane.Spec["additionalManifest"] = "a: c\n" }, "has not copied the change"},
+		{"a release that is not copied", func(s *Objects, _ *Wanted) { s.ControlPlane.Spec["kubernetesVersion"] = "v1.27.1+rke2r1" }, "has not copied the change"},
+		{"a generation that no controller observed", func(s *Objects, _ *Wanted) { s.ControlPlane.Generation = 5 }, "Rancher has not observed the last change of the RKEControlPlane yet"},
+		{"a specification that is not applied", func(s *Objects, _ *Wanted) { s.ControlPlane.Applied["additionalManifest"] = "old" }, "has not applied the whole change"},
+		{"a condition", func(s *Objects, _ *Wanted) {
 			s.ControlPlane.Conditions["Ready"] = Condition{Status: "Unknown", Message: "waiting, password=hunter2"}
 		}, "the condition Ready is not True: waiting, password=<redacted>"},
-		{"no machines", func(s *Seen, _ *Wanted) { s.Machines = nil }, "shows no machine"},
-		{"a machine without a plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan = nil }, "Rancher has not given it a plan yet"},
-		{"a plan without a configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config = nil }, "it holds no configuration"},
-		{"a plan from before the change", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-name"] = "aws" }, "does not have the change yet: cloud-provider-name"},
-		{"a plan that keeps the flag", func(s *Seen, _ *Wanted) {
+		{"no machines", func(s *Objects, _ *Wanted) { s.Machines = nil }, "shows no machine"},
+		{"a machine without a plan", func(s *Objects, _ *Wanted) { s.Machines[0].Plan = nil }, "Rancher has not given it a plan yet"},
+		{"a plan without a configuration", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Config = nil }, "it holds no configuration"},
+		{"a plan from before the change", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-name"] = "aws" }, "does not have the change yet: cloud-provider-name"},
+		{"a plan that keeps the flag", func(s *Objects, _ *Wanted) {
 			s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=2", "enable-leader-migration"}
 		}, "kube-controller-manager-arg enable-leader-migration"},
-		{"a plan that lost an argument", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=3"} }, "kube-controller-manager-arg v"},
-		{"a plan that keeps the provider's configuration", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-config"] = "/a/file" }, "cloud-provider-config"},
-		{"a machine that does not run its plan", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied = false }, "it has not applied its plan yet"},
-		{"one that tried", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 attempts of its plan failed, and its rancher-system-agent retries"},
-		{"one whose probes fail", func(s *Seen, _ *Wanted) { s.Machines[0].Plan.Unhealthy = []string{"kubelet"} }, "these probes fail: kubelet"},
-		{"one without a node", func(s *Seen, _ *Wanted) { s.Machines[0].Node = "" }, "it has no Node yet"},
-		{"one whose own labels ask for something else", func(s *Seen, _ *Wanted) { s.Machines[0].Labels = nil }, "does not have the change yet: cloud-provider-name"},
-		{"one that is deleted does not count", func(s *Seen, _ *Wanted) {
+		{"a plan that lost an argument", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Config["kube-controller-manager-arg"] = []any{"v=3"} }, "kube-controller-manager-arg v"},
+		{"a plan that keeps the provider's configuration", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Config["cloud-provider-config"] = "/a/file" }, "cloud-provider-config"},
+		{"a machine that does not run its plan", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Applied = false }, "it has not applied its plan yet"},
+		{"one that tried", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Applied, s.Machines[0].Plan.Failures = false, 2 }, "2 attempts of its plan failed, and its rancher-system-agent retries"},
+		{"one whose probes fail", func(s *Objects, _ *Wanted) { s.Machines[0].Plan.Unhealthy = []string{"kubelet"} }, "these probes fail: kubelet"},
+		{"one without a node", func(s *Objects, _ *Wanted) { s.Machines[0].Node = "" }, "it has no Node yet"},
+		{"one whose own labels ask for something else", func(s *Objects, _ *Wanted) { s.Machines[0].Labels = nil }, "does not have the change yet: cloud-provider-name"},
+		{"one that is deleted does not count", func(s *Objects, _ *Wanted) {
 			s.Machines = append(s.Machines, Machine{Name: "m-2", Deleting: true})
 		}, ""},
-		{"a node without a provider ID, in a cluster without cloud controllers", func(s *Seen, w *Wanted) {
+		{"a node without a provider ID, in a cluster without cloud controllers", func(s *Objects, w *Wanted) {
 			waitsForNode(s)
 			w.WithoutIDs = true
 		}, ""},
-		{"the same where cloud controllers run", func(s *Seen, _ *Wanted) { waitsForNode(s) }, "it has no Node yet"},
-		{"a node that Cluster API does not find, and a plan that is not applied", func(s *Seen, w *Wanted) {
+		{"the same where cloud controllers run", func(s *Objects, _ *Wanted) { waitsForNode(s) }, "it has no Node yet"},
+		{"a node that Cluster API does not find, and a plan that is not applied", func(s *Objects, w *Wanted) {
 			waitsForNode(s)
 			w.WithoutIDs, s.Machines[0].Plan.Applied = true, false
 		}, "it has not applied its plan yet"},
-		{"a node without a provider ID, and Rancher waits for something else", func(s *Seen, w *Wanted) {
+		{"a node without a provider ID, and Rancher waits for something else", func(s *Objects, w *Wanted) {
 			waitsForNode(s)
 			w.WithoutIDs, s.ControlPlane.Conditions["Ready"] = true, Condition{Status: "Unknown", Message: "configuring worker node(s) m-1"}
 		}, "has not applied the whole change"},
-		{"another machine that is not ready", func(s *Seen, w *Wanted) {
+		{"another machine that is not ready", func(s *Objects, w *Wanted) {
 			waitsForNode(s)
 			w.WithoutIDs, s.ControlPlane.Conditions["Ready"] = true, Condition{Status: "Unknown", Message: "non-ready worker machine(s) m-2: failed"}
 		}, "has not applied the whole change"},
-		{"what is empty is absent", func(s *Seen, _ *Wanted) {
+		{"what is empty is absent", func(s *Objects, _ *Wanted) {
 			s.ControlPlane.Spec["machineSelectorConfig"], s.ControlPlane.Applied["chartValues"] = []any{}, map[string]any{}
 		}, ""},
 	} {
@@ -199,7 +199,7 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
 		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "the last attempt of RKE failed, and Rancher retries: no ssh"},
 	} {
-		if p := Evaluate(Seen{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
+		if p := Evaluate(Objects{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 	}

@@ -28,7 +28,7 @@ func (m Machine) tries() MachineProgress {
 }
 
 // Tries says of every machine how the tries of its plan went, whatever is in the plan.
-func (s Seen) Tries() []MachineProgress {
+func (s Objects) Tries() []MachineProgress {
 	return lists.Map(s.Machines, Machine.tries)
 }
 

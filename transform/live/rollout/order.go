@@ -25,7 +25,7 @@ type Wave struct {
 // other etcd machines one by one, the control planes, and the workers, the last two with
 // the concurrency of the upgrade strategy. A machine that does not change takes no
 // part. There is no order where no machine is known to be the init node.
-func Order(seen Seen, roles func(labels map[string]string) transform.Roles, changes func(labels map[string]string) bool) []Wave {
+func Order(seen Objects, roles func(labels map[string]string) transform.Roles, changes func(labels map[string]string) bool) []Wave {
 	init := slices.IndexFunc(seen.Machines, func(m Machine) bool { return m.Plan != nil && m.Plan.Init && !m.Deleting })
 	if seen.ControlPlane == nil || init < 0 {
 		return nil

@@ -27,7 +27,7 @@ func TestWhereARunStoppedIsReportedWithWhatBecameOfTheEdit(t *testing.T) {
 		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {
 			texts[Between(transform.Target{}, name, "next", e)] = true
 		}
-		if Between(transform.Target{}, name, "next", NotWritten) != stages.Holds(name, transform.Target{}) || len(texts) != 3 {
+		if Between(transform.Target{}, name, "next", NotWritten) != stages.LeaderAfter(name, transform.Target{}) || len(texts) != 3 {
 			t.Errorf("%q: %v", name, texts)
 		}
 	}

@@ -54,7 +54,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 // provider it would be a second owner.
 func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	p := planned(t, rke2.Distro(), externalRKE2)
-	w := Planner{Distro: rke2.Distro(), Target: transform.Target{Canonical: true}}
+	w := Planner{Distro: rke2.Distro(), Target: transform.Target{CanonicalForm: true}}
 	names, err := RollbackOrder(p, "")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // SnapshotTaken reports whether Rancher has made the snapshot of a number. It fails
 // when Rancher gave it up.
-func SnapshotTaken(seen rollout.Seen, number int64) (bool, error) {
+func SnapshotTaken(seen rollout.Objects, number int64) (bool, error) {
 	c := seen.ControlPlane
 	if c == nil || c.SnapshotGeneration != number {
 		return false, nil

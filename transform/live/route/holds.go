@@ -23,9 +23,9 @@ const (
 func Between(t transform.Target, position, stage string, edit Edit) string {
 	switch edit {
 	case MayBeWritten:
-		return "the change of " + stage + " may be in the cluster's object, and if it is, Rancher rolls it out; before it, " + stages.Holds(position, t)
+		return "the change of " + stage + " may be in the cluster's object, and if it is, Rancher rolls it out; before it, " + stages.LeaderAfter(position, t)
 	case Written:
-		return "the change of " + stage + " is in the cluster's object, and Rancher rolls it out to the machines; before it, " + stages.Holds(position, t)
+		return "the change of " + stage + " is in the cluster's object, and Rancher rolls it out to the machines; before it, " + stages.LeaderAfter(position, t)
 	}
-	return stages.Holds(position, t)
+	return stages.LeaderAfter(position, t)
 }

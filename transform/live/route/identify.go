@@ -13,8 +13,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Unidentified are the Nodes without a provider ID of AWS.
-type Unidentified struct {
+// WithoutProviderID are the Nodes without a provider ID of AWS.
+type WithoutProviderID struct {
 	Proven   []string           // without one, and their names prove their instances
 	Unproven []string           // without one, and their names prove nothing
 	Foreign  []observation.Node // with that of another provider, in the order in which to register them again
@@ -22,8 +22,8 @@ type Unidentified struct {
 
 // Identify sorts Nodes by what gives them a provider ID. Machines of workers are registered
 // again first, and those of etcd members last.
-func Identify(nodes []observation.Node) Unidentified {
-	var u Unidentified
+func Identify(nodes []observation.Node) WithoutProviderID {
+	var u WithoutProviderID
 	ranks := make([][]observation.Node, 3)
 	for _, n := range nodes {
 		switch {

@@ -57,7 +57,7 @@ func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {
 		taken  bool
 		failed bool
 	}{{4, "Finished", false, false}, {5, "Started", false, false}, {5, "Finished", true, false}, {5, "Failed", false, true}} {
-		taken, err := SnapshotTaken(rollout.Seen{ControlPlane: &rollout.ControlPlane{SnapshotGeneration: c.number, SnapshotPhase: c.phase}}, 5)
+		taken, err := SnapshotTaken(rollout.Objects{ControlPlane: &rollout.ControlPlane{SnapshotGeneration: c.number, SnapshotPhase: c.phase}}, 5)
 		if taken != c.taken || (err != nil) != c.failed {
 			t.Errorf("%+v: %t %v", c, taken, err)
 		}

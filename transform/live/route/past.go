@@ -25,9 +25,9 @@ func (r Planner) past(p *transform.Plan, stage string, files map[string]string, 
 }
 
 // shown is what a cluster shows of a stage of actions alone.
-func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observation.Observation) stages.Seen {
+func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observation.Observation) stages.Observed {
 	mark := Mark(p)
-	s := stages.Seen{
+	s := stages.Observed{
 		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: Identified(seen.Nodes),
 		Marked: slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark }),
 	}

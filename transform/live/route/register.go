@@ -66,8 +66,8 @@ func replacement(nodes []observation.Node, first observation.Node) Registration 
 	}
 }
 
-// OnMachine is a command that restarts the kubelet of a machine, so that it registers its Node.
-type OnMachine struct {
+// KubeletRestart is a command that restarts the kubelet of a machine, so that it registers its Node.
+type KubeletRestart struct {
 	Node    string
 	Address string // the InternalIP of the Node; "" where it is not known
 	Command string
@@ -75,16 +75,16 @@ type OnMachine struct {
 
 // Unregistered returns the first machine whose Node was deleted, and which has not registered it
 // again. That of an etcd member is none: RKE2 has removed the member with the Node.
-func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.Node) (OnMachine, bool) {
+func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.Node) (KubeletRestart, bool) {
 	for _, m := range machines {
 		present := slices.ContainsFunc(nodes, func(n observation.Node) bool { return n.Name == m.Node })
 		roles := r.Distro.Live.Roles(m.Labels)
 		if m.Node == "" || present || m.Deleting || roles.Etcd {
 			continue
 		}
-		return OnMachine{m.Node, m.Address, r.Distro.Live.Restart(roles.ControlPlane)}, true
+		return KubeletRestart{m.Node, m.Address, r.Distro.Live.Restart(roles.ControlPlane)}, true
 	}
-	return OnMachine{}, false
+	return KubeletRestart{}, false
 }
 
 // Registered reports what a Node that registers again still lacks; "" for nothing.

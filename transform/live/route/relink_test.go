@@ -52,7 +52,7 @@ func TestThePatchOfAMachineFitsOnlyTheIDOfBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Holds([]byte(`{"spec":{"providerID":"aws:///eu-west-1a/i-0a4c19d2e7b35f801"}}`), nil) || p.Holds([]byte(`{"spec":{"providerID":"rke2://b"}}`), nil) {
+	if !p.Applied([]byte(`{"spec":{"providerID":"aws:///eu-west-1a/i-0a4c19d2e7b35f801"}}`), nil) || p.Applied([]byte(`{"spec":{"providerID":"rke2://b"}}`), nil) {
 		t.Errorf("%s", p.Bytes())
 	}
 	if !strings.Contains(string(p.Bytes()), `"test"`) || !strings.Contains(string(p.Bytes()), "rke2://a") {

@@ -88,7 +88,7 @@ func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Obse
 // together reports whether a stage is made in one edit with another one: where no leader
 // migration separates two managers, both run the cloud controllers in between.
 func together(t transform.Target, stage string) bool {
-	return t.NoLeaderMigration && t.Situation.HandsOver() && stages.Named(stage).With != ""
+	return t.NoLeaderMigration && t.Situation.HasInTreeProvider() && stages.Named(stage).With != ""
 }
 
 func folded(p *transform.Plan, stage string) bool {

@@ -52,11 +52,11 @@ type Lease struct {
 // OK reports whether nothing was found that stops, and the stage that was requested
 // could be told.
 func (v Verdict) OK() bool {
-	return !slices.ContainsFunc(v.Findings, transform.Finding.Stops) && v.Told()
+	return !slices.ContainsFunc(v.Findings, transform.Finding.Stops) && v.Known()
 }
 
-// Told reports whether nothing was missing that the stage needs.
-func (v Verdict) Told() bool {
+// Known reports whether nothing was missing that the stage needs.
+func (v Verdict) Known() bool {
 	return !slices.ContainsFunc(v.NotChecked, func(n NotChecked) bool { return n.Needed })
 }
 

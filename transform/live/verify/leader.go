@@ -51,7 +51,7 @@ func toldExternal(p ownership.Process) bool {
 // the controllers to no one.
 func (j *evaluation) leader() leading {
 	pods := j.cloudPods()
-	switch hides := slices.IndexFunc(pods, func(p ownership.Process) bool { return p.Hidden || p.Elsewhere() }); {
+	switch hides := slices.IndexFunc(pods, func(p ownership.Process) bool { return p.Hidden || p.LeaseUnknown() }); {
 	case len(pods) == 0 && !j.handedOver():
 		return leading{} // what a DaemonSet lacks is for its own rules to say
 	case len(pods) == 0:
@@ -163,9 +163,9 @@ func (j *evaluation) owning(l leading) leading {
 			return held
 		}
 	}
-	s := ownership.Evaluate(pods, func(name string) ownership.Held {
+	s := ownership.Evaluate(pods, func(name string) ownership.LeaseHolder {
 		if name == observation.KubeManager {
-			return ownership.Held{Life: observation.Dead} // it is external, and owns nothing
+			return ownership.LeaseHolder{Life: observation.Dead} // it is external, and owns nothing
 		}
 		return j.leases(name)
 	})

@@ -132,7 +132,7 @@ func clocked(is func(observation.Service) bool) func(*evaluation) string {
 
 // eventsRead also requires Events where a Service has a load balancer, for nothing else shows that its changes fail.
 func eventsRead(j *evaluation) string {
-	served := func(s observation.Service) bool { return len(s.Hosts) > 0 && !s.Elsewhere && !s.Deleting }
+	served := func(s observation.Service) bool { return len(s.Hosts) > 0 && !s.OtherController && !s.Deleting }
 	switch {
 	case !slices.ContainsFunc(j.Services, served):
 	case j.EventsDenied:

@@ -44,7 +44,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 	had := waiting(time.Hour, "")
 	had.Hosts = []string{"a.elb.amazonaws.com"}
 	elsewhere, deleting := waiting(time.Hour, "m"), waiting(time.Hour, "m")
-	elsewhere.Elsewhere, deleting.Deleting = true, true
+	elsewhere.OtherController, deleting.Deleting = true, true
 	early := waiting(0, "")
 	early.Asked = clock.Add(time.Hour) // a server whose clock is fast
 	for _, c := range []struct {
@@ -179,7 +179,7 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 	short := deleting
 	short.Asked = clock.Add(-pendingTime + time.Second)
 	fine, elsewhere := served, served
-	fine.Asked, fine.Failure, elsewhere.Elsewhere = time.Time{}, nil, true
+	fine.Asked, fine.Failure, elsewhere.OtherController = time.Time{}, nil, true
 	was := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
 	had := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
 	external := []observation.Manager{manager(observation.KubeManager, "--cloud-provider=external"), manager(observation.CloudManager, "--cloud-provider=aws")}
@@ -217,7 +217,7 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 
 func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
 	served := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{"a.elb.amazonaws.com"}}
-	none := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{}, Elsewhere: true}
+	none := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{}, OtherController: true}
 	for name, c := range map[string]struct {
 		o    observation.Observation
 		want string

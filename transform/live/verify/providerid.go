@@ -51,7 +51,7 @@ func schemeOf(id string) (scheme string, isID bool) {
 // the stage that sets it is still to come.
 func (j *evaluation) unlessLater(found []transform.Finding) []transform.Finding {
 	for i := range found {
-		if j.Check.Unidentified {
+		if j.Check.ProviderIDsPending {
 			found[i].Severity = transform.Warning
 		}
 	}

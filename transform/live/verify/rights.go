@@ -62,7 +62,7 @@ func migrationOf(component string, processes []ownership.Process) string {
 func mains(processes []ownership.Process) []lock {
 	var list []lock
 	for _, p := range processes {
-		if p.Component == observation.CloudManager && p.Elects && !p.Elsewhere() {
+		if p.Component == observation.CloudManager && p.Elects && !p.LeaseUnknown() {
 			list = append(list, lock{user(p), p.Main, true})
 		}
 	}

@@ -32,20 +32,20 @@ func TestManagersShowTheLastStageThatTheyHaveTheResultOf(t *testing.T) {
 }
 
 func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
-	past := func(seen Seen) []string { return where(func(s Stage) bool { return Past(s.Name, seen) }) }
-	undoable := func(seen Seen) []string {
+	past := func(seen Observed) []string { return where(func(s Stage) bool { return Past(s.Name, seen) }) }
+	undoable := func(seen Observed) []string {
 		return where(func(s Stage) bool { return s.past != nil && Undoable(s.Name, seen) })
 	}
 	for _, c := range []struct {
 		name           string
-		seen           Seen
+		seen           Observed
 		past, undoable []string
 	}{
-		{"before all", Seen{Helm: true}, []string{UncordonControlPlane}, []string{CordonControlPlane, UncordonControlPlane}},
-		{"the chart runs", Seen{Helm: true, Cloud: true, Migrates: true, Installed: true, Marked: true}, []string{InstallCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
-		{"switched", Seen{Helm: true, Cloud: true, Migrates: true, Switched: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
-		{"at the end", Seen{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration, UpgradeCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
-		{"no chart", Seen{Cloud: true, Switched: true, Finished: true}, []string{CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
+		{"before all", Observed{Helm: true}, []string{UncordonControlPlane}, []string{CordonControlPlane, UncordonControlPlane}},
+		{"the chart runs", Observed{Helm: true, Cloud: true, Migrates: true, Installed: true, Marked: true}, []string{InstallCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
+		{"switched", Observed{Helm: true, Cloud: true, Migrates: true, Switched: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane}},
+		{"at the end", Observed{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration, UpgradeCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
+		{"no chart", Observed{Cloud: true, Switched: true, Finished: true}, []string{CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 	} {
 		if got := past(c.seen); !slices.Equal(got, c.past) {
 			t.Errorf("%s: past are %v", c.name, got)
@@ -54,7 +54,7 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 			t.Errorf("%s: to undo are %v", c.name, got)
 		}
 	}
-	if Undoable(VerifyProviderIDs, Seen{Cloud: true}) {
+	if Undoable(VerifyProviderIDs, Observed{Cloud: true}) {
 		t.Error("there is nothing to undo of checks")
 	}
 }
@@ -105,8 +105,8 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 					t.Errorf("%s: %s says nothing, or shows nothing", name, s.Name)
 				}
 				want := map[string][]string{SwitchToExternal: {InstallCCM}, DisableLeaderMigration: {SwitchToExternal}}[s.Name]
-				if !slices.Equal(s.AfterByHand, want) {
-					t.Errorf("%s: %s comes after %v", name, s.Name, s.AfterByHand)
+				if !slices.Equal(s.AfterManual, want) {
+					t.Errorf("%s: %s comes after %v", name, s.Name, s.AfterManual)
 				}
 			}
 			if !slices.Equal(names, c.want) {

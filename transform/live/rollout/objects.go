@@ -5,9 +5,9 @@ package rollout
 
 import "github.com/rancher/wrangler/v3/pkg/genericcondition"
 
-// Seen is one look at Rancher's objects of one cluster. Either ControlPlane and
+// Objects is one look at Rancher's objects of one cluster. Either ControlPlane and
 // Machines are filled, for RKE2, or Engine, for RKE.
-type Seen struct {
+type Objects struct {
 	// ControlPlane is the RKEControlPlane; nil where there is none yet.
 	ControlPlane *ControlPlane
 	Machines     []Machine // by name

@@ -24,8 +24,8 @@ func Reached(m Managers) string {
 	return ""
 }
 
-// Seen is what a cluster shows of stages that its document says nothing of.
-type Seen struct {
+// Observed is what a cluster shows of stages that its document says nothing of.
+type Observed struct {
 	Switched bool // the document has the external provider
 	Marked   bool // a Node has the mark of the run
 	Cloud    bool // a DaemonSet of the cloud-controller-manager is there
@@ -38,13 +38,13 @@ type Seen struct {
 }
 
 // Past reports whether a stage of actions alone was done, as the cluster shows it.
-func Past(stage string, seen Seen) bool {
+func Past(stage string, seen Observed) bool {
 	s := Named(stage)
 	return s.past != nil && s.past(seen)
 }
 
 // Undoable reports whether anything of a stage of actions alone is on the cluster.
-func Undoable(stage string, seen Seen) bool {
+func Undoable(stage string, seen Observed) bool {
 	s := Named(stage)
 	return s.undo == nil || s.undo(seen)
 }

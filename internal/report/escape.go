@@ -19,29 +19,29 @@ import (
 // writes a document or answers a request knows it.
 var mark = "\xff" + rand.Text() + "\xfe"
 
-// steer returns a control sequence for a Legible.
-func steer(sequence string) string { return mark + sequence }
+// controlSequence returns a control sequence for an EscapingWriter.
+func controlSequence(sequence string) string { return mark + sequence }
 
-// Legible writes text for people. What a terminal would take for more than a
+// EscapingWriter writes text for people. What a terminal would take for more than a
 // character, or would not show, it writes as an escape, as a text of JSON has it: JSON
 // stays the same data. What the runner of a CI system would take for a command, it writes
 // so too. Line breaks, tabs and the sequences and commands of this package pass; the
 // end of a line in a file of Windows is a line break.
-type Legible struct {
+type EscapingWriter struct {
 	w    io.Writer
 	mu   sync.Mutex
 	rest []byte // of the last write, which the next one may complete
 	line line
 }
 
-// NewLegible returns a Legible that writes to w.
-func NewLegible(w io.Writer) *Legible { return &Legible{w: w} }
+// NewEscapingWriter returns an EscapingWriter that writes to w.
+func NewEscapingWriter(w io.Writer) *EscapingWriter { return &EscapingWriter{w: w} }
 
 // Under returns the writer that it writes to.
-func (l *Legible) Under() io.Writer { return l.w }
+func (l *EscapingWriter) Under() io.Writer { return l.w }
 
 // Write implements io.Writer.
-func (l *Legible) Write(p []byte) (int, error) {
+func (l *EscapingWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := append(l.rest, p...)
@@ -59,7 +59,7 @@ func (l *Legible) Write(p []byte) (int, error) {
 }
 
 // Flush writes what no other write has completed.
-func (l *Legible) Flush() error {
+func (l *EscapingWriter) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b bytes.Buffer
@@ -166,7 +166,7 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// EscapeText returns a text as a Legible writes it.
+// EscapeText returns a text as an EscapingWriter writes it.
 func EscapeText(text []byte) []byte {
 	var b bytes.Buffer
 	new(line).escape(&b, text)

@@ -14,9 +14,9 @@ import (
 // ErrChanged means that a file is not the one that was read.
 var ErrChanged = exitcode.New(exitcode.Refused, "has changed since it was read")
 
-// Seen is what a file looked like when it was read. The zero Seen matches no
+// Version is what a file looked like when it was read. The zero Version matches no
 // file.
-type Seen struct {
+type Version struct {
 	device, inode uint64
 	size          int64
 	modified      time.Time
@@ -24,13 +24,13 @@ type Seen struct {
 
 // See notes what a file looks like. Take info from the open file before the
 // first byte is read, so that a change while reading shows as well.
-func See(info fs.FileInfo) Seen {
+func See(info fs.FileInfo) Version {
 	id := identify(info)
-	return Seen{device: id.device, inode: id.inode, size: info.Size(), modified: info.ModTime()}
+	return Version{device: id.device, inode: id.inode, size: info.Size(), modified: info.ModTime()}
 }
 
 // Unchanged refuses, with an error that wraps [ErrChanged], a file that is not as it was seen.
-func Unchanged(path string, seen Seen) error {
+func Unchanged(path string, seen Version) error {
 	t, err := resolve(path)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func Unchanged(path string, seen Seen) error {
 	return seen.check(path, t.info)
 }
 
-func (s Seen) check(path string, info fs.FileInfo) error {
+func (s Version) check(path string, info fs.FileInfo) error {
 	now := See(info)
 	same := now.modified.Equal(s.modified)
 	now.modified = s.modified

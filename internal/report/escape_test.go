@@ -77,7 +77,7 @@ func TestJSONStaysTheSameData(t *testing.T) {
 func legibly(t *testing.T, parts ...string) string {
 	t.Helper()
 	var b bytes.Buffer
-	l := NewLegible(&b)
+	l := NewEscapingWriter(&b)
 	for _, p := range parts {
 		if n, err := io.WriteString(l, p); n != len(p) || err != nil {
 			t.Fatal(n, err)
@@ -89,7 +89,7 @@ func legibly(t *testing.T, parts ...string) string {
 	return b.String()
 }
 
-func FuzzLegible(f *testing.F) {
+func FuzzEscapingWriter(f *testing.F) {
 	f.Add("a\x1b[31m", "\u202e\r")
 	f.Fuzz(func(t *testing.T, one, two string) {
 		for _, r := range legibly(t, one, two) {
