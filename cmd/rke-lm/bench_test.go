@@ -102,7 +102,7 @@ func BenchmarkRun(b *testing.B) {
 	stream := []byte(fleet.Stream(oneOfEach))
 	for _, line := range []string{
 		"apply --stdout --stage grant-migration-lease -",
-		"apply --stdout --stage disable-leader-migration --through --end-state external -",
+		"apply --stdout --stage disable-leader-migration --through -",
 		"plan -",
 		"explain -",
 	} {

@@ -19,8 +19,8 @@ var withoutCode = map[string]string{
 	"internal/rancher.advised":    "says more about the error in it, which has the code",
 	"internal/rancher.Incomplete": "holds the errors of several clusters, which have codes",
 	"internal/migrate.late":       "only in an End, which has a code for it",
-	"internal/migrate.ByHand":     "only in an End, which has a code for it",
-	"internal/migrate.Hold":       "only in a run of the controller, which continues",
+	"internal/migrate.ManualRequired":     "only in an End, which has a code for it",
+	"internal/migrate.Gate":       "only in a run of the controller, which continues",
 	"internal/controller.skipped": "only in a status: no command ends with it",
 
 	"internal/controller.NotPermitted": "a policy that cannot be read, which is an input; else only in a status",
