@@ -76,7 +76,7 @@ func read(kind string, raw []byte) (string, error) {
 		return "", err
 	}
 	c.Observed, c.Applied = c.Generation, c.Spec
-	p := rollout.Evaluate(rollout.Seen{ControlPlane: c}, rollout.Wanted{Object: map[string]any{"spec": map[string]any{"rkeConfig": map[string]any{}}}})
+	p := rollout.Evaluate(rollout.Objects{ControlPlane: c}, rollout.Wanted{Object: map[string]any{"spec": map[string]any{"rkeConfig": map[string]any{}}}})
 	if strings.HasPrefix(p.Waiting, "the condition ") {
 		return "waits", nil
 	}
