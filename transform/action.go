@@ -122,3 +122,17 @@ func (a SecretFromFile) Command() string {
 	return shell.Line("kubectl -n %s create secret generic --from-file=%s=%s --dry-run=client -o yaml %--%s | kubectl apply -f -",
 		a.Namespace, a.Key, a.File, a.Name)
 }
+
+// Gone looks for objects that should have left the cluster with their manifest.
+// Rancher does not always delete them (rancher/rancher #36068).
+type Gone struct{ Namespace, Kinds, Name string }
+
+// Purpose implements Action.
+func (Gone) Purpose() string {
+	return "this must list nothing; delete manually what it lists, because it is still running"
+}
+
+// Command implements Action.
+func (a Gone) Command() string {
+	return shell.Line("kubectl -n %s get --ignore-not-found %--%s %s", a.Namespace, a.Kinds, a.Name)
+}

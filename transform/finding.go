@@ -6,6 +6,7 @@ package transform
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -121,4 +122,39 @@ func (r Rule) Report(found []Finding, accepted []string) []Finding {
 		f.Accepted = r.Acceptable && slices.ContainsFunc(accepted, r.Is)
 	}
 	return found
+}
+
+// Unseen divides the findings about a cluster into those about its documents, and those
+// about documents that were not given: what cannot be seen is said, and not assumed.
+func Unseen(d Distro, all []Finding) (own, unseen []Finding) {
+	for _, f := range all {
+		if slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.OtherDocument && r.ID == f.Rule }) {
+			unseen = append(unseen, f)
+		} else {
+			own = append(own, f)
+		}
+	}
+	return own, unseen
+}
+
+// Unblock reports what to do about findings that stop, with rules that they may be of: it
+// offers --accept only for a rule that takes it.
+func Unblock(found []Finding, of []Rule) string {
+	var accept []string
+	refused := false
+	for _, f := range Stopping(found) {
+		if !slices.ContainsFunc(of, func(r Rule) bool { return r.ID == f.Rule && r.Acceptable }) {
+			refused = true
+		} else if flag := "--accept " + f.Rule; !slices.Contains(accept, flag) {
+			accept = append(accept, flag)
+		}
+	}
+	switch flags := strings.Join(accept, " "); {
+	case flags == "":
+		return "correct them; none of them can be accepted"
+	case refused:
+		return "correct them; not all of them can be accepted, but some with " + flags
+	default:
+		return "correct them, or accept them with " + flags
+	}
 }

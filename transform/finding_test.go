@@ -76,3 +76,23 @@ func TestARuleIsAcceptedByItsFormerName(t *testing.T) {
 		t.Error("a rule whose name is the same has a former name")
 	}
 }
+
+func TestOnlyRulesThatTakeItAreOfferedToAccept(t *testing.T) {
+	rules := []Rule{{ID: "soft", Acceptable: true}, {ID: "hard"}, {ID: "other", Acceptable: true}}
+	found := func(ids ...string) (list []Finding) {
+		for _, id := range ids {
+			list = append(list, Finding{Rule: id, Severity: Error})
+		}
+		return append(list, Finding{Rule: "other", Severity: Error, Accepted: true}, Finding{Rule: "other", Severity: Warning})
+	}
+	for want, list := range map[string][]Finding{
+		"correct them, or accept them with --accept soft":                            found("soft", "soft"),
+		"correct them, or accept them with --accept soft --accept other":             found("soft", "other"),
+		"correct them; not all of them can be accepted, but some with --accept soft": found("soft", "hard"),
+		"correct them; none of them can be accepted":                                 found("hard", "unknown"),
+	} {
+		if got := Unblock(list, rules); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

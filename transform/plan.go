@@ -237,3 +237,46 @@ func prove(step PlannedStage, before, after *opened) error {
 func broken(c Cluster, stage, what string) error {
 	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
 }
+
+// Restart is a process that a stage restarts, in the order in which that happens.
+type Restart struct {
+	Process string   `json:"process"` // with what restarts inside of it
+	Classes []string `json:"classes"` // of machines, or what people call them
+	Order   string   `json:"order"`   // of the machines among each other
+}
+
+// Restarts returns what the edit of the step restarts once it is rolled out.
+func (s PlannedStage) Restarts() []Restart {
+	if s.result == nil {
+		return nil
+	}
+	return s.before.Restarts(s.result.Cluster)
+}
+
+// Perform returns the documents of a cluster after some of its stages alone, in their
+// order: what a change has that performs these stages and nothing else.
+func Perform(d Distro, docs []*yamledit.Document, target Target, names []string) ([]*yamledit.Document, error) {
+	c, err := d.Open(docs, target)
+	if err != nil {
+		return nil, err
+	}
+	target = c.Chosen()
+	for _, name := range names {
+		s, found := stageOf(c.Stages(), name)
+		if !found {
+			return nil, notAmong(name)
+		}
+		edit, err := s.Edit()
+		if err != nil {
+			return nil, err
+		}
+		step := PlannedStage{Stage: s}
+		if step.Documents, err = revise(c.Documents(), edit); err != nil {
+			return nil, err
+		}
+		if c, err = d.Open(step.After(), target); err != nil {
+			return nil, err
+		}
+	}
+	return c.Documents(), nil
+}

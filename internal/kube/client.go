@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 )
@@ -119,4 +120,30 @@ func unescaped(path string) (string, error) {
 		segments[i] = name
 	}
 	return strings.Join(segments, "/"), nil
+}
+
+// GetSecret reads one Secret by its name; nil where it is not there.
+func GetSecret(ctx context.Context, c *Client, namespace, name string) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	err := c.Get(ctx, Request{
+		What: "get secrets in " + namespace, Method: http.MethodGet,
+		Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets/" + url.PathEscape(name),
+	}, "Secret", &secret)
+	switch {
+	case HasStatus(err, http.StatusNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &secret, nil
+}
+
+// Config is the configuration of the client for other clients of client-go, which watch. They
+// send at most so many requests per second.
+func (c *Client) Config(perSecond float32) *rest.Config {
+	config := rest.CopyConfig(c.config)
+	config.QPS, config.Burst = perSecond, 2*int(perSecond)
+	config.AcceptContentTypes, config.NegotiatedSerializer, config.WarningHandler = "", nil, nil
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, c.bounds.answer} })
+	return config
 }

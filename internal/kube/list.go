@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -113,4 +114,22 @@ func eachOf[O any](page content, use func(*O)) (next string, err error) {
 		return nil
 	})
 	return list.(metav1.ListInterface).GetContinue(), err
+}
+
+// AtOnce keeps many requests quick without a storm of them.
+const AtOnce = 8
+
+// ForEach calls do with 0 to n-1, AtOnce of them at the same time, and joins their errors.
+func ForEach(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	var all errgroup.Group
+	all.SetLimit(AtOnce)
+	for i := range n {
+		all.Go(func() error {
+			errs[i] = do(i)
+			return nil // the others continue
+		})
+	}
+	_ = all.Wait()
+	return Joined(errs)
 }

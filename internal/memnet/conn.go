@@ -4,9 +4,14 @@
 package memnet
 
 import (
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"syscall"
+	"testing"
 )
 
 // conn is one end of a connection.
@@ -40,4 +45,18 @@ func Reset(c net.Conn) {
 		m.reset.Store(true)
 	}
 	c.Close()
+}
+
+// Serve serves over TLS until the test ends. Clients need [Dial].
+func Serve(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	l := Listen()
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}} // clients go away in tests
+	s.StartTLS()
+	t.Cleanup(func() {
+		l.Close()
+		l.Drop()
+		s.Close()
+	})
+	return s
 }

@@ -3,7 +3,12 @@
 
 package account
 
-import "github.com/rke-lm/rke-lm/transform/shell"
+import (
+	"cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
 
 // ManagerRole gives the role of the control planes the rights of the
 // cloud-controller-manager; it keeps those that it has.
@@ -30,4 +35,19 @@ func (NodeRole) Purpose() string {
 // Command implements transform.Action.
 func (NodeRole) Command() string {
 	return shell.Line(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile)
+}
+
+// Manager is what a cloud-controller-manager needs before it starts. config is the
+// provider's configuration, as far as the file holds it.
+func Manager(config string) transform.Preparation {
+	id := ClusterID(config)
+	return transform.Preparation{
+		What: "add in AWS what is missing: permissions of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
+			") and tags " + TagPrefix + cmp.Or(id, "ID"),
+		Actions: []transform.Action{ManagerRole{}, NodeRole{}, Tagged{id}, Tag{id}},
+		Files: []transform.File{
+			{Name: ManagerPolicyFile, Content: managerPolicy()},
+			{Name: NodePolicyFile, Content: nodePolicy()},
+		},
+	}
 }

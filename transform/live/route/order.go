@@ -4,9 +4,11 @@
 package route
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -41,4 +43,17 @@ func ofBoth[T any](l Transition, t transform.Target, read func(*yamledit.Documen
 	}
 	after, err = read(l.To, t)
 	return before, after, err
+}
+
+// SnapshotTaken reports whether Rancher has made the snapshot of a number. It fails
+// when Rancher gave it up.
+func SnapshotTaken(seen rollout.Objects, number int64) (bool, error) {
+	c := seen.ControlPlane
+	if c == nil || c.SnapshotGeneration != number {
+		return false, nil
+	}
+	if c.SnapshotPhase == "Failed" {
+		return false, fmt.Errorf("the snapshot of etcd failed; journalctl -u rancher-system-agent on the etcd machines shows the cause, and without --etcd-snapshot none is taken")
+	}
+	return c.SnapshotPhase == "Finished", nil
 }
