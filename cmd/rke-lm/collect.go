@@ -211,8 +211,8 @@ func whereOf(s outputs.Status, live *clusters.Live) []string {
 	return []string{shell.Path(s.File)}
 }
 
-// several reports whether there is something to sum up.
-func (c *collector) several() bool { return len(c.Rows)+c.Refused > 1 }
+// several reports whether there is something to sum up: documents that were all refused have their errors.
+func (c *collector) several() bool { return len(c.Rows) > 0 && len(c.Rows)+c.Refused > 1 }
 
 // worked is a cluster as a verb leaves it, or an error in the place of one, or both.
 type worked struct {

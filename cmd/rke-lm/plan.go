@@ -213,7 +213,7 @@ func (p *planOptions) writeText(all *collector, results []result[planResult], fo
 	outputs.WriteFindings(p.err, p.palette(p.err), found, "")
 	all.Refused = len(all.errors)
 	whole := p.all || p.stage != ""
-	if p.alone || all.several() {
+	if len(all.Rows) > 0 && (p.alone || all.several()) {
 		all.Summary.Write(p.out, colors)
 		if p.alone || !whole {
 			outputs.WriteFindings(p.err, p.palette(p.err), objections(results), "")

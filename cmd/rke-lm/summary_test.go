@@ -134,6 +134,16 @@ func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
 	}
 }
 
+func TestDocumentsThatAreAllRefusedHaveErrorsAndNoTable(t *testing.T) {
+	here(t, map[string]string{"a.yaml": "kind: [\n", "b.yaml": "kind: [\n"})
+	for _, verb := range [][]string{{"plan"}, {"plan", "--summary"}, {"lint"}, {"apply", "--next"}} {
+		r := runHere(t, "", append(verb, "a.yaml", "b.yaml")...)
+		if r.code != exitcode.Input || strings.Contains(r.stdout+r.stderr, "CLUSTER") || strings.Count(r.stderr, "error: ") != 2 {
+			t.Errorf("%v: exit %d\n%s%s", verb, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
 func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
 	t.Chdir(thirty(t))
 	r := runHere(t, "", "plan", "-o", "markdown", ".")

@@ -105,6 +105,14 @@ func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	says(t, b.String(), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
+func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
+	for count, want := range map[transform.Count]string{transform.CountManual: "manual", transform.CountDone: "done", "": "skipped"} {
+		if got := (Stage{State: transform.NotInFile, Count: count}).Word(); got != want {
+			t.Errorf("%q: %s", count, got)
+		}
+	}
+}
+
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
 	p := NewPlan(planned(t, renaming), stages.EnableLeaderMigration)
 	if len(p.Stages) != 1 || p.Stages[0].Name != stages.EnableLeaderMigration || p.Stages[0].Diff == "" || len(p.Stages[0].Edits) == 0 {

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,17 +39,16 @@ func (s Stage) Word() string {
 		return "skipped"
 	case s.State == transform.ActionOnly:
 		return string(s.Kind)
+	case s.State == transform.NotInFile: // accepted ones count nowhere
+		return cmp.Or(string(s.Count), "skipped")
 	}
 	return word(s.State)
 }
 
 // word is a state for people.
 func word(s transform.State) string {
-	switch s {
-	case transform.Todo:
+	if s == transform.Todo {
 		return "to do"
-	case transform.NotInFile:
-		return "not in file"
 	}
 	return string(s)
 }

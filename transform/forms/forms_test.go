@@ -116,7 +116,7 @@ token: {{ token }}
   kube-controller-manager-arg: {{ .Values.args | toYaml | nindent 4 }}
 {{- end -}}
 `},
-	{"file with keys of a cluster", "values.yaml", []string{"    cloud-provider-name: aws", "  machineGlobalConfig:"}, `cluster:
+	{"values file of a Helm chart", "values.yaml", []string{"    cloud-provider-name: aws", "  machineGlobalConfig:"}, `cluster:
   name: quay
   machineGlobalConfig:
     cni: calico

@@ -4,7 +4,6 @@
 package forms
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func read(file, text string) (form Form, all lines) {
 		all = append(all, l)
 	}
 	for _, f := range table { // the last row is for other names as well
-		if form = f; slices.Contains(strings.Fields(f.ends), path.Ext(file)) {
+		if form = f; slices.ContainsFunc(strings.Fields(f.ends), func(end string) bool { return strings.HasSuffix(file, end) }) {
 			break
 		}
 	}

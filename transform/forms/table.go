@@ -45,6 +45,7 @@ var table = []Form{
 	{"configuration file of RKE2", guided, "", true, regexp.MustCompile(`(?m)^["']?(cloud-provider-(name|config)|cloud-controller-manager-[a-z-]+|(etcd|kube-[a-z-]+)-image|control-plane-[a-z-]+)["']?\s*:`)},
 	{"script", guided, ".sh .bash .zsh .ps1 .cfg .env .service", false, regexp.MustCompile(`/etc/(rancher/rke2|default/rke2|sysconfig/rke2)|rke2/server/manifests|INSTALL_RKE2_|\brke2\s+(server|agent)\b`)},
 	{"template", rendered, ".tpl .tmpl .gotmpl .tftpl .tftmpl .j2 .jinja .jinja2 .erb .jsonnet .libsonnet .cue", false, nil},
+	{"values file of a Helm chart", "plan what the chart makes of it, and make the same edits here: helm template CHART | rke-lm plan -", "values.yaml values.yml", false, nil},
 	{"file with keys of a cluster", rendered, ".yaml .yml .json", false, nil},
 }
 

@@ -13,11 +13,11 @@ import (
 )
 
 // ControlPlanesAtOnce is for an upgrade strategy that restarts several control planes
-// together. The migration lease keeps the managers to one owner all the same, so it
+// together. The migration lease still lets one manager run the cloud controllers, so it
 // stops nothing.
 var ControlPlanesAtOnce = transform.Rule{
 	ID: "control-planes-at-once", Severity: transform.Warning, Guards: FlagEdits, Acceptable: true,
-	Doc: "upgradeStrategy lets several control planes restart at once: controlPlaneConcurrency of RKE2, which counts for control planes without etcd, and max_unavailable_controlplane of RKE1. Their kube-apiservers and kube-controller-managers are down together, and the time in which no manager runs the cloud controllers is longer. The migration lease still has one owner.",
+	Doc: "upgradeStrategy lets several control planes restart at once: controlPlaneConcurrency of RKE2, which counts for control planes without etcd, and max_unavailable_controlplane of RKE1. Their kube-apiservers and kube-controller-managers are down together, and the time in which no manager runs the cloud controllers is longer. Two managers still never run them at once, because of the migration lease.",
 }
 
 // Restart is how many control planes a strategy takes at once.

@@ -14,11 +14,11 @@ import (
 
 // LeaderElectionOff checks how a manager asks for its leases: a migration can be
 // followed only where each manager has its main lease under its own name, and timings
-// that distinguish a living owner from a dead one.
+// that distinguish a living leader from a dead one.
 var LeaderElectionOff = OfComponents{
 	transform.Rule{
 		ID: "leader-election-off", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
-		Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide who owns the cloud controllers.",
+		Doc: "A manager has leader-elect=false, which silently turns leader migration off, or a lease whose name or timings hide which manager runs the cloud controllers.",
 	},
 	func(c Component, at transform.Report) {
 		if c.Target.NoLeaderMigration {
@@ -44,8 +44,8 @@ const (
 	leaseFlag   = "leader-elect-lease-duration"
 	renewFlag   = "leader-elect-renew-deadline"
 	retryFlag   = "leader-elect-retry-period"
-	shortest    = 5 * time.Second // below, one missed look takes a living owner for a dead one
-	longest     = time.Minute     // above, a dead owner counts as a living one for too long
+	shortest    = 5 * time.Second // below, one missed look takes a living leader for a dead one
+	longest     = time.Minute     // above, a dead leader counts as a living one for too long
 	retryJitter = 1.2
 )
 

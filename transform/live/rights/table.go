@@ -124,7 +124,7 @@ func downstream() []Row {
 		{For: leading, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get"}, Why: "the managers' configurations, and the snapshot"},
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
-		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "who owns the cloud controllers"},
+		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "which manager runs the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
 		{For: whole, When: ProviderIDs, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"},
