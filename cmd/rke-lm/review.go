@@ -195,7 +195,7 @@ func (r *reviewOptions) pairs(ctx context.Context, pairs []review.Pair, places r
 			continue
 		}
 		if p.Before != nil {
-			p.Away = v.Away[p.Before.Docs[0].File()]
+			p.Away = cmp.Or(v.Away[p.Before.Docs[0].File()], p.Away)
 			if p.After == nil && len(r.all.errors) == 0 {
 				p.Left = v.After.Text(p.Before.Docs[0].File())
 			}

@@ -44,7 +44,7 @@ func (r *reviewOptions) open(ctx context.Context, of clusters.Version) (v opened
 }
 
 func sideOf(c clusters.Cluster) *review.Side {
-	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses}
+	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses, Unnamed: c.Sources[0].Named}
 }
 
 // leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.

@@ -167,6 +167,9 @@ func (v *comparing) take(c git.Change) {
 	if c.Before != nil {
 		v.unnamed[c.Before.Path] = v.describes(*c.Before)
 	}
+	if c.After != nil && (c.Before == nil || !v.searched(*c.Before)) { // else another name hides a cluster
+		v.unnamed[c.After.Path] = v.describes(*c.After)
+	}
 	if skipped := cmp.Or(v.keep(&v.before, c.Before, v.base, v.Before), v.keep(&v.after, c.After, v.changed, v.After)); skipped != "" {
 		v.Skipped[skipped]++
 	}
@@ -192,7 +195,7 @@ func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree, of Version)
 		*list = append(*list, *f)
 		v.folders[path.Dir(f.Path)] = true
 		return ""
-	case f.Kind() == "" && !source.Searched(f.Path):
+	case f.Kind() == "" && !source.Searched(f.Path) && !v.unnamed[f.Path]:
 		return "hidden, or of another type"
 	case by != "":
 		v.Versions.Excluded = append(v.Versions.Excluded, by)
@@ -242,11 +245,15 @@ func (v *comparing) describes(f git.File) bool {
 	if f.Kind() != "" || source.Searched(f.Path) {
 		return false
 	}
-	text, err := v.repo.Read(f, source.MaxFile)
-	if err != nil || !v.words(text) {
+	list, err := v.sources([]git.File{f})
+	if err != nil {
 		return false
 	}
-	for c, err := range (source.Text{Bytes: text}).Documents() {
+	text, err := list[0].Read()
+	if err != nil || !v.words(text.Bytes) {
+		return false
+	}
+	for c, err := range text.Documents() {
 		if err != nil {
 			return false
 		}
@@ -261,6 +268,9 @@ func (v *comparing) describes(f git.File) bool {
 func (v *comparing) neighbors() error {
 	for _, p := range slices.Sorted(maps.Keys(v.base)) {
 		f := v.base[p]
+		if v.affected[p] && !v.touched[p] {
+			v.unnamed[p] = v.describes(f)
+		}
 		if !v.folders[path.Dir(p)] || f.Kind() != "" || v.touched[p] || !v.searched(f) {
 			continue
 		}

@@ -84,9 +84,20 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			}
 		}
 		if dir == top || dir == filepath.Dir(dir) {
+			use.Omits = o.kustomizing(filepath.Dir(file), shown)
 			return use
 		}
 	}
+}
+
+// kustomizing is the file of a folder that kustomize reads, whatever it holds; "" for none.
+func (o *Overlays) kustomizing(dir string, shown func(string) string) string {
+	for _, name := range kustomize.FileNames() {
+		if _, err := o.read(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return shown(filepath.Join(dir, name))
+		}
+	}
+	return ""
 }
 
 func (o *Overlays) lock() (unlock func()) {
@@ -126,6 +137,9 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 		}
 	}
 	for file := range changed {
+		if slices.Contains(kustomize.FileNames(), filepath.Base(file)) {
+			paths = append(paths, filepath.Dir(file)) // what it does not have is applied no more
+		}
 		for dir := filepath.Dir(file); len(dir) >= len(o.Version.Top()); dir = filepath.Dir(dir) {
 			bundle := filepath.Join(dir, kustomize.FleetFile)
 			if _, err := o.read(bundle); file == bundle || file == filepath.Join(dir, kustomize.FleetIgnore) || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {

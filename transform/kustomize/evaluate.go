@@ -26,6 +26,9 @@ type Use struct {
 	// Built are those of Layers that no other takes over: what is built of them
 	// reaches clusters.
 	Built []*Kustomization
+	// Omits is the file of its folder that kustomize reads and that does not have the file; "" for none, or if
+	// a kustomization above has it.
+	Omits string
 	// PatchOf is the kustomization that has the file for a patch, or nil.
 	PatchOf *Kustomization
 	// Roots are what is applied together with the file, its folder first; none for a file that is

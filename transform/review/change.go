@@ -19,6 +19,7 @@ type Side struct {
 	Related []*yamledit.Document // that rules read
 	Patch   bool                 // of a kustomization, and no cluster of its own
 	Uses    []kustomize.Use      // what overlays make of Docs
+	Unnamed bool                 // its file has a name that no search looks for
 }
 
 // Identity names the cluster.

@@ -34,8 +34,10 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 		f.Message = "the change makes or edits an overlay: " + is[i].Said()
 	case i < len(was):
 		f.Message = "the change removes what an overlay does: " + was[i].Said()
-	case p.Before != nil && slices.Equal(had, has) && p.Before.applied() != p.After.applied() && p.Before.Identity().Is(p.After.Identity()):
-		f.Message = p.Before.applied().Title() + " is applied as " + p.After.applied().Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
+	case p.renamed(slices.Equal(had, has), slices.Contains(had, ".")):
+		f.Message = p.Before.applied(false).Title() + " is applied as " + p.After.applied(false).Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
+	case p.Before != nil && p.Before.Uses[0].Omits == "" && p.After.Uses[0].Omits != "":
+		f.Message, f.Fix = p.After.Uses[0].Omits+" does not have it: what builds the folder with kustomize deletes the cluster", "list the document in its resources"
 	case p.Before != nil && file(p.Before) == file(p.After) && p.Before.Uses[0].Bundle != p.After.Uses[0].Bundle:
 		f.Message, f.Fix = "the change edits the fleet.yaml or the .fleetignore of its bundle, which can change or leave out the cluster", "compare the Bundles that Fleet makes before the change and after it"
 	case p.Before != nil && file(p.Before) == file(p.After) && slices.ContainsFunc(had, func(layer string) bool { return !slices.Contains(has, layer) }):
@@ -46,9 +48,21 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 	return overlayChanged.Report([]transform.Finding{f}, accepted)
 }
 
-// applied is the name with which the object is applied.
-func (s *Side) applied() transform.Identity {
-	return s.Uses[0].Named(transform.Identity{Namespace: s.Identity().Namespace, Name: s.Identity().Name})
+// renamed reports whether overlays give the cluster another name. A new overlay in another folder may be of another cluster.
+func (p Pair) renamed(sameLayers, hadOwn bool) bool {
+	if p.Before == nil || !p.Before.Identity().Is(p.After.Identity()) || hadOwn && !sameLayers {
+		return false
+	}
+	return p.Before.applied(!sameLayers) != p.After.applied(!sameLayers)
+}
+
+// applied is the name with which the object is applied, or with which its own folder alone has it.
+func (s *Side) applied(own bool) transform.Identity {
+	use := s.Uses[0]
+	if own {
+		use.Layers = slices.DeleteFunc(slices.Clone(use.Layers), func(k *kustomize.Kustomization) bool { return k.From(s.Docs[0]) != "." })
+	}
+	return use.Named(transform.Identity{Namespace: s.Identity().Namespace, Name: s.Identity().Name})
 }
 
 // effects are those of overlays on the documents, and the overlays.

@@ -22,7 +22,8 @@ type Pair struct {
 }
 
 // Pairs finds out which clusters are the same: first those with one name in one file, then
-// those that moved to another file, and then those whose name is not that of an object. was returns
+// those that moved to another file, and then those whose name is not that of an object. A file that gets a name which
+// no search looks for may be applied or not, so what it describes is removed. was returns
 // the name that a file had before the change. The pairs come in the order after the change, removed
 // clusters last.
 func Pairs(before, after []*Side, was func(file string) string) []Pair {
@@ -47,10 +48,13 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 		}
 		p := Pair{Before: b}
 		heir := func(a *Side) bool {
-			return m.of[a] == nil && a.Distro.Name == b.Distro.Name && (near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Distro.SameSpec(b.Docs[0], a.Docs[0]))
+			return m.of[a] == nil && a.Distro.Name == b.Distro.Name && (is(b, a) || near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Distro.SameSpec(b.Docs[0], a.Docs[0]))
 		}
 		if i := slices.IndexFunc(after, heir); i >= 0 {
 			p.Heir = after[i]
+		}
+		if p.Heir != nil && is(b, p.Heir) {
+			p.Heir, p.Away = nil, file(p.Heir)
 		}
 		pairs = append(pairs, p)
 	}
@@ -156,7 +160,7 @@ func (m *matching) match(after []*Side, same func(b, a *Side) bool) {
 			continue
 		}
 		for _, b := range m.before {
-			if !m.taken[b] && same(b, a) {
+			if !m.taken[b] && (b.Unnamed || !a.Unnamed) && same(b, a) {
 				m.of[a], m.taken[b] = b, true
 				break
 			}
