@@ -4,11 +4,15 @@
 package forms
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/hex"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Form is one way to describe a cluster that is not read.
@@ -76,8 +80,34 @@ func Possible(text []byte) bool { return hinted(plain(decoded(string(text)))) }
 // spelled matches escapes and binary values, which hide a key from a search and not from what reads the file.
 var spelled = regexp.MustCompile(`\\(?:x|u00)([0-9a-fA-F]{2})|!!binary[ \t]+["']?([A-Za-z0-9+/]+=*)["']?`)
 
-// decoded is a text with the values of its escapes and binary values, in the same lines.
+// packed matches the content of a resource in a Bundle whose encoding is base64, or base64+gz.
+var packed = regexp.MustCompile(`(\bcontent["']?\s*:\s*["']?)([A-Za-z0-9+/]{16,}={0,2})`)
+
+// unpacked returns what packed matches with its content, in one line; the same if it is none.
+func unpacked(found string) string {
+	m := packed.FindStringSubmatch(found)
+	content, err := base64.StdEncoding.DecodeString(m[2])
+	if zipped, plain := gzip.NewReader(bytes.NewReader(content)); err == nil && plain == nil {
+		content, err = io.ReadAll(io.LimitReader(zipped, mostContent))
+	}
+	if err != nil || !utf8.Valid(content) {
+		return found
+	}
+	return m[1] + oneLine(string(content))
+}
+
+// mostContent bounds what a resource of a Bundle is unpacked to; etcd takes no larger object.
+const mostContent = 2 << 20
+
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune { return max(r, ' ') }, text)
+}
+
+// decoded is a text with the values of its escapes, binary values and resources of Bundles, in the same lines.
 func decoded(text string) string {
+	if strings.Contains(text, "Bundle") && strings.Contains(text, "base64") {
+		text = packed.ReplaceAllStringFunc(text, unpacked)
+	}
 	if !strings.Contains(text, `\`) && !strings.Contains(text, "!!binary") {
 		return text
 	}
@@ -90,7 +120,7 @@ func decoded(text string) string {
 		if err != nil {
 			return found
 		}
-		return strings.Map(func(r rune) rune { return max(r, ' ') }, string(plain))
+		return oneLine(string(plain))
 	})
 }
 
