@@ -170,8 +170,7 @@ func (c *collector) writeOutcomes(of string) {
 }
 
 // row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues.
-func (c *collector) row(s outputs.Status, objections []transform.Finding, live *clusters.Live, refused bool) {
-	s.Count(objections)
+func (c *collector) row(s outputs.Status, live *clusters.Live, refused bool) {
 	if live != nil {
 		s.File = ""
 	}
@@ -262,7 +261,9 @@ func (c *collector) state(w worked) bool {
 	if err != nil {
 		return false
 	}
-	c.row(outputs.NewStatus(p), w.Objections(w.target), w.Live, w.Refusal(w.target) != nil)
+	s := outputs.NewStatus(p)
+	s.Count(w.Objections(w.target))
+	c.row(s, w.Live, w.Refusal(w.target) != nil)
 	return true
 }
 

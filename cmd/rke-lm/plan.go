@@ -135,8 +135,10 @@ func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResu
 	for _, plan := range plans {
 		made.plans = append(made.plans, outputs.NewPlan(plan, p.stage))
 	}
-	made.plans[0].Findings = outputs.Findings(f.Objections(t))
-	made.left = made.plans[0].Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
+	first := &made.plans[0]
+	first.Findings = outputs.Findings(f.Objections(t))
+	first.Status.Count(first.Findings)
+	made.left = first.Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.folders.dir == "" {
 			break
@@ -154,7 +156,7 @@ func (p *planOptions) cluster(f clusters.Cluster, t transform.Target) (*planResu
 func (p *planOptions) sumUp(all *collector, r result[planResult]) {
 	first := all.Command == ""
 	if p.output == "text" && p.stage == "" {
-		all.row(r.made.plans[0].Status, r.made.plans[0].Findings, r.Live, false)
+		all.row(r.made.plans[0].Status, r.Live, false)
 	}
 	for i, folder := range r.made.folders {
 		written, err := p.folders.write(folder)
@@ -195,15 +197,14 @@ func (p *planOptions) write(all *collector, results []result[planResult], found 
 	return p.dump(list)
 }
 
-// report adds the plans to a report. What is not in the files of the cluster, and the effective
-// configuration, are those of the documents as they are.
+// report adds the plans to a report. The effective configuration is that of the documents as they are.
 func (m *planResult) report(to *outputs.Results) {
-	unseen, classes := m.unseen, m.classes
-	for _, plan := range m.plans {
-		subject := plan.Subject(unseen)
-		subject.Content.Classes = classes
+	for i, plan := range m.plans {
+		subject := plan.Subject()
+		if i == 0 {
+			subject.Content.Classes = m.classes
+		}
 		to.Keep(subject)
-		unseen, classes = nil, nil
 	}
 }
 

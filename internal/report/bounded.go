@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -79,11 +80,15 @@ func (r *Results) table(b *limitedBuffer, t Table) {
 	}
 }
 
-// totals counts what was found.
+// totals counts what was found, as lint does.
 func (r *Results) totals() string {
+	all := slices.Clone(r.Findings)
+	for _, s := range r.Subjects {
+		all = append(all, s.Findings[:len(s.Findings)-s.ofStages]...)
+	}
 	count := map[transform.Severity]int{}
-	for _, f := range r.All() {
-		if !f.Accepted {
+	for _, f := range all {
+		if f.Severity != transform.Error || f.Stops() {
 			count[f.Severity]++
 		}
 	}

@@ -149,7 +149,7 @@ func (m *elements) content(s section) {
 	}
 	switch {
 	case c.Plan != nil:
-		m.findings(c.Plan.Findings)
+		m.findings(c.Plan.apart())
 		for _, stage := range c.Plan.Stages {
 			m.stage(s.id, stage)
 		}

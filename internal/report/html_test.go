@@ -36,7 +36,7 @@ func hostileResults(t *testing.T) *Results {
 		plan.Stages[i].Diff += "+" + hostile + "\n"
 		plan.Stages[i].Actions = append(plan.Stages[i].Actions, Action{hostile, hostile})
 	}
-	one := plan.Subject(nil)
+	one := plan.Subject()
 	one.Content.Classes = []Class{{Name: hostile, keys: []string{hostile}, Config: map[string]any{hostile: hostile}, Origins: map[string]Origin{hostile: {File: hostile, Path: hostile}}, Dropped: []Dropped{{Key: hostile, Reason: hostile}}}}
 	r.Keep(one)
 	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []Action{{hostile, hostile}}}},
@@ -93,7 +93,7 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	r.Keep(v.Subject("fleet-default/wharf"))
 	plan := NewPlan(planned(t, renaming), "")
 	plan.Status.Version, plan.Status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")
-	r.Keep(plan.Subject(nil))
+	r.Keep(plan.Subject())
 	var b bytes.Buffer
 	if err := r.WriteHTML(&b, PlanTable); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", s.Name, emphasised(s), countFindings(s.Findings))
 	}
 	fmt.Fprintln(w)
-	markdownFindings(w, plan.Findings)
+	markdownFindings(w, plan.apart())
 	for _, s := range plan.Stages {
 		if s.open() {
 			markdownStage(w, s)

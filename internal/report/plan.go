@@ -83,6 +83,7 @@ type Stage struct {
 	Prepare  []Action            `json:"prepare,omitempty"`
 	prepared string              // Prepare in one line
 	Actions  []Action            `json:"actions"`
+	steps    []Action            // of a manual stage: Actions without those that only show something
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
 	// Restarts are what the edit restarts, in their order, and Gap for how long no manager
@@ -150,9 +151,22 @@ func newStage(s transform.PlannedStage) Stage {
 	}
 	if !s.Past() {
 		out.Prepare, out.prepared = actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
-		out.Actions = append(out.Actions, actions(slices.Concat(s.Stage.Before, s.Stage.After))...)
+		all := slices.Concat(s.Stage.Before, s.Stage.After)
+		out.Actions = append(out.Actions, actions(all)...)
+		if out.Kind == Manual {
+			out.steps = actions(slices.DeleteFunc(all, shows))
+		}
 	}
 	return out
+}
+
+// shows reports whether an action changes nothing, and verify --stage checks what it shows.
+func shows(a transform.Action) bool {
+	switch a.(type) {
+	case stages.Inspection, transform.PodsRunning, transform.Gone, transform.WorkloadDone, transform.ClusterSettled, transform.ClusterUpdated:
+		return true
+	}
+	return false
 }
 
 // WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
@@ -268,9 +282,10 @@ func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 	if len(s.Prepare) > 0 {
 		fmt.Fprintln(w, p.Wrap(s.preparing(), "  "))
 	}
-	if whole || s.Kind == Manual {
+	if whole {
 		writeActions(w, p, s.Actions)
 	} else {
+		writeActions(w, p, s.steps)
 		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, shell.Line("rke-lm verify --stage %s --context CONTEXT", s.Name)))
 	}
 	if s.Diff != "" {

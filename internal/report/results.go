@@ -27,6 +27,8 @@ type Subject struct {
 	File     string
 	Line     int
 	Findings []transform.Finding
+	// The last ones of Findings are of stages alone: they do not count, as lint has none of them.
+	ofStages int
 	// Cells are its row of a summary, and Details what can be unfolded below, as Markdown.
 	Cells   []string
 	Details string

@@ -40,6 +40,8 @@ type Status struct {
 	// Migrations are the names of the LeaderMigrations that have the cluster.
 	Migrations []string `json:"leaderMigrations,omitempty"`
 
+	// Findings are those that lint has: of the files as they are, and of the cluster as a whole.
+	Findings []transform.Finding `json:"-"`
 	// EndState is the one that is taken unasked, and why; "" where it was chosen, or is reached.
 	EndState string            `json:"-"`
 	File     string            `json:"-"`
@@ -70,6 +72,7 @@ func NewStatus(p *transform.Plan) Status {
 
 // Count adds findings.
 func (s *Status) Count(findings []transform.Finding) {
+	s.Findings = append(s.Findings, findings...)
 	for _, f := range findings {
 		switch {
 		case f.Stops():

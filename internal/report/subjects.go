@@ -18,25 +18,37 @@ var (
 	FindingTable = Table{[]string{"Cluster", "Findings"}}
 )
 
-// Subject is a plan as one of the results. more are findings about documents that were not
-// given.
-func (p Plan) Subject(more []transform.Finding) Subject {
-	s := Subject{Title: title(p), File: p.Source.File, Line: p.Source.Line, Findings: slices.Concat(p.Findings, more)}
+// Subject is a plan as one of the results.
+func (p Plan) Subject() Subject {
+	s := Subject{Title: title(p), File: p.Source.File, Line: p.Source.Line, Findings: once(p.Status.Findings)}
+	own := len(s.Findings)
 	for _, stage := range p.Stages {
 		s.Findings = append(s.Findings, stage.Findings...)
 	}
 	s.Findings = once(s.Findings)
+	s.ofStages = len(s.Findings) - own
 	o := p.Status
-	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), counted(s.Findings)}
+	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), otherwise(o.found(), "-")}
 	var b strings.Builder
 	WriteMarkdown(&b, p)
-	markdownFindings(&b, Findings(more))
 	s.Details = b.String()
 	s.State, s.Content.Plan = word(o.Outlook.State()), &p
 	if o.Situation == transform.ProgressBroken(o.Version) { // it is more than to do: components do not start
 		s.State = string(o.Situation)
 	}
 	return s
+}
+
+// apart are the findings that no stage shows.
+func (p Plan) apart() []transform.Finding {
+	var shown []transform.Finding
+	for _, s := range p.Stages {
+		if s.open() {
+			shown = append(shown, s.Findings...)
+		}
+	}
+	shown = once(shown)
+	return slices.DeleteFunc(once(p.Status.Findings), func(f transform.Finding) bool { return slices.Contains(shown, f) })
 }
 
 // FindingSubject is what has findings alone.
