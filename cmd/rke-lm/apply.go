@@ -162,19 +162,18 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 // writeCheck writes what comes before the next stage, or after the last one.
 func (a *applyOptions) writeCheck(last bool) {
 	slices.Sort(a.written)
-	stage := "STAGE"
-	switch of := slices.Compact(slices.Clone(a.written)); len(of) {
-	case 0:
+	check := "rke-lm verify --stage STAGE --context CONTEXT"
+	switch of := slices.Compact(slices.Clone(a.written)); {
+	case len(of) == 0:
 		return
-	case 1:
-		stage = of[0]
+	case of[0] == "" && len(of) == 1:
+		check = "rke-lm verify --context CONTEXT" // the first stage is undone
+	case len(of) == 1:
+		check = shell.Line("rke-lm verify --stage %s --context CONTEXT", of[0])
 	}
-	before, how, check := "before the next stage", "commit, roll out", shell.Line("rke-lm verify --stage %s --context CONTEXT", stage)
+	before, how := "before the next stage", "commit, roll out"
 	if a.live() {
 		how = "wait for the rollout"
-	}
-	if a.undo != "" {
-		check = "rke-lm verify --context CONTEXT"
 	}
 	if last || a.undo != "" {
 		before = "now"
@@ -232,7 +231,7 @@ func (a *applyOptions) left(r result[applied], err error, failed bool) []worked 
 	switch {
 	case r.made != nil && r.made.known && r.made.after != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
-			a.written = append(a.written, r.made.last)
+			a.written = append(a.written, r.made.check)
 		}
 		return []worked{{r.Cluster, r.made.target, r.made.after, err}}
 	case r.made != nil && r.made.known:
@@ -252,7 +251,7 @@ type applied struct {
 	cautions []string // about stages that are undone
 	manual   []transform.Manual
 	open     bool                 // manual stages, and no edit
-	last     string               // of the stages
+	check    string               // the stage that verify checks: the last one, or the one before those that are undone
 	after    []*yamledit.Document // nil where nothing is to be done
 	first    []int                // of the stages, the first that changes each document
 }
@@ -365,7 +364,7 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, e
 		made.line = line{name, "nothing to do"}
 		return made, nil
 	}
-	var stages []string
+	var names []string
 	for _, s := range fileSteps {
 		made.findings = append(made.findings, s.findings)
 		if a.undo != "" && s.caution != "" {
@@ -374,13 +373,16 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, e
 		if s.blocked {
 			return made, &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
 		}
-		stages = append(stages, s.stage)
+		names = append(names, s.stage)
 	}
-	made.manual, made.after, made.last = manual, fileSteps[len(fileSteps)-1].after, stages[len(stages)-1]
+	made.manual, made.after, made.check = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
+	if c, err := f.Distro.Open(f.Docs, made.target); err == nil && a.undo != "" {
+		made.check = stages.Previous(made.check, c.Chosen())
+	}
 	for i, doc := range f.Docs {
 		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))
 	}
-	made.line = line{name, strings.Join(stages, ", ") + a.direction()}
+	made.line = line{name, strings.Join(names, ", ") + a.direction()}
 	return made, nil
 }
 

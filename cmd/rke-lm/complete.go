@@ -140,11 +140,22 @@ func (o *options) completeCluster(c *cobra.Command, _ []string, _ string) ([]cob
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// addCompletion adds the verb that cobra makes.
-func addCompletion(root *cobra.Command) {
+// addCommands adds those that cobra makes, and checks what is given to them.
+func addCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil {
-		c.Short = "Generate the autocompletion script for a shell"
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if found, rest, _ := root.Find(args); found == root {
+					return unknownCommand(root, rest)
+				}
+				return nil
+			}
+		case "completion":
+			c.Short, c.Args = "Generate the autocompletion script for a shell", unknownCommand
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
+		}
 	}
 }

@@ -4,28 +4,52 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// meantFlag answers a flag that does not exist with the one that was meant, if no other can be.
-func meantFlag(c *cobra.Command, err error) string {
-	help := "see " + c.CommandPath() + " --help"
+// flagError names what is wrong with a flag: of one that does not exist the one that was meant, if no other can be.
+func flagError(c *cobra.Command, err error) error {
+	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 {
+		return unknownCommand(c, args)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		f := invalid.GetFlag()
+		what := map[string]string{"int": "is not a number", "duration": "is not a duration such as 10m"}[f.Value.Type()]
+		if errors.Is(err, strconv.ErrSyntax) {
+			what = cmp.Or(what, "is not true or false")
+		}
+		return fmt.Errorf("--%s %s %s", f.Name, invalid.GetValue(), cmp.Or(what, "is not known; "+invalid.Unwrap().Error()))
+	}
+	do := "see " + c.CommandPath() + " --help"
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
-		return help
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
+		do = strings.Replace(meant(name, known, do), "mean ", "mean --", 1)
 	}
-	var known []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
-	if did := meant(name, known, ""); did != "" {
-		return strings.Replace(did, "mean ", "mean --", 1)
+	return fmt.Errorf("%w; %s", err, do)
+}
+
+// unknownCommand refuses what is no command below another one.
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return help
+	do := "see " + c.CommandPath() + " --help"
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) == 1 {
+		do = "did you mean " + near[0] + "?"
+	}
+	return fmt.Errorf("unknown command: %s; %s", args[0], do)
 }
 
 // The annotations of flags that cobra keeps groups in.

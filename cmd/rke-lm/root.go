@@ -62,6 +62,7 @@ the in-tree AWS cloud provider to the external aws-cloud-controller-manager.
 
 It reads the cluster's own YAML, from files or from a live Rancher, shows every
 stage as a small diff, and changes only what the stage promises.`,
+		Args:          unknownCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -100,16 +101,14 @@ stage as a small diff, and changes only what the stage promises.`,
 		}
 		return o.leaveOut()
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %s", err, meantFlag(c, err))
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newPlan(o), newApply(o), newExplain(o), newLint(o), newReview(o), newVerify(o), newLeaders(o), newStatus(o),
 		newMigrate(o), newRollback(o), newController(o),
 		newDeployment(o), newLeaderMigrationConfig(o), newRules(o), newVersion(o), newManual(o))
 	call(root, calledAs(os.Args[0]))
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
-	addCompletion(root)
+	addCommands(root)
 	return root
 }
 

@@ -91,6 +91,19 @@ func Before(stage string, t transform.Target) Check {
 	return list[i-1].after(t)
 }
 
+// Previous is the stage with edits before another one; "" for none. After an undo verify checks it.
+func Previous(stage string, t transform.Target) (name string) {
+	for _, s := range order(t) {
+		switch {
+		case s.Name == stage:
+			return name
+		case s.Edits:
+			name = s.Name
+		}
+	}
+	return ""
+}
+
 // Undone is what has to hold once a stage was undone.
 func Undone(stage string, t transform.Target) Check {
 	if s := Named(stage); s.undone != nil {
