@@ -117,10 +117,14 @@ func (p patch) Said() string {
 type object struct {
 	kind              string
 	names, namespaces []string
+	any               bool // it has more names than mostNames, so a patch may mean it by any
 }
 
+// mostNames bounds the names: each layer may double them, and many overlays build on one base.
+const mostNames = 256
+
 func (k *Kustomization) rename(o object) object {
-	if k.prefix != "" || k.suffix != "" {
+	if o.any = o.any || len(o.names) > mostNames; !o.any && k.prefix+k.suffix != "" {
 		for _, name := range slices.Clone(o.names) {
 			o.names = append(o.names, k.prefix+name+k.suffix)
 		}
@@ -133,8 +137,9 @@ func (k *Kustomization) rename(o object) object {
 
 // changing returns the patches that change an object.
 func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch) {
+	renamed := k.rename(o)
 	for _, p := range k.patches {
-		if matches(p.to.kind, o.kind) && matches(p.to.name, k.rename(o).names...) && matches(p.to.namespace, k.rename(o).namespaces...) {
+		if matches(p.to.kind, o.kind) && (renamed.any || matches(p.to.name, renamed.names...)) && matches(p.to.namespace, renamed.namespaces...) {
 			list = append(list, p)
 		}
 	}

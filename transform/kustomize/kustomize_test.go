@@ -5,6 +5,7 @@ package kustomize
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -187,5 +188,26 @@ func TestOverlaysOfFleet(t *testing.T) {
 	}
 	if got := evaluated(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))); got != "" {
 		t.Error(got)
+	}
+}
+
+// Each overlay with a suffix may double the names that patches call an object by: there are many overlays of one base.
+func TestTheNamesOfAnObjectAreBounded(t *testing.T) {
+	var layers []*Kustomization
+	for i := range 64 {
+		layers = append(layers, layer(t, fmt.Sprintf("nameSuffix: -s%d\n", i), nil))
+	}
+	o := object{names: []string{"harbour"}}
+	for _, k := range layers {
+		if o = k.rename(o); len(o.names) > 2*mostNames {
+			t.Fatalf("%d names", len(o.names))
+		}
+	}
+	patch := layer(t, "patches: [{target: {name: harbour-s63}, path: p.yaml}]\n", map[string]string{"p.yaml": "- {op: remove, path: /spec/rkeConfig}\n"})
+	if got := evaluated(t, cluster, append(layers, patch)...); !strings.Contains(got, "p.yaml") {
+		t.Errorf("a patch that may mean the cluster is passed over: %q", got)
+	}
+	if got := evaluated(t, cluster, append(layers[:2:2], patch)...); strings.Contains(got, "p.yaml") {
+		t.Errorf("a patch of another object: %q", got)
 	}
 }
