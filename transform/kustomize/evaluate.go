@@ -148,7 +148,7 @@ func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch
 	}
 	for _, item := range k.root.Get("vars").Items() {
 		if variable := "$(" + str(item, "name") + ")"; strings.Contains(string(doc.Bytes()), variable) {
-			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: said(item)})
+			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: said(item) + k.values})
 		}
 	}
 	return list

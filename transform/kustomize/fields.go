@@ -12,22 +12,39 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// replacement reads what copies values from one object into others.
-func (k *Kustomization) replacement(item yamledit.Node, sources string, load Load) {
-	file, targets := k.File, item.Get("targets")
-	if path := str(item, "path"); path != "" {
+// replacements reads what copies values from one object into others; a file has one, or a list.
+func (k *Kustomization) replacements(load Load) {
+	items := k.root.Get("replacements").Items()
+	if len(items) == 0 {
+		return
+	}
+	sources := k.sources(load) // of the values, which are those of any resource
+	for _, item := range items {
+		path := str(item, "path")
+		if path == "" {
+			k.replacement(k.File, item, sources)
+			continue
+		}
 		name, text, err := load(path)
 		var doc *yamledit.Document
 		if err == nil {
 			doc, err = yamledit.ParseString(name, string(text))
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			k.unread(item, nil, string(text))
-			return
+		case doc.Root().IsMap():
+			k.replacement(name, doc.Root(), sources)
+		default:
+			for _, item := range doc.Root().Items() {
+				k.replacement(name, item, sources)
+			}
 		}
-		file, targets = name, doc.Root().Get("targets")
 	}
-	for _, target := range targets.Items() {
+}
+
+func (k *Kustomization) replacement(file string, item yamledit.Node, sources string) {
+	for _, target := range item.Get("targets").Items() {
 		to := target.Get("select")
 		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
 		for _, path := range target.Get("fieldPaths").Items() {
@@ -38,14 +55,34 @@ func (k *Kustomization) replacement(item yamledit.Node, sources string, load Loa
 	}
 }
 
-// sources are the texts of all resources that are files.
+// sources are the texts of all resources that are files, and of what generators make objects of.
 func (k *Kustomization) sources(load Load) (all string) {
-	for _, ref := range k.Refs() {
+	refs := k.Refs()
+	for _, key := range []string{"configMapGenerator", "secretGenerator"} {
+		for _, item := range k.root.Get(key).Items() {
+			all += said(item)
+			for _, file := range append(texts(item.Get("files")), append(texts(item.Get("envs")), str(item, "env"))...) {
+				refs = append(refs, file[strings.Index(file, "=")+1:])
+			}
+		}
+	}
+	for _, ref := range refs {
 		if _, text, err := load(ref); err == nil {
 			all += string(text)
 		}
 	}
 	return all
+}
+
+// components counts those that cannot be read for every object.
+func (k *Kustomization) components(load Load) {
+	for _, item := range k.root.Get("components").Items() {
+		folder, _ := item.String()
+		has := func(name string) bool { _, _, err := load(path.Join(folder, name)); return err == nil }
+		if !slices.ContainsFunc(FileNames(), has) {
+			k.unread(item, nil, folder)
+		}
+	}
 }
 
 // harmless are the plugins of kustomize itself that change metadata alone, and those that add objects.

@@ -22,6 +22,7 @@ type Kustomization struct {
 
 	root    yamledit.Node
 	patches []patch
+	values  string // what the values of its variables are taken from
 	// prefix, suffix and namespace are what it adds to names.
 	prefix, suffix, namespace string
 }

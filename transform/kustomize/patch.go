@@ -38,11 +38,10 @@ func (k *Kustomization) Resolve(load Load) {
 			k.open(item, text, nil, load)
 		}
 	}
-	if items := k.root.Get("replacements").Items(); len(items) > 0 {
-		sources := k.sources(load) // of the values, which are those of any resource
-		for _, item := range items {
-			k.replacement(item, sources, load)
-		}
+	k.replacements(load)
+	k.components(load)
+	if k.root.Get("vars").Exists() {
+		k.values = k.sources(load)
 	}
 	for _, key := range []string{"transformers", "generators"} {
 		for _, item := range k.root.Get(key).Items() {
