@@ -26,6 +26,7 @@ type Overlays struct {
 	mutex sync.Mutex
 	of    map[string]*kustomization   // by folder; nil where there is none
 	below map[string][]*kustomization // by the top of a search
+	links map[string]string           // what paths lead to: each of n files is compared with all that a kustomization lists
 }
 
 // Version is the files of a version of a repository, by their absolute paths.
@@ -103,7 +104,7 @@ func (o *Overlays) kustomizing(dir string, shown func(string) string) string {
 func (o *Overlays) lock() (unlock func()) {
 	o.mutex.Lock()
 	if o.of == nil {
-		o.of, o.below = map[string]*kustomization{}, map[string][]*kustomization{}
+		o.of, o.below, o.links = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
 	}
 	return o.mutex.Unlock
 }
@@ -161,10 +162,16 @@ func (o *Overlays) listed(refs []string, dir, path string) bool {
 
 // real follows links, as kustomize and Fleet do.
 func (o *Overlays) real(path string) string {
-	if o.Version != nil {
-		return o.Version.Real(path)
+	to, known := o.links[path]
+	switch {
+	case known:
+	case o.Version != nil:
+		to = o.Version.Real(path)
+	default:
+		to = realPath(path)
 	}
-	return realPath(path)
+	o.links[path] = to
+	return to
 }
 
 // building returns the kustomization, with its components, and all that build on it.
