@@ -34,7 +34,7 @@ var table = []struct {
 	{anywhere, secret, []string{
 		"databaseur", "dbur", "dbconnectionur", "redisur", "mongour", "mongodbur", "postgresur", "postgresqlur", "pgur", "mysqlur", "mariadbur", "mssqlur",
 		"amqpur", "rabbitmqur", "jdbcur", "brokerur", "connectionur", "smtpur", "webhookur", "hookur", "sasur", "signedur",
-		"slackwebhook", "discordwebhook", "teamswebhook", "chatwebhook",
+		"slackwebhook", "discordwebhook", "teamswebhook", "chatwebhook", "slackur", "discordur", "teamsur",
 	}}, // their URLs have the secret in them
 	{atEnd, reference, []string{
 		"name", "names", "namespace", "namespaces", "ref", "refs", "file", "files", "filename", "path", "paths", "dir", "directory", "type", "types", "kind", "class",
@@ -50,19 +50,19 @@ var table = []struct {
 	{atEnd, ordinary, []string{
 		"bypass", "compass", "encompass", "reseed", "monkey", "donkey", "turkey", "hockey", "hotkey", "pub",
 		"topologykey", "labelkey", "annotationkey", "taintkey", "partitionkey", "cachekey", "publickey", "primarykey", "foreignkey", "sortkey", "rangekey", "hashkey",
-		"routingkey", "orderingkey", "messagekey", "groupkey", "mapkey", "indexkey", "configkey", "valuekey", "parameterkey", "lookupkey", "kmskey", "publickeys", "labelkeys",
+		"orderingkey", "messagekey", "groupkey", "mapkey", "indexkey", "configkey", "valuekey", "parameterkey", "lookupkey", "kmskey", "publickeys", "labelkeys",
 	}},
-	{atEnd, secret, []string{"pass", "key", "keys", "seed", "seeds", "phrase", "salt", "dsn"}},
+	{atEnd, secret, []string{"pass", "key", "keys", "seed", "seeds", "phrase", "salt", "dsn", "pw"}},
 	{anywhere, secret, []string{
 		"password", "passwd", "passphrase", "passcode", "pwd", "pswd", "secret", "token", "credential", "bearer", "mnemonic", "keymaterial", "keypem", "keydata", "keybase64",
 		"accesskey", "privatekey", "privkey", "apikey", "sshkey", "tlskey", "encryptionkey", "signingkey", "idrsa", "iddsa", "idecdsa", "ided25519",
 		"connectionstring", "connstring", "connstr", "kubeconfig", "dockerconfigjson", "dockerconfig", "dockercfg", "dockerauth",
-		"basicauth", "htpasswd", "keytab", "pgpass", "netrc", "sshcert", "trustid", "userpass", "authorization", "stringdata", "userdata", "customdata", "cloudinit",
+		"basicauth", "registryauth", "proxyauth", "snmpcommunity", "htpasswd", "keytab", "pgpass", "netrc", "sshcert", "trustid", "userpass", "authorization", "stringdata", "userdata", "customdata", "cloudinit",
 		// in other languages
 		"passwort", "kennwort", "geheim", "motdepasse", "contraseña", "contrasena", "senha", "segredo", "wachtwoord", "hasło", "haslo", "heslo",
 		"jelszó", "jelszo", "lösenord", "losenord", "adgangskode", "salasana", "parola", "şifre", "sifre", "пароль", "密码", "密碼", "パスワード", "비밀번호",
 	}},
-	{aWord, secret, []string{"pass", "pw", "psw", "psk", "cred", "creds", "jwt", "otp", "totp", "cookie", "cookies", "sas", "clave", "jeton"}},
+	{aWord, secret, []string{"pass", "pw", "psw", "psk", "cred", "creds", "jwt", "hmac", "pat", "otp", "totp", "cookie", "cookies", "sas", "clave", "jeton"}},
 }
 
 // kubeconfigFlag names a file, and each other kubeconfig is one.

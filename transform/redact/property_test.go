@@ -16,7 +16,7 @@ var secretNames = strings.Fields(`
 	tls-key tls.key TLS_KEY tlsKey server_key id_rsa id_ed25519 SSH_ID_ECDSA accessKey AWS_ACCESS_KEY_ID private_key apiKey ssh-key encryptionKey
 	signingKey storageAccountKey masterkey licenseKey unsealKeys joinKey ipsecKeys ipsec-key psk presharedKey kmsDataKey hmac_key
 	connectionString CONN_STR kubeconfig dockerconfigjson .dockercfg basicAuth htpasswd keytab netrc .pgpass authorization
-	DATABASE_URL databaseUrl REDIS_URL mongodb-uri jdbc_url dsn SENTRY_DSN slackWebhookUrl SLACK_WEBHOOK teams-webhook-url sasUrl sas_token signedUrl
+	DATABASE_URL databaseUrl REDIS_URL mongodb-uri jdbc_url dsn SENTRY_DSN slackWebhookUrl slackUrl discord_url teamsUrl registryAuth registry_auth proxyAuth snmpCommunity bindpw rconpw pat hmac routing_key SLACK_WEBHOOK teams-webhook-url sasUrl sas_token signedUrl
 	seed seedPhrase MNEMONIC walletMnemonic recoveryPhrase userData user_data user-data cloudInit cloud-init customData
 	db-pass pw psw cred jwt otp totpSeed cookie passkey sasToken
 	passwort geheim motDePasse contraseña senha wachtwoord hasło heslo jelszó lösenord пароль 密码 パスワード`)
