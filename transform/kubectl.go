@@ -15,11 +15,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// kubectlValues returns what kubectl reads of a text, up to the first error. Empty documents,
-// which it passes over, are left out.
-func kubectlValues(text []byte) ([]any, error) {
+// kubectlValues returns what kubectl reads of a document, up to the first error. Empty documents,
+// which it passes over, are left out. In a stream kubectl cuts a document off its marker, and then drops
+// a byte order mark from its start.
+func kubectlValues(c yamledit.Chunk) ([]any, error) {
+	var before string
+	if c.Index > 0 && bytes.HasPrefix(c.Bytes, []byte("---")) {
+		before = "\n" // it ends the document before
+	}
 	var all []any
-	for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+	for d := yaml.NewYAMLOrJSONDecoder(io.MultiReader(strings.NewReader(before), bytes.NewReader(c.Bytes)), 4096); ; {
 		var v any
 		switch err := d.Decode(&v); {
 		case errors.Is(err, io.EOF):
@@ -32,10 +37,10 @@ func kubectlValues(text []byte) ([]any, error) {
 	}
 }
 
-// KubectlObjects returns the objects that kubectl reads of a text, those of a list one by one. What
+// KubectlObjects returns the objects that kubectl reads of a document, those of a list one by one. What
 // has items is a list for it, and an item without a kind takes that of the list.
-func KubectlObjects(text []byte) []map[string]any {
-	values, _ := kubectlValues(text) // it applies what it read before an error
+func KubectlObjects(c yamledit.Chunk) []map[string]any {
+	values, _ := kubectlValues(c) // it applies what it read before an error
 	var all []map[string]any
 	for _, v := range values {
 		object, _ := v.(map[string]any)
@@ -58,10 +63,20 @@ func KubectlObjects(text []byte) []map[string]any {
 	return all
 }
 
+// RancherObject returns what Rancher reads of a cluster.yml: the first document, whatever follows it
+// (github.com/ghodss/yaml, of which this is a later version); nil for none.
+func RancherObject(c yamledit.Chunk) map[string]any {
+	var object map[string]any
+	if yaml.Unmarshal(c.Bytes, &object) != nil {
+		return nil
+	}
+	return object
+}
+
 // checkKubectl refuses a document that kubectl, or Rancher, reads otherwise.
 func checkKubectl(doc *yamledit.Document) error {
 	root := doc.Root()
-	read, err := kubectlValues(doc.Bytes())
+	read, err := kubectlValues(doc.Chunk())
 	if len(read) == 1 && doc.Chunk().Item > 0 {
 		if list, _ := read[0].([]any); len(list) == 1 {
 			read = list

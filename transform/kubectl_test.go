@@ -28,7 +28,7 @@ func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
 		"a value that is none of an object": {"- a\n---\nb\n", `nullnull`},
 	} {
 		var got strings.Builder
-		for _, object := range KubectlObjects([]byte(c.text)) {
+		for _, object := range KubectlObjects(yamledit.Chunk{Bytes: []byte(c.text)}) {
 			text, err := json.Marshal(object)
 			if err != nil {
 				t.Fatal(err)

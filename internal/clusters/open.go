@@ -123,7 +123,7 @@ func (f Finder) open(d *document) {
 		case d.file.Values:
 			d.values, err = transform.Parse(d.chunk)
 			return err
-		case d.file.OtherForm() || !d.words && !d.file.Named && !utf16 && !f.applied(text):
+		case d.file.OtherForm() || !d.words && !d.file.Named && !utf16 && !f.applied(d.chunk):
 			return nil
 		}
 		doc, c, err := f.Open(d.chunk)
@@ -144,7 +144,7 @@ func (f Finder) open(d *document) {
 	if d.err != nil {
 		d.meant = true
 		_ = transform.Guard(at, func() error { // a text whose budget is spent may be meant for one
-			d.meant = utf16 || f.meant(text) || f.applied(text)
+			d.meant = utf16 || f.meant(text) || f.applied(d.chunk)
 			return nil
 		})
 	}
@@ -201,10 +201,10 @@ func (f Finder) mayGroup(text []byte) bool {
 	})
 }
 
-// applied reports whether kubectl would apply a document of a distro, or one that rules read, from
-// a text, whatever its spelling.
-func (f Finder) applied(text []byte) bool {
-	return slices.ContainsFunc(transform.KubectlObjects(text), func(object map[string]any) bool {
+// applied reports whether kubectl, or Rancher, would apply an object of a distro, or one that rules read,
+// from a document, whatever its spelling.
+func (f Finder) applied(c yamledit.Chunk) bool {
+	return slices.ContainsFunc(append(transform.KubectlObjects(c), transform.RancherObject(c)), func(object map[string]any) bool {
 		plain, err := json.Marshal(object)
 		if err != nil || !f.words(plain) {
 			return false

@@ -143,7 +143,7 @@ func hostile() []string {
 	change := func(text string, pairs ...string) { list = append(list, strings.NewReplacer(pairs...).Replace(text)) }
 	for _, c := range list[:len(list):len(list)] {
 		list = append(list, c+"---\n"+c, c+"...\n"+c, "# x\n---\n"+c, "a: 1\n...\n"+c, "a: 1\r---\r"+c, "--- # x\n"+c, "---#\n"+c, "---\u00a0\n"+c, "a: 1\n--- x\n"+c, "\ufeff"+c,
-			"%YAML 1.1\n---\n"+c, "---\n\ufeff"+c, c+"\x00", "{\"a\": 1}\n"+c, c+"{\"a\": 1}\n", c+"b: \"\xff\"\n", "{\"kind\": \"x\", \"apiVersion\": \"v1\"} "+c)
+			"%YAML 1.1\n---\n"+c, "---\n\ufeff"+c, "---\n---\n\ufeff"+c, "a: 1\n---\n\ufeff"+c, c+"\x00", "{\"a\": 1}\n"+c, c+"{\"a\": 1}\n", c+"b: \"\xff\"\n", "{\"kind\": \"x\", \"apiVersion\": \"v1\"} "+c)
 		change(c, "\n", "\r")
 		change(c, "\n", "\r\n")
 		change(c, "\n", "\u2028")
@@ -180,6 +180,7 @@ func hostile() []string {
 	change(short2, "rkeConfig", "\"rkeConfi\\x67\"")
 	list = append(list, "apiVersion: provisioning.cattle.io/v1\nkind: ClusterList\nitems:\n- spec: {}\n", short2+"items: []\n", short2+"items:\n", short2+"items: [{kind: Pod, apiVersion: v1}]\n")
 	change(short1, "nodes:", " nodes:", "\n", "\n ")
+	list = append(list, strings.ReplaceAll(" "+short1, "\n", "\n ")+"\n---...\n", "---\u2028"+strings.Replace(short1, "kubernetes_version", "!!str ubernetes_version", 1)+"{}")
 	change(short1, "nodes:", "? nodes\n:", "controlplane", "control\\\nplane")
 	change(short1, "cloud_provider: {name: aws}", "\"cloud_pr\\x6fvider\": {name: aws}", "- {", "- { x: &x ")
 	return list
