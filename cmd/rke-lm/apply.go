@@ -376,8 +376,10 @@ func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, e
 		names = append(names, s.stage)
 	}
 	made.manual, made.after, made.check = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
-	if c, err := f.Distro.Open(f.Docs, made.target); err == nil && a.undo != "" {
-		made.check = stages.Previous(made.check, c.Chosen())
+	if a.undo != "" {
+		if c, err := f.Distro.Open(f.Docs, made.target); err == nil {
+			made.check = stages.Previous(made.check, c.Chosen())
+		}
 	}
 	for i, doc := range f.Docs {
 		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))

@@ -86,10 +86,10 @@ func Effects(doc *yamledit.Document, use Use) (all []Effect) {
 	}
 	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
 	for _, k := range use.Layers {
+		names = k.rename(names) // a patch may use the names that the layer itself gives
 		for _, p := range k.changing(doc, names) {
 			all = append(all, Effect{p, k, k.From(doc)})
 		}
-		names = k.rename(names)
 	}
 	return all
 }
@@ -137,9 +137,8 @@ func (k *Kustomization) rename(o object) object {
 
 // changing returns the patches that change an object.
 func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch) {
-	renamed := k.rename(o)
 	for _, p := range k.patches {
-		if matches(p.to.kind, o.kind) && (renamed.any || matches(p.to.name, renamed.names...)) && matches(p.to.namespace, renamed.namespaces...) {
+		if matches(p.to.kind, o.kind) && (o.any || matches(p.to.name, o.names...)) && matches(p.to.namespace, o.namespaces...) {
 			list = append(list, p)
 		}
 	}

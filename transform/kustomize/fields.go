@@ -61,7 +61,7 @@ func (k *Kustomization) sources(load Load) (all string) {
 	for _, key := range []string{"configMapGenerator", "secretGenerator"} {
 		for _, item := range k.root.Get(key).Items() {
 			all += said(item)
-			for _, file := range append(texts(item.Get("files")), append(texts(item.Get("envs")), str(item, "env"))...) {
+			for _, file := range slices.Concat(texts(item.Get("files")), texts(item.Get("envs")), []string{str(item, "env")}) {
 				refs = append(refs, file[strings.Index(file, "=")+1:])
 			}
 		}
