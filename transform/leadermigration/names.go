@@ -55,6 +55,9 @@ func NewName(old string) string {
 	return old
 }
 
+// ControllersFlag is the argument of a manager that says which controllers it starts.
+const ControllersFlag = "controllers"
+
 // Starts reports whether a manager with this value of --controllers starts a controller that is known by
 // its older name; managers accept both names (k8s.io/controller-manager/app, IsControllerEnabled).
 func Starts(controllers, old string) bool {

@@ -137,7 +137,7 @@ func (m *migration) ipamLost(found *transform.Findings) {
 		}
 		return
 	}
-	if a, set := m.flag(controllersFlag); set && slices.Contains(strings.Split(a.Value, ","), "-"+nodeIPAM) && m.on("allocate-node-cidrs") {
+	if a, set := m.flag(leadermigration.ControllersFlag); set && slices.Contains(strings.Split(a.Value, ","), "-"+nodeIPAM) && m.on("allocate-node-cidrs") {
 		found.At(a.Node, "kube-controller-manager must assign pod CIDRs to nodes (--allocate-node-cidrs) but does not run "+nodeIPAM+", which the cloud-controller-manager of AWS does not have", "remove -"+nodeIPAM+" from the list")
 	}
 }

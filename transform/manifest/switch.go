@@ -12,14 +12,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-const (
-	controllersFlag = "controllers"
-	nodeIPAM        = "nodeipam"
-)
+const nodeIPAM = "nodeipam"
 
 // switchToExternal makes kube-controller-manager external and takes it out of the
 // migration in the same edit: an external manager with the flag holds the lease
@@ -91,7 +89,7 @@ func (m *migration) ipamWhy() string {
 func (m *migration) switchEdit(e *yamledit.Edit) error {
 	u := args.Update{Set: []args.Arg{args.With(providerFlag, external)}}
 	if value, changes := m.withoutIPAM(); changes {
-		u.Set = append(u.Set, args.With(controllersFlag, value))
+		u.Set = append(u.Set, args.With(leadermigration.ControllersFlag, value))
 	}
 	m.leave(e, u)
 	m.moveServer(e, inTree, external)
@@ -108,7 +106,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 		return "", false
 	}
 	names := []string{"*"}
-	if a, found := m.flag(controllersFlag); found {
+	if a, found := m.flag(leadermigration.ControllersFlag); found {
 		names = strings.Split(a.Value, ",")
 	}
 	if slices.Contains(names, "-"+nodeIPAM) {
@@ -123,7 +121,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 func (m *migration) checkSwitch(after *migration) error {
 	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned(), server: true}
 	if m.target.NodeIPAM {
-		p.flags = append(p.flags, controllersFlag)
+		p.flags = append(p.flags, leadermigration.ControllersFlag)
 	}
 	if err := m.check(after, p); err != nil {
 		return err

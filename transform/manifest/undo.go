@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -86,7 +87,7 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 
 // withIPAM lets kube-controller-manager run nodeipam again.
 func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
-	a, found := m.flag(controllersFlag)
+	a, found := m.flag(leadermigration.ControllersFlag)
 	if !m.target.NodeIPAM || !found {
 		return
 	}
@@ -95,10 +96,10 @@ func (m *migration) withIPAM(e *transform.Reverse, u *args.Update) {
 	switch {
 	case len(left) == len(names):
 	case slices.Equal(left, []string{"*"}):
-		u.Remove = append(u.Remove, controllersFlag)
+		u.Remove = append(u.Remove, leadermigration.ControllersFlag)
 		e.Usual(a.Node, "it contains nothing else, and was absent or * before")
 	default:
-		u.Set = append(u.Set, args.With(controllersFlag, strings.Join(left, ",")))
+		u.Set = append(u.Set, args.With(leadermigration.ControllersFlag, strings.Join(left, ",")))
 	}
 }
 

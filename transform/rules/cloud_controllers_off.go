@@ -19,7 +19,7 @@ var CloudControllersOff = OfComponents{
 		Doc: "kube-controller-manager is in-tree, and its argument `controllers` turns off service or cloud-node-lifecycle: with leader migration it holds the lease and does not run them, and no other manager can.",
 	},
 	func(c Component, at transform.Report) {
-		a, set := args.LastPlaced(c.Args, controllersFlag)
+		a, set := args.LastPlaced(c.Args, leadermigration.ControllersFlag)
 		if !set || c.Provider != inTree {
 			return
 		}

@@ -27,9 +27,8 @@ var (
 
 // The providers and flags of a migration, as every component spells them.
 const (
-	inTree          = "aws"
-	external        = "external"
-	leaderFlag      = ccm.LeaderFlag
-	controllersFlag = "controllers"
-	configFlag      = "leader-migration-config"
+	inTree     = "aws"
+	external   = "external"
+	leaderFlag = ccm.LeaderFlag
+	configFlag = "leader-migration-config"
 )

@@ -42,7 +42,7 @@ func (c Controller) newName() string { return leadermigration.NewName(string(c))
 
 // enabled reports whether --controllers lets a manager start the controller.
 func (c Controller) enabled(list []args.Arg) bool {
-	choice, set := args.Last(list, "controllers")
+	choice, set := args.Last(list, leadermigration.ControllersFlag)
 	if !set {
 		return true
 	}
