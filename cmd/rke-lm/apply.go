@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/clusters"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/planfolder"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -26,7 +27,7 @@ type applyOptions struct {
 	rewrite
 	choice transform.Choice
 	undo   string
-	saved  savedPlans
+	saved  string   // the folder of saved plans; "" for none
 	flags  []string // that the next command repeats
 
 	written []string // the last stage of each cluster that was changed
@@ -66,7 +67,7 @@ them, if they are paused, or if their last change is not applied.`,
 			if err := a.check(c); err != nil {
 				return err
 			}
-			if !a.saved.given() {
+			if a.saved == "" {
 				a.flags = a.repeatedChoices(c.Flags())
 			}
 			return a.run(c.Context(), args)
@@ -79,7 +80,7 @@ them, if they are paused, or if their last change is not applied.`,
 	c.Flags().BoolVar(&a.choice.Next, "next", false, "apply the first stage that is not done")
 	c.Flags().StringVar(&a.undo, "undo", "", "the stage to undo")
 	c.Flags().BoolVar(&a.choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
-	c.Flags().StringVar(&a.saved.dir, "plan", "", "apply or undo the edits that plan --out saved in this folder")
+	c.Flags().StringVar(&a.saved, "plan", "", "apply or undo the edits that plan --out saved in this folder")
 	c.Flags().BoolVar(&o.choices.CanonicalForm, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
 	a.rewriteFlags(c)
 	complete(c, "stage", stages.EditNames())
@@ -112,26 +113,23 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
 	case a.server && !a.live():
 		return errors.New("--dry-run=server requires a Rancher; add --cluster or -l, or remove =server")
-	case a.saved.dir != "":
+	case a.saved != "":
 		return a.checkNoChoice(c.Flags())
 	}
 	return nil
 }
 
 func (a *applyOptions) run(ctx context.Context, paths []string) error {
-	if err := a.saved.read(); err != nil {
-		return err
-	}
 	a.files.Out = a.data()
-	results, err := each(ctx, a.options, paths, a.cluster)
+	apply, results, err := a.decide(ctx, paths)
 	if err != nil {
 		return err
 	}
 	all := a.collect()
-	all.flags, all.folder = a.flags, a.saved.dir
+	all.flags, all.folder = a.flags, a.saved
 	var states []worked
 	if a.live() && len(paths) == 0 {
-		states = a.patchAll(ctx, results, all)
+		states = a.patchAll(ctx, apply, results, all)
 	} else {
 		states = a.write(ctx, results, all)
 	}
@@ -139,13 +137,13 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	made := func(is func(*applied) bool) bool {
-		return slices.ContainsFunc(results, func(r result[applied]) bool { return r.made != nil && is(r.made) })
+	made := func(is func(*run.Applied) bool) bool {
+		return slices.ContainsFunc(results, func(r run.Result[run.Applied]) bool { return r.Made != nil && is(r.Made) })
 	}
-	if a.saved.given() && all.code == exitcode.Done && !made(func(m *applied) bool { return m.known }) {
-		all.fail(&failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no plan for these clusters; plan them with --out, or use other files", a.saved.dir)})
+	if a.saved != "" && all.code == exitcode.Done && !made(func(m *run.Applied) bool { return m.Known }) {
+		all.fail(exitcode.New(exitcode.Refused, a.saved+": it has no plan for these clusters; plan them with --out, or use other files"))
 	}
-	if made(func(m *applied) bool { return m.open }) {
+	if made(func(m *run.Applied) bool { return m.Open }) {
 		all.code = max(all.code, exitcode.Found)
 	}
 	single := len(states) == 1 && len(a.written) == 1 && all.state(states[0])
@@ -157,6 +155,21 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	return withCode(all.code)
+}
+
+// decide decides what is to be done to the clusters.
+func (a *applyOptions) decide(ctx context.Context, paths []string) (apply run.Apply, results []run.Result[run.Applied], err error) {
+	apply = run.Apply{Choice: a.choice, Undo: a.undo, Diffs: a.files.DryRun}
+	if a.saved != "" {
+		if apply.Saved, err = planfolder.Read(a.saved); err != nil {
+			return apply, nil, err
+		}
+	}
+	if apply.Options, err = a.found(ctx, paths); err != nil {
+		return apply, nil, err
+	}
+	results, err = apply.Run(ctx)
+	return apply, results, err
 }
 
 // writeCheck writes what comes before the next stage, or after the last one.
@@ -183,18 +196,18 @@ func (a *applyOptions) writeCheck(last bool) {
 
 // write shows what is done, and writes each file once all of its clusters are known. It returns the clusters
 // as the run leaves them.
-func (a *applyOptions) write(ctx context.Context, results []result[applied], all *collector) (states []worked) {
-	errs, edits, failed := map[string][]error{}, map[string][]edit{}, map[string]bool{} // by file
+func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Applied], all *collector) (states []worked) {
+	errs, edits, failed := map[string][]error{}, map[string][]run.Edit{}, map[string]bool{} // by file
 	for _, r := range results {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if r.made != nil {
-			a.tell(r.made)
-			if a.show(r.made.edit); len(r.made.changes) == 0 {
-				all.outcome(r.made.line)
+		if r.Made != nil {
+			a.tell(r.Made)
+			if a.show(r.Made.Edit); len(r.Made.Changes) == 0 {
+				all.outcome(r.Made.Outcome)
 			}
-			edits[r.File] = append(edits[r.File], r.made.edit)
+			edits[r.File] = append(edits[r.File], r.Made.Edit)
 		}
 		if r.Err != nil {
 			errs[r.File] = append(errs[r.File], r.Err)
@@ -209,7 +222,7 @@ func (a *applyOptions) write(ctx context.Context, results []result[applied], all
 		}
 		// A saved plan is for its own documents, whatever their neighbours are like,
 		// in files that could be read.
-		stays := r.Err != nil || len(of) > 0 && !a.saved.given()
+		stays := r.Err != nil || len(of) > 0 && a.saved == ""
 		if err := a.rewrite.write(r.Ended, edits, stays, all); err != nil {
 			of, stays = append(of, err), true
 		}
@@ -227,180 +240,45 @@ func (a *applyOptions) write(ctx context.Context, results []result[applied], all
 }
 
 // left is a cluster as the run leaves it: unchanged where that failed. One that is not in the saved plans is none.
-func (a *applyOptions) left(r result[applied], err error, failed bool) []worked {
+func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) []worked {
 	switch {
-	case r.made != nil && r.made.known && r.made.after != nil && !failed && !a.files.DryRun:
+	case r.Made != nil && r.Made.Known && r.Made.After != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
-			a.written = append(a.written, r.made.check)
+			a.written = append(a.written, r.Made.Check)
 		}
-		return []worked{{r.Cluster, r.made.target, r.made.after, err}}
-	case r.made != nil && r.made.known:
-		return []worked{{r.Cluster, r.made.target, r.Docs, err}}
+		return []worked{{r.Cluster, r.Made.Target, r.Made.After, err}}
+	case r.Made != nil && r.Made.Known:
+		return []worked{{r.Cluster, r.Made.Target, r.Docs, err}}
 	case err != nil:
 		return []worked{{err: err}}
 	}
 	return nil
 }
 
-// applied is what is to be done to a cluster, and what to tell of it.
-type applied struct {
-	edit          // of files; its line is set for all
-	known    bool // the cluster is in the saved plans, if there are any
-	target   transform.Target
-	findings [][]transform.Finding
-	cautions []string // about stages that are undone
-	manual   []transform.Manual
-	open     bool                 // manual stages, and no edit
-	check    string               // the stage that verify checks: the last one, or the one before those that are undone
-	after    []*yamledit.Document // nil where nothing is to be done
-	first    []int                // of the stages, the first that changes each document
-}
-
 // tell prints what is to be known before a cluster changes.
-func (a *applyOptions) tell(made *applied) {
-	for _, found := range made.findings {
-		outputs.WriteFindings(a.err, a.palette(a.err), found, "")
+func (a *applyOptions) tell(made *run.Applied) {
+	for _, found := range made.Findings {
+		report.WriteFindings(a.err, a.palette(a.err), found, "")
 	}
-	for _, caution := range made.cautions {
+	for _, caution := range made.Cautions {
 		fmt.Fprintln(a.err, a.palette(a.err).Wrap("caution: "+caution, ""))
 	}
-	for _, m := range made.manual {
-		outputs.WriteManual(a.err, a.palette(a.err), m)
+	for _, m := range made.Manual {
+		report.WriteManual(a.err, a.palette(a.err), m)
 	}
 }
 
-// cluster decides what is to be done to a cluster.
-func (a *applyOptions) cluster(f clusters.Cluster, t transform.Target) (*applied, error) {
-	if f.Live != nil {
-		return a.next(f, t)
-	}
-	if err := f.Refusal(t); err != nil {
-		return nil, err
-	}
-	made, err := a.next(f, t)
-	made.findings = slices.Insert(made.findings, 0, f.Objections(t))
-	if made.after == nil {
-		return made, err
-	}
-	made.edit = a.edited(made.line, f.Docs, made.after, func(i int) int { return made.first[i] })
-	if len(made.changes) == 0 {
-		made.line = line{}
-	}
-	return made, err
-}
-
-// fileStep is one stage that is applied to a document or undone.
-type fileStep struct {
-	stage    string
-	blocked  bool
-	findings []transform.Finding
-	caution  string // about its undo
-	after    []*yamledit.Document
-}
-
-// fileSteps returns what is to be done to a cluster, and the manual steps before and
-// after it; nothing is left to do where it returns none.
-func (a *applyOptions) fileSteps(f clusters.Cluster, t transform.Target) ([]fileStep, []transform.Manual, error) {
-	if err := stages.CheckUndone(f.Docs[0].File(), a.undo); err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case a.saved.given():
-		return a.savedFileSteps(f)
-	case a.undo != "":
-		steps, err := transform.Undo(f.Distro, f.Docs, t, a.undo, a.choice.Through)
-		return fileStepsOf(steps), nil, err
-	}
-	p, err := transform.BuildFor(f.Distro, f.Docs, t, a.choice)
-	if err != nil {
-		return nil, nil, err
-	}
-	steps, err := p.Choose(a.choice)
-	fileSteps := fileStepsOf(steps)
-	// What errors block is not written.
-	if err == nil && !slices.ContainsFunc(fileSteps, func(s fileStep) bool { return s.blocked }) {
-		if p.Target.Upgrades() {
-			t = p.Target // a plan of the result would be that of the next minor
+// checkNoChoice refuses migration options on the command line: a saved plan holds
+// the choices that it was made with.
+func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
+	var err error
+	var o options
+	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.targetFlags(choice)
+	choice.VisitAll(func(f *pflag.Flag) {
+		if flags.Changed(f.Name) && f.Name != manualDone && !a.configured[f.Name] {
+			err = fmt.Errorf("--%s cannot be used with --plan, which has the choices of the saved plan; remove it, or plan again with --out", f.Name)
 		}
-		err = transform.StayDone(f.Distro, steps, t)
-	}
-	return fileSteps, p.Passed(steps, a.choice), err
-}
-
-func fileStepsOf(steps []transform.PlannedStage) (all []fileStep) {
-	for _, s := range steps {
-		all = append(all, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.Stage.Caution, s.After()})
-	}
-	return all
-}
-
-// next finds the stages that a cluster takes. It returns what to tell of the cluster in any case.
-func (a *applyOptions) next(f clusters.Cluster, t transform.Target) (*applied, error) {
-	made := &applied{known: true, target: t}
-	if a.saved.given() {
-		plan, known := a.picked(f)
-		made.known, made.target = known, plan.Target
-	}
-	fileSteps, manual, err := a.fileSteps(f, t)
-	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
-	if f.Live != nil {
-		name = f.Docs[0].File() + ": "
-	}
-	var first *transform.ManualStagePending
-	switch {
-	case errors.As(err, &first):
-		made.manual = []transform.Manual{first.Manual}
-		if first.Alone { // nothing is kept from the other clusters of the file
-			made.open, made.line = true, line{name, first.At.What + "; " + first.At.Do}
-			return made, nil
-		}
-		return made, err
-	case errors.Is(err, errNotPlanned):
-		made.line = line{name, err.Error()}
-		return made, nil
-	case err != nil:
-		return made, err
-	case len(fileSteps) == 0:
-		made.line = line{name, "nothing to do"}
-		return made, nil
-	}
-	var names []string
-	for _, s := range fileSteps {
-		made.findings = append(made.findings, s.findings)
-		if a.undo != "" && s.caution != "" {
-			made.cautions = append(made.cautions, s.caution)
-		}
-		if s.blocked {
-			return made, &failure{code: exitcode.Found, err: fmt.Errorf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules))}
-		}
-		names = append(names, s.stage)
-	}
-	made.manual, made.after, made.check = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
-	if a.undo != "" {
-		if c, err := f.Distro.Open(f.Docs, made.target); err == nil {
-			made.check = stages.Previous(made.check, c.Chosen())
-		}
-	}
-	for i, doc := range f.Docs {
-		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))
-	}
-	made.line = line{name, strings.Join(names, ", ") + a.direction()}
-	return made, nil
-}
-
-// direction is said of stages that are undone.
-func (a *applyOptions) direction() string {
-	if a.undo != "" {
-		return " undone,"
-	}
-	return ""
-}
-
-// unblock reports what to do about a stage that errors guard.
-func (a *applyOptions) unblock(found []transform.Finding, rules []transform.Rule) string {
-	advice := transform.Unblock(found, rules)
-	if a.saved.given() {
-		advice += "; then plan again with --out and --replace"
-	}
-	return advice
+	})
+	return err
 }

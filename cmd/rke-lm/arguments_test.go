@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -38,13 +38,13 @@ func docked(s *apitest.Server) {
 }
 
 // following runs owners for a time, and does something at a moment of it.
-func following(t *testing.T, length, after time.Duration, do func(), args ...string) (outputs.Ownership, ran) {
+func following(t *testing.T, length, after time.Duration, do func(), args ...string) (report.Ownership, ran) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { kube.Pause(context.Background(), after); do(); close(done) }()
 	r := runHere(t, "", append([]string{"leaders", "--for", length.String(), "-o", "json"}, args...)...)
 	<-done
-	var o outputs.Ownership
+	var o report.Ownership
 	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
 		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
 	}
@@ -67,7 +67,7 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 		}
 		write(engineFile)
 		o, r := following(t, 4*time.Second, 0, func() {}, "--kubeconfig", config, "--arguments-from", file)
-		if o.Seconds["1"] != 4 || len(o.Arguments) != 1 || o.Arguments[0] != (outputs.Arguments{Component: "kube-controller-manager", From: file}) {
+		if o.Seconds["1"] != 4 || len(o.Arguments) != 1 || o.Arguments[0] != (report.Arguments{Component: "kube-controller-manager", From: file}) {
 			t.Errorf("%+v\n%s", o, r.stderr)
 		}
 

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/fleet"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -90,7 +90,7 @@ func BenchmarkShow(b *testing.B) {
 			plans[d], err = transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		}
 		if err == nil {
-			outputs.WritePlan(io.Discard, outputs.Palette{}, outputs.NewPlan(plans[d], ""), true)
+			report.WritePlan(io.Discard, report.Palette{}, report.NewPlan(plans[d], ""), true)
 		}
 		return err
 	}
@@ -111,7 +111,7 @@ func BenchmarkRun(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs bytes.Buffer
-				if code := run(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs}); code != exitcode.Done {
+				if code := execute(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs}); code != exitcode.Done {
 					b.Fatal(code, errs.String())
 				}
 			}

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 )
@@ -24,26 +24,19 @@ func (o *options) finder() clusters.Finder {
 	only := ""
 	switch {
 	case o.hostNames != "":
-		only = hostNames
+		only = run.HostNames
 	case o.values != "":
-		only = ccmValues
+		only = run.CCMValues
 	}
 	return clusters.Finder{Distros: known, Forced: o.distro != "", SeparateDocuments: o.separate, Overlays: o.overlays, Excluded: o.excluded, Values: o.values, Only: only, Unknown: o.skipUnknown, Configs: o.hostNames != "" || o.choices.EndState == transform.EndStateExternal}
 }
 
-// result is what a verb makes of a cluster, or an error, or both; or what else was found.
-type result[T any] struct {
-	clusters.Result
-	target transform.Target // for the cluster
-	made   *T               // nil for nothing
-}
-
-// each calls work for every cluster in the paths, or in the Rancher that the flags name, on all cores.
-// The results are in the order of the clusters. It fails for a choice that is wrong, and if ctx ends.
-func each[T any](ctx context.Context, o *options, paths []string, work func(clusters.Cluster, transform.Target) (*T, error)) ([]result[T], error) {
+// found finds the clusters in the paths, or in the Rancher that the flags name, and the choices for them.
+// It fails for a choice that is wrong.
+func (o *options) found(ctx context.Context, paths []string) (run.Options, error) {
 	target, err := o.target()
 	if err != nil {
-		return nil, err
+		return run.Options{}, err
 	}
 	defer o.progress.Start(ctx)()
 	o.progress.Reached("clusters", 0, 0)
@@ -51,22 +44,7 @@ func each[T any](ctx context.Context, o *options, paths []string, work func(clus
 	if err != nil {
 		found = []clusters.Result{clusters.Failed(err)}
 	}
-	var done atomic.Int64
-	results := clusters.Each(ctx, found, func(r clusters.Result) result[T] {
-		of := result[T]{Result: r}
-		if r.Docs != nil && r.Err == nil {
-			of.target = r.For(target)
-			of.Err = transform.Guard(r.Place(), func() (err error) {
-				if err = checkHostNames(o.hostNames, r.Cluster); err == nil {
-					of.made, err = work(r.Cluster, of.target)
-				}
-				return err
-			})
-		}
-		o.progress.Reached("clusters", int(done.Add(1)), len(found))
-		return of
-	})
-	return results, ctx.Err()
+	return run.Options{Finder: o.finder(), Found: found, Target: target, Progress: o.progress}, nil
 }
 
 // find finds the clusters.
@@ -95,14 +73,6 @@ func (o *options) find(ctx context.Context, paths []string) ([]clusters.Result, 
 		return nil, err
 	}
 	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.query()), nil
-}
-
-// checkHostNames refuses host names for RKE, whose kubelets take another name than the host's.
-func checkHostNames(file string, c clusters.Cluster) error {
-	if file == "" || c.Distro.Live.Kind != transform.Management {
-		return nil
-	}
-	return c.Docs[0].Root().Errorf("--"+hostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
 }
 
 // rancherVersion reads the version of a Rancher, and says if it is not a known one.

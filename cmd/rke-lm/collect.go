@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -24,24 +25,24 @@ import (
 type collector struct {
 	*options
 	code   int
-	errors []outputs.Problem // of all, for programs
+	errors []report.Problem // of all, for programs
 
 	count    map[transform.Severity]int // of findings
 	accepted int                        // errors that do not count
 	shown    io.Writer                  // where findings go as text
 	kept     []transform.Finding        // for programs
-	results  *outputs.Results           // for the formats of other programs
+	results  *report.Results            // for the formats of other programs
 
 	lines []sameOutcome // of clusters
 	files []sameOutcome
 
-	outputs.Summary
+	report.Summary
 	flags  []string // choices of the command line, which the next command repeats
 	folder string   // of saved plans; "" for none
 }
 
 func (o *options) collect() *collector {
-	return &collector{options: o, errors: []outputs.Problem{}, count: map[transform.Severity]int{}, shown: o.out, kept: []transform.Finding{}, results: newResults("lint")}
+	return &collector{options: o, errors: []report.Problem{}, count: map[transform.Severity]int{}, shown: o.out, kept: []transform.Finding{}, results: newResults("lint")}
 }
 
 // fail prints an error. It keeps others from nothing; the highest code wins.
@@ -80,11 +81,11 @@ func (c *collector) show(title, file string, line int, found []transform.Finding
 	c.found(found)
 	switch {
 	case c.output == "text":
-		outputs.WriteFindings(c.shown, c.palette(c.shown), found, "")
+		report.WriteFindings(c.shown, c.palette(c.shown), found, "")
 	case c.reports():
-		c.results.Keep(outputs.FindingSubject(title, file, line, found))
+		c.results.Keep(report.FindingSubject(title, file, line, found))
 	default:
-		c.kept = append(c.kept, outputs.Findings(found)...)
+		c.kept = append(c.kept, report.Findings(found)...)
 	}
 }
 
@@ -96,7 +97,7 @@ func (c *collector) finish() error {
 		c.writeFound()
 	case c.reports():
 		c.results.Errors = c.errors
-		err = c.writeResults(c.results, outputs.FindingTable)
+		err = c.writeResults(c.results, report.FindingTable)
 	default:
 		err = c.dump(c.kept)
 	}
@@ -112,16 +113,10 @@ func (c *collector) writeFound() {
 	fmt.Fprintln(c.err)
 }
 
-// line is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",
-// "grant-migration-lease written". The zero line is not printed.
-type line struct{ name, what string }
-
-func (l line) String() string { return l.name + l.what }
-
 // sameOutcome is that of clusters, or of files, that had the same one.
 type sameOutcome struct {
-	line // of the first
-	n    int
+	run.Outcome // of the first
+	n           int
 }
 
 // verboseFlag is that of verbs with outcomes.
@@ -130,8 +125,8 @@ func (o *options) verboseFlag(f *pflag.FlagSet, with string) {
 }
 
 // outcome prints what became of a cluster if each has its own line, and else counts it.
-func (c *collector) outcome(l line) {
-	if l == (line{}) {
+func (c *collector) outcome(l run.Outcome) {
+	if l == (run.Outcome{}) {
 		return
 	}
 	if c.verbose {
@@ -140,8 +135,8 @@ func (c *collector) outcome(l line) {
 	c.lines = counting(c.lines, l)
 }
 
-func counting(list []sameOutcome, l line) []sameOutcome {
-	i := slices.IndexFunc(list, func(same sameOutcome) bool { return same.what == l.what })
+func counting(list []sameOutcome, l run.Outcome) []sameOutcome {
+	i := slices.IndexFunc(list, func(same sameOutcome) bool { return same.What == l.What })
 	if i < 0 {
 		return append(list, sameOutcome{l, 1})
 	}
@@ -159,18 +154,18 @@ func (c *collector) writeOutcomes(of string) {
 		case l.n == 1:
 			fmt.Fprintln(c.err, l)
 		default:
-			fmt.Fprintf(c.err, "%d %s: %s\n", l.n, of, l.what)
+			fmt.Fprintf(c.err, "%d %s: %s\n", l.n, of, l.What)
 		}
 	}
 	for _, l := range c.files {
 		if number > 1 {
-			fmt.Fprintf(c.err, "files %s: %d\n", l.what, l.n)
+			fmt.Fprintf(c.err, "files %s: %d\n", l.What, l.n)
 		}
 	}
 }
 
 // row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues.
-func (c *collector) row(s outputs.Status, live *clusters.Live, refused bool) {
+func (c *collector) row(s report.Status, live *clusters.Live, refused bool) {
 	if live != nil {
 		s.File = ""
 	}
@@ -185,7 +180,7 @@ func (c *collector) row(s outputs.Status, live *clusters.Live, refused bool) {
 }
 
 // next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
-func (c *collector) next(s outputs.Status, live *clusters.Live) string {
+func (c *collector) next(s report.Status, live *clusters.Live) string {
 	if c.folder == "" && (len(s.Outlook.Blocked) > 0 || s.Outlook.Manual) {
 		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.flags, whereOf(s, live))...)
 	}
@@ -193,7 +188,7 @@ func (c *collector) next(s outputs.Status, live *clusters.Live) string {
 }
 
 // apply is the command that applies the next stage of a cluster. A plan folder has the choices.
-func (c *collector) apply(s outputs.Status, live *clusters.Live, confirmed ...string) string {
+func (c *collector) apply(s report.Status, live *clusters.Live, confirmed ...string) string {
 	verb, flags := []string{"rke-lm", "apply", "--next"}, c.flags
 	if c.folder != "" {
 		verb = []string{"rke-lm", "apply", "--plan", c.folder, "--next"}
@@ -203,7 +198,7 @@ func (c *collector) apply(s outputs.Status, live *clusters.Live, confirmed ...st
 }
 
 // whereOf are the words that name a cluster on a command line.
-func whereOf(s outputs.Status, live *clusters.Live) []string {
+func whereOf(s report.Status, live *clusters.Live) []string {
 	if live != nil {
 		return []string{"--cluster", live.Name()}
 	}
@@ -261,7 +256,7 @@ func (c *collector) state(w worked) bool {
 	if err != nil {
 		return false
 	}
-	s := outputs.NewStatus(p)
+	s := report.NewStatus(p)
 	s.Count(w.Objections(w.target))
 	c.row(s, w.Live, w.Refusal(w.target) != nil)
 	return true

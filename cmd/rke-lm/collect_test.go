@@ -6,23 +6,25 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/run"
 )
 
 func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 	const a, b = "grant-migration-lease written", "nothing to do"
 	for name, c := range map[string]struct {
 		verbose bool
-		lines   []line
+		lines   []run.Outcome
 		files   int
 		want    string
 	}{
 		"none":                       {},
-		"one":                        {lines: []line{{"a.yaml: reed: ", a}}, files: 1, want: "a.yaml: reed: " + a + "\n"},
-		"several":                    {lines: []line{{"a.yaml: reed: ", a}, {"a.yaml: fen: ", a}, {"b.yaml: heath: ", a}}, files: 2, want: "3 clusters: " + a + "\nfiles written: 2\n"},
-		"the only one of an outcome": {lines: []line{{"a.yaml: reed: ", a}, {"b.yaml: fen: ", b}, {"c.yaml: heath: ", a}}, files: 2, want: "2 clusters: " + a + "\nb.yaml: fen: " + b + "\nfiles written: 2\n"},
-		"nothing is written":         {lines: []line{{"a.yaml: reed: ", b}, {"b.yaml: fen: ", b}}, want: "2 clusters: " + b + "\n"},
-		"nothing to say":             {lines: []line{{}, {}}},
-		"each by itself":             {verbose: true, lines: []line{{"a.yaml: reed: ", a}, {"b.yaml: fen: ", a}}, files: 2, want: "a.yaml: reed: " + a + "\nb.yaml: fen: " + a + "\nfiles written: 2\n"},
+		"one":                        {lines: []run.Outcome{{Name: "a.yaml: reed: ", What: a}}, files: 1, want: "a.yaml: reed: " + a + "\n"},
+		"several":                    {lines: []run.Outcome{{Name: "a.yaml: reed: ", What: a}, {Name: "a.yaml: fen: ", What: a}, {Name: "b.yaml: heath: ", What: a}}, files: 2, want: "3 clusters: " + a + "\nfiles written: 2\n"},
+		"the only one of an outcome": {lines: []run.Outcome{{Name: "a.yaml: reed: ", What: a}, {Name: "b.yaml: fen: ", What: b}, {Name: "c.yaml: heath: ", What: a}}, files: 2, want: "2 clusters: " + a + "\nb.yaml: fen: " + b + "\nfiles written: 2\n"},
+		"nothing is written":         {lines: []run.Outcome{{Name: "a.yaml: reed: ", What: b}, {Name: "b.yaml: fen: ", What: b}}, want: "2 clusters: " + b + "\n"},
+		"nothing to say":             {lines: []run.Outcome{{}, {}}},
+		"each by itself":             {verbose: true, lines: []run.Outcome{{Name: "a.yaml: reed: ", What: a}, {Name: "b.yaml: fen: ", What: a}}, files: 2, want: "a.yaml: reed: " + a + "\nb.yaml: fen: " + a + "\nfiles written: 2\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
@@ -31,7 +33,7 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 				all.outcome(l)
 			}
 			for range c.files {
-				all.files = counting(all.files, line{what: "written"})
+				all.files = counting(all.files, run.Outcome{What: "written"})
 			}
 			all.writeOutcomes("clusters")
 			if out.String() != c.want {

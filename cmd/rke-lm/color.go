@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // When the output has colors.
@@ -20,9 +20,9 @@ const (
 var colors = []string{colorAuto, colorAlways, colorNever}
 
 // palette is that of an output: its colors and its width.
-func (o *options) palette(w io.Writer) outputs.Palette {
+func (o *options) palette(w io.Writer) report.Palette {
 	terminal := isTerminal(underneath(w))
-	return outputs.Palette{On: o.colored(terminal, os.Getenv), Width: width(underneath(w)), Wide: o.wide}
+	return report.Palette{On: o.colored(terminal, os.Getenv), Width: width(underneath(w)), Wide: o.wide}
 }
 
 // colored decides on colors: a flag wins over the environment (no-color.org,

@@ -208,7 +208,7 @@ func (c *connection) reach(ctx context.Context, s streams, retryTime time.Durati
 		return nil, nil, rancher.Object{}, err
 	}
 	if found[0].ID == "" {
-		return nil, nil, found[0], &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", found[0].Title())}
+		return nil, nil, found[0], exitcode.With(exitcode.Refused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", found[0].Title()))
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, server, found[0], err

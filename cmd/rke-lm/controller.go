@@ -20,7 +20,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // controllerOptions are the flags of controller.
@@ -34,9 +34,9 @@ type controllerOptions struct {
 	policy    string // a file
 
 	metrics *controller.Metrics
-	colors  outputs.Palette
-	turn    sync.Mutex                    // of what is shown
-	texts   map[string]*outputs.FleetText // by LeaderMigrations
+	colors  report.Palette
+	turn    sync.Mutex                   // of what is shown
+	texts   map[string]*report.FleetText // by LeaderMigrations
 }
 
 // watchRate is how many requests per second the watches and the lease make at most.
@@ -90,7 +90,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	k.colors, k.texts = k.palette(k.err), map[string]*outputs.FleetText{}
+	k.colors, k.texts = k.palette(k.err), map[string]*report.FleetText{}
 	k.waits = true
 	server, err := k.connect(k.streams, defaultRetryTime)
 	if err != nil {
@@ -138,16 +138,16 @@ func (k *controllerOptions) show(migration string, m migrate.Member, e migrate.E
 	defer k.turn.Unlock()
 	switch {
 	case k.output != "json":
-		k.text(migration).Write(m, outputs.NewRunEvent(e))
+		k.text(migration).Write(m, report.NewRunEvent(e))
 	case e.Type != "":
-		outputs.WriteJSONLine(k.out, outputs.NewRunEvent(e)) // k.out keeps its errors
+		report.WriteJSONLine(k.out, report.NewRunEvent(e)) // k.out keeps its errors
 	}
 }
 
 // text writes what happens to the clusters of a LeaderMigration.
-func (k *controllerOptions) text(migration string) *outputs.FleetText {
+func (k *controllerOptions) text(migration string) *report.FleetText {
 	if k.texts[migration] == nil {
-		k.texts[migration] = &outputs.FleetText{Err: k.err, Palette: k.colors, Prefix: migration + ": "}
+		k.texts[migration] = &report.FleetText{Err: k.err, Palette: k.colors, Prefix: migration + ": "}
 	}
 	return k.texts[migration]
 }

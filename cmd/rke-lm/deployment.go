@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -51,18 +52,22 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
 	d.distro, d.separate = manifests.Name, true
-	results, err := each(ctx, d.options, paths, func(f clusters.Cluster, _ transform.Target) (*deployment, error) { return d.convert(f) })
+	o, err := d.found(ctx, paths)
+	if err != nil {
+		return err
+	}
+	results, err := run.Each(ctx, o, func(f clusters.Cluster, _ transform.Target) (*deployment, error) { return d.convert(f) })
 	if err != nil {
 		return err
 	}
 	all := d.collect()
 	var printer clusters.Printer
 	for _, r := range results {
-		if r.made != nil {
-			if err := printer.Print(d.data(), []byte(r.made.text)); err != nil {
+		if r.Made != nil {
+			if err := printer.Print(d.data(), []byte(r.Made.text)); err != nil {
 				return err
 			}
-			outputs.WriteFindings(d.err, d.palette(d.err), r.made.findings, "")
+			report.WriteFindings(d.err, d.palette(d.err), r.Made.findings, "")
 		}
 		all.fail(r.Err)
 	}

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
@@ -192,7 +192,7 @@ func refusalRows() string {
 func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 	for _, r := range documentedRefusals {
 		got := runHere(t, "", "plan", "-o", "json", inputOf(t, r.golden))
-		var plans outputs.Plans
+		var plans report.Plans
 		if err := json.Unmarshal([]byte(got.stdout), &plans); err != nil {
 			t.Fatal(err)
 		}
@@ -222,8 +222,8 @@ func TestDocsListEveryExitCode(t *testing.T) {
 // TestDocsListEveryJSONField compares the tables of docs/json.md with the types.
 func TestDocsListEveryJSONField(t *testing.T) {
 	for section, v := range map[string]any{
-		"plan -o json": outputs.Plans{}, "explain -o json": outputs.EffectiveConfigs{}, "review -o json": outputs.Review{}, "version -o json": build{}, "verify -o json": outputs.Verification{},
-		"leaders -o json": outputs.Ownership{}, "rules -o json": outputs.Rules{}, "status -o json": outputs.Statuses{}, "migrate -o json": outputs.RunEvent{}, "migrate --selector -o json": outputs.Migration{}, "Audit log": migrate.Entry{},
+		"plan -o json": report.Plans{}, "explain -o json": report.EffectiveConfigs{}, "review -o json": report.Review{}, "version -o json": build{}, "verify -o json": report.Verification{},
+		"leaders -o json": report.Ownership{}, "rules -o json": report.Rules{}, "status -o json": report.Statuses{}, "migrate -o json": report.RunEvent{}, "migrate --selector -o json": report.Migration{}, "Audit log": migrate.Entry{},
 	} {
 		documented := documentedFields(t, section)
 		fields := map[string]string{}

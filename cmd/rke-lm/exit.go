@@ -8,42 +8,27 @@ import (
 	"fmt"
 	"io"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// failure is an error with its exit code. A silent one only
-// sets the code: what there is to say was said.
-type failure struct {
-	code   int
-	err    error
-	silent bool
-}
+// silent only sets the exit code: what there is to say was said.
+type silent struct{ error }
 
-func (f *failure) Error() string {
-	if f.err == nil {
-		return ""
-	}
-	return f.err.Error()
-}
-
-func (f *failure) Unwrap() error { return f.err }
-
-// ExitCode is the code of the failure.
-func (f *failure) ExitCode() exitcode.Code { return exitcode.Code(f.code) }
+func (s silent) Unwrap() error { return s.error }
 
 // withCode lets a run end with a code after its errors were printed.
 func withCode(code int) error {
 	if code == exitcode.Done {
 		return nil
 	}
-	return &failure{code: code, silent: true}
+	return silent{exitcode.New(exitcode.Code(code), "")}
 }
 
-// report prints an error and returns the exit code for it.
-func report(w io.Writer, err error) int {
+// ended prints an error and returns the exit code for it.
+func ended(w io.Writer, err error) int {
 	if err != nil {
 		complain(w, err)
 	}
@@ -52,16 +37,15 @@ func report(w io.Writer, err error) int {
 
 // complain prints an error, unless it is a silent one.
 func complain(w io.Writer, err error) {
-	var f *failure
-	if errors.As(err, &f) && f.silent {
+	if _, is := errors.AsType[silent](err); is {
 		return
 	}
 	fmt.Fprintln(w, "error:", err)
 }
 
 // problem describes an error for programs.
-func problem(err error) outputs.Problem {
-	p := outputs.Problem{Message: err.Error()}
+func problem(err error) report.Problem {
+	p := report.Problem{Message: err.Error()}
 	var at *yamledit.Error
 	if errors.As(err, &at) {
 		p.File, p.Line = at.File, at.Line

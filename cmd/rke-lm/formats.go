@@ -6,7 +6,7 @@ package main
 import (
 	"slices"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
@@ -21,12 +21,12 @@ var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 func (o *options) reports() bool { return slices.Contains(reportFormats, o.output) }
 
 // newResults is the list of what a verb finds.
-func newResults(verb string) *outputs.Results {
-	return &outputs.Results{Verb: verb, Version: currentBuild().Version, Rules: everyRule()}
+func newResults(verb string) *report.Results {
+	return &report.Results{Verb: verb, Version: currentBuild().Version, Rules: everyRule()}
 }
 
 // writeResults writes what was found in the format of the flag.
-func (o *options) writeResults(r *outputs.Results, t outputs.Table) error {
+func (o *options) writeResults(r *report.Results, t report.Table) error {
 	switch o.output {
 	case "sarif":
 		return r.WriteSARIF(o.out)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -52,7 +52,7 @@ func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
 	formsFolder(t)
 	want := []string{"config.yaml", "main.tf", "setup.sh"}
 	r := runHere(t, "", "plan", "-o", "json", ".")
-	var plans outputs.Plans
+	var plans report.Plans
 	if err := json.Unmarshal([]byte(r.stdout), &plans); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type ran struct {
 func runHere(t testing.TB, stdin string, args ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := run(context.Background(), args, streams{in: strings.NewReader(stdin), out: &out, err: &err, network: memnet.Dial})
+	code := execute(context.Background(), args, streams{in: strings.NewReader(stdin), out: &out, err: &err, network: memnet.Dial})
 	return ran{out.String(), err.String(), code}
 }
 

@@ -24,7 +24,7 @@ func allocated(t *testing.T, text string, line ...string) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var errs bytes.Buffer
-	code := run(context.Background(), append(line, "-"), streams{in: strings.NewReader(text), out: io.Discard, err: &errs})
+	code := execute(context.Background(), append(line, "-"), streams{in: strings.NewReader(text), out: io.Discard, err: &errs})
 	runtime.ReadMemStats(&after)
 	if code > exitcode.Found {
 		t.Fatalf("exit code %d: %.500s", code, errs.String())

@@ -132,7 +132,7 @@ func read(ctx context.Context, s source.Source) ([]given, error) {
 		}
 	}
 	if s.Named && len(all) == 0 {
-		err = &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind)}
+		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind))
 	}
 	return all, err
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -141,7 +141,7 @@ func (w *leadersOptions) tell(list []ownership.Interval) {
 		return
 	}
 	for _, i := range list {
-		outputs.WriteInterval(w.out, w.palette(w.out), i)
+		report.WriteInterval(w.out, w.palette(w.out), i)
 	}
 }
 
@@ -149,15 +149,15 @@ func (w *leadersOptions) finish() error {
 	if w.owners.Seen.IsZero() {
 		return nil
 	}
-	o := outputs.NewOwnership(w.intervals, w.owners.Timeline.Handovers, w.arguments.from)
+	o := report.NewOwnership(w.intervals, w.owners.Timeline.Handovers, w.arguments.from)
 	switch {
 	case w.output == "text":
-		outputs.WriteOwnership(w.out, o)
+		report.WriteOwnership(w.out, o)
 		return nil
 	case w.reports():
 		found := newResults("leaders")
 		found.Keep(o.Subject(cmp.Or(w.cluster, "cluster")))
-		return w.writeResults(found, outputs.OwnershipTable)
+		return w.writeResults(found, report.OwnershipTable)
 	}
 	return w.dump(o)
 }

@@ -16,7 +16,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/rke-lm/rke-lm/internal/golden"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -132,9 +132,9 @@ func leads(t *testing.T, input string, flags []string) int {
 	return 0
 }
 
-func plansOf(t *testing.T, args ...string) []outputs.Plan {
+func plansOf(t *testing.T, args ...string) []report.Plan {
 	t.Helper()
-	var list outputs.Plans
+	var list report.Plans
 	r := runHere(t, "", append([]string{"plan", "-o", "json"}, args...)...)
 	if json.Unmarshal([]byte(r.stdout), &list) != nil || r.code != exitcode.Done {
 		return nil

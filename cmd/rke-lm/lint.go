@@ -4,24 +4,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // lintOptions are the flags of lint.
@@ -64,14 +59,12 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	l.files.Out = l.data()
-	nodes, parsed := yamledit.Spent()
-	results, err := each(ctx, l.options, paths, func(f clusters.Cluster, t transform.Target) (*checked, error) {
-		if err := yamledit.CheckRun(nodes, parsed); err != nil {
-			return nil, err
-		}
-		return l.cluster(f, t)
-	})
-	if err = cmp.Or(err, yamledit.CheckRun(nodes, parsed)); err != nil {
+	o, err := l.found(ctx, paths)
+	if err != nil {
+		return err
+	}
+	results, err := run.Lint{Options: o, Fix: l.fix, DryRun: l.files.DryRun}.Run(ctx)
+	if err != nil {
 		return err
 	}
 	all := l.collect()
@@ -85,10 +78,10 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		var states []worked
 		for _, r := range results {
 			switch {
-			case r.made != nil && !failed[r.File]:
-				states = append(states, worked{r.Cluster, r.target, r.made.docs, r.Err})
-			case r.made != nil:
-				states = append(states, worked{r.Cluster, r.target, r.Docs, r.Err})
+			case r.Made != nil && !failed[r.File]:
+				states = append(states, worked{r.Cluster, r.Target, r.Made.Docs, r.Err})
+			case r.Made != nil:
+				states = append(states, worked{r.Cluster, r.Target, r.Docs, r.Err})
 			case r.Err != nil:
 				states = append(states, worked{err: r.Err})
 			}
@@ -101,18 +94,18 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 }
 
 // write shows what was found, and writes what fixes changed. It returns the files that are not written.
-func (l *lintOptions) write(ctx context.Context, results []result[checked], all *collector) map[string]bool {
-	failed, edits := map[string]bool{}, map[string][]edit{}
+func (l *lintOptions) write(ctx context.Context, results []run.Result[run.Checked], all *collector) map[string]bool {
+	failed, edits := map[string]bool{}, map[string][]run.Edit{}
 	moved := 0 // lines that fixes added to the file
 	for _, r := range results {
 		if ctx.Err() != nil {
 			break
 		}
-		if r.made != nil {
+		if r.Made != nil {
 			doc := r.Docs[0]
-			all.show(r.made.title, doc.File(), doc.Root().Line(), r.made.findings, moved)
-			l.show(r.made.edit)
-			moved, edits[r.File] = moved+r.made.moved, append(edits[r.File], r.made.edit)
+			all.show(r.Made.Title, doc.File(), doc.Root().Line(), r.Made.Findings, moved)
+			l.show(r.Made.Edit)
+			moved, edits[r.File] = moved+r.Made.Moved, append(edits[r.File], r.Made.Edit)
 		}
 		if r.Err != nil {
 			failed[r.File] = all.refuse(r.Err, l.choices.Accept, moved) || failed[r.File]
@@ -154,56 +147,6 @@ func (l *lintOptions) check(paths []string) error {
 		return errors.New("--dry-run and --stdout require --fix")
 	}
 	return nil
-}
-
-// checked is what was found in a cluster, and what fixes made of it.
-type checked struct {
-	title    string
-	findings []transform.Finding
-	docs     []*yamledit.Document // as lint leaves them
-	edit
-}
-
-// cluster lints a cluster.
-func (l *lintOptions) cluster(f clusters.Cluster, t transform.Target) (*checked, error) {
-	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Related), t)
-	if err == nil {
-		err, _ = f.Refused(t)
-	}
-	if c == nil {
-		return nil, err
-	}
-	var made []string
-	if l.fix {
-		c, made = transform.Repair(f.Distro, c, t)
-	}
-	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
-	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
-	r := &checked{title: c.Identity().Distro + " " + c.Identity().Title(), findings: append(findings, unseen...), docs: f.Docs}
-	if len(made) > 0 {
-		after := c.Documents()[:len(f.Docs)]
-		r.edit = l.edited(line{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","}, f.Docs, after, func(int) int { return 0 })
-		if !l.files.DryRun {
-			r.docs = after
-		}
-	}
-	return r, err
-}
-
-// counted lists rules, with how often each is in the list.
-func counted(rules []string) string {
-	times := map[string]int{}
-	for _, r := range rules {
-		times[r]++
-	}
-	var text []string
-	for _, r := range slices.Sorted(maps.Keys(times)) {
-		if n := times[r]; n > 1 {
-			r = fmt.Sprintf("%s (%d)", r, n)
-		}
-		text = append(text, r)
-	}
-	return strings.Join(text, ", ")
 }
 
 // refuse shows an error, and reports whether it keeps the file from being written.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -177,7 +177,7 @@ func TestStatusNamesTheTroubleOfACluster(t *testing.T) {
 		}
 		b.end()
 		r := runHere(t, "", "status", "--kubeconfig", b.config, "-o", "json")
-		var list outputs.Statuses
+		var list report.Statuses
 		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != c.code || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, c.message) || list.Clusters[0].Reached != "" {
 			t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		}

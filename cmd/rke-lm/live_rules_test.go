@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/golden"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
@@ -37,11 +37,11 @@ func liveOutputs(t *testing.T, c golden.Case) map[string]string {
 }
 
 // verified returns what verify says about a dump.
-func verified(t *testing.T, name string) outputs.Verification {
+func verified(t *testing.T, name string) report.Verification {
 	t.Helper()
 	c := golden.Input(t, name)
 	r := runHere(t, "", slices.Concat([]string{"verify", "-o", "json", "--from", filepath.Join(c.LayOut(t), c.Input())}, c.Flags())...)
-	var v outputs.Verification
+	var v report.Verification
 	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
 		t.Fatalf("%v\n%s", err, r.stderr)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -34,7 +34,7 @@ func TestVerifyFollowsTheLeaseUntilItMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, config := cluster(t)
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "-o", "json")
-		var v outputs.Verification
+		var v report.Verification
 		if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
 			t.Fatal(err, r.stderr)
 		}
@@ -301,10 +301,10 @@ func TestTimesThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func owners(t *testing.T, config, length string) (outputs.Ownership, ran) {
+func owners(t *testing.T, config, length string) (report.Ownership, ran) {
 	t.Helper()
 	r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", length, "-o", "json")
-	var o outputs.Ownership
+	var o report.Ownership
 	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
 		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
 	}
@@ -320,7 +320,7 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 		defer cancel()
 		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
 		var out, errs bytes.Buffer
-		code := run(ctx, []string{"leaders", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
+		code := execute(ctx, []string{"leaders", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
 		if code != exitcode.Done || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no manager: 0.0, one: ") {
 			t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
 		}
@@ -366,7 +366,7 @@ func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/nodes", apitest.Fault{Status: 403})
 		r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
-		var list outputs.Statuses
+		var list report.Statuses
 		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitcode.Refused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
 			t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -31,12 +31,12 @@ type streams struct {
 	out, err io.Writer
 	network  kube.Dial // nil for the network of this machine
 
-	progress *outputs.Progress // nil where none is shown
+	progress *report.Progress // nil where none is shown
 }
 
 // forPeople puts escapes into what is written to the streams, until it is flushed.
 func (s streams) forPeople() (people streams, flush func()) {
-	out, err := outputs.NewEscapingWriter(s.out), outputs.NewEscapingWriter(s.err)
+	out, err := report.NewEscapingWriter(s.out), report.NewEscapingWriter(s.err)
 	people, people.out, people.err = s, out, err
 	return people, func() {
 		out.Flush() // standardOutput keeps its errors
@@ -47,7 +47,7 @@ func (s streams) forPeople() (people streams, flush func()) {
 // data is where documents and YAML go, which keep their bytes. A terminal gets them
 // with escapes: a document could steer it.
 func (s streams) data() io.Writer {
-	if people, is := s.out.(*outputs.EscapingWriter); is && !isTerminal(underneath(s.out)) {
+	if people, is := s.out.(*report.EscapingWriter); is && !isTerminal(underneath(s.out)) {
 		return people.Under()
 	}
 	return s.out
@@ -70,7 +70,7 @@ func main() {
 		time.Sleep(repeatedSignal)
 		stop()
 	})
-	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	code := execute(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
@@ -89,8 +89,8 @@ func endings() []os.Signal {
 	return list
 }
 
-// run executes one command line and returns its exit code.
-func run(ctx context.Context, args []string, s streams) int {
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, s streams) int {
 	s = s.withProgress(os.Getenv)
 	out := &standardOutput{Writer: s.out}
 	s.out = out
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	defer flush()
 	root := newRoot(s)
 	root.SetArgs(args)
-	code := report(s.err, root.ExecuteContext(ctx))
+	code := ended(s.err, root.ExecuteContext(ctx))
 	if flush(); out.err != nil {
 		fmt.Fprintln(s.err, "error:", out.err)
 		code = max(code, exitcode.Input)
@@ -123,7 +123,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("standard output: %w; the output is not complete", err)
-		s.err = &failure{code: exitcode.Input, err: err, silent: true} // run says it, once
+		s.err = silent{err} // run says it, once
 	}
 	return n, s.err
 }
@@ -131,7 +131,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 // closed reports whether out takes no more output.
 func (s streams) closed() bool {
 	w := s.out
-	if people, is := w.(*outputs.EscapingWriter); is {
+	if people, is := w.(*report.EscapingWriter); is {
 		w = people.Under()
 	}
 	out, is := w.(*standardOutput)

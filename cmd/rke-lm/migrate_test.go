@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -26,7 +26,7 @@ func commandOn(t *testing.T, w *migratetest.World, words ...string) (code int, o
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	line := append(words, "--rancher-url", w.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
-	code = run(t.Context(), line, streams{in: strings.NewReader(""), out: &stdout, err: &stderr, network: memnet.Dial})
+	code = execute(t.Context(), line, streams{in: strings.NewReader(""), out: &stdout, err: &stderr, network: memnet.Dial})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -38,9 +38,9 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 			t.Fatalf("%d %s", code, said)
 		}
 		var types, names []string
-		var last outputs.RunEvent
+		var last report.RunEvent
 		for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
-			last = outputs.RunEvent{}
+			last = report.RunEvent{}
 			if err := json.Unmarshal(lines.Bytes(), &last); err != nil || last.Kind != "RunEvent" || last.APIVersion != "rke-lm/v1" || last.Cluster != "fleet-default/orchard" || last.Time.IsZero() {
 				t.Fatalf("%v %s", err, lines.Bytes())
 			}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -154,14 +154,14 @@ func (m *wavesOptions) open(ctx context.Context, o oneOfMany) (migrate.Options, 
 
 // shown shows what happens in the format that was requested.
 func (m *wavesOptions) shown(list []waves.Wave, end context.CancelCauseFunc) func(migrate.Member, migrate.Event) {
-	text := &outputs.FleetText{Err: m.err, Palette: m.palette(m.err), Waves: list}
+	text := &report.FleetText{Err: m.err, Palette: m.palette(m.err), Waves: list}
 	text.Width, text.Height = size(underneath(m.err))
 	var one migrate.Member
 	show := m.untilClosed(func(e migrate.Event) {
-		event := outputs.NewRunEvent(e)
+		event := report.NewRunEvent(e)
 		if m.output == "json" {
 			if e.Type != "" {
-				outputs.WriteJSONLine(m.out, event) // m.out keeps its errors
+				report.WriteJSONLine(m.out, event) // m.out keeps its errors
 			}
 			return
 		}
@@ -187,22 +187,22 @@ func (m *wavesOptions) agree(ctx context.Context, w waves.Wave) (bool, error) {
 
 // end writes the report and returns the code of the command.
 func (m *wavesOptions) end(s migrate.Summary, again string) error {
-	report := outputs.NewMigration(s, again)
+	made := report.NewMigration(s, again)
 	var failed error
 	switch m.output {
 	case "json":
-		outputs.WriteJSONLine(m.out, report) // m.out keeps its errors
+		report.WriteJSONLine(m.out, made) // m.out keeps its errors
 	case "html":
-		outputs.WriteMigration(m.err, m.palette(m.err), report)
+		report.WriteMigration(m.err, m.palette(m.err), made)
 		for _, one := range s.Members {
 			m.page.close(one.Cluster, string(one.State), one.Err)
 		}
 		failed = m.page.write(m.options, "migrate")
 	default:
-		outputs.WriteMigration(m.out, m.palette(m.out), report)
+		report.WriteMigration(m.out, m.palette(m.out), made)
 	}
 	if err := errors.Join(s.Err, failed); err != nil {
-		return &failure{code: int(s.ExitCode()), err: err}
+		return exitcode.With(s.ExitCode(), err)
 	}
 	return withCode(int(s.ExitCode()))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -24,7 +24,7 @@ func commandOnFleet(t *testing.T, f *migratetest.Fleet, words ...string) ran {
 	t.Helper()
 	var out, err bytes.Buffer
 	line := append([]string{"migrate", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)
-	code := run(t.Context(), line, streams{in: strings.NewReader(""), out: &out, err: &err, network: memnet.Dial})
+	code := execute(t.Context(), line, streams{in: strings.NewReader(""), out: &out, err: &err, network: memnet.Dial})
 	return ran{out.String(), err.String(), code}
 }
 
@@ -64,11 +64,11 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		var report outputs.Migration
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &report); err != nil || report.Kind != "Migration" || report.Done != 1 || report.Failed != 1 || report.NotStarted != 1 || report.Stopped == "" {
-			t.Fatalf("%v %+v", err, report)
+		var made report.Migration
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &made); err != nil || made.Kind != "Migration" || made.Done != 1 || made.Failed != 1 || made.NotStarted != 1 || made.Stopped == "" {
+			t.Fatalf("%v %+v", err, made)
 		}
-		failed := report.Clusters[0]
+		failed := made.Clusters[0]
 		if failed.Cluster != "fleet-default/alder" || failed.State != waves.Failed || failed.ExitCode != exitcode.Failed || failed.Since == nil || failed.End == nil {
 			t.Errorf("%+v", failed)
 		}
@@ -77,12 +77,12 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 				t.Errorf("%s", failed.End.Continue)
 			}
 		}
-		if !strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") || !strings.Contains(report.Continue, "rke-lm migrate") || !strings.Contains(report.Continue, "--selector=fleet") {
-			t.Errorf("%s\n%s", failed.End.Revert, report.Continue)
+		if !strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") || !strings.Contains(made.Continue, "rke-lm migrate") || !strings.Contains(made.Continue, "--selector=fleet") {
+			t.Errorf("%s\n%s", failed.End.Revert, made.Continue)
 		}
 		kinds := map[string]bool{}
 		for _, line := range lines[:len(lines)-1] {
-			var e outputs.RunEvent
+			var e report.RunEvent
 			if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind != "RunEvent" || e.Time.IsZero() {
 				t.Fatalf("%v %s", err, line)
 			}

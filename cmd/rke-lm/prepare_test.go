@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/golden"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -20,7 +20,7 @@ import (
 func prepared(t *testing.T, name string, more ...string) map[string]string {
 	t.Helper()
 	r := runHere(t, "", append(append([]string{"plan", "-o", "json"}, more...), inputOf(t, name))...)
-	var plans outputs.Plans
+	var plans report.Plans
 	if err := json.Unmarshal([]byte(r.stdout), &plans); err != nil || len(plans.Clusters) != 1 {
 		t.Fatalf("%v: %s", err, r.stderr)
 	}

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // withProgress shows how far long work has come, if standard error is a terminal that can
@@ -18,7 +18,7 @@ func (s streams) withProgress(getenv func(string) string) streams {
 	if !isTerminal(terminal) || getenv("TERM") == "dumb" || isPipe(s.out) {
 		return s
 	}
-	s.progress = outputs.NewProgress(terminal, func() int { return width(terminal) })
+	s.progress = report.NewProgress(terminal, func() int { return width(terminal) })
 	s.err = s.progress.Over(s.err)
 	if isTerminal(s.out) {
 		s.out = s.progress.Over(s.out)

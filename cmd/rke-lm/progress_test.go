@@ -74,7 +74,7 @@ func lasting(t *testing.T, ctx context.Context, line string, s streams, document
 		}
 	})
 	defer in.Close()
-	return run(ctx, strings.Fields(line), s)
+	return execute(ctx, strings.Fields(line), s)
 }
 
 // remaining is what a person sees of a text after its lines of progress were removed.

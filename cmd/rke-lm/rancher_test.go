@@ -16,7 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -114,7 +114,7 @@ func TestPlanTakesAllClustersOfASelector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := managing(t)
 		out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
-		var plans outputs.Plans
+		var plans report.Plans
 		if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitcode.Done || len(plans.Clusters) != 2 {
 			t.Fatalf("%v, exit %d\n%s", err, out.code, out.stderr)
 		}

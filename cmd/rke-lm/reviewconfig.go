@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -71,7 +71,7 @@ func (r *reviewOptions) settings(f *git.File, err error) ([]review.Setting, erro
 
 // reconfigured reports what the change does to configuration files, those of all folders: rke-lm
 // reads the nearest one.
-func (r *reviewOptions) reconfigured(accepted []string, result *outputs.Review) {
+func (r *reviewOptions) reconfigured(accepted []string, result *report.Review) {
 	named, _ := r.repo.Path(r.config)
 	is := func(f *git.File) *git.File {
 		if f == nil || path.Base(f.Path) != config.Name && (r.config == "" || f.Path != named) {
@@ -98,6 +98,6 @@ func (r *reviewOptions) reconfigured(accepted []string, result *outputs.Review) 
 			file = was
 		}
 		found := review.Configuration(r.repo.Name(file.Path), before, after, len(result.Clusters) > 0, accepted)
-		result.Findings = append(result.Findings, outputs.Findings(found)...)
+		result.Findings = append(result.Findings, report.Findings(found)...)
 	}
 }

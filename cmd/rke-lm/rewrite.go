@@ -4,16 +4,15 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // rewrite are the flags of verbs that write files.
@@ -68,43 +67,19 @@ func (f dryRunFlag) Set(value string) error {
 	return nil
 }
 
-// edit is what becomes of the documents of a cluster.
-type edit struct {
-	line    // up to what becomes of the file
-	changes []clusters.Change
-	diffs   []string // of a dry run
-	moved   int      // lines that are added
-}
-
-// edited compares documents with those that replace them; first is the stage that changes each first.
-func (w *rewrite) edited(l line, before, after []*yamledit.Document, first func(i int) int) edit {
-	e := edit{line: l}
-	for i, doc := range before {
-		if after[i] == doc {
-			continue
-		}
-		if w.files.DryRun {
-			e.diffs = append(e.diffs, outputs.Diff(doc, after[i]))
-		}
-		e.moved += bytes.Count(after[i].Bytes(), []byte("\n")) - bytes.Count(doc.Bytes(), []byte("\n"))
-		e.changes = append(e.changes, clusters.Change{Before: doc.Chunk(), After: after[i].Chunk(), First: first(i)})
-	}
-	return e
-}
-
 // show shows the diffs of a dry run.
-func (w *rewrite) show(e edit) {
-	for _, d := range e.diffs {
-		outputs.WriteDiff(w.out, w.palette(w.out), d)
+func (w *rewrite) show(e run.Edit) {
+	for _, d := range e.Diffs {
+		report.WriteDiff(w.out, w.palette(w.out), d)
 	}
 }
 
 // write writes files that end together, with the edits of their clusters, unless one failed in a part.
-func (w *rewrite) write(texts []source.Text, edits map[string][]edit, failed bool, all *collector) error {
+func (w *rewrite) write(texts []source.Text, edits map[string][]run.Edit, failed bool, all *collector) error {
 	var changes []clusters.Change
 	for _, t := range texts {
 		for _, e := range edits[t.Name] {
-			changes = append(changes, e.changes...)
+			changes = append(changes, e.Changes...)
 		}
 	}
 	var files []clusters.File
@@ -131,13 +106,13 @@ func (w *rewrite) write(texts []source.Text, edits map[string][]edit, failed boo
 	}
 	for _, f := range files {
 		if len(f.Changes) > 0 && !w.files.Prints(f.Text) {
-			all.files = counting(all.files, line{what: w.written(f.Text)})
+			all.files = counting(all.files, run.Outcome{What: w.written(f.Text)})
 		}
 	}
 	for _, t := range texts {
 		for _, e := range edits[t.Name] {
-			if len(e.changes) > 0 {
-				all.outcome(line{e.name, e.what + " " + w.written(t)})
+			if len(e.Changes) > 0 {
+				all.outcome(run.Outcome{Name: e.Name, What: e.What + " " + w.written(t)})
 			}
 		}
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/mod/semver"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -135,7 +136,7 @@ func (o *options) leaveOut() (err error) {
 }
 
 // hostNames is the flag for what is known of host names.
-const hostNames = "host-names"
+const hostNames = run.HostNames
 
 // fileFlags are those of verbs that read files.
 func (o *options) fileFlags(f *pflag.FlagSet) {
@@ -188,7 +189,7 @@ func (o *options) outputFlag(c *cobra.Command, formats ...string) {
 	c.Flags().StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
 	oneOf(c, "output", formats)
 	if slices.Contains(formats, "markdown") {
-		c.Flags().IntVar(&o.maxBytes, "max-bytes", outputs.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
+		c.Flags().IntVar(&o.maxBytes, "max-bytes", report.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
 	}
 }
 
@@ -216,7 +217,7 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 		o.output, o.wide = "text", true
 	}
 	if o.maxBytes < 0 {
-		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, outputs.DefaultMaxBytes)
+		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, report.DefaultMaxBytes)
 	}
 	return err
 }

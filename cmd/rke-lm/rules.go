@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
@@ -56,27 +56,27 @@ read, how to correct it, and when it can be accepted with --accept.`,
 }
 
 // showRules writes rules for programs, or for people: one explained, or all as a list.
-func (o *options) showRules(list []outputs.Rule, explained bool) error {
+func (o *options) showRules(list []report.Rule, explained bool) error {
 	if o.output != "text" {
-		return o.dump(outputs.Rules{APIVersion: outputs.APIVersion, Kind: "Rules", Rules: list})
+		return o.dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
 	}
 	b := bufio.NewWriter(o.out)
 	if explained {
-		outputs.WriteRules(b, o.palette(o.out), list)
+		report.WriteRules(b, o.palette(o.out), list)
 	} else {
-		outputs.WriteRuleList(b, o.palette(o.out), list)
+		report.WriteRuleList(b, o.palette(o.out), list)
 	}
 	return b.Flush()
 }
 
 // rulesNamed returns the rules of a name, one for each kind of cluster that has it in its
 // own way; without a name all.
-func rulesNamed(args []string) ([]outputs.Rule, error) {
+func rulesNamed(args []string) ([]report.Rule, error) {
 	all := explainedRules()
 	if len(args) == 0 {
 		return all, nil
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(r outputs.Rule) bool { return r.Name != args[0] && transform.FormerName(r.Name) != args[0] })
+	found := slices.DeleteFunc(slices.Clone(all), func(r report.Rule) bool { return r.Name != args[0] && transform.FormerName(r.Name) != args[0] })
 	if len(found) == 0 {
 		return nil, errors.New("there is no rule " + args[0] + "; " + meant(args[0], ruleNames(all), "rke-lm rules lists them"))
 	}
@@ -91,7 +91,7 @@ func meant(word string, known []string, otherwise string) string {
 	return otherwise
 }
 
-func ruleNames(list []outputs.Rule) []string {
+func ruleNames(list []report.Rule) []string {
 	var names []string
 	for _, r := range list {
 		names = append(names, r.Name)
@@ -101,11 +101,11 @@ func ruleNames(list []outputs.Rule) []string {
 
 // explainedRules are all rules by their names, with their reasons. What distros have in
 // common is one row.
-func explainedRules() []outputs.Rule {
-	var all []outputs.Rule
+func explainedRules() []report.Rule {
+	var all []report.Rule
 	add := func(of string, list []transform.Rule) {
 		for _, r := range list {
-			all = outputs.AddRule(all, of, r)
+			all = report.AddRule(all, of, r)
 		}
 	}
 	for _, d := range distros() {
@@ -117,6 +117,6 @@ func explainedRules() []outputs.Rule {
 	for _, d := range distros() {
 		add(d.Name, []transform.Rule{transform.CommentOutdated})
 	}
-	slices.SortStableFunc(all, func(a, b outputs.Rule) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b report.Rule) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

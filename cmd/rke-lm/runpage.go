@@ -4,30 +4,30 @@
 package main
 
 import (
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // runPage collects what runs do, for the page at their end.
 type runPage struct {
-	of    map[string]*outputs.Timeline // by cluster
-	ended []outputs.Subject
+	of    map[string]*report.Timeline // by cluster
+	ended []report.Subject
 }
 
 // add adds an event of one cluster.
-func (p *runPage) add(e outputs.RunEvent) { p.timeline(e.Cluster).Add(e) }
+func (p *runPage) add(e report.RunEvent) { p.timeline(e.Cluster).Add(e) }
 
 // close ends the run of a cluster, also one that did not start.
 func (p *runPage) close(cluster, state string, err error) {
 	p.ended = append(p.ended, p.timeline(cluster).Subject(state, err))
 }
 
-func (p *runPage) timeline(cluster string) *outputs.Timeline {
+func (p *runPage) timeline(cluster string) *report.Timeline {
 	if p.of == nil {
-		p.of = map[string]*outputs.Timeline{}
+		p.of = map[string]*report.Timeline{}
 	}
 	if p.of[cluster] == nil {
-		p.of[cluster] = &outputs.Timeline{Cluster: cluster}
+		p.of[cluster] = &report.Timeline{Cluster: cluster}
 	}
 	return p.of[cluster]
 }
@@ -38,7 +38,7 @@ func (p *runPage) write(o *options, verb string) error {
 	for _, s := range p.ended {
 		found.Keep(s)
 	}
-	return found.WriteHTML(o.out, outputs.TimelineTable)
+	return found.WriteHTML(o.out, report.TimelineTable)
 }
 
 // stateOf is that of a run that has ended.

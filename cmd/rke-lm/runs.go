@@ -25,7 +25,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
@@ -160,7 +161,7 @@ func (c *runOptions) runOver(ctx context.Context, server *rancher.Server, o ranc
 		return r, err
 	}
 	r.Planner.Distro = found.Distro
-	if r.Planner.Target, err = c.withValues(found, found.For(r.Planner.Target)); err != nil {
+	if r.Planner.Target, err = c.finder().WithValues(found, found.For(r.Planner.Target)); err != nil {
 		return r, err
 	}
 	if o.Kind == transform.Management {
@@ -187,11 +188,11 @@ func (c *runOptions) openLive(ctx context.Context, server *rancher.Server, o ran
 	case err != nil:
 		return f, err
 	case f.Distro.Live.Kind != o.Kind:
-		return f, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title())}
-	case checkHostNames(c.hostNames, f) != nil:
-		return f, checkHostNames(c.hostNames, f)
+		return f, exitcode.With(exitcode.Refused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
+	case run.CheckHostNames(c.finder(), f) != nil:
+		return f, run.CheckHostNames(c.finder(), f)
 	case o.ID == "":
-		return f, &failure{code: exitcode.Refused, err: fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title())}
+		return f, exitcode.With(exitcode.Refused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title()))
 	}
 	return f, nil
 }
@@ -210,14 +211,14 @@ func currentUser() migrate.User {
 // printer prints events in the format that was requested.
 func (c *runOptions) printer() func(migrate.Event) {
 	if c.output == "json" {
-		return func(e migrate.Event) { outputs.WriteJSONLine(c.out, outputs.NewRunEvent(e)) } // c.out keeps its errors
+		return func(e migrate.Event) { report.WriteJSONLine(c.out, report.NewRunEvent(e)) } // c.out keeps its errors
 	}
-	text := &outputs.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
+	text := &report.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
 	if c.output == "html" {
 		text.Out, text.Palette = c.err, c.palette(c.err)
 	}
 	return func(e migrate.Event) {
-		shown := outputs.NewRunEvent(e)
+		shown := report.NewRunEvent(e)
 		c.page.add(shown)
 		text.Write(shown)
 	}

@@ -131,7 +131,7 @@ func runIn(ts *testscript.TestScript, args []string, s streams) int {
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer func() { ts.Check(os.Chdir(before)) }()
-	return run(context.Background(), args, s)
+	return execute(context.Background(), args, s)
 }
 
 // scriptJSON is
@@ -323,7 +323,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			code := run(t.Context(), []string{"apply", "-v", "--next", first, file, "-"}, streams{in: strings.NewReader(other), out: &out, err: shown})
+			code := execute(t.Context(), []string{"apply", "-v", "--next", first, file, "-"}, streams{in: strings.NewReader(other), out: &out, err: shown})
 			if code != exitcode.Refused || !strings.Contains(errs.String(), "fen.yaml") {
 				t.Errorf("exit %d: %s", code, errs.String())
 			}
@@ -353,7 +353,7 @@ func TestAStoppedRunWritesNothing(t *testing.T) {
 	for _, args := range [][]string{{"apply", "--stage", stages.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
 		var out, errs bytes.Buffer
 		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may continue reading
-		if code := run(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitcode.Done || out.Len() > 0 {
+		if code := execute(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitcode.Done || out.Len() > 0 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}

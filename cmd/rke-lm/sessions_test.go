@@ -214,7 +214,7 @@ func (s *terminal) rkeLM(words []string) string {
 	if i := slices.Index(words, "--rancher-cli"); i >= 0 {
 		words, std.network = slices.Concat(words[:i], s.flags, words[i+1:]), memnet.Dial
 	}
-	s.code = run(s.t.Context(), words, std)
+	s.code = execute(s.t.Context(), words, std)
 	shown := ofOneRun.ReplaceAllString(out.String(), "this run holds")
 	shown = seconds.ReplaceAllString(shown, "$1 for … s")
 	if s.world != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
@@ -82,7 +82,7 @@ func (s *statusOptions) run(ctx context.Context) error {
 	}
 	ended.Wait()
 	end()
-	result, code := outputs.Statuses{APIVersion: outputs.APIVersion, Kind: "Status", Clusters: []outputs.Status{}}, exitcode.Done
+	result, code := report.Statuses{APIVersion: report.APIVersion, Kind: "Status", Clusters: []report.Status{}}, exitcode.Done
 	for _, one := range all {
 		result.Clusters = append(result.Clusters, one.list...)
 		result.Migrations = append(result.Migrations, one.migrations...)
@@ -90,8 +90,8 @@ func (s *statusOptions) run(ctx context.Context) error {
 	}
 	if s.output == "text" {
 		colors := s.palette(s.out)
-		outputs.WriteStatuses(s.out, colors, result.Clusters)
-		outputs.WriteMigrations(s.out, colors, result.Migrations)
+		report.WriteStatuses(s.out, colors, result.Clusters)
+		report.WriteMigrations(s.out, colors, result.Migrations)
 	} else if err := s.dump(result); err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func (s *statusOptions) run(ctx context.Context) error {
 
 // seen are lines, their code, and the LeaderMigrations there.
 type seen struct {
-	list       []outputs.Status
+	list       []report.Status
 	code       int
-	migrations []outputs.MigrationStatus
+	migrations []report.MigrationStatus
 }
 
 // bounded looks for no longer than a time. A program for credentials that waits for
@@ -128,7 +128,7 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	case s := <-done:
 		return s
 	case <-over:
-		return seen{list: []outputs.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: exitcode.Failed}
+		return seen{list: []report.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: exitcode.Failed}
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *statusOptions) look(ctx context.Context, t target) seen {
 
 // troubled is the line of a cluster, or of several, that cannot be read.
 func troubled(name string, err error) seen {
-	return seen{list: []outputs.Status{{Name: name, Problem: err.Error()}}, code: exitcode.Of(err)}
+	return seen{list: []report.Status{{Name: name, Problem: err.Error()}}, code: exitcode.Of(err)}
 }
 
 // managed returns the clusters that an API server provisions as a Rancher, their code,
@@ -229,7 +229,7 @@ func (s *statusOptions) managed(ctx context.Context, t target) (all seen, err er
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
 func (s *statusOptions) read(ctx context.Context, t target, o rancher.Object, migrations []string) (r seen) {
 	err := transform.Guard(o.Title(), func() error {
-		r.list = []outputs.Status{s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o})}
+		r.list = []report.Status{s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o})}
 		return nil
 	})
 	if err != nil {
@@ -246,28 +246,28 @@ func (s *statusOptions) itself(ctx context.Context, t target) seen {
 		return troubled(t.name, err)
 	}
 	outline := verify.Outlined(o, distros())
-	out := outputs.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
+	out := report.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
 	out.Count(v.Findings)
 	if !v.Known() {
 		out.Warnings++ // who runs the cloud controllers
 	}
-	return seen{list: []outputs.Status{out}}
+	return seen{list: []report.Status{out}}
 }
 
 // provisioned reads how far a cluster has come off its object, as plan does.
-func (s *statusOptions) provisioned(ctx context.Context, l *clusters.Live) outputs.Status {
+func (s *statusOptions) provisioned(ctx context.Context, l *clusters.Live) report.Status {
 	title := l.Object.Title()
 	f, err := s.finder().OpenLive(ctx, l)
 	if err != nil {
-		return outputs.Status{Name: title, Problem: err.Error()}
+		return report.Status{Name: title, Problem: err.Error()}
 	}
 	plan, err := transform.Build(f.Distro, f.Docs, f.For(transform.Target{}))
-	out := outputs.Status{Distro: f.Distro.Name}
+	out := report.Status{Distro: f.Distro.Name}
 	if err != nil {
 		out.Version, out.Problem = f.Distro.Identify(f.Docs[0]).Version, err.Error()
 	} else {
-		out = outputs.NewStatus(plan)
+		out = report.NewStatus(plan)
 	}
 	out.Name, out.File = title, ""
 	out.Count(f.Objections(transform.Target{}))

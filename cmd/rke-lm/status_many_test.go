@@ -121,7 +121,7 @@ func BenchmarkStatus(b *testing.B) {
 	s.Slow = func(*http.Request) { time.Sleep(50 * time.Millisecond) }
 	for b.Loop() {
 		var errs bytes.Buffer
-		if code := run(b.Context(), append([]string{"status"}, flags...), streams{in: strings.NewReader(""), out: io.Discard, err: &errs, network: memnet.Dial}); code != exitcode.Done {
+		if code := execute(b.Context(), append([]string{"status"}, flags...), streams{in: strings.NewReader(""), out: io.Discard, err: &errs, network: memnet.Dial}); code != exitcode.Done {
 			b.Fatal(code, errs.String())
 		}
 	}

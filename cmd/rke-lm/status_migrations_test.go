@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -37,7 +37,7 @@ func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
 				t.Errorf("no line %s:\n%s%s", line, text.stdout, text.stderr)
 			}
 		}
-		var out outputs.Statuses
+		var out report.Statuses
 		if err := json.Unmarshal([]byte(runAt(t, flags, "status", "-o", "json").stdout), &out); err != nil {
 			t.Fatal(err)
 		}

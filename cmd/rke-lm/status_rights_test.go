@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -33,11 +33,11 @@ func TestStatusShowsRKE2ClustersAndSaysWhatMayNotBeListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := gated(t)
 		r := runHere(t, "", append([]string{"status", "-o", "json"}, flags...)...)
-		var out outputs.Statuses
+		var out report.Statuses
 		if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != exitcode.Refused {
 			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		}
-		said := map[string]outputs.Status{}
+		said := map[string]report.Status{}
 		for _, s := range out.Clusters {
 			said[s.Name] = s
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -87,7 +87,7 @@ func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 		}
 		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) seen {
 			<-ctx.Done()
-			return seen{list: []outputs.Status{{Name: "orchard", Problem: "its own"}}, code: exitcode.Refused}
+			return seen{list: []report.Status{{Name: "orchard", Problem: "its own"}}, code: exitcode.Refused}
 		})
 		if s.code != exitcode.Refused || s.list[0].Problem != "its own" {
 			t.Errorf("%+v", s)

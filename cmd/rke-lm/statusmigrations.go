@@ -13,12 +13,12 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/kube"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // migrations are the LeaderMigrations of a Rancher.
 type migrations struct {
-	list []outputs.MigrationStatus
+	list []report.MigrationStatus
 	of   map[string][]string // their names, by the clusters
 }
 
@@ -43,8 +43,8 @@ func (s *statusOptions) migrations(ctx context.Context, t target) (found migrati
 }
 
 // migrationStatus is a LeaderMigration in a few words: with the condition that is true and describes it best.
-func migrationStatus(lm v1alpha1.LeaderMigration) outputs.MigrationStatus {
-	s := outputs.MigrationStatus{Name: lm.Namespace + "/" + lm.Name, Wave: lm.Status.Wave, Counts: lm.Status.Counts}
+func migrationStatus(lm v1alpha1.LeaderMigration) report.MigrationStatus {
+	s := report.MigrationStatus{Name: lm.Namespace + "/" + lm.Name, Wave: lm.Status.Wave, Counts: lm.Status.Counts}
 	for _, kind := range []string{v1alpha1.Complete, v1alpha1.Failed, v1alpha1.Waiting} {
 		if meta.IsStatusConditionTrue(lm.Status.Conditions, kind) {
 			c := meta.FindStatusCondition(lm.Status.Conditions, kind)

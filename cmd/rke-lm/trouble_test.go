@@ -103,7 +103,7 @@ func (n *notes) evaluated(*apitest.Server) bool { return strings.Contains(n.Stri
 func (n *notes) verify(config, wait string, more ...string) ran {
 	var out bytes.Buffer
 	args := append([]string{"verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", wait}, more...)
-	code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: n, network: memnet.Dial})
+	code := execute(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: n, network: memnet.Dial})
 	return ran{out.String(), n.String(), code}
 }
 

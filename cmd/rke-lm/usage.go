@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // The groups of flags in --help. What is in none is the verb's own.
@@ -118,7 +118,7 @@ func usage(c *cobra.Command) error {
 }
 
 // pageOf wraps text for so many columns; 0 are 80. Wrap keeps the last one free, which help fills.
-func pageOf(columns int) outputs.Palette { return outputs.Palette{Width: cmp.Or(columns, 80) + 1} }
+func pageOf(columns int) report.Palette { return report.Palette{Width: cmp.Or(columns, 80) + 1} }
 
 // usages are the flags of a verb by their groups, and those that are only named.
 type usages struct {

@@ -8,12 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/clusters"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/internal/run"
 )
 
 // ccmValues is the flag for the values file of an RKE cluster, which no document names.
-const ccmValues = "ccm-values"
+const ccmValues = run.CCMValues
 
 // What becomes of the file.
 const (
@@ -40,12 +39,4 @@ func (o *options) checkLiveValues() error {
 		return errors.New("--" + ccmValues + ": this command changes or checks files or objects, and a live cluster has no such file; name the file of the cluster, such as the output of kubectl get -o yaml, in place of --cluster")
 	}
 	return nil
-}
-
-// withValues adds the values file to the choices for a live cluster.
-func (o *options) withValues(f clusters.Cluster, t transform.Target) (_ transform.Target, err error) {
-	if o.values != "" && f.Live != nil {
-		t.Values, err = o.finder().ValuesOf(f)
-	}
-	return t, err
 }

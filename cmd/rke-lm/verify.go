@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -231,21 +231,21 @@ func (v *verifyOptions) keep(ctx context.Context, observer *observe.Observer, o 
 	return err
 }
 
-func (v *verifyOptions) write(shown outputs.Verification) error {
+func (v *verifyOptions) write(shown report.Verification) error {
 	switch {
 	case v.output == "text":
-		outputs.WriteVerification(v.out, v.palette(v.out), shown)
+		report.WriteVerification(v.out, v.palette(v.out), shown)
 		return nil
 	case v.reports():
 		found := newResults("verify")
 		found.Keep(shown.Subject(cmp.Or(v.cluster, v.from, "cluster")))
-		return v.writeResults(found, outputs.FindingTable)
+		return v.writeResults(found, report.FindingTable)
 	}
 	return v.options.dump(shown)
 }
 
 func (v *verifyOptions) show(o *observation.Observation) error {
-	shown := outputs.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
+	shown := report.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
 	shown.Cluster = v.of
 	if err := v.write(shown); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // version and commit are set by the linker.
@@ -56,7 +56,7 @@ func (b build) String() string {
 }
 
 func currentBuild() build {
-	b := build{APIVersion: outputs.APIVersion, Kind: "Version", Version: version, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
+	b := build{APIVersion: report.APIVersion, Kind: "Version", Version: version, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Tables: releaseTables()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

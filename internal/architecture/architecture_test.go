@@ -45,6 +45,9 @@ func TestInternalDoesNotImportCmd(t *testing.T) {
 	forbid(t, "imports point from cmd to internal to transform",
 		func(f file) bool { return in(f.folder, "internal") },
 		func(imported string) bool { return ours(imported, "cmd") })
+	forbid(t, "imports point from cmd to run to what it is made of",
+		func(f file) bool { return in(f.folder, "internal") && !in(f.folder, "internal/run") },
+		func(imported string) bool { return ours(imported, "internal/run") })
 }
 
 func TestInternalKnowsNoDistro(t *testing.T) {

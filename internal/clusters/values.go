@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -76,6 +77,14 @@ func valuesIn(docs []*document) (values *yamledit.Document, err error) {
 		}
 	}
 	return values, nil
+}
+
+// WithValues adds the values file to the choices for a live cluster.
+func (f Finder) WithValues(c Cluster, t transform.Target) (_ transform.Target, err error) {
+	if f.Values != "" && c.Live != nil {
+		t.Values, err = f.ValuesOf(c)
+	}
+	return t, err
 }
 
 // ValuesOf returns the values file that the operator names for a cluster whose own document is in

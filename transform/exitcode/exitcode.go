@@ -46,13 +46,16 @@ func Or(err error, unsaid Code) Code {
 }
 
 // New returns an error like errors.New does, with an exit code.
-func New(code Code, text string) error { return &coded{code, text} }
+func New(code Code, text string) error { return With(code, errors.New(text)) }
+
+// With returns an error with an exit code.
+func With(code Code, err error) error { return &coded{err, code} }
 
 type coded struct {
+	error
 	code Code
-	text string
 }
 
-func (c *coded) Error() string { return c.text }
+func (c *coded) Unwrap() error { return c.error }
 
 func (c *coded) ExitCode() Code { return c.code }

@@ -1,57 +1,23 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package run
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// savedPlans are those of a folder that plan --out wrote.
-type savedPlans struct {
-	dir   string
-	plans []transform.Saved
-}
-
 var errNotPlanned = errors.New("not in the plan")
 
-func (s *savedPlans) given() bool { return s.dir != "" }
-
-func (s *savedPlans) read() (err error) {
-	if s.given() {
-		s.plans, err = planfolder.Read(s.dir)
-	}
-	return err
-}
-
-// checkNoChoice refuses migration options on the command line: a saved plan holds
-// the choices that it was made with.
-func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
-	var err error
-	var o options
-	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.targetFlags(choice)
-	choice.VisitAll(func(f *pflag.Flag) {
-		if flags.Changed(f.Name) && f.Name != manualDone && !a.configured[f.Name] {
-			err = fmt.Errorf("--%s cannot be used with --plan, which has the choices of the saved plan; remove it, or plan again with --out", f.Name)
-		}
-	})
-	return err
-}
-
 // savedFileSteps takes the document of a cluster as far as its saved plan says.
-func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transform.Manual, error) {
+func (a Apply) savedFileSteps(f clusters.Cluster) ([]fileStep, []transform.Manual, error) {
 	plan, ok := a.picked(f)
 	if !ok {
 		return nil, nil, errNotPlanned
@@ -67,7 +33,7 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 		if t.after, err = revised(f.Docs, s.After); err != nil {
 			return nil, nil, err
 		}
-		if a.undo == "" {
+		if a.Undo == "" {
 			t.blocked, t.findings = s.Stage.State == transform.Blocked, s.Stage.Findings
 			if err := renames(f.Distro, before, t.after, f.For(plan.Target), &t); err != nil {
 				return nil, nil, err
@@ -76,24 +42,24 @@ func (a *applyOptions) savedFileSteps(f clusters.Cluster) ([]fileStep, []transfo
 		before = t.after
 		fileSteps = append(fileSteps, t)
 	}
-	if a.undo != "" {
+	if a.Undo != "" {
 		return fileSteps, nil, nil
 	}
-	return fileSteps, plan.Passed(steps, a.choice), nil
+	return fileSteps, plan.Passed(steps, a.Choice), nil
 }
 
 // picked is the saved plan of a cluster, with the manual stages that are confirmed since.
-func (a *applyOptions) picked(f clusters.Cluster) (transform.Saved, bool) {
-	plan, ok := transform.Pick(a.saved.plans, f.Distro.Identify(f.Docs[0]), f.Docs, a.undo != "")
-	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.choices.ManualDone)
+func (a Apply) picked(f clusters.Cluster) (transform.Saved, bool) {
+	plan, ok := transform.Pick(a.Saved, f.Distro.Identify(f.Docs[0]), f.Docs, a.Undo != "")
+	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.Options.Target.ManualDone)
 	return plan, ok
 }
 
-func (a *applyOptions) savedSteps(plan transform.Saved, docs []*yamledit.Document) ([]transform.SavedStep, error) {
-	if a.undo != "" {
-		return plan.Back(docs, a.undo, a.choice.Through)
+func (a Apply) savedSteps(plan transform.Saved, docs []*yamledit.Document) ([]transform.SavedStep, error) {
+	if a.Undo != "" {
+		return plan.Back(docs, a.Undo, a.Choice.Through)
 	}
-	return plan.Forward(docs, a.choice)
+	return plan.Forward(docs, a.Choice)
 }
 
 // revised returns documents with other texts; one whose text stays is the same.

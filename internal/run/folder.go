@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package run
 
 import (
 	"bytes"
@@ -12,81 +12,77 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/planfolder"
-	outputs "github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// planFolders writes plans below a folder; without one it writes nothing.
-type planFolders struct {
-	dir     string
-	replace bool
-	server  []string          // the flags that name the Rancher of live clusters
+// Folders writes plans below a folder.
+type Folders struct {
+	Dir     string
+	Replace bool
+	Server  []string          // the flags that name the Rancher of live clusters
 	taken   map[string]string // place of each plan written: what it is the plan of
 }
 
-// check refuses a folder in which the next search would take the plans' documents
+// Check refuses a folder in which the next search would take the plans' documents
 // for clusters.
-func (fs *planFolders) check(paths []string) error {
-	if fs.dir == "" {
-		return nil
-	}
-	if path, inside := source.Covers(paths, fs.dir); inside {
-		return fmt.Errorf("--out %s: it is in %s, where its documents would be read as clusters; use a folder elsewhere, or a hidden one", fs.dir, path)
+func (fs *Folders) Check(paths []string) error {
+	if path, inside := source.Covers(paths, fs.Dir); inside {
+		return fmt.Errorf("--out %s: it is in %s, where its documents would be read as clusters; use a folder elsewhere, or a hidden one", fs.Dir, path)
 	}
 	return nil
 }
 
-// planFolder is what is written for a plan.
-type planFolder struct {
+// Folder is what is written for a plan.
+type Folder struct {
 	plan    transform.Saved
 	files   []planfolder.File
-	runbook string // its place
+	Runbook string // its place
 }
 
 // folder makes the folder of a plan of one cluster.
-func (fs *planFolders) folder(p *transform.Plan, out outputs.Plan, of clusters.Cluster) (planFolder, error) {
+func (fs *Folders) folder(p *transform.Plan, shown report.Plan, of clusters.Cluster) (Folder, error) {
 	var paths []string
 	for _, s := range of.Sources {
 		path, err := s.Absolute()
 		if err != nil {
-			return planFolder{}, err
+			return Folder{}, err
 		}
 		paths = append(paths, path)
 	}
 	if err := fs.separate(p, paths); err != nil {
-		return planFolder{}, err
+		return Folder{}, err
 	}
 	kept := p.Save(paths...)
-	place := filepath.Join(fs.dir, planfolder.Place(kept))
+	place := filepath.Join(fs.Dir, planfolder.Place(kept))
 	folder, err := filepath.Abs(place)
 	if err != nil {
-		return planFolder{}, err
+		return Folder{}, err
 	}
-	files, err := planFiles(p, out, folder, paths, of, fs.server)
-	return planFolder{kept, files, filepath.Join(place, runbookFile)}, err
+	files, err := planFiles(p, shown, folder, paths, of, fs.Server)
+	return Folder{kept, files, filepath.Join(place, runbookFile)}, err
 }
 
-// write writes a folder, and returns its place.
-func (fs *planFolders) write(f planFolder) (string, error) {
+// Write writes a folder, and returns its place.
+func (fs *Folders) Write(f Folder) (string, error) {
 	if err := fs.take(f.plan); err != nil {
 		return "", err
 	}
-	return planfolder.Write(fs.dir, f.plan, f.files, fs.replace)
+	return planfolder.Write(fs.Dir, f.plan, f.files, fs.Replace)
 }
 
 // separate refuses the folder of a static pod, which a kubelet may read: what it finds
 // there it starts.
-func (fs *planFolders) separate(p *transform.Plan, paths []string) error {
+func (fs *Folders) separate(p *transform.Plan, paths []string) error {
 	for i, doc := range p.Start {
-		if kind, _ := doc.Root().Get("kind").String(); p.Cluster.Distro != manifests.Name || kind != "Pod" || paths[i] == "" {
+		if kind, _ := doc.Root().Get("kind").String(); kind != "Pod" || paths[i] == "" {
 			continue
 		}
-		if folder, inside := source.Covers([]string{filepath.Dir(paths[i])}, fs.dir); inside {
-			return fmt.Errorf("--out %s: it is in %s next to a static pod, where a kubelet can read it; use a folder elsewhere", fs.dir, folder)
+		if folder, inside := source.Covers([]string{filepath.Dir(paths[i])}, fs.Dir); inside {
+			return fmt.Errorf("--out %s: it is in %s next to a static pod, where a kubelet can read it; use a folder elsewhere", fs.Dir, folder)
 		}
 	}
 	return nil
@@ -94,13 +90,13 @@ func (fs *planFolders) separate(p *transform.Plan, paths []string) error {
 
 // take refuses a second plan for one folder, on file systems too that do not tell
 // capital letters from small ones.
-func (fs *planFolders) take(s transform.Saved) error {
+func (fs *Folders) take(s transform.Saved) error {
 	if fs.taken == nil {
 		fs.taken = map[string]string{}
 	}
 	place, of := strings.ToLower(planfolder.Place(s)), fmt.Sprintf("%s, document %d (%s)", s.Source.File, s.Source.Document+1, s.Cluster.Title())
 	if other, taken := fs.taken[place]; taken {
-		return &failure{code: exitcode.Refused, err: fmt.Errorf("%s: the folder %s has the plan of %s; use a different --out for each", of, filepath.Join(fs.dir, planfolder.Place(s)), other)}
+		return exitcode.New(exitcode.Refused, fmt.Sprintf("%s: the folder %s has the plan of %s; use a different --out for each", of, filepath.Join(fs.Dir, planfolder.Place(s)), other))
 	}
 	fs.taken[place] = of
 	return nil
@@ -108,12 +104,12 @@ func (fs *planFolders) take(s transform.Saved) error {
 
 // planFiles returns what a plan folder holds for people. server are the flags that name the
 // Rancher of a live cluster.
-func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
+func planFiles(p *transform.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
 	from, err := newStart(folder, paths)
 	if err != nil {
 		return nil, err
 	}
-	book := outputs.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}
+	book := report.Runbook{Plan: p, Top: from.name(), Folder: from.path(folder), Paths: map[string]string{}}
 	if of.Live != nil {
 		book.Live, book.Server = of.Live.Name(), server
 	}
@@ -140,7 +136,7 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 	}
 	before := slices.Clone(book.Start)
 	for i, step := range p.Steps {
-		stage, held, err := stageFiles(i+1, step, out.Stages[i].Diff, suffixes, before)
+		stage, held, err := stageFiles(i+1, step, shown.Stages[i].Diff, suffixes, before)
 		if err != nil {
 			return nil, err
 		}
@@ -152,26 +148,26 @@ func planFiles(p *transform.Plan, out outputs.Plan, folder string, paths []strin
 	}
 	var text bytes.Buffer
 	book.Write(&text)
-	return append(files, planfolder.File{Name: runbookFile, Content: outputs.EscapeText(text.Bytes())}, planfolder.File{Name: ".gitignore", Content: []byte("*\n")}), nil
+	return append(files, planfolder.File{Name: runbookFile, Content: report.EscapeText(text.Bytes())}, planfolder.File{Name: ".gitignore", Content: []byte("*\n")}), nil
 }
 
 const runbookFile = "runbook.md"
 
 // stageFiles returns the files of one stage, by its number in the plan, and their names. before are
 // the names of the documents as the stage finds them, and become those after it.
-func stageFiles(number int, s transform.PlannedStage, diff string, suffixes, before []string) (outputs.RunbookStage, []planfolder.File, error) {
-	stage := outputs.RunbookStage{Number: fmt.Sprintf("%02d", number)}
+func stageFiles(number int, s transform.PlannedStage, diff string, suffixes, before []string) (report.RunbookStage, []planfolder.File, error) {
+	stage := report.RunbookStage{Number: fmt.Sprintf("%02d", number)}
 	var files []planfolder.File
 	if s.Changes() {
 		name := stage.Number + "-" + s.Stage.Name
 		stage.Diff = name + ".diff"
-		files = []planfolder.File{{Name: stage.Diff, Content: outputs.EscapeText([]byte(diff))}}
+		files = []planfolder.File{{Name: stage.Diff, Content: report.EscapeText([]byte(diff))}}
 		for i, r := range s.Documents {
 			if !r.Changes() {
 				continue
 			}
 			at := fmt.Sprintf("%s:%d", r.Before.File(), r.Before.Root().Line())
-			stage.Documents = append(stage.Documents, outputs.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at})
+			stage.Documents = append(stage.Documents, report.RunbookDocument{Revision: r, Name: name + suffixes[i], Was: before[i], In: at})
 			files = append(files, planfolder.File{Name: name + suffixes[i], Content: r.After.Standalone()})
 			before[i] = name + suffixes[i]
 		}
@@ -185,7 +181,7 @@ func stageFiles(number int, s transform.PlannedStage, diff string, suffixes, bef
 }
 
 // patchFiles returns the patches of one stage, for those who do it with kubectl.
-func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *outputs.RunbookStage) []planfolder.File {
+func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *report.RunbookStage) []planfolder.File {
 	var files []planfolder.File
 	for i := range stage.Documents {
 		d := &stage.Documents[i]

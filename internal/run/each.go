@@ -1,0 +1,64 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Names of files that are of one cluster, as in Finder.Only and in errors: with the host names of its Nodes, and with
+// the values of its chart.
+const (
+	HostNames = "host-names"
+	CCMValues = "ccm-values"
+)
+
+// Options are what verbs share: the clusters that were found, and the choices for them.
+type Options struct {
+	Finder   clusters.Finder // that found them
+	Found    []clusters.Result
+	Target   transform.Target
+	Progress *report.Progress // nil where none is shown
+}
+
+// Result is what a verb makes of a cluster, or an error, or both; or what else was found.
+type Result[T any] struct {
+	clusters.Result
+	Target transform.Target // for the cluster
+	Made   *T               // nil for nothing
+}
+
+// Each calls work for every cluster, on all cores. It fails if ctx ends.
+func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, transform.Target) (*T, error)) ([]Result[T], error) {
+	defer o.Progress.Start(ctx)()
+	var done atomic.Int64
+	results := clusters.Each(ctx, o.Found, func(r clusters.Result) Result[T] {
+		of := Result[T]{Result: r}
+		if r.Docs != nil && r.Err == nil {
+			of.Target = r.For(o.Target)
+			of.Err = transform.Guard(r.Place(), func() (err error) {
+				if err = CheckHostNames(o.Finder, r.Cluster); err == nil {
+					of.Made, err = work(r.Cluster, of.Target)
+				}
+				return err
+			})
+		}
+		o.Progress.Reached("clusters", int(done.Add(1)), len(o.Found))
+		return of
+	})
+	return results, ctx.Err()
+}
+
+// CheckHostNames refuses host names for RKE, whose kubelets take another name than the host's.
+func CheckHostNames(f clusters.Finder, c clusters.Cluster) error {
+	if f.Only != HostNames || c.Distro.Live.Kind != transform.Management {
+		return nil
+	}
+	return c.Docs[0].Root().Errorf("--"+HostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
+}

@@ -1,0 +1,114 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Explain finds what machines get.
+type Explain struct {
+	Options
+	Key  string // the only one; "" for all
+	Diff string // the stage whose changes are found instead
+}
+
+// Explained is what the machines of a cluster get, or what a stage changes of it.
+type Explained struct {
+	Config report.EffectiveConfig
+	Diffs  []string
+	Note   string   // where there is nothing to show
+	Keys   []string // that can be shown, where the requested one is not set
+}
+
+// Run explains every cluster.
+func (e Explain) Run(ctx context.Context) ([]Result[Explained], error) {
+	return Each(ctx, e.Options, e.cluster)
+}
+
+func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*Explained, error) {
+	if e.Diff != "" {
+		return e.compare(f, t)
+	}
+	config, err := e.effective(f.Distro, f.Docs, t)
+	if err != nil {
+		return nil, err
+	}
+	x := &Explained{Config: config}
+	if e.Key != "" && !slices.ContainsFunc(config.Classes, report.Class.Any) {
+		if x.Keys = f.Distro.Keys(); !slices.Contains(x.Keys, e.Key) {
+			return x, nil
+		}
+		x.Note = fmt.Sprintf("%s: %s/%s: %s is not set for any class", config.Source.File, config.Namespace, config.Name, e.Key)
+	}
+	return x, notToMigrate(f, t)
+}
+
+// notToMigrate reports what every verb says of a cluster that is not to be migrated; what its
+// machines get is shown all the same.
+func notToMigrate(f clusters.Cluster, t transform.Target) error {
+	_, err := f.Distro.Open(f.Docs, t)
+	if len(transform.NotMigratableIn(err)) > 0 {
+		return err
+	}
+	return nil
+}
+
+func (e Explain) effective(d transform.Distro, docs []*yamledit.Document, t transform.Target) (report.EffectiveConfig, error) {
+	id := d.Identify(docs[0])
+	config := report.EffectiveConfig{
+		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
+		Source: report.SourceOf(docs[0]),
+	}
+	classes, err := d.Explain(docs, t)
+	if err == nil && len(classes) == 0 {
+		return config, exitcode.With(exitcode.Refused, docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan"))
+	}
+	for _, c := range classes {
+		config.Classes = append(config.Classes, report.NewClass(c, e.Key))
+	}
+	return config, err
+}
+
+// compare finds a stage's effect on every class.
+func (e Explain) compare(f clusters.Cluster, t transform.Target) (*Explained, error) {
+	p, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: e.Diff})
+	if err != nil {
+		return nil, err
+	}
+	step, err := p.Named(e.Diff)
+	if err != nil {
+		return nil, err
+	}
+	before, err := e.effective(f.Distro, step.Before(), t)
+	if err != nil {
+		return nil, err
+	}
+	after, err := e.effective(f.Distro, step.After(), t)
+	if err != nil {
+		return nil, err
+	}
+	x := &Explained{}
+	for i, c := range before.Classes {
+		name := fmt.Sprintf("%s/%s class %s", before.Namespace, before.Name, c.Name)
+		if d := udiff.Unified(name+" before "+e.Diff, name+" after "+e.Diff, c.Lines(), after.Classes[i].Lines()); d != "" {
+			x.Diffs = append(x.Diffs, d)
+		}
+	}
+	if len(x.Diffs) == 0 {
+		x.Note = fmt.Sprintf("%s: %s changes nothing that reaches a machine", f.Docs[0].File(), e.Diff)
+	}
+	return x, nil
+}

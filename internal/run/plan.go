@@ -1,0 +1,96 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Plan plans clusters.
+type Plan struct {
+	Options
+	Stage   string // the only one that is shown; "" for all
+	Whole   bool   // plan all stages also where one is shown
+	Classes bool   // with the effective configuration
+	Folders *Folders
+}
+
+// Planned is the plan of a cluster, and those that follow it up to a later release.
+type Planned struct {
+	Plans   []report.Plan
+	Unseen  []transform.Finding // about documents that were not given
+	Classes []report.Class
+	Folders []Folder // what is written for each plan
+	Left    bool     // edits, or manual stages
+}
+
+// Run plans every cluster. It keeps none of the documents of stages, which take a megabyte.
+func (p Plan) Run(ctx context.Context) ([]Result[Planned], error) {
+	return Each(ctx, p.Options, p.cluster)
+}
+
+func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) {
+	if err := f.Refusal(t); err != nil {
+		return nil, err
+	}
+	t, err := p.Finder.WithValues(f, t)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := p.plans(f, t)
+	if err != nil {
+		return nil, err
+	}
+	made := &Planned{Unseen: plans[0].Unseen, Classes: p.classes(f, t)}
+	for _, plan := range plans {
+		made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
+	}
+	first := &made.Plans[0]
+	first.Findings = report.Findings(f.Objections(t))
+	first.Status.Count(first.Findings)
+	made.Left = first.Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
+	for i, plan := range plans {
+		if p.Folders == nil {
+			break
+		}
+		folder, err := p.Folders.folder(plan, made.Plans[i], f)
+		if err != nil {
+			return made, err
+		}
+		made.Folders = append(made.Folders, folder)
+	}
+	return made, nil
+}
+
+// plans returns the plan of a cluster, and those that follow it up to a later release.
+func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, error) {
+	if t.Version != "" {
+		return transform.Sequence(f.Distro, f.Docs, t)
+	}
+	choice := transform.Choice{Stage: p.Stage}
+	if p.Whole {
+		choice = transform.Choice{}
+	}
+	plan, err := transform.BuildFor(f.Distro, f.Docs, t, choice)
+	return []*transform.Plan{plan}, err
+}
+
+// classes is the effective configuration; none where explain has nothing to explain.
+func (p Plan) classes(f clusters.Cluster, t transform.Target) (list []report.Class) {
+	if !p.Classes {
+		return nil
+	}
+	found, err := f.Distro.Explain(f.Docs, t)
+	if err != nil {
+		return nil
+	}
+	for _, c := range found {
+		list = append(list, report.NewClass(c, ""))
+	}
+	return list
+}

@@ -1,0 +1,285 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/git"
+	"github.com/rke-lm/rke-lm/internal/planfolder"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Review compares the clusters of two versions in git.
+type Review struct {
+	Options
+	Repo      *git.Repository
+	From, To  string // commits; To is "" for the working tree
+	Paths     clusters.Requested
+	Excluding bool // the patterns of what is left out are those of a configuration file
+}
+
+// Reviewed is what a change does to clusters.
+type Reviewed struct {
+	Result  report.Review
+	Changes []git.Change
+	Errs    []error // of clusters, in the order in which they were met
+}
+
+// reviewing is a review while it runs.
+type reviewing struct {
+	Review
+	Reviewed
+
+	nodes, parsed int64 // the work of the process when it began
+}
+
+// Run compares them, as far as the budget of a run lasts.
+func (o Review) Run(ctx context.Context) (Reviewed, error) {
+	r := &reviewing{Review: o}
+	r.Result = report.Review{APIVersion: report.APIVersion, Kind: "Review", Base: r.From, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
+	defer r.Progress.Start(ctx)()
+	r.nodes, r.parsed = yamledit.Spent()
+	err := transform.Guard("the change", func() error {
+		err := r.compare(ctx)
+		return cmp.Or(err, yamledit.CheckRun(r.nodes, r.parsed))
+	})
+	return r.Reviewed, err
+}
+
+func (r *reviewing) fail(err error) { r.Errs = append(r.Errs, err) }
+
+// compare reviews every cluster of the files that differ.
+func (r *reviewing) compare(ctx context.Context) error {
+	t, result := r.Target, &r.Result
+	v, err := r.Finder.Compare(ctx, r.Repo, r.From, r.To, r.Paths)
+	if err != nil {
+		return err
+	}
+	r.Changes = v.Changes
+	result.Read.Skipped = v.Skipped
+	was, has := r.open(ctx, v.Before), r.open(ctx, v.After)
+	before, after := was.sides, has.sides
+	result.Read.Before, result.Read.After = was.count, has.count
+	for _, err := range was.errs {
+		if errors.Is(err, git.ErrUnread) { // what the change does to it is unknown
+			r.fail(err)
+		} else {
+			result.Found(review.Unread(err))
+		}
+	}
+	for _, err := range has.errs {
+		r.fail(err)
+	}
+	result.Found(review.Forms(was.forms, has.forms, t.Accept)...)
+	result.Found(review.Links(v.Links, t.Accept)...)
+	if err := r.checkValues(after); err != nil {
+		return err
+	}
+	for _, pattern := range v.Excluded {
+		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
+	}
+	pairs := review.Pairs(before, after, v.Earlier)
+	places := review.NewPlaces(before, after)
+	if len(has.saved) > 0 || slices.ContainsFunc(pairs, review.Pair.Comes) {
+		others := clusters.Version{Overlays: v.After.Overlays}
+		if others.Sources, err = v.Rest(); err != nil {
+			return err
+		}
+		rest := r.open(ctx, others).sides // what cannot be read is not of this change
+		for _, s := range rest {
+			places.Add(s)
+		}
+		if n := len(has.saved); n > 0 {
+			v.Skipped["of saved plans"] = n
+		}
+		result.Found(listedFiles(has.saved, before, slices.Concat(after, rest))...)
+	}
+	return r.pairs(ctx, pairs, places, v)
+}
+
+// pairs evaluates what changed of each cluster.
+func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places review.Places, v clusters.Versions) error {
+	t, result := r.Target, &r.Result
+	for i, p := range pairs {
+		r.Progress.Reached("clusters", i, len(pairs))
+		result.Found(append(p.Overlaid(t.Accept), places.Twice(p, t)...)...)
+		if p.Patch() {
+			continue
+		}
+		if p.Before != nil {
+			p.Away = cmp.Or(v.Away[p.Before.Docs[0].File()], p.Away)
+			if p.After == nil && len(r.Errs) == 0 {
+				p.Left = v.After.Text(p.Before.Docs[0].File())
+			}
+		}
+		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
+			continue
+		}
+		if err := yamledit.CheckRun(r.nodes, r.parsed); err != nil {
+			return err
+		}
+		c, err := r.evaluate(p, t)
+		if err != nil {
+			r.fail(err)
+			continue
+		}
+		if c.Kind == review.Unchanged {
+			continue
+		}
+		result.Clusters = append(result.Clusters, report.NewReviewed(c, movedFrom(p)))
+	}
+	return ctx.Err()
+}
+
+// checkValues requires a cluster for a values file that the change touches: it alone shows
+// nothing.
+func (r *reviewing) checkValues(after []*review.Side) error {
+	at, inside := r.Repo.Path(r.Finder.Values)
+	is := func(c git.Change) bool {
+		return c.Before != nil && c.Before.Path == at || c.After != nil && c.After.Path == at
+	}
+	if r.Finder.Values == "" || !inside || len(after) > 0 || len(r.Errs) > 0 || !slices.ContainsFunc(r.Changes, is) {
+		return nil
+	}
+	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", CCMValues, r.Finder.Values)
+}
+
+// evaluate keeps one cluster from ending the review of others.
+func (r *reviewing) evaluate(p review.Pair, t transform.Target) (c review.Change, err error) {
+	side := p.After
+	if side == nil {
+		side = p.Before
+	}
+	err = transform.Guard(side.Docs[0].File(), func() error {
+		c = review.Evaluate(p, t)
+		return nil
+	})
+	return c, err
+}
+
+// movedFrom is the file of a cluster before it moved.
+func movedFrom(p review.Pair) string {
+	if p.Before == nil || p.After == nil || p.Before.Docs[0].File() == p.After.Docs[0].File() {
+		return ""
+	}
+	return p.Before.Docs[0].File()
+}
+
+// opened is what was read before the change, or after it.
+type opened struct {
+	sides []*review.Side
+	forms []forms.Found // that are not read
+	saved []*clusters.Saved
+	errs  []error
+	count report.Counted
+}
+
+// open opens the clusters of one version.
+func (r *reviewing) open(ctx context.Context, of clusters.Version) (v opened) {
+	f := r.Finder
+	f.Overlays = of.Overlays
+	found := f.From(ctx, of.Sources)
+	v.saved, v.count = found.Saved, report.Counted{Files: len(of.Sources), Documents: found.Documents}
+	for _, result := range found.Results {
+		switch {
+		case result.Err != nil:
+			v.errs = append(v.errs, result.Err)
+		case result.Docs != nil:
+			v.sides = append(v.sides, sideOf(result.Cluster))
+		case result.Form.File != "":
+			v.forms = append(v.forms, result.Form)
+		}
+	}
+	return v
+}
+
+func sideOf(c clusters.Cluster) *review.Side {
+	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses, Unnamed: c.Sources[0].Named}
+}
+
+// leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.
+func (r *reviewing) leftOut(ctx context.Context, pattern string, v clusters.Versions, accept []string) []transform.Finding {
+	hidden, files := map[string]bool{}, map[string]bool{}
+	var sides [2][]*review.Side
+	for i, version := range []clusters.Version{v.Before, v.After} {
+		version.Sources = version.Excluded[pattern]
+		read := r.open(ctx, version)
+		if sides[i] = read.sides; len(read.errs) > 0 {
+			hidden["documents that cannot be read"] = true
+		}
+		for _, s := range version.Sources {
+			files[s.Name] = true
+		}
+	}
+	for _, p := range review.Pairs(sides[0], sides[1], v.Earlier) {
+		switch {
+		case p.After == nil:
+			hidden[p.Before.Docs[0].File()] = true
+		case p.Before == nil || !review.Same(p.Before, p.After):
+			hidden[p.After.Docs[0].File()] = true
+		}
+	}
+	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.Excluding, accept)
+}
+
+// listedFiles reports the files that a plan.json of the change lists, but for those that the plan of a cluster
+// has. Nothing reads them as clusters once the change is merged, so each is made again and compared.
+func listedFiles(saved []*clusters.Saved, before, after []*review.Side) (found []transform.Finding) {
+	type planned struct {
+		*review.Side
+		folder string
+	}
+	made := map[planned][]planfolder.File{}
+	for _, file := range saved {
+		of := func(s *review.Side) bool { return s.Identity().Is(file.Plan.Cluster) }
+		has := func(s *review.Side) bool {
+			key := planned{s, filepath.Dir(file.Name)}
+			if _, is := made[key]; !is && of(s) {
+				made[key] = filesOf(s, file.Plan.Target)
+			}
+			return slices.ContainsFunc(made[key], func(f planfolder.File) bool {
+				return f.Name == filepath.Base(file.Name) && bytes.Equal(f.Content, file.Bytes)
+			})
+		}
+		if !slices.ContainsFunc(after, of) || !slices.ContainsFunc(slices.Concat(after, before), has) {
+			found = append(found, review.Listed(file.Name, file.Plan.Cluster)...)
+		}
+	}
+	return found
+}
+
+// filesOf are the files of all plans of a cluster; none if it cannot be planned.
+func filesOf(s *review.Side, target transform.Target) (all []planfolder.File) {
+	target.Related = s.Related
+	_ = transform.Guard(s.Docs[0].File(), func() error {
+		plans, err := transform.Sequence(s.Distro, s.Docs, target)
+		if err != nil {
+			return err
+		}
+		for _, p := range plans {
+			n := len(p.Start)
+			files, err := planFiles(p, report.NewPlan(p, ""), "", make([]string, n), clusters.Cluster{Sources: make([]source.Source, n)}, nil)
+			if err != nil {
+				return err
+			}
+			all = append(all, files...)
+		}
+		return nil
+	})
+	return all
+}
