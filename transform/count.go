@@ -85,6 +85,7 @@ type Outlook struct {
 	Next     string   // the stage that is next; "" where none is left
 	Manual   bool     // it is manual
 	Blocked  []string // the rules whose errors block the next edit
+	Later    []string // those that block an edit after it, with its stage
 	Restarts []Restart
 }
 
@@ -104,12 +105,11 @@ func (p *Plan) Outlook() Outlook {
 	for _, s := range p.Steps {
 		switch s.Count {
 		case CountToDo:
+			blocked := lists.Distinct(lists.Map(Stopping(s.Findings), func(f Finding) string { return f.Rule }))
 			if o.Counts.ToDo++; o.Counts.ToDo == 1 {
-				for _, f := range Stopping(s.Findings) {
-					if !slices.Contains(o.Blocked, f.Rule) {
-						o.Blocked = append(o.Blocked, f.Rule)
-					}
-				}
+				o.Blocked = blocked
+			} else {
+				o.Later = append(o.Later, lists.Map(blocked, func(rule string) string { return rule + " (" + s.Stage.Name + ")" })...)
 			}
 		case CountManual:
 			if o.Counts.Manual++; edits && s.State == NotInFile {

@@ -30,7 +30,7 @@ type applyOptions struct {
 	saved  string   // the folder of saved plans; "" for none
 	flags  []string // that the next command repeats
 
-	written []string // the last stage of each cluster that was changed
+	written []string // the command that checks each cluster that was changed
 }
 
 func newApply(o *options) *cobra.Command {
@@ -174,15 +174,12 @@ func (a *applyOptions) decide(ctx context.Context, paths []string) (apply run.Ap
 
 // writeCheck writes what comes before the next stage, or after the last one.
 func (a *applyOptions) writeCheck(last bool) {
-	slices.Sort(a.written)
-	check := "rke-lm verify --stage STAGE --context CONTEXT"
-	switch of := slices.Compact(slices.Clone(a.written)); {
-	case len(of) == 0:
+	if len(a.written) == 0 {
 		return
-	case of[0] == "" && len(of) == 1:
-		check = "rke-lm verify --context CONTEXT" // the first stage is undone
-	case len(of) == 1:
-		check = shell.Line("rke-lm verify --stage %s --context CONTEXT", of[0])
+	}
+	check := a.written[0]
+	if slices.ContainsFunc(a.written, func(other string) bool { return other != check }) {
+		check = "rke-lm verify --stage STAGE --context CONTEXT"
 	}
 	before, how := "before the next stage", "commit, roll out"
 	if a.live() {
@@ -244,7 +241,7 @@ func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) [
 	switch {
 	case r.Made != nil && r.Made.Known && r.Made.After != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
-			a.written = append(a.written, r.Made.Check)
+			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Target, "--context", "CONTEXT")...))
 		}
 		return []worked{{r.Cluster, r.Made.Target, r.Made.After, err}}
 	case r.Made != nil && r.Made.Known:

@@ -73,16 +73,17 @@ func SourceOf(d *yamledit.Document) Source {
 
 // Stage is one stage of a plan.
 type Stage struct {
-	number   int                 // in the plan, from 1 on
-	Name     string              `json:"name"`
-	State    transform.State     `json:"state"`
-	Count    transform.Count     `json:"count,omitempty"`
-	Kind     Kind                `json:"kind"`
-	Why      string              `json:"why"`
-	Edits    []transform.Place   `json:"edits"`
-	Prepare  []Action            `json:"prepare,omitempty"`
-	prepared string              // Prepare in one line
-	Actions  []Action            `json:"actions"`
+	number   int               // in the plan, from 1 on
+	Name     string            `json:"name"`
+	State    transform.State   `json:"state"`
+	Count    transform.Count   `json:"count,omitempty"`
+	Kind     Kind              `json:"kind"`
+	Why      string            `json:"why"`
+	Edits    []transform.Place `json:"edits"`
+	Prepare  []Action          `json:"prepare,omitempty"`
+	prepared string            // Prepare in one line
+	Actions  []Action          `json:"actions"`
+	verify   string
 	steps    []Action            // of a manual stage: Actions without those that only show something
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
@@ -124,7 +125,7 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	}
 	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
-			shown := newStage(s)
+			shown := newStage(s, p.Target)
 			shown.number = i + 1
 			shown.past = stages.Around(s.Stage.Name) && !p.Left()
 			out.Stages = append(out.Stages, shown)
@@ -138,11 +139,12 @@ func checksum(d *yamledit.Document) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func newStage(s transform.PlannedStage) Stage {
+func newStage(s transform.PlannedStage, t transform.Target) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
 		Edits:    append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
+		verify: shell.Words(stages.VerifyCommand(s.Stage.Name, t, "--context", "CONTEXT")...),
 	}
 	for _, r := range s.Documents {
 		if r.Changes() {
@@ -286,7 +288,7 @@ func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 		writeActions(w, p, s.Actions)
 	} else {
 		writeActions(w, p, s.steps)
-		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, shell.Line("rke-lm verify --stage %s --context CONTEXT", s.Name)))
+		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, s.verify))
 	}
 	if s.Diff != "" {
 		fmt.Fprintln(w)

@@ -75,18 +75,7 @@ func length(d time.Duration) string {
 
 // verify is the command that checks what a stage promises; "" is for what always has to hold.
 func (r Runbook) verify(stage string, flags ...string) string {
-	words := []string{"rke-lm", "verify"}
-	if stage != "" {
-		words = append(words, "--stage", stage)
-	}
-	t := r.Plan.Target
-	if t.KeepLeaderMigration {
-		words = append(words, "--keep-leader-migration")
-	}
-	if t.NoLeaderMigration {
-		words = append(words, "--no-leader-migration")
-	}
-	words = append(words, flags...)
+	words := stages.VerifyCommand(stage, r.Plan.Target, flags...)
 	if r.Live != "" {
 		return shell.Words(slices.Concat(words, []string{"--cluster", r.Live}, r.Server)...)
 	}

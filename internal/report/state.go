@@ -6,10 +6,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Kind is how a stage is done.
@@ -68,17 +68,7 @@ func (s Stage) processes() (names []string) {
 		process, _, _ := strings.Cut(r.Process, " with ")
 		names = append(names, strings.Split(process, ", ")...)
 	}
-	return distinct(names)
-}
-
-// distinct are names without those that repeat, in their order.
-func distinct(names []string) (kept []string) {
-	for _, name := range names {
-		if !slices.Contains(kept, name) {
-			kept = append(kept, name)
-		}
-	}
-	return kept
+	return lists.Distinct(names)
 }
 
 // effect is the sentence on what the stage restarts; "" for one that edits nothing. For how

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -148,7 +149,7 @@ var statusColumns = []column{
 	{title: "SITUATION", cell: func(s Status) string { return string(s.Situation) }},
 	{title: "REACHED", cell: func(s Status) string { return s.Reached }},
 	{title: "NEXT", cell: Status.next, optional: true},
-	{title: "BLOCKED BY", cell: func(s Status) string { return list(s.Outlook.Blocked) }, wide: true},
+	{title: "BLOCKED BY", cell: func(s Status) string { return list(slices.Concat(s.Outlook.Blocked, s.Outlook.Later)) }, wide: true},
 	{title: "RESTARTS", cell: func(s Status) string { return list(classesOf(s.Outlook.Restarts)) }, wide: true},
 	{title: "LEADERMIGRATION", cell: func(s Status) string { return list(s.Migrations) }, optional: true},
 	{title: "FINDINGS", cell: func(s Status) string { return otherwise(s.Problem, s.found()) }},
@@ -160,7 +161,7 @@ func classesOf(restarts []transform.Restart) (names []string) {
 	for _, r := range restarts {
 		names = append(names, r.Classes...)
 	}
-	return distinct(names)
+	return lists.Distinct(names)
 }
 
 // WriteStatuses writes the table of clusters for people.

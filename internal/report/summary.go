@@ -47,10 +47,11 @@ func (s Summary) WriteNext(w io.Writer, p Palette) {
 
 // totals counts the clusters by how far they are.
 func (s Summary) totals() string {
-	of, blocked := map[transform.Count]int{}, 0
+	of, blocked, later := map[transform.Count]int{}, 0, 0
 	for _, r := range s.Rows {
 		of[r.Outlook.Counts.Count()]++
 		blocked += min(len(r.Outlook.Blocked), 1)
+		later += min(len(r.Outlook.Later), 1)
 	}
 	text := fmt.Sprintf("clusters: %d; to do: %d", len(s.Rows), of[transform.CountToDo])
 	if blocked > 0 {
@@ -59,6 +60,9 @@ func (s Summary) totals() string {
 	text += fmt.Sprintf(", manual: %d, done: %d", of[transform.CountManual], of[transform.CountDone])
 	if s.Refused > 0 {
 		text += fmt.Sprintf("; refused: %d", s.Refused)
+	}
+	if later > 0 {
+		text += fmt.Sprintf("\nblocked at a later stage: %d; rke-lm plan -o wide shows which, and by what", later)
 	}
 	return text
 }

@@ -17,7 +17,7 @@ func aSummary() Summary {
 		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: transform.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
 	}
 	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []Status{
-		row("fleet-default/harbour", "a.yaml", 0, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 1}}),
+		row("fleet-default/harbour", "a.yaml", 0, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 2}, Later: []string{"node-rename (switch-to-external)"}}),
 		row("fleet-default/orchard", "clusters/orchard.yaml", 2, transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: transform.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}),
 		row("depot", "b.yaml", 1, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: transform.Counts{ToDo: 1, Manual: 1}}),
 		row("fleet-default/wharf", "c.yaml", 0, transform.Outlook{Reached: "disable-leader-migration"}),
@@ -33,6 +33,7 @@ fleet-default/orchard  v1.26.15+rke2r1  aws       migrating  install-ccm        
 depot                  v1.26.15+rke2r1  aws       migrating  enable-leader-migration   install-ccm (manual)          1 error   b.yaml
 fleet-default/wharf    v1.26.15+rke2r1  aws       migrating  disable-leader-migration  done                          -         c.yaml
 clusters: 4; to do: 3 (blocked: 1), manual: 0, done: 1; refused: 1
+blocked at a later stage: 1; rke-lm plan -o wide shows which, and by what
 next: rke-lm apply --next a.yaml
 `
 	if b.String() != want {
@@ -40,7 +41,7 @@ next: rke-lm apply --next a.yaml
 	}
 	b.Reset()
 	WriteStatuses(&b, Palette{Wide: true, Width: 40}, aSummary().Rows)
-	says(t, b.String(), "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
+	says(t, b.String(), "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename (switch-to-external) ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")
 }
 
 func TestASummaryFitsTheTerminal(t *testing.T) {

@@ -24,3 +24,13 @@ func Find[T any](list []T, is func(T) bool) (found T, has bool) {
 	}
 	return found, false
 }
+
+// Distinct returns the items without those that repeat, in their order.
+func Distinct[T comparable](list []T) (kept []T) {
+	for _, item := range list {
+		if !slices.Contains(kept, item) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}

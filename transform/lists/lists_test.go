@@ -27,3 +27,9 @@ func TestFindReturnsTheFirstOne(t *testing.T) {
 		t.Error(got, has)
 	}
 }
+
+func TestDistinctKeepsTheFirstOfThoseThatRepeat(t *testing.T) {
+	if got := Distinct([]string{"b", "a", "b", "c", "a"}); !slices.Equal(got, []string{"b", "a", "c"}) {
+		t.Errorf("got %v", got)
+	}
+}

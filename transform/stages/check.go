@@ -51,6 +51,22 @@ const (
 // Needed reports whether someone has to hold the lease, whatever the managers' flags.
 func (h Holder) Needed() bool { return h == KubeManager || h == Either || h == CloudManager }
 
+// VerifyCommand are the words of the command that checks what has to hold after a stage; "" for what always has
+// to hold.
+func VerifyCommand(stage string, t transform.Target, flags ...string) []string {
+	words := []string{"rke-lm", "verify"}
+	if stage != "" {
+		words = append(words, "--stage", stage)
+	}
+	if t.KeepLeaderMigration {
+		words = append(words, "--keep-leader-migration")
+	}
+	if t.NoLeaderMigration {
+		words = append(words, "--no-leader-migration")
+	}
+	return append(words, flags...)
+}
+
 // After is what has to hold after a stage; "" for what always has to hold.
 func After(stage string, t transform.Target) Check {
 	if s := Named(stage); s.after != nil {
