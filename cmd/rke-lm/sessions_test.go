@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 )
@@ -266,4 +267,31 @@ func (s *terminal) upload(file string) {
 	}
 	s.world.Rancher.Edit(s.world.Path, func(o map[string]any) { o["spec"] = object["spec"] })
 	s.world.Follow()
+}
+
+// The command of the guide reads the host names of all machines, and what it writes decides the end state.
+func TestTheCommandOfTheGuideReadsHostNames(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("sh is not on the PATH")
+	}
+	blocks := commandOfRunbook.FindAllStringSubmatch(readDoc(t, "docs/guide.md"), -1)
+	block := slices.IndexFunc(blocks, func(b []string) bool { return strings.Contains(b[1], "host-names.txt") })
+	command, plan, _ := strings.Cut(blocks[block][1], "\nrke-lm ")
+	const programs = `
+kubectl() { printf 'heron-1.ec2.internal 10.0.0.4\nheron-2.ec2.internal 10.0.0.5\n'; }
+ssh() { [ "$1" = -n ] && case "$2" in ec2-user@10.0.0.4) echo heron-1.ec2.internal ;; ec2-user@10.0.0.5) echo "$SECOND" ;; esac; }
+`
+	cluster := golden.Input(t, "rke2-custom-cluster-own-labels")
+	for second, end := range map[string]string{"heron-2.ec2.internal": "+      cloud-provider-name: external", "heron-2": "end state: aws-override"} {
+		here(t, map[string]string{"clusters/harbour.yaml": cluster.Files[cluster.Input()]})
+		c := exec.Command(sh, "-euc", programs+command)
+		c.Env = append(os.Environ(), "SECOND="+second)
+		if said, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		if r := runHere(t, "", append(wordsOf(strings.TrimSpace(plan)), "--all")...); !strings.Contains(r.stdout, end) {
+			t.Errorf("%s\n%s%s", textOf(t, "host-names.txt"), r.stdout, r.stderr)
+		}
+	}
 }
