@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -71,8 +72,8 @@ func TestStatusReadsABoundedNumberOfServersAtOnce(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		if all, more := took(statusLooks), took(statusLooks+1); more < all*3/2 {
-			t.Errorf("%s for %d, %s for one more", all, statusLooks, more)
+		if all, more := took(run.StatusServers), took(run.StatusServers+1); more < all*3/2 {
+			t.Errorf("%s for %d, %s for one more", all, run.StatusServers, more)
 		}
 	})
 }
@@ -91,7 +92,7 @@ func TestStatusReadsABoundedNumberOfClustersOfARancherAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, flags := manyOfARancher(t, 0)
-		for i := range 3 * statusReads {
+		for i := range 3 * run.StatusReads {
 			s.Put(t, labelled(fmt.Sprintf("c%d", i)))
 		}
 		var mu sync.Mutex
@@ -109,7 +110,7 @@ func TestStatusReadsABoundedNumberOfClustersOfARancherAtOnce(t *testing.T) {
 				count(-1)
 			}
 		}
-		if r := runAt(t, flags, "status"); strings.Count(r.stdout, "\n") != 3*statusReads+1 || most != statusReads {
+		if r := runAt(t, flags, "status"); strings.Count(r.stdout, "\n") != 3*run.StatusReads+1 || most != run.StatusReads {
 			t.Errorf("%d at once\n%s%s", most, r.stdout, r.stderr)
 		}
 	})

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -70,27 +68,6 @@ func TestStatusHasOneLineForAProblemOfSeveral(t *testing.T) {
 		r := runHere(t, "", "status", "--kubeconfig", config)
 		if r.code != exitcode.Failed || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "log in again") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
-	})
-}
-
-func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forever := make(chan struct{})
-		defer close(forever)
-		s := bounded(t.Context(), 10*time.Millisecond, "orchard", func(context.Context) seen {
-			<-forever
-			return seen{}
-		})
-		if s.code != exitcode.Failed || len(s.list) != 1 || s.list[0].Name != "orchard" || !strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials") {
-			t.Errorf("%+v", s)
-		}
-		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) seen {
-			<-ctx.Done()
-			return seen{list: []report.Status{{Name: "orchard", Problem: "its own"}}, code: exitcode.Refused}
-		})
-		if s.code != exitcode.Refused || s.list[0].Problem != "its own" {
-			t.Errorf("%+v", s)
 		}
 	})
 }

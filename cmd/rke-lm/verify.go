@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -42,10 +43,7 @@ type verifyOptions struct {
 // inCluster keeps the snapshot as a ConfigMap.
 const inCluster = "cluster"
 
-const (
-	leasePause = 500 * time.Millisecond // between two looks at the leases
-	lookPause  = 2 * time.Second        // between two looks at everything
-)
+const lookPause = 2 * time.Second // between two looks at everything
 
 func newVerify(o *options) *cobra.Command {
 	v := &verifyOptions{options: o}
@@ -178,7 +176,7 @@ func (v *verifyOptions) retryTime() time.Duration {
 func (v *verifyOptions) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
 	gone := v.outage()
 	for end, last := time.Now().Add(v.wait), 0; ; {
-		o, err := settled(ctx, observer, v.choice)
+		o, err := run.Settled(ctx, observer, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
 			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, lookPause) {
@@ -204,12 +202,6 @@ func stopping(findings []transform.Finding) (count int) {
 		}
 	}
 	return count
-}
-
-// settled looks once at everything, and at the leases until they show what they
-// have to.
-func settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (*observation.Observation, error) {
-	return observer.Settled(ctx, func(o *observation.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
 }
 
 // keep keeps the snapshot where it was requested.

@@ -1,0 +1,283 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/controller"
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+)
+
+const (
+	// statusTime is for how long one cluster is looked at, whatever it waits for; a
+	// takeover fits into it.
+	statusTime = 90 * time.Second
+	// StatusServers is how many API servers are read at once, so that a large kubeconfig
+	// needs neither all memory nor all connections.
+	StatusServers = 64
+	// StatusReads is how many clusters of one Rancher are read at once: of some the labels of
+	// their machines are requested.
+	StatusReads = 16
+	leasePause  = 500 * time.Millisecond // between two looks at the leases
+	// finalReport is for how long an observation whose time ended may report what it waited for.
+	finalReport = time.Second
+)
+
+// Status reads how far live clusters are.
+type Status struct {
+	Finder   clusters.Finder // opens the clusters of a Rancher
+	Query    rancher.Query   // the clusters that are wanted
+	Servers  []Server
+	Progress *report.Progress // nil where none is shown
+}
+
+// Server is an API server to look at.
+type Server struct {
+	Name   string
+	Server *rancher.Server
+	Err    error // why there is no server
+	// Manages distinguishes one whose clusters alone are wanted.
+	Manages bool
+}
+
+// Run looks at all servers. It returns what is not shown and why, and the exit code.
+func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string, code int) {
+	defer s.Progress.Start(ctx)()
+	all := make([]seen, len(s.Servers))
+	var ended sync.WaitGroup
+	room := make(chan struct{}, StatusServers)
+	for i, t := range s.Servers {
+		room <- struct{}{}
+		ended.Go(func() {
+			defer func() { <-room }()
+			all[i] = bounded(ctx, statusTime, t.Name, func(ctx context.Context) seen { return s.look(ctx, t) })
+		})
+	}
+	ended.Wait()
+	result = report.Statuses{APIVersion: report.APIVersion, Kind: "Status", Clusters: []report.Status{}}
+	for _, one := range all {
+		result.Clusters = append(result.Clusters, one.list...)
+		result.Migrations = append(result.Migrations, one.migrations...)
+		notes, code = append(notes, one.notes...), max(code, one.code)
+	}
+	return result, notes, code
+}
+
+// seen are lines, their code, and the LeaderMigrations there.
+type seen struct {
+	list       []report.Status
+	code       int
+	migrations []report.MigrationStatus
+	notes      []string
+}
+
+// bounded looks for no longer than a time. A program for credentials that waits for
+// someone ends with no context, so it is left over.
+func bounded(ctx context.Context, limit time.Duration, name string, look func(context.Context) seen) seen {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan seen, 1)
+	go func() {
+		var s seen
+		err := transform.Guard(name, func() error {
+			s = look(ctx)
+			return nil
+		})
+		if err != nil {
+			s = troubled(name, err)
+		}
+		done <- s
+	}()
+	over := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finalReport, func() { close(over) }) })()
+	select {
+	case s := <-done:
+		return s
+	case <-over:
+		return seen{list: []report.Status{{Name: name, Problem: "not complete after " + limit.String() + "; check the API server, or the program for the credentials"}}, code: exitcode.Failed}
+	}
+}
+
+// target is an API server to look at.
+type target struct {
+	name   string
+	server *rancher.Server
+	err    error // why there is no server
+	// manages distinguishes one whose clusters alone are wanted.
+	manages bool
+}
+
+// look returns the clusters of one API server: itself, and those that it
+// provisions as a Rancher. One that cannot be read hides none of the others.
+func (s Status) look(ctx context.Context, t Server) seen {
+	if t.Err != nil {
+		return troubled(t.Name, t.Err)
+	}
+	all, err := s.managed(ctx, t)
+	switch {
+	case err != nil:
+		return troubled(t.Name, err)
+	case t.Manages:
+		return all
+	}
+	itself := s.itself(ctx, t)
+	all.list, all.code = append(itself.list, all.list...), max(all.code, itself.code)
+	return all
+}
+
+// troubled is the line of a cluster, or of several, that cannot be read.
+func troubled(name string, err error) seen {
+	return seen{list: []report.Status{{Name: name, Problem: err.Error()}}, code: exitcode.Of(err)}
+}
+
+// managed returns the clusters that an API server provisions as a Rancher, their code,
+// and the LeaderMigrations. It fails where nothing is known of the server itself either.
+func (s Status) managed(ctx context.Context, t Server) (all seen, err error) {
+	objects, err := t.Server.Find(ctx, s.Query)
+	var part *rancher.Incomplete
+	var denied *kube.Denied
+	switch {
+	case err == nil || errors.As(err, &part):
+	case !t.Manages && errors.Is(err, rancher.ErrNoRancher):
+		return seen{}, nil
+	case !t.Manages && errors.As(err, &denied) && !denied.Expired:
+		return troubled("clusters of "+t.Name, err), nil
+	default:
+		return seen{}, err
+	}
+	moving := s.migrations(ctx, t)
+	all.migrations, all.notes = moving.list, moving.notes
+	take := func(some seen) {
+		all.list, all.code = append(all.list, some.list...), max(all.code, some.code)
+	}
+	read := func(o rancher.Object) seen { return s.read(ctx, t, o, moving.of[o.FullName()]) }
+	done := 0
+	// What was listed is shown, also after the time that a look has.
+	for r := range clusters.InOrder(context.WithoutCancel(ctx), StatusReads, objects, read) {
+		take(r)
+		if done++; t.Manages {
+			s.Progress.Reached("clusters", done, len(objects))
+		}
+	}
+	if part != nil {
+		for _, hidden := range part.Unseen {
+			take(troubled(hidden.Title, hidden.Err))
+		}
+	}
+	return all, nil
+}
+
+// read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
+func (s Status) read(ctx context.Context, t Server, o rancher.Object, migrations []string) (r seen) {
+	err := transform.Guard(o.Title(), func() error {
+		r.list = []report.Status{s.provisioned(ctx, &clusters.Live{Server: t.Server, Object: o})}
+		return nil
+	})
+	if err != nil {
+		r = troubled(o.Title(), err)
+	}
+	r.list[0].Migrations = migrations
+	return r
+}
+
+// itself looks at a cluster.
+func (s Status) itself(ctx context.Context, t Server) seen {
+	o, err := Settled(ctx, &observe.Observer{Client: t.Server.Local()}, verify.Choice{})
+	if err != nil {
+		return troubled(t.Name, err)
+	}
+	outline := verify.Outlined(o, s.Finder.Distros)
+	out := report.Status{Name: t.Name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
+	v := verify.Evaluate(o, verify.Choice{})
+	out.Count(v.Findings)
+	if !v.Known() {
+		out.Warnings++ // who runs the cloud controllers
+	}
+	return seen{list: []report.Status{out}}
+}
+
+// provisioned reads how far a cluster has come off its object, as plan does.
+func (s Status) provisioned(ctx context.Context, l *clusters.Live) report.Status {
+	title := l.Object.Title()
+	f, err := s.Finder.OpenLive(ctx, l)
+	if err != nil {
+		return report.Status{Name: title, Problem: err.Error()}
+	}
+	plan, err := transform.Build(f.Distro, f.Docs, f.For(transform.Target{}))
+	out := report.Status{Distro: f.Distro.Name}
+	if err != nil {
+		out.Version, out.Problem = f.Distro.Identify(f.Docs[0]).Version, err.Error()
+	} else {
+		out = report.NewStatus(plan)
+	}
+	out.Name, out.File = title, ""
+	out.Count(f.Objections(transform.Target{}))
+	return out
+}
+
+// migrations are the LeaderMigrations of a Rancher.
+type migrations struct {
+	list  []report.MigrationStatus
+	of    map[string][]string // their names, by the clusters
+	notes []string            // why they are not there
+}
+
+// migrations reads the LeaderMigrations of a Rancher. Without them the clusters are shown all the same.
+func (s Status) migrations(ctx context.Context, t Server) (found migrations) {
+	list, err := controller.List(ctx, t.Server.Local())
+	switch {
+	case kube.HasStatus(err, http.StatusForbidden):
+		found.notes = append(found.notes, "note: "+t.Name+": LeaderMigrations are not shown, because you do not have permission to list leadermigrations.rke-lm.io")
+	case err != nil:
+		found.notes = append(found.notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.Name, err))
+	}
+	found.of = map[string][]string{}
+	for _, lm := range list {
+		one := migrationStatus(lm)
+		found.list = append(found.list, one)
+		for _, c := range lm.Status.Clusters {
+			found.of[c.Name] = append(found.of[c.Name], one.Name)
+		}
+	}
+	return found
+}
+
+// migrationStatus is a LeaderMigration in a few words: with the condition that is true and describes it best.
+func migrationStatus(lm v1alpha1.LeaderMigration) report.MigrationStatus {
+	s := report.MigrationStatus{Name: lm.Namespace + "/" + lm.Name, Wave: lm.Status.Wave, Counts: lm.Status.Counts}
+	for _, kind := range []string{v1alpha1.Complete, v1alpha1.Failed, v1alpha1.Waiting} {
+		if meta.IsStatusConditionTrue(lm.Status.Conditions, kind) {
+			c := meta.FindStatusCondition(lm.Status.Conditions, kind)
+			s.Condition, s.Reason, s.Message = kind, c.Reason, c.Message
+			return s
+		}
+	}
+	if c := meta.FindStatusCondition(lm.Status.Conditions, v1alpha1.Complete); c != nil {
+		s.Condition, s.Message = "Progressing", c.Message
+	}
+	return s
+}
+
+// Settled looks once at everything, and at the leases until they show what they
+// have to.
+func Settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (*observation.Observation, error) {
+	return observer.Settled(ctx, func(o *observation.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
+}
