@@ -4,8 +4,8 @@
 #
 # Runs the tests again and again, also slowed down, and fails unless every run passes: a test that fails once in
 # hundreds of runs shows a fault that depends on timing. Arguments are packages; without any, all of them run.
-# Packages whose code or tests import what starts goroutines or takes locks run most often. Each line of the output
-# has the packages of one command, and how long it took.
+# Packages whose code or tests import what starts goroutines or takes locks run most often. Sweeps over many inputs, which
+# depend on no timing, are left out by -short. Each line of the output has the packages of one command, and how long it took.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +25,7 @@ repeat() {
   [ -n "$packages" ] && [ "$count" -gt 0 ] || return 0
   log=$logs/$name
   # shellcheck disable=SC2086 # one word for each package
-  if go test -timeout 0 -count "$count" "$@" $packages >"$log" 2>&1; then
+  if go test -short -timeout 0 -count "$count" "$@" $packages >"$log" 2>&1; then
     echo "ok    $name: $count times $(wc -w <<<"$packages") packages in $((SECONDS - began)) s"
   else
     echo "FAIL  $name: $count times $(wc -w <<<"$packages") packages in $((SECONDS - began)) s: $log"
@@ -41,7 +41,7 @@ others=$(awk '!/ (sync|sync\/atomic|testing\/synctest|golang.org\/x\/sync\/[a-z]
 
 repeat concurrent "$often" "$concurrent"
 repeat others "$rest" "$others"
-CGO_ENABLED=1 repeat race "$slow" "$concurrent" -race -short
+CGO_ENABLED=1 repeat race "$slow" "$concurrent" -race
 GOMAXPROCS=1 repeat one-processor "$slow" "$concurrent"
 for ((n = 0; n < 2 * $(nproc); n++)); do
   while :; do :; done &

@@ -22,6 +22,7 @@ import (
 // TestAdviceOfEveryRuleCanBeFollowed breaks every rule and reads what each verb advises: a
 // flag that is offered exists there, and --accept of a rule accepts it.
 func TestAdviceOfEveryRuleCanBeFollowed(t *testing.T) {
+	sweep(t)
 	a := advisor{t: t, root: newRoot(streams{})}
 	for _, c := range slices.Concat(golden.Inputs(t, "rule-"), golden.Inputs(t, "live-")) {
 		if strings.HasSuffix(c.Name, "-not") {

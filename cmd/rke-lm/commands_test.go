@@ -83,6 +83,7 @@ var hostile = []string{
 // TestAValueIsOneArgumentOfACommand runs every command with hostile values and with
 // harmless ones. The programs are called alike, but for the value.
 func TestAValueIsOneArgumentOfACommand(t *testing.T) {
+	sweep(t)
 	m := newMachine(t)
 	for _, a := range actions {
 		t.Run(reflect.TypeOf(a).String(), func(t *testing.T) {

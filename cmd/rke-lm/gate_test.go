@@ -164,6 +164,7 @@ func errorsOf(t *testing.T, r ran) []string {
 // TestGate holds that a change which harms is stopped, with the rules that say why, and that an
 // honest one passes.
 func TestGate(t *testing.T) {
+	sweep(t)
 	files, err := filepath.Glob("testdata/gate/*.txtar")
 	if err != nil {
 		t.Fatal(err)

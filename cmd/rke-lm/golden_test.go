@@ -125,3 +125,11 @@ func compare(t *testing.T, want, got map[string]string) {
 		}
 	}
 }
+
+// sweep skips in short runs what tries one input after another: it depends on no timing, so that to repeat it finds nothing.
+func sweep(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a sweep over many inputs, which runs without -short")
+	}
+}

@@ -41,6 +41,7 @@ func verbsFor(h fleet.Hard, verbs ...string) []string {
 const doubled = 256 << 10
 
 func TestTwiceOfAnythingTakesTwice(t *testing.T) {
+	sweep(t)
 	for _, h := range fleet.Hardest() {
 		for _, verb := range verbsFor(h, "plan", "lint", "explain") {
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {
@@ -78,6 +79,7 @@ func visited(t *testing.T, text string, line ...string) int64 {
 }
 
 func TestTwiceOfAnythingVisitsTwiceTheNodes(t *testing.T) {
+	sweep(t)
 	for _, h := range fleet.Hardest() {
 		for _, verb := range verbsFor(h, "plan", "lint", "explain", "review") {
 			t.Run(verb+" of "+h.Of, func(t *testing.T) {

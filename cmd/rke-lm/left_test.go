@@ -24,6 +24,7 @@ import (
 // Whoever does what the line next: names, and confirms manual stages where it asks for that, comes to the
 // end that the first plan promised; and nothing states before that the cluster is done.
 func TestTheNextLineLeadsToThePromisedEnd(t *testing.T) {
+	sweep(t)
 	ends := 0
 	for _, c := range golden.Inputs(t) {
 		if isLive(c) || strings.HasPrefix(c.Name, "refused-") {

@@ -38,6 +38,7 @@ esac
 // Every command of every runbook runs in the folder that the runbook names, and finds its files there: where the plan was
 // made in a repository, from the top of it, and from any folder otherwise.
 func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
+	sweep(t)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("sh is not on the PATH")
