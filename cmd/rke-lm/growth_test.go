@@ -34,7 +34,9 @@ func allocated(t *testing.T, text string, line ...string) uint64 {
 
 // verbsFor leaves out explain where it prints each key for each pool.
 func verbsFor(h fleet.Hard, verbs ...string) []string {
-	return slices.DeleteFunc(verbs, func(verb string) bool { return verb == "explain" && h.Of == "machine pools and keys" })
+	return slices.DeleteFunc(verbs, func(verb string) bool {
+		return verb == "explain" && slices.Contains([]string{"machine pools and keys", "machine pools and arguments"}, h.Of)
+	})
 }
 
 // doubled is what a buffer that grows in steps may take as well.

@@ -55,6 +55,7 @@ func Find(s helmchart.Sources) (Chart, bool, error) {
 // with the error.
 func FindAll(s helmchart.Sources) ([]Chart, error) {
 	var found []Chart
+	s = s.Indexed()
 	for _, c := range helmchart.Charts(s.Docs) {
 		r, err := s.Read(c, publishedValues)
 		chart := Chart{r}

@@ -17,6 +17,18 @@ type Sources struct {
 	// addChartConfigs).
 	ChartValues yamledit.Node
 	Fields      Fields // that the cluster's helm-controller knows
+
+	configs map[string]Chart // HelmChartConfigs by namespace and name
+}
+
+// Indexed returns the same with what many HelmCharts need found once.
+func (s Sources) Indexed() Sources {
+	s.configs = map[string]Chart{}
+	eachObject(s.Docs, "HelmChartConfig", func(i int, root yamledit.Node) {
+		o := Chart{Index: i, Root: root}
+		s.configs[o.Namespace()+"/"+o.Name()] = o // the last one overwrites the others
+	})
+	return s
 }
 
 // Fields are those of HelmChart and HelmChartConfig that not every release knows.
@@ -137,11 +149,10 @@ func (c Chart) secrets() []yamledit.Node {
 // readConfig adds the values of the HelmChartConfig with the chart's namespace and
 // name. Rancher's overwrites one of the manifests.
 func (s Sources) readConfig(r *Release) error {
-	eachObject(s.Docs, "HelmChartConfig", func(i int, root yamledit.Node) {
-		if o := (Chart{Index: i, Root: root}); o.Name() == r.Name() && o.Namespace() == r.Namespace() {
-			r.config = o // the last one overwrites the others
-		}
-	})
+	if s.configs == nil {
+		s = s.Indexed()
+	}
+	r.config = s.configs[r.Namespace()+"/"+r.Name()]
 	if own := s.ChartValues.Get(r.Name()); r.Namespace() == "kube-system" && own.Exists() {
 		r.twice = r.config.Root.Exists()
 		l := Layer{Form: Mapping, Name: "chartValues." + r.Name(), Index: InFile, At: own}

@@ -21,12 +21,16 @@ func (m *migration) check(after *migration, ok promised) error {
 	if len(m.Classes) != len(a.Classes) {
 		return fmt.Errorf("the machine classes would change")
 	}
+	seen := map[[2]*reach]bool{}
 	for i, class := range m.Classes {
 		if class.Name != a.Classes[i].Name || !maps.Equal(class.Labels, a.Classes[i].Labels) {
 			return fmt.Errorf("the machine class %s would change", class.Name)
 		}
-		if err := checkClass(class, m.Effective(class).Values(), a.Effective(class).Values(), ok); err != nil {
-			return err
+		if kind := [2]*reach{class.reach, a.Classes[i].reach}; !seen[kind] {
+			seen[kind] = true
+			if err := checkClass(class, m.Effective(class).Values(), a.Effective(a.Classes[i]).Values(), ok); err != nil {
+				return err
+			}
 		}
 	}
 	return m.strict.Allows(a.strict)

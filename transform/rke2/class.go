@@ -34,7 +34,7 @@ type Class struct {
 	Name   string
 	Labels map[string]string // what selectors are matched against
 	Pool   yamledit.Node     // the machine pool; none for a custom cluster
-	reach  string            // see Cluster.reach
+	reach  *reach
 }
 
 // roles reads the roles as the planner does: a pool's own labels may say something else

@@ -29,7 +29,8 @@ type Cluster struct {
 
 	dataDir string
 	pools   []provv1.RKEMachinePool
-	configs map[string]Config // by class; what Effective returns
+	kinds   []Class           // the first class of each reach
+	configs map[*reach]Config // what Effective returns
 	setters *setters
 	strict  schema.Strictness
 
@@ -74,10 +75,8 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
-	for i := range c.Classes {
-		c.Classes[i].reach = c.reach(c.Classes[i])
-	}
-	c.configs, c.setters = c.effective(), &setters{byReach: map[string]map[string][]yamledit.Node{}}
+	c.setReaches()
+	c.configs, c.setters = c.effective(), &setters{byReach: map[*reach]map[string][]int{}}
 	c.manifests = sync.OnceValues(inlinemanifest.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
@@ -157,6 +156,9 @@ func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
 		return err
 	}
 	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
+	for i := range c.Layers {
+		c.Layers[i].index = i
+	}
 	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
 	return nil
 }

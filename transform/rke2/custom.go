@@ -4,12 +4,14 @@
 package rke2
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -30,6 +32,7 @@ func (c *Cluster) customClasses(at yamledit.Node, machines *transform.Machines) 
 		own = c.labelsOf(*machines)
 	}
 	var classes []Class
+	selects := c.selection()
 	for _, roles := range []string{
 		"controlplane", "controlplane+worker",
 		"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
@@ -38,7 +41,7 @@ func (c *Cluster) customClasses(at yamledit.Node, machines *transform.Machines) 
 		known := map[string]bool{}
 		for _, set := range own {
 			class := customClass(roles, set)
-			if by := c.selected(class.Labels); !known[by] {
+			if by := fmt.Sprint(selects(class.Labels)); !known[by] {
 				known[by] = true
 				classes = append(classes, class)
 			}
@@ -59,13 +62,35 @@ func customClass(roles string, own map[string]string) Class {
 	return Class{Name: name, Labels: all}
 }
 
-// selected distinguishes machines by the selectors that match them.
-func (c *Cluster) selected(machine map[string]string) string {
-	var by []byte
-	for s := range c.selectors() {
-		by = append(by, bit(s.Matches(labels.Set(machine))))
+// selection returns what finds the selectors that match a machine, in their order. One that requires a
+// value of a label is looked up by it.
+func (c *Cluster) selection() func(machine map[string]string) []int {
+	type label struct{ key, value string }
+	all, others, by := slices.Collect(c.selectors()), []int(nil), map[label][]int{}
+	for i, s := range all {
+		requirements, _ := s.Requirements()
+		one := slices.IndexFunc(requirements, func(r labels.Requirement) bool {
+			return slices.Contains([]selection.Operator{selection.In, selection.Equals}, r.Operator())
+		})
+		if one < 0 {
+			others = append(others, i)
+			continue
+		}
+		for value := range requirements[one].Values() {
+			at := label{requirements[one].Key(), value}
+			by[at] = append(by[at], i)
+		}
 	}
-	return string(by)
+	return func(machine map[string]string) (found []int) {
+		candidates := slices.Clone(others)
+		for key, value := range machine {
+			candidates = append(candidates, by[label{key, value}]...)
+		}
+		c.Doc.Visit(weight * len(candidates))
+		found = slices.DeleteFunc(candidates, func(i int) bool { return !all[i].Matches(labels.Set(machine)) })
+		slices.Sort(found)
+		return found
+	}
 }
 
 // selectors are those of all layers, and then those of files.

@@ -118,7 +118,7 @@ func (c *Cluster) checkProvider() error {
 	if !slices.ContainsFunc(c.Classes, Class.ControlPlane) {
 		return transform.NotMigratable(c.RKEConfig().Get("machinePools"), "no machine pool is a control plane", "use the whole cluster")
 	}
-	for _, class := range c.Classes {
+	for _, class := range c.kinds {
 		if !class.ControlPlane() {
 			continue
 		}
@@ -139,7 +139,7 @@ func (c *Cluster) checkProvider() error {
 // checkComponents refuses arguments by which a component gets a provider that is
 // neither of the two: it is no stage's to change. Only the manager cannot be without.
 func (c *Cluster) checkComponents() error {
-	for _, class := range c.Classes {
+	for _, class := range c.kinds {
 		config := c.Effective(class)
 		for _, key := range componentArgs {
 			a, set := args.LastAt(config[key].Origin, componentFlag)
@@ -187,7 +187,7 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 		return nil, err
 	}
 	out := make([]transform.MachineClass, 0, len(c.Classes))
-	shared := map[string]transform.MachineClass{}
+	shared := map[*reach]transform.MachineClass{}
 	for _, class := range c.Classes {
 		m, known := shared[class.reach]
 		if !known {
@@ -219,17 +219,16 @@ func machines(doc *yamledit.Document, target transform.Target) (transform.Machin
 	if err != nil {
 		return nil, err
 	}
+	selects := c.selection()
 	return func(labels map[string]string) map[string]any {
-		return c.effectiveOf(Class{Labels: labels}).Values()
+		class := Class{Labels: labels}
+		r := c.reachOf(class, selects)
+		class.reach = &r
+		return c.effectiveOf(class).Values()
 	}, nil
 }
 
 // why says for which machines a value was set.
 func (c *Cluster) why(origin yamledit.Node) string {
-	for _, l := range c.Layers {
-		if l.Get(origin.Key()).Same(origin) {
-			return l.Why()
-		}
-	}
-	return "for all machines"
+	return c.layerOf(origin).Why()
 }

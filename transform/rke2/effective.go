@@ -4,6 +4,8 @@
 package rke2
 
 import (
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -33,44 +35,42 @@ func (c Config) Values() map[string]any {
 // erases the good values before it (rancher pkg/capr/planner, addUserConfig).
 //
 // The class is one of the cluster's, and the caller must not change the result.
-func (c *Cluster) Effective(class Class) Config { return c.configs[class.Name] }
+func (c *Cluster) Effective(class Class) Config { return c.configs[class.reach] }
 
-// effective works out the configuration of every class. Classes to which the same
-// layers and the same filter apply share it.
-func (c *Cluster) effective() map[string]Config {
-	configs := make(map[string]Config, len(c.Classes))
-	shared := map[string]Config{}
-	for _, class := range c.Classes {
-		config, known := shared[class.reach]
-		if !known {
-			config = c.effectiveOf(class)
-			shared[class.reach] = config
-		}
-		configs[class.Name] = config
+// effective works out the configuration of every class.
+func (c *Cluster) effective() map[*reach]Config {
+	configs := make(map[*reach]Config, len(c.kinds))
+	for _, class := range c.kinds {
+		configs[class.reach] = c.effectiveOf(class)
 	}
 	return configs
 }
 
-// reach distinguishes classes by all that their configuration depends on.
-func (c *Cluster) reach(class Class) string {
-	return string([]byte{bit(class.ControlPlane()), bit(class.Server())}) + c.selected(class.Labels)
+// reach is all that the configuration of a class depends on; classes share it.
+type reach struct {
+	controlPlane, server bool
+	selected             []int // the selectors that match, in their order
+	layers               int   // how many of them are those of layers
 }
 
-// kinds returns the first class of each reach.
-func (c *Cluster) kinds() []Class {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(c.Classes), func(class Class) bool {
-		twice := seen[class.reach]
-		seen[class.reach] = true
-		return twice
-	})
-}
-
-func bit(b bool) byte {
-	if b {
-		return '1'
+// setReaches finds that of each class.
+func (c *Cluster) setReaches() {
+	known, selects := map[string]*reach{}, c.selection()
+	for i, class := range c.Classes {
+		r := c.reachOf(class, selects)
+		key := fmt.Sprint(r)
+		if known[key] == nil {
+			known[key], class.reach = &r, &r
+			c.kinds = append(c.kinds, class)
+		}
+		c.Classes[i].reach = known[key]
 	}
-	return '0'
+}
+
+func (c *Cluster) reachOf(class Class, selects func(map[string]string) []int) reach {
+	r := reach{controlPlane: class.ControlPlane(), server: class.Server(), selected: selects(class.Labels)}
+	r.layers, _ = slices.BinarySearch(r.selected, len(c.Layers))
+	return r
 }
 
 // under returns the cluster as another release would read it.
@@ -104,40 +104,63 @@ func (c *Cluster) effectiveOf(class Class) Config {
 
 const dataDirKey = "data-dir"
 
-// Candidates returns the locations that set a key for a class, in the order of
-// the merge: the last one wins. The caller must not change the result.
-func (c *Cluster) Candidates(class Class, key string) []yamledit.Node {
-	if class.reach == "" {
-		class.reach = c.reach(class)
-	}
-	return c.setters.of(class, c.Layers)[key]
-}
+// Candidates returns the layers that set a key for a class, in the order of the
+// merge: the last one wins. The caller must not change the result.
+func (c *Cluster) Candidates(class Class, key string) []int { return c.setters.of(class, c)[key] }
 
-// setters are the locations that set each key, by the reach of the classes for which they do.
+// setters are the layers that set each key, by the reach of the classes for which they do.
 type setters struct {
 	mu      sync.Mutex
-	byReach map[string]map[string][]yamledit.Node
+	byReach map[*reach]map[string][]int
 }
 
 // of goes through the layers once for each reach.
-func (s *setters) of(class Class, layers []Layer) map[string][]yamledit.Node {
+func (s *setters) of(class Class, c *Cluster) map[string][]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	byKey, known := s.byReach[class.reach]
 	if known {
 		return byKey
 	}
-	byKey = map[string][]yamledit.Node{}
-	for _, l := range layers {
-		if !l.Matches(class) {
-			continue
-		}
-		for _, e := range l.Config.Entries() {
-			byKey[e.Key] = append(byKey[e.Key], e.Value)
+	byKey = map[string][]int{}
+	for i, l := range c.matching(class) {
+		for _, e := range c.entries(l) {
+			byKey[e.Key] = append(byKey[e.Key], i)
 		}
 	}
 	s.byReach[class.reach] = byKey
 	return byKey
+}
+
+// matching are the layers that machines of a class get, with their numbers.
+func (c *Cluster) matching(class Class) iter.Seq2[int, Layer] {
+	return func(yield func(int, Layer) bool) {
+		for _, i := range class.reach.selected[:class.reach.layers] {
+			if !yield(i, c.Layers[i]) {
+				return
+			}
+		}
+	}
+}
+
+// layerOf returns the layer that holds a setting.
+func (c *Cluster) layerOf(setting yamledit.Node) Layer {
+	if entry := setting.Parent().Parent(); entry.Parent().IsList() {
+		return c.Layers[1+entry.Index()]
+	}
+	return c.Layers[0]
+}
+
+// weight is what the match of a selector, or a value or item that is merged, counts in the budget of a document.
+const weight = 128
+
+// entries are those of a layer, to be merged for one class.
+func (c *Cluster) entries(l Layer) []yamledit.Entry {
+	list := l.Config.Entries()
+	for _, e := range list {
+		c.Doc.Visit(weight * (1 + e.Value.Len()))
+	}
+	return list
 }
 
 // Why a key that was set does not reach a machine. The last three speak of the value that won; it erased those
@@ -167,11 +190,8 @@ func (c *Cluster) Dropped(class Class) []transform.Dropped {
 // merge lays the matching layers over each other; nothing is dropped yet.
 func (c *Cluster) merge(class Class) Config {
 	merged := Config{}
-	for _, l := range c.Layers {
-		if !l.Matches(class) {
-			continue
-		}
-		for _, e := range l.Config.Entries() {
+	for _, l := range c.matching(class) {
+		for _, e := range c.entries(l) {
 			merged[e.Key] = overriddenBy(merged[e.Key], e.Value)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -254,12 +255,13 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 		"worker":       {"9 machineGlobalConfig.kubelet-arg", "17 machineSelectorConfig[0].config.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg"},
 		"controlplane": {"9 machineGlobalConfig.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg", "21 machineSelectorConfig[2].config.kubelet-arg"},
 	} {
-		if diff := cmp.Diff(want, places(c.Candidates(classOf(t, c, class), "kubelet-arg")...)); diff != "" {
+		set := lists.Map(c.Candidates(classOf(t, c, class), "kubelet-arg"), func(i int) yamledit.Node { return c.Layers[i].Get("kubelet-arg") })
+		if diff := cmp.Diff(want, places(set...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", class, diff)
 		}
 	}
 	if got := c.Candidates(c.Classes[0], "debug"); got != nil {
-		t.Errorf("debug is set at %v", places(got...))
+		t.Errorf("debug is set in %v", got)
 	}
 }
 

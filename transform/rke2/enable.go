@@ -48,7 +48,7 @@ func (m *migration) restarts() string {
 	var names []string
 	edited := slices.DeleteFunc(m.managerLocations(), func(l Layer) bool { return len(m.missingArgs(args.Of(l.Get(managerArgs).Value()))) == 0 })
 	for _, class := range m.Classes {
-		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(edited, func(l Layer) bool { return m.wins(l, managerArgs, class) }) {
+		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(edited, func(l Layer) bool { return l.index == m.winner(class, managerArgs) }) {
 			names = append(names, class.Name)
 		}
 	}
@@ -61,8 +61,9 @@ func (m *migration) restarts() string {
 // managerLocations returns the layers that define the manager's arguments and
 // can match a control plane.
 func (m *migration) managerLocations() []Layer {
+	matched := m.matched(Class.ControlPlane)
 	return slices.DeleteFunc(slices.Clone(m.Layers), func(l Layer) bool {
-		return !l.Get(managerArgs).Exists() || !slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && l.Matches(c) })
+		return !l.Get(managerArgs).Exists() || !matched[l.index]
 	})
 }
 
@@ -76,7 +77,7 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(m.Classes, m.lacksLocation) {
+	if slices.ContainsFunc(m.kinds, m.lacksLocation) {
 		m.insertEntry(e, textsOf(m.leaderArgs()))
 	}
 	m.deliverConfig(e)

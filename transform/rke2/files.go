@@ -90,7 +90,5 @@ func (f FileEntry) source(file string) (FileSource, rkev1.KeyToPath, bool) {
 
 // delivers reports whether machines of a class get a file.
 func (c *Cluster) delivers(file string, class Class) bool {
-	return slices.ContainsFunc(c.Files, func(f FileEntry) bool {
-		return f.writes(file) && f.selector.Matches(labels.Set(class.Labels))
-	})
+	return slices.ContainsFunc(class.reach.selected[class.reach.layers:], func(i int) bool { return c.Files[i-len(c.Layers)].writes(file) })
 }

@@ -78,7 +78,7 @@ func textsOf(list []args.Arg) []string {
 // deliverConfig brings the configuration to control planes whose manager reads it
 // from the usual place and that do not get it yet.
 func (m *migration) deliverConfig(e *yamledit.Edit) {
-	if !m.configured() || !slices.ContainsFunc(m.Classes, m.lacksConfig) {
+	if !m.configured() || !slices.ContainsFunc(m.kinds, m.lacksConfig) {
 		return
 	}
 	list := m.RKEConfig().Get(filesKey)
@@ -173,7 +173,7 @@ func (m *migration) suppliesConfig() bool {
 	names := func(f FileEntry) bool {
 		return slices.ContainsFunc(f.Sources, func(s FileSource) bool { return s.objectName == own })
 	}
-	return m.configured() && m.given(own) == nil && (slices.ContainsFunc(m.Classes, m.lacksConfig) || slices.ContainsFunc(m.Files, names))
+	return m.configured() && m.given(own) == nil && (slices.ContainsFunc(m.kinds, m.lacksConfig) || slices.ContainsFunc(m.Files, names))
 }
 
 // enableFiles returns the ConfigMap, for those who bring it to Rancher.

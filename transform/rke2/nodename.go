@@ -67,14 +67,16 @@ func (m *migration) namesOf(of func(Class) bool) (names []string) {
 	return names
 }
 
-// losesName reports whether the switch, the one that is checked or the one that is planned, takes the
-// name of its Nodes from a class.
-func (m *migration) losesName(c Class) bool {
-	if m.stage != "" {
-		return m.target.Named[c.Name] && !m.keepsName(c)
-	}
+// losesName returns what reports whether the switch, the one that is checked or the one that is planned, takes
+// the name of its Nodes from a class.
+func (m *migration) losesName() func(Class) bool {
 	external := m.endState() == transform.EndStateExternal && !m.keepsNamesAsExternal()
-	return m.target.Named[c.Name] && (external || c.Windows() && !m.onlyNamesNodes())
+	return func(c Class) bool {
+		if m.stage != "" {
+			return m.target.Named[c.Name] && !m.keepsName(c)
+		}
+		return m.target.Named[c.Name] && (external || c.Windows() && !m.onlyNamesNodes())
+	}
 }
 
 // nodeRename reports what the end state does to names, where the provider of the machines is set.
@@ -85,7 +87,8 @@ func (m *migration) nodeRename(found *transform.Findings) {
 		}
 	}
 	named := func(c Class) bool { return m.target.Named[c.Name] && !c.Windows() }
-	loses := func(c Class) bool { return m.losesName(c) && !c.Windows() }
+	losesName := m.losesName()
+	loses := func(c Class) bool { return losesName(c) && !c.Windows() }
 	switch others := m.apart(); {
 	case m.target.EndState == "" && len(others) > 0:
 		add(named, "machines of class "+rules.NodeRename.Some(others)+" have the external provider, those of class "+rules.NodeRename.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
@@ -97,7 +100,7 @@ func (m *migration) nodeRename(found *transform.Findings) {
 		answer := rules.NodeRename.Answer(transform.Target{})
 		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NodeRename.Missing(m.target, answer), "compare each Node with the host name of its machine (docs/guide.md, Node names) and add --host-names; or choose --end-state external, where all are equal, or aws-override"))
 	}
-	windows := func(c Class) bool { return m.losesName(c) && c.Windows() }
+	windows := func(c Class) bool { return losesName(c) && c.Windows() }
 	if m.hasWindows() {
 		windows = named
 	}

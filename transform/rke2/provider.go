@@ -41,7 +41,7 @@ func (c Config) provider(component string) string {
 
 // anyControlPlane reports whether the configuration of any control plane is so.
 func (m *migration) anyControlPlane(is func(Config) bool) bool {
-	return slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && is(m.Effective(c)) })
+	return slices.ContainsFunc(m.kinds, func(c Class) bool { return c.ControlPlane() && is(m.Effective(c)) })
 }
 
 // isExternal reports whether no control plane runs the in-tree provider any
@@ -59,7 +59,7 @@ func (m *migration) switching() bool {
 // isOverridden reports whether the file is in the end state aws-override: the
 // provider's name is aws, and every component is external all the same.
 func (m *migration) isOverridden() bool {
-	return m.isExternal() && !slices.ContainsFunc(m.Classes, func(c Class) bool {
+	return m.isExternal() && !slices.ContainsFunc(m.kinds, func(c Class) bool {
 		config := m.Effective(c)
 		return config.provider(kubeletArgs) != external || c.ControlPlane() && config[providerKey].Value != inTree
 	})

@@ -40,13 +40,17 @@ func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 	if !is {
 		return nil
 	}
+	reaches, processes := map[string]*reach{}, map[[2]*reach]string{}
+	for _, class := range a.Classes {
+		reaches[class.Name] = class.reach
+	}
 	var list []transform.Restart
 	for _, class := range m.byTier() {
-		i := slices.IndexFunc(a.Classes, func(c Class) bool { return c.Name == class.Name })
-		if i < 0 {
-			continue
+		kind := [2]*reach{class.reach, reaches[class.Name]}
+		if _, known := processes[kind]; !known && kind[1] != nil {
+			processes[kind] = m.restarted(class, a, m.Effective(class), a.configs[kind[1]])
 		}
-		process := m.restarted(class, a, m.Effective(class), a.Effective(a.Classes[i]))
+		process := processes[kind]
 		if process == "" {
 			continue
 		}

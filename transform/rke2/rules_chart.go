@@ -124,7 +124,7 @@ func (m *migration) runsInTree() bool {
 
 // addressFlapping is about the in-tree kubelets (kubernetes #109793).
 func (m *migration) addressFlapping(found *transform.Findings) {
-	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Classes, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
+	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.kinds, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
 		return
 	}
 	m.eachChart(func(c installed) {

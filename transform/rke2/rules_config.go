@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"maps"
 	"slices"
 
 	"golang.org/x/mod/semver"
@@ -30,15 +31,17 @@ func (m *migration) configNotMounted(found *transform.Findings) {
 // undelivered finds files that control planes do not get. Without the flag no one
 // reads them.
 func (m *migration) undelivered(found *transform.Findings) {
-	for _, at := range m.winners(managerArgs, Class.ControlPlane) {
+	won := m.won(managerArgs, Class.ControlPlane)
+	for _, layer := range slices.Sorted(maps.Keys(won)) {
+		at := m.Layers[layer].Get(managerArgs)
 		list := args.Of(at.Value())
 		a, named := args.Last(list, configFlag)
 		flag, _ := args.Last(list, leaderFlag)
 		lacks := func(c Class) bool {
-			return c.ControlPlane() && m.Effective(c)[managerArgs].Origin.Same(at) && !m.delivers(a.Value, c)
+			return m.Effective(c)[managerArgs].Origin.Exists() && !m.delivers(a.Value, c)
 		}
-		if i := slices.IndexFunc(m.Classes, lacks); named && flag.True() && i >= 0 {
-			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+m.Classes[i].Name+", and the manager exits",
+		if i := slices.IndexFunc(won[layer], lacks); named && flag.True() && i >= 0 {
+			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+won[layer][i].Name+", and the manager exits",
 				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it")
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -33,16 +32,16 @@ type delivery struct {
 // Of several entries that write a file the last one takes effect.
 func (m *migration) deliveries() []delivery {
 	var all []delivery
-	for _, class := range m.Classes {
+	for _, class := range m.kinds {
 		list := args.Of(m.Effective(class)[managerArgs].Value)
 		file, named := args.Last(list, configFlag)
 		flag, _ := args.Last(list, leaderFlag)
 		if !class.ControlPlane() || !named || !flag.True() {
 			continue
 		}
-		for _, entry := range slices.Backward(m.Files) {
-			source, item, found := entry.source(file.Value)
-			if !found || !entry.selector.Matches(labels.Set(class.Labels)) {
+		for _, i := range slices.Backward(class.reach.selected[class.reach.layers:]) {
+			source, item, found := m.Files[i-len(m.Layers)].source(file.Value)
+			if !found {
 				continue
 			}
 			known := func(d delivery) bool { return d.source.At.Same(source.At) && d.item.Key == item.Key }

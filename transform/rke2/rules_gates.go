@@ -28,7 +28,7 @@ func (m *migration) components(rule string) (list []rules.Component) {
 	}
 	switch rule {
 	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID:
-		for _, class := range m.Classes {
+		for _, class := range m.kinds {
 			if config := m.Effective(class); class.ControlPlane() && (rule != rules.LeaseGrantMissing.ID || !m.bundle().Grants()) {
 				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))
 			}

@@ -99,26 +99,23 @@ func (m *migration) isEmpty(key string, v any) bool {
 // overrides calls check for every location of a key and the one before it that
 // it overrides on some class, once for each pair.
 func (m *migration) overrides(found *transform.Findings, check func(key string, earlier, later yamledit.Node) (message, fix string)) {
-	type pair struct{ earlier, later string }
+	type pair struct {
+		earlier, later int
+		key            string
+	}
 	seen := map[pair]bool{}
-	for _, class := range m.kinds() {
-		last := map[string]yamledit.Node{} // what has set a key so far
-		for _, l := range m.Layers {
-			if !l.Matches(class) {
-				continue
-			}
-			for _, entry := range l.Config.Entries() {
+	for _, class := range m.kinds {
+		last := map[string]int{} // the layer that has set a key so far
+		for i, l := range m.matching(class) {
+			for _, entry := range m.entries(l) {
 				earlier, ok := last[entry.Key]
-				last[entry.Key] = entry.Value
-				if !ok || !m.reaches(class, entry.Key) {
-					continue
-				}
-				p := pair{earlier.Path(), entry.Value.Path()}
-				if seen[p] {
+				last[entry.Key] = i
+				p := pair{earlier, i, entry.Key}
+				if !ok || seen[p] || !m.reaches(class, entry.Key) {
 					continue
 				}
 				seen[p] = true
-				if message, fix := check(entry.Key, earlier, entry.Value); message != "" {
+				if message, fix := check(entry.Key, m.Layers[earlier].Get(entry.Key), entry.Value); message != "" {
 					found.At(entry.Value, message, fix).Severity = m.severity(entry.Key)
 				}
 			}

@@ -62,27 +62,30 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 // provider's name, or an argument of the component.
 func (m *migration) inTreeNodes() []yamledit.Node {
 	var nodes []yamledit.Node
-	for _, class := range m.Classes {
+	for _, class := range m.kinds {
 		config := m.Effective(class)
 		for _, key := range componentArgs {
 			if !m.needs(class, key) || !m.knowsProvider(key) || config.provider(key) != inTree {
 				continue
 			}
-			if at := config.providerOrigin(key); !slices.ContainsFunc(nodes, at.Same) {
-				nodes = append(nodes, at)
-			}
+			nodes = append(nodes, config.providerOrigin(key))
 		}
 	}
-	return nodes
+	return yamledit.Distinct(nodes)
 }
 
 // providerMixed compares the components of all machines.
 func (m *migration) providerMixed(found *transform.Findings) {
 	var list []rules.Provided
 	for _, key := range componentArgs {
+		of := map[*reach]rules.Provided{}
+		for _, class := range m.kinds {
+			of[class.reach] = rules.Provided{Provider: m.Effective(class).provider(key), At: m.Effective(class).providerOrigin(key)}
+		}
 		for _, class := range m.Classes {
-			if config := m.Effective(class); m.needs(class, key) {
-				list = append(list, rules.Provided{What: strings.TrimSuffix(key, "-arg") + " on " + class.Name, Provider: config.provider(key), At: config.providerOrigin(key)})
+			if one := of[class.reach]; m.needs(class, key) {
+				one.What = strings.TrimSuffix(key, "-arg") + " on " + class.Name
+				list = append(list, one)
 			}
 		}
 	}
@@ -93,23 +96,21 @@ func (m *migration) providerMixed(found *transform.Findings) {
 // the stub off, from 1.36 on only the key does (rancher/rke2,
 // pkg/rke2/rke2_linux.go at v1.34.1 and v1.36.0).
 func (m *migration) stubEnabled(found *transform.Findings) {
-	if m.stage == stages.InstallCCM && m.nameStopsStub() {
+	stops := m.nameStopsStub()
+	if m.stage == stages.InstallCCM && stops {
 		return // it does not run, and the switch writes the key
 	}
 	var nodes []yamledit.Node
-	for _, class := range m.Classes {
+	for _, class := range m.kinds {
 		config := m.Effective(class)
-		if !class.ControlPlane() || !m.wantsNoStub(config) || truthy(config[disableStub].Value) {
+		if !class.ControlPlane() || !m.wantsNoStub(config, stops) || truthy(config[disableStub].Value) {
 			continue
 		}
-		at := yamledit.First(config[disableStub].Origin, config.providerOrigin(managerArgs))
-		if !slices.ContainsFunc(nodes, at.Same) {
-			nodes = append(nodes, at)
-		}
+		nodes = append(nodes, yamledit.First(config[disableStub].Origin, config.providerOrigin(managerArgs)))
 	}
 	const fix = "set " + disableStub + ": true for the same machines"
-	for _, n := range nodes {
-		if m.nameStopsStub() {
+	for _, n := range yamledit.Distinct(nodes) {
+		if stops {
 			found.At(n, "only "+providerKey+" disables RKE2's own stub cloud controller here; from RKE2 1.36 on it does not", fix).Severity = transform.Warning
 		} else {
 			found.At(n, "RKE2's own stub cloud controller is not disabled, and gives nodes the provider ID rke2://", fix)
@@ -119,15 +120,15 @@ func (m *migration) stubEnabled(found *transform.Findings) {
 
 // wantsNoStub reports whether RKE2's stub would meet another owner of the nodes:
 // an external provider, or none where aws only names the nodes.
-func (m *migration) wantsNoStub(config Config) bool {
+func (m *migration) wantsNoStub(config Config, stopped bool) bool {
 	provider := config.provider(managerArgs)
-	return provider == external || provider == inTree && m.onlyNamesNodes() && !m.nameStopsStub()
+	return provider == external || provider == inTree && m.onlyNamesNodes() && !stopped
 }
 
 // nameStopsStub reports whether the provider's name turns the stub off for every
 // control plane.
 func (m *migration) nameStopsStub() bool {
-	return !k8s.From(m.move().Reached(), "v1.36") && !slices.ContainsFunc(m.Classes, func(c Class) bool {
+	return !k8s.From(m.move().Reached(), "v1.36") && !slices.ContainsFunc(m.kinds, func(c Class) bool {
 		name, _ := m.Effective(c)[providerKey].Value.(string)
 		return c.ControlPlane() && name == ""
 	})
@@ -147,22 +148,22 @@ func (c Config) providerOrigin(component string) yamledit.Node {
 // components are all external by their own arguments, with the stub turned off,
 // needs no name.
 func (m *migration) providerRemoved(found *transform.Findings) {
-	for _, class := range m.Classes {
+	for _, class := range m.kinds {
 		config := m.Effective(class)
-		all := m.Candidates(class, providerKey)
+		won := m.winner(class, providerKey)
 		if name, _ := config[providerKey].Value.(string); !class.ControlPlane() || name != "" {
 			continue
 		}
 		shows := m.showsMigration(config)
-		if !shows && len(all) == 0 {
+		if !shows && won < 0 {
 			continue
 		}
 		if truthy(config[disableStub].Value) && config.provider(managerArgs) == external && config.provider(kubeletArgs) == external {
 			continue
 		}
 		at := yamledit.First(m.RKEConfig().Get("machineGlobalConfig"), m.RKEConfig())
-		if len(all) > 0 {
-			at = all[len(all)-1]
+		if won >= 0 {
+			at = m.Layers[won].Get(providerKey)
 		}
 		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
 		if !shows {

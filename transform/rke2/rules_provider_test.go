@@ -72,7 +72,7 @@ func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 		t.Errorf("%v, want %v", named, want)
 	}
 	m.target, m.stage = transform.Target{Named: map[string]bool{"cp": true, "etcd": true, "workers": true}}, stages.SwitchToExternal
-	if lost := m.namesOf(m.losesName); !slices.Equal(lost, []string{"workers"}) {
+	if lost := m.namesOf(m.losesName()); !slices.Equal(lost, []string{"workers"}) {
 		t.Errorf("workers take the host name: %v", lost)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -52,19 +50,19 @@ func (m *migration) selectorWidened(found *transform.Findings) {
 
 // selectorUnmatched finds entries that reach no machine. Those of a custom cluster can get any label.
 func (m *migration) selectorUnmatched(found *transform.Findings) {
-	kinds := m.kinds()
-	check := func(entry yamledit.Node, s labels.Selector) {
-		if !slices.ContainsFunc(kinds, func(c Class) bool { return s.Matches(labels.Set(c.Labels)) }) {
+	matched := m.matched(anyClass)
+	check := func(entry yamledit.Node, i int) {
+		if !matched[i] {
 			found.At(entry, "no machine has the labels that this entry selects, so it reaches none",
 				"select by the labels that Rancher gives machines, such as "+LabelControlPlane+": \"true\", or add the label to the labels of a pool; or remove the entry")
 		}
 	}
 	for _, l := range m.Layers[1:] {
-		check(l.Entry, l.selector)
+		check(l.Entry, l.index)
 	}
-	for _, f := range m.Files {
+	for i, f := range m.Files {
 		if f.invalid == nil {
-			check(f.Entry, f.selector)
+			check(f.Entry, len(m.Layers)+i)
 		}
 	}
 }

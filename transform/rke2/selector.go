@@ -4,6 +4,8 @@
 package rke2
 
 import (
+	"slices"
+
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,13 +22,19 @@ type Layer struct {
 
 	selector  labels.Selector
 	selective bool
+	index     int // among the layers
 }
 
 // Global reports whether the layer is machineGlobalConfig.
 func (l Layer) Global() bool { return !l.Entry.Exists() }
 
 // Matches reports whether machines of the class get the layer.
-func (l Layer) Matches(c Class) bool { return l.selector.Matches(labels.Set(c.Labels)) }
+func (l Layer) Matches(c Class) bool { return c.reach.has(l.index) }
+
+func (r *reach) has(selector int) bool {
+	_, found := slices.BinarySearch(r.selected, selector)
+	return found
+}
 
 // Selective reports whether the layer has a selector that requires anything. A
 // selector whose fields are all misspelt does not: the API prunes them.

@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -34,7 +35,7 @@ func (m *migration) switchToExternal() transform.Stage {
 // credentials are what kubelets need for ECR where the switch moves to a release
 // that has none, unless the file has a credential provider.
 func (m *migration) credentials() transform.Preparation {
-	set := slices.ContainsFunc(m.Classes, func(c Class) bool {
+	set := slices.ContainsFunc(m.kinds, func(c Class) bool {
 		return m.Effective(c)["image-credential-provider-config"].Value != nil
 	})
 	if set || !m.move().Leaves(k8s.FirstWithout) {
@@ -105,19 +106,29 @@ func (m *migration) switchProvider(e *yamledit.Edit) {
 // order of the merge. What the filter drops afterwards wins all the same.
 func (m *migration) winners(key string, of func(Class) bool) []yamledit.Node {
 	var found []yamledit.Node
-	for _, l := range m.Layers {
-		n := l.Get(key)
-		if n.Exists() && slices.ContainsFunc(m.Classes, func(c Class) bool { return of(c) && m.wins(l, key, c) }) {
-			found = append(found, n)
-		}
+	for _, i := range slices.Sorted(maps.Keys(m.won(key, of))) {
+		found = append(found, m.Layers[i].Get(key))
 	}
 	return found
 }
 
-// wins reports whether a layer is the last one that sets a key for a class.
-func (m *migration) wins(layer Layer, key string, c Class) bool {
-	all := m.Candidates(c, key)
-	return len(all) > 0 && all[len(all)-1].Same(layer.Get(key))
+// won returns the classes for which each layer wins a key, by its number.
+func (m *migration) won(key string, of func(Class) bool) map[int][]Class {
+	won := map[int][]Class{}
+	for _, c := range m.Classes {
+		if i := m.winner(c, key); i >= 0 && of(c) {
+			won[i] = append(won[i], c)
+		}
+	}
+	return won
+}
+
+// winner is the number of the layer that wins a key for a class, or -1.
+func (m *migration) winner(c Class, key string) int {
+	if all := m.Candidates(c, key); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return -1
 }
 
 // disableStub writes disable-cloud-controller next to the provider's name for
@@ -138,7 +149,7 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 // in-tree provider among them would win over the cluster's, and the override
 // needs an external one everywhere. The manager's flag goes as well.
 func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
-	override := m.takesOverride(key)
+	override, matters := m.takesOverride(key), m.matched(func(c Class) bool { return m.needs(c, key) })
 	for _, l := range m.Layers {
 		at := l.Get(key)
 		if !at.Exists() {
@@ -151,7 +162,7 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 			continue
 		}
 		var u args.Update
-		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && m.matters(l, key) {
+		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && matters[l.index] {
 			u.Set = []args.Arg{args.With(componentFlag, external)}
 		}
 		if key == managerArgs {
@@ -178,16 +189,22 @@ func (m *migration) takesOverride(key string) bool {
 // lacksOverride reports whether it does, and nothing sets its arguments on some
 // machines that run it.
 func (m *migration) lacksOverride(key string) bool {
-	return m.takesOverride(key) && slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && len(m.Candidates(c, key)) == 0 })
+	return m.takesOverride(key) && slices.ContainsFunc(m.kinds, func(c Class) bool { return m.needs(c, key) && len(m.Candidates(c, key)) == 0 })
 }
 
 // needs reports whether machines of a class run a component: every machine a
 // kubelet, control planes the others.
 func (m *migration) needs(c Class, key string) bool { return key == kubeletArgs || c.ControlPlane() }
 
-// matters reports whether a layer can reach a machine that runs a component.
-func (m *migration) matters(l Layer, key string) bool {
-	return slices.ContainsFunc(m.Classes, func(c Class) bool { return m.needs(c, key) && l.Matches(c) })
+// matched returns which selectors match any of the classes.
+func (m *migration) matched(of func(Class) bool) map[int]bool {
+	matched := map[int]bool{}
+	for _, c := range m.kinds {
+		for _, i := range c.reach.selected {
+			matched[i] = matched[i] || of(c)
+		}
+	}
+	return matched
 }
 
 // insertGlobal adds lists to machineGlobalConfig. They reach only machines for
@@ -235,8 +252,8 @@ func (m *migration) removeArgs(e *yamledit.Edit, l Layer, key string, flags []st
 
 // hides reports whether a location overrides an earlier one for any class.
 func (m *migration) hides(l Layer, key string) bool {
-	return slices.ContainsFunc(m.Classes, func(c Class) bool {
-		return l.Matches(c) && !m.Candidates(c, key)[0].Same(l.Get(key))
+	return slices.ContainsFunc(m.kinds, func(c Class) bool {
+		return l.Matches(c) && m.Candidates(c, key)[0] != l.index
 	})
 }
 
@@ -247,7 +264,7 @@ func (m *migration) checkSwitch(after *migration) error {
 		return err
 	}
 	if m.endState() == transform.EndStateOverride {
-		for _, class := range after.Classes {
+		for _, class := range after.kinds {
 			if after.Effective(class).provider(kubeletArgs) != external {
 				return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
 			}
@@ -299,7 +316,7 @@ func componentSwitched(before, now []args.Arg) bool {
 
 // checkControlPlanes requires something of every class of control planes.
 func (m *migration) checkControlPlanes(what string, ok func(Config) bool) error {
-	for _, class := range m.Classes {
+	for _, class := range m.kinds {
 		if class.ControlPlane() && !ok(m.Effective(class)) {
 			return fmt.Errorf("machines of class %s would not get %s", class.Name, what)
 		}

@@ -29,7 +29,7 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 		}
 	}
 	if !m.target.NoLeaderMigration {
-		if slices.ContainsFunc(m.Classes, m.lacksLocation) {
+		if slices.ContainsFunc(m.kinds, m.lacksLocation) {
 			m.insertFlag(e.Edit)
 		}
 		m.deliverConfig(e.Edit)
@@ -96,13 +96,16 @@ func placeAfter(n, inserted yamledit.Node) int {
 // providerBack edits the locations that win. The control planes were in-tree; what
 // other machines were, the file does not show.
 func (m *migration) providerBack(e *transform.Reverse) {
-	sure := m.winners(providerKey, Class.ControlPlane)
+	sure := map[string]bool{}
+	for _, n := range m.winners(providerKey, Class.ControlPlane) {
+		sure[n.Path()] = true
+	}
 	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
 		if s, _ := n.String(); s != external {
 			continue
 		}
 		e.Set(n, inTree)
-		if !slices.ContainsFunc(sure, n.Same) {
+		if !sure[n.Path()] {
 			e.Usual(n, "no control plane reads it from here, and it was aws or already external before")
 		}
 	}
@@ -112,6 +115,7 @@ func (m *migration) providerBack(e *transform.Reverse) {
 // its flag.
 func (m *migration) componentBack(e *transform.Reverse, key string) error {
 	withFlag := key == managerArgs && !m.target.NoLeaderMigration
+	overridden, matters := m.isOverridden(), m.matched(func(c Class) bool { return m.needs(c, key) })
 	for _, l := range m.Layers {
 		at := l.Get(key)
 		if !at.Exists() {
@@ -120,14 +124,14 @@ func (m *migration) componentBack(e *transform.Reverse, key string) error {
 		list := args.Of(at.Value())
 		var u args.Update
 		if a, found := args.Last(list, componentFlag); found && a.Value == external {
-			if m.isOverridden() && isAppended(list, args.With(componentFlag, external)) {
+			if overridden && isAppended(list, args.With(componentFlag, external)) {
 				u.Remove = []string{componentFlag}
 			} else {
 				u.Set = []args.Arg{args.With(componentFlag, inTree)}
 				e.Usual(at, componentFlag+" is set separately, and it was aws or already external before")
 			}
 		}
-		if withFlag && m.matters(l, key) {
+		if withFlag && matters[l.index] {
 			u.Set = append(u.Set, m.missingArgs(list)...)
 		}
 		if err := m.back(e, at, u, len(args.Without(list, componentFlag))); err != nil {

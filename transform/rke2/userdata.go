@@ -73,9 +73,10 @@ func hostsOf(userData string) hosts {
 
 // hosts lists the pools that lose their names and whose user data does one thing to host names.
 func (m *migration) hosts(of hosts) []Class {
+	losesName := m.losesName()
 	return slices.DeleteFunc(slices.Clone(m.Classes), func(c Class) bool {
 		text, given := m.userData(c).String()
-		return !given || !m.losesName(c) || hostsOf(text) != of
+		return !given || !losesName(c) || hostsOf(text) != of
 	})
 }
 

@@ -58,7 +58,7 @@ func (n Node) entry(key string) Node {
 	if !n.IsMap() {
 		return Node{doc: n.doc}
 	}
-	n.doc.visit(1)
+	n.doc.Visit(1)
 	const few = 32
 	if len(n.y.Content) > few || mergeKey(n.y) != nil {
 		if p, has := n.doc.index(n.y).by[key]; has {
@@ -86,7 +86,7 @@ func (d *Document) index(m *yaml.Node) index {
 		return known.(index)
 	}
 	ix := index{pairs: pairs(m), by: map[string]pair{}}
-	d.visit(len(ix.pairs))
+	d.Visit(len(ix.pairs))
 	for _, p := range ix.pairs {
 		if _, has := ix.by[p.key.Value]; !has && p.key.Kind == yaml.ScalarNode {
 			ix.by[p.key.Value] = p
@@ -124,7 +124,7 @@ func (n Node) merged() []Node {
 // members returns the entries of a mapping as readers see them.
 func (n Node) members() []Node {
 	list := n.doc.index(n.y).pairs
-	n.doc.visit(len(list))
+	n.doc.Visit(len(list))
 	ns := make([]Node, len(list))
 	for i, p := range list {
 		ns[i] = n.member(p)
@@ -166,7 +166,7 @@ func (n Node) Entries() []Entry {
 		return es
 	}
 	es := make([]Entry, n.written())
-	n.doc.visit(len(es))
+	n.doc.Visit(len(es))
 	for i := range es {
 		es[i] = Entry{Key: n.y.Content[2*i].Value, Value: n.take(i)}
 	}
@@ -175,7 +175,7 @@ func (n Node) Entries() []Entry {
 
 func (n Node) children() []Node {
 	ns := make([]Node, n.written())
-	n.doc.visit(len(ns))
+	n.doc.Visit(len(ns))
 	for i := range ns {
 		ns[i] = n.take(i)
 	}
@@ -197,7 +197,7 @@ func (n Node) Backward() iter.Seq[Node] {
 			return
 		}
 		for i := n.written() - 1; i >= 0; i-- {
-			n.doc.visit(1)
+			n.doc.Visit(1)
 			if !yield(n.take(i)) {
 				return
 			}
@@ -253,7 +253,7 @@ func (n Node) Path() string {
 	if n.parent == nil {
 		return ""
 	}
-	n.doc.visit(1)
+	n.doc.Visit(1)
 	p := n.parent.Path()
 	switch {
 	case n.key == nil:
@@ -315,7 +315,7 @@ func unquoted(n *yaml.Node, text string) *yaml.Node {
 
 // Same reports whether two nodes are one place.
 func (n Node) Same(o Node) bool {
-	n.doc.visit(1)
+	n.doc.Visit(1)
 	switch {
 	case n.at != o.at:
 		return false

@@ -5,6 +5,7 @@ package yamledit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -19,7 +20,7 @@ func (n Node) Value() any {
 	if n.y == nil {
 		return nil
 	}
-	n.doc.visit(weight(n.y))
+	n.doc.Visit(weight(n.y))
 	return value(n.y)
 }
 
@@ -43,6 +44,16 @@ func First(nodes ...Node) (n Node) {
 		}
 	}
 	return n
+}
+
+// Distinct returns nodes without those that came before.
+func Distinct(nodes []Node) []Node {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(nodes, func(n Node) bool {
+		before, p := len(seen), n.Path()
+		seen[p] = true
+		return len(seen) == before
+	})
 }
 
 // StringAt returns the string at a path below a node; "" where there is none.

@@ -35,9 +35,9 @@ func CheckRun(nodes, bytes int64) error {
 	return nil
 }
 
-// visit counts nodes. A document whose budget is spent ends the work on it by a panic with an
+// Visit counts nodes. A document whose budget is spent ends the work on it by a panic with an
 // *Error, which whoever keeps one document from ending a run turns into one.
-func (d *Document) visit(nodes int) {
+func (d *Document) Visit(nodes int) {
 	if d != nil && count(&d.texts.work.nodes, &done.nodes, int64(nodes)) > Most.Nodes {
 		d.spent("values are read", Most.Nodes)
 	}
