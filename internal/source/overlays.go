@@ -76,6 +76,7 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 				return kustomize.Use{PatchOf: k.Kustomization}
 			}
 			if o.listed(k.Refs(), dir, file) {
+				use.Omits = ""
 				use.Layers, use.Built = o.building(k, top, shown)
 				use.Roots = []string{filepath.Dir(file)}
 				for _, b := range use.Built {
@@ -84,8 +85,8 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 				return use
 			}
 		}
+		use.Omits = cmp.Or(use.Omits, o.kustomizing(dir, shown))
 		if dir == top || dir == filepath.Dir(dir) {
-			use.Omits = o.kustomizing(filepath.Dir(file), shown)
 			return use
 		}
 	}

@@ -26,8 +26,8 @@ type Use struct {
 	// Built are those of Layers that no other takes over: what is built of them
 	// reaches clusters.
 	Built []*Kustomization
-	// Omits is the file of its folder that kustomize reads and that does not have the file; "" for none, or if
-	// a kustomization above has it.
+	// Omits is the file of its folder, or of the nearest one above, that kustomize reads and that does not have the
+	// file; "" for none, or if a kustomization above has it.
 	Omits string
 	// PatchOf is the kustomization that has the file for a patch, or nil.
 	PatchOf *Kustomization
@@ -54,8 +54,10 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
-	if all := Effects(doc, use); len(all) > 0 {
-		e := all[0]
+	for _, e := range Effects(doc, use) {
+		if identity(e.path) {
+			continue // the edits reach it by any name
+		}
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
 	}
 	return nil

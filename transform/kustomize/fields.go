@@ -4,6 +4,10 @@
 package kustomize
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -48,30 +52,79 @@ func (k *Kustomization) replacement(file string, item yamledit.Node, sources str
 		to := target.Get("select")
 		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
 		for _, path := range target.Get("fieldPaths").Items() {
-			if p, _ := path.String(); !strings.HasPrefix(p, "metadata.") {
+			if p, _ := path.String(); counts(p) {
 				k.patches = append(k.patches, patch{file, path.Line(), of, p, said(item.Get("source")) + said(target) + sources})
 			}
 		}
 	}
 }
 
-// sources are the texts of all resources that are files, and of what generators make objects of.
-func (k *Kustomization) sources(load Load) (all string) {
+// sources are a sum of the texts of all resources, also of those that are folders, of what generators make objects of,
+// and of the patches of both.
+func (k *Kustomization) sources(load Load) string {
+	sum := sha256.New()
+	k.sum(sum, k.sourceKinds(), load, map[string]bool{})
+	return string(sum.Sum(nil))
+}
+
+// mostKinds bounds the kinds that texts are searched for.
+const mostKinds = 16
+
+// sourceKinds are the kinds that values are taken from; nil for all.
+func (k *Kustomization) sourceKinds() (kinds []string) {
+	for _, item := range slices.Concat(k.root.Get("replacements").Items(), k.root.Get("vars").Items()) {
+		kind := cmp.Or(str(item, "source", "kind"), str(item, "objref", "kind"))
+		if kind == "" || len(kinds) == mostKinds {
+			return nil
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+// sum adds the texts of files and folders that were not seen before, of resources those that may be of the kinds.
+func (k *Kustomization) sum(to io.Writer, kinds []string, load Load, seen map[string]bool) {
 	refs := k.Refs()
+	resources := len(refs)
+	refs = slices.Concat(refs, k.PatchFiles(), texts(k.root.Get("generators")))
+	for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+		io.WriteString(to, said(k.root.Get(key)))
+	}
 	for _, key := range []string{"configMapGenerator", "secretGenerator"} {
 		for _, item := range k.root.Get(key).Items() {
-			all += said(item)
+			io.WriteString(to, said(item))
 			for _, file := range slices.Concat(texts(item.Get("files")), texts(item.Get("envs")), []string{str(item, "env")}) {
 				refs = append(refs, file[strings.Index(file, "=")+1:])
 			}
 		}
 	}
-	for _, ref := range refs {
-		if _, text, err := load(ref); err == nil {
-			all += string(text)
+	for i, ref := range refs {
+		file, text, err := load(ref)
+		if err != nil {
+			sumFolder(to, ref, kinds, load, seen)
+			continue
+		}
+		may := func(kind string) bool { return bytes.Contains(text, []byte(kind)) }
+		if !seen[file] && (i >= resources || kinds == nil || yamledit.Disguised(text) || slices.ContainsFunc(kinds, may)) {
+			to.Write(text)
+		}
+		seen[file] = true
+	}
+}
+
+// sumFolder adds the texts of a kustomization and its resources, if the folder has one.
+func sumFolder(to io.Writer, folder string, kinds []string, load Load, seen map[string]bool) {
+	for _, name := range FileNames() {
+		file, text, err := load(path.Join(folder, name))
+		if err != nil || seen[file] {
+			continue
+		}
+		seen[file] = true
+		to.Write(text)
+		if k, ok := Parse(name, folder, text); ok {
+			k.sum(to, kinds, func(ref string) (string, []byte, error) { return load(path.Join(folder, ref)) }, seen)
 		}
 	}
-	return all
 }
 
 // components counts those that cannot be read for every object.
@@ -86,10 +139,12 @@ func (k *Kustomization) components(load Load) {
 }
 
 // harmless are the plugins of kustomize itself that change metadata alone, and those that add objects.
-var harmless = []string{
-	"AnnotationsTransformer", "LabelTransformer", "NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer",
-	"ConfigMapGenerator", "HelmChartInflationGenerator", "SecretGenerator",
-}
+var harmless = append([]string{
+	"AnnotationsTransformer", "LabelTransformer", "ConfigMapGenerator", "HelmChartInflationGenerator", "SecretGenerator",
+}, renaming...)
+
+// renaming are those that change names and namespaces.
+var renaming = []string{"NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer"}
 
 // plugin counts for every object, unless it is harmless: what a transformer does is in its own words, and
 // what a generator makes can replace an object.
@@ -98,7 +153,9 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 	if !strings.Contains(text, "\n") {
 		_, held, err := load(text)
 		if err != nil {
-			k.unread(item, nil, ofFolder(text, load))
+			sum := sha256.New()
+			sumFolder(sum, text, nil, load, map[string]bool{})
+			k.unread(item, nil, string(sum.Sum(nil)))
 			return
 		}
 		text = string(held)
@@ -111,23 +168,10 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 			continue
 		}
 		k.specs(k.File, doc.Root().Get("fieldSpecs"))
-	}
-}
-
-// ofFolder are the texts of a kustomization and its resources; "" if the folder has none.
-func ofFolder(folder string, load Load) string {
-	for _, name := range FileNames() {
-		_, text, err := load(path.Join(folder, name))
-		if err != nil {
-			continue
+		if slices.Contains(renaming, str(doc.Root(), "kind")) {
+			k.patches = append(k.patches, patch{k.File, item.Line(), selector{}, nameField, text})
 		}
-		k, ok := Parse(name, folder, text)
-		if !ok {
-			return string(text)
-		}
-		return string(text) + k.sources(func(ref string) (string, []byte, error) { return load(path.Join(folder, ref)) })
 	}
-	return ""
 }
 
 // configuration reads which fields of which kinds hold names, labels, images and variables: whether and how
@@ -152,7 +196,7 @@ func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 // specs are fields outside of the metadata that a configuration or an entry lists.
 func (k *Kustomization) specs(file string, list yamledit.Node) {
 	for _, spec := range list.Items() {
-		if path, counts := pointed(str(spec, "path")); counts && path != whole {
+		if path, is := pointed(str(spec, "path")); is && path != whole && !identity(path) {
 			k.patches = append(k.patches, patch{file, spec.Line(), selector{kind: regexp.QuoteMeta(str(spec, "kind"))}, path, said(spec)})
 		}
 		k.specs(file, spec.Get("fieldSpecs"))

@@ -33,9 +33,9 @@ func (k *Kustomization) Resolve(load Load) {
 	}
 	for _, item := range k.root.Get("patchesStrategicMerge").Items() {
 		if text, _ := item.String(); strings.Contains(text, "\n") {
-			k.read(k.File, item.Line(), nil, text)
+			k.read(k.File, item.Line(), nil, false, text)
 		} else {
-			k.open(item, text, nil, load)
+			k.open(item, text, nil, false, load)
 		}
 	}
 	k.replacements(load)
@@ -60,21 +60,22 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	if target := item.Get("target"); target.IsMap() {
 		to = &selector{str(target, "kind"), str(target, "name"), str(target, "namespace")}
 	}
+	renames := item.Get("options", "allowNameChange").Value() == true || item.Get("options", "allowKindChange").Value() == true
 	if path := str(item, "path"); path != "" {
-		k.open(item, path, to, load)
+		k.open(item, path, to, renames, load)
 		return
 	}
-	k.read(k.File, item.Get("patch").Line(), to, str(item, "patch"))
+	k.read(k.File, item.Get("patch").Line(), to, renames, str(item, "patch"))
 }
 
 // open reads a file of patches. One that cannot be read may change anything.
-func (k *Kustomization) open(at yamledit.Node, path string, to *selector, load Load) {
+func (k *Kustomization) open(at yamledit.Node, path string, to *selector, renames bool, load Load) {
 	file, text, err := load(path)
 	if err != nil {
 		k.unread(at, to, "")
 		return
 	}
-	k.read(file, 0, to, string(text))
+	k.read(file, 0, to, renames, string(text))
 }
 
 func (k *Kustomization) unread(at yamledit.Node, to *selector, text string) {
@@ -85,8 +86,8 @@ func (k *Kustomization) unread(at yamledit.Node, to *selector, text string) {
 }
 
 // read reads the documents of a patch. line is that of a text inside of the
-// kustomization, and 0 for a file of its own.
-func (k *Kustomization) read(file string, line int, to *selector, text string) {
+// kustomization, and 0 for a file of its own. One with a target that renames is taken by its name too.
+func (k *Kustomization) read(file string, line int, to *selector, renames bool, text string) {
 	for _, chunk := range yamledit.Split(file, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil {
@@ -105,7 +106,11 @@ func (k *Kustomization) read(file string, line int, to *selector, text string) {
 		if to != nil {
 			of = *to
 		}
-		for _, c := range changes(root) {
+		list := changes(root)
+		if name := root.Get("metadata", "name"); to != nil && renames && root.IsMap() {
+			list = append(list, change{nameField, max(name.Line(), 1), said(root.Get("kind")) + said(name)})
+		}
+		for _, c := range list {
 			if line == 0 {
 				at = c.line
 			}
@@ -132,7 +137,10 @@ func said(n yamledit.Node) string { return fmt.Sprintf("%#v", n.Value()) }
 // whole means an object that is replaced or deleted.
 const whole = "the whole object"
 
-// changes returns what a patch changes outside of the metadata: of a JSON patch its
+// nameField is that of the name, which is of the identity of an object and of no plan.
+const nameField = "metadata.name"
+
+// changes returns what a patch changes outside of labels and annotations: of a JSON patch its
 // paths, of a merge patch its fields.
 func changes(root yamledit.Node) []change {
 	var list []change
@@ -141,7 +149,7 @@ func changes(root yamledit.Node) []change {
 			if str(op, "op") == "test" || key == "from" && str(op, "op") != "move" || !op.Get(key).Exists() {
 				continue
 			}
-			if path, counts := pointed(str(op, key)); counts {
+			if path, is := pointed(str(op, key)); is {
 				list = append(list, change{path, op.Line(), said(op)})
 			}
 		}
@@ -161,8 +169,8 @@ func changes(root yamledit.Node) []change {
 }
 
 // pointed reads a JSON pointer as a path, and reports whether it leads outside of
-// the metadata.
-func pointed(pointer string) (path string, counts bool) {
+// labels, annotations and the like.
+func pointed(pointer string) (path string, is bool) {
 	words := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	if words[0] == "" {
 		return whole, true
@@ -170,8 +178,15 @@ func pointed(pointer string) (path string, counts bool) {
 	for i, w := range words {
 		words[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(w)
 	}
-	return strings.Join(words, "."), words[0] != "metadata"
+	path = strings.Join(words, ".")
+	return path, counts(path)
 }
+
+// identity reports whether a field says which object it is.
+func identity(path string) bool { return path == nameField || path == "metadata.namespace" }
+
+// counts reports whether a field changes an object, or which one it is: what else is in the metadata does not.
+func counts(path string) bool { return !strings.HasPrefix(path, "metadata.") || identity(path) }
 
 // leaf follows the first field of each mapping, as far as one leads to the next.
 func leaf(path string, n yamledit.Node) change {

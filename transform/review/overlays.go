@@ -4,6 +4,7 @@
 package review
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -36,7 +37,7 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 		f.Message = "the change removes what an overlay does: " + was[i].Said()
 	case p.renamed(slices.Equal(had, has), slices.Contains(had, ".")):
 		f.Message = p.Before.applied(false).Title() + " is applied as " + p.After.applied(false).Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
-	case p.Before != nil && p.Before.Uses[0].Omits == "" && p.After.Uses[0].Omits != "":
+	case p.Before != nil && p.After.Uses[0].Omits != "" && p.After.Uses[0].Omits != p.Before.Uses[0].Omits:
 		f.Message, f.Fix = p.After.Uses[0].Omits+" does not have it: what builds the folder with kustomize deletes the cluster", "list the document in its resources"
 	case p.Before != nil && file(p.Before) == file(p.After) && p.Before.Uses[0].Bundle != p.After.Uses[0].Bundle:
 		f.Message, f.Fix = "the change edits the fleet.yaml or the .fleetignore of its bundle, which can change or leave out the cluster", "compare the Bundles that Fleet makes before the change and after it"
@@ -58,9 +59,15 @@ func (p Pair) renamed(sameLayers, hadOwn bool) bool {
 
 // applied is the name with which the object is applied, or with which its own folder alone has it.
 func (s *Side) applied(own bool) transform.Identity {
-	use := s.Uses[0]
+	use, of := s.Uses[0], map[string]bool{".": true} // its folder, and the components of that
 	if own {
-		use.Layers = slices.DeleteFunc(slices.Clone(use.Layers), func(k *kustomize.Kustomization) bool { return k.From(s.Docs[0]) != "." })
+		use.Layers = slices.DeleteFunc(slices.Clone(use.Layers), func(k *kustomize.Kustomization) bool {
+			from := k.From(s.Docs[0])
+			for _, ref := range k.Components() {
+				of[filepath.Join(from, ref)] = of[filepath.Join(from, ref)] || of[from]
+			}
+			return !of[from]
+		})
 	}
 	return use.Named(transform.Identity{Namespace: s.Identity().Namespace, Name: s.Identity().Name})
 }
