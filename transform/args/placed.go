@@ -19,8 +19,11 @@ type Placed struct {
 }
 
 // Holds reports whether a node is the argument, or the value that belongs to it.
-func (p Placed) Holds(n yamledit.Node) bool {
-	return n.Same(p.Node) || p.apart.Exists() && n.Same(p.apart)
+func (p Placed) Holds(n yamledit.Node) bool { return slices.ContainsFunc(p.Nodes(), n.Same) }
+
+// Nodes are the argument, and the value that belongs to it if it is another node.
+func (p Placed) Nodes() []yamledit.Node {
+	return slices.DeleteFunc([]yamledit.Node{p.Node, p.apart}, func(n yamledit.Node) bool { return !n.Exists() })
 }
 
 // Place returns the arguments in a string or a list of arguments.

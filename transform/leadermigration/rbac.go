@@ -39,12 +39,7 @@ func Grant(lease string) string { return strings.ReplaceAll(grant, Lease, lease)
 
 // Granted reports whether the documents let user ManagerUser lock a lease.
 func Granted(docs []*yamledit.Document, lease string) bool {
-	var rules []yamledit.Node
-	for _, d := range docs {
-		if binds(d.Root()) {
-			rules = append(rules, rulesOf(docs, d.Root())...)
-		}
-	}
+	rules := rulesOf(docs)
 	return !slices.ContainsFunc([]string{"get", "create", "update"}, func(verb string) bool {
 		return !slices.ContainsFunc(rules, func(r yamledit.Node) bool { return allows(r, verb, lease) })
 	})
@@ -94,19 +89,23 @@ func binds(b yamledit.Node) bool {
 	})
 }
 
-// rulesOf returns the rules of the role that a binding refers to.
-func rulesOf(docs []*yamledit.Document, binding yamledit.Node) []yamledit.Node {
-	ref := binding.Get("roleRef")
+// rulesOf returns the rules of the roles that bindings refer to: the first one of a kind and name.
+func rulesOf(docs []*yamledit.Document) (rules []yamledit.Node) {
+	bound := map[[2]string]bool{}
 	for _, d := range docs {
-		role := d.Root()
-		if role.StringAt("kind") != ref.StringAt("kind") || role.StringAt("metadata", "name") != ref.StringAt("name") {
-			continue
-		}
-		if role.StringAt("kind") == "ClusterRole" || role.StringAt("kind") == "Role" && role.StringAt("metadata", "namespace") == Namespace {
-			return role.Get("rules").Items()
+		if binds(d.Root()) {
+			bound[[2]string{d.Root().StringAt("roleRef", "kind"), d.Root().StringAt("roleRef", "name")}] = true
 		}
 	}
-	return nil
+	for _, d := range docs {
+		role := d.Root()
+		kind, of := role.StringAt("kind"), [2]string{role.StringAt("kind"), role.StringAt("metadata", "name")}
+		if bound[of] && (kind == "ClusterRole" || kind == "Role" && role.StringAt("metadata", "namespace") == Namespace) {
+			delete(bound, of)
+			rules = append(rules, role.Get("rules").Items()...)
+		}
+	}
+	return rules
 }
 
 // allows reports whether a rule allows a verb on a lease. A create request has no

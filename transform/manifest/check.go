@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -51,11 +50,16 @@ func (m *Manifest) otherArguments(p promise) []string {
 // others returns the values of the document without its arguments and without
 // what was promised. Lists without items count as absent.
 func (m *Manifest) others(p promise) any {
-	left := without(m.Root, func(n yamledit.Node) bool {
-		s, _ := m.serverProvider()
-		return m.isArgument(n) || p.server && s.Node.Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
+	arguments := map[string]bool{}
+	for _, a := range m.arguments.List() {
+		for _, n := range a.Nodes() {
+			arguments[n.Path()] = true
+		}
+	}
+	s, _ := m.serverProvider()
+	return without(m.Root, func(n yamledit.Node) bool {
+		return arguments[n.Path()] || p.server && s.Node.Exists() && s.Holds(n) || p.configuration && m.isConfiguration(n) || p.release && m.isRelease(n) || p.mark && isMark(n)
 	})
-	return left
 }
 
 // without returns a node's value without the nodes that are left out, and without
@@ -83,11 +87,6 @@ func without(n yamledit.Node, out func(yamledit.Node) bool) any {
 		return items
 	}
 	return nil
-}
-
-// isArgument reports whether a node is an argument, or holds the value of one.
-func (m *Manifest) isArgument(n yamledit.Node) bool {
-	return slices.ContainsFunc(m.arguments.List(), func(a args.Placed) bool { return a.Holds(n) })
 }
 
 // isConfiguration reports whether a node is the mount of the configuration, or

@@ -28,8 +28,9 @@ func (m *migration) components(rule string) (list []rules.Component) {
 	}
 	switch rule {
 	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID:
+		granted := rule == rules.LeaseGrantMissing.ID && m.bundle().Grants()
 		for _, class := range m.kinds {
-			if config := m.Effective(class); class.ControlPlane() && (rule != rules.LeaseGrantMissing.ID || !m.bundle().Grants()) {
+			if config := m.Effective(class); class.ControlPlane() && !granted {
 				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))
 			}
 		}

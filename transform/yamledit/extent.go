@@ -268,6 +268,12 @@ func (d *Document) flowChildStart(n *yaml.Node, i int) int {
 // dashes returns the offsets of the dashes of a block list, one per item, or
 // nil when the layout is not understood.
 func (d *Document) dashes(s *yaml.Node) []int {
+	return Derive(d, dashed{s}, func() []int { return d.findDashes(s) })
+}
+
+type dashed struct{ list *yaml.Node }
+
+func (d *Document) findDashes(s *yaml.Node) []int {
 	ix, first := d.lines(), d.contentStart(s)
 	if first >= len(d.Bytes()) || d.Bytes()[first] != '-' {
 		return nil
