@@ -100,12 +100,21 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 	}
 }
 
-// What a name is a placeholder for is not known, and no rule about names helps.
+// What a placeholder stands for is not known, and no advice about the value helps.
 func TestAPlaceholderIsNamedAsOne(t *testing.T) {
-	for name, fill := range map[string]string{`"{{ .Values.name }}"`: "helm template CHART", "${CLUSTER_NAME}": "envsubst < FILE"} {
-		here(t, map[string]string{"a.yaml": strings.Replace(pier, "name: pier", "name: "+name, 1)})
-		if r := runHere(t, "", "plan", "a.yaml"); r.code != exitcode.Input || !strings.Contains(r.stderr, "metadata.name: a placeholder, not a name; fill it in, and plan the result: "+fill+" | rke-lm plan -") {
-			t.Errorf("exit %d\n%s", r.code, r.stderr)
+	for _, c := range []struct{ old, new, at, program string }{
+		{"name: pier", `name: "{{ .Values.name }}"`, "metadata.name: ", "helm template CHART"},
+		{"name: pier", "name: ${CLUSTER_NAME}", "metadata.name: ", "envsubst < FILE"},
+		{"name: pier", "name: <%= name %>", "metadata.name: ", "PROGRAM"},
+		{"name: pier", "name: @@NAME@@", "not YAML: ", "PROGRAM"},
+		{"name: pier", "name: %CLUSTER_NAME%", "not YAML: ", "PROGRAM"},
+		{"v1.26.15+rke2r1", "${VERSION}", "spec.kubernetesVersion: ", "envsubst < FILE"},
+		{"cloud-provider-name: aws", `cloud-provider-name: "{{ provider }}"`, "spec.rkeConfig.machineGlobalConfig.cloud-provider-name: ", "helm template CHART"},
+		{"rkeConfig:", "rkeConfig: {a: ${x}}\n  more:", "not YAML: ", "envsubst < FILE"},
+	} {
+		here(t, map[string]string{"a.yaml": strings.Replace(pier, c.old, c.new, 1)})
+		if r := runHere(t, "", "plan", "a.yaml"); r.code == exitcode.Done || !strings.Contains(r.stderr, c.at+"a placeholder, which is not filled in; fill it in, and plan the result: "+c.program+" | rke-lm plan -") {
+			t.Errorf("%s: exit %d\n%s", c.new, r.code, r.stderr)
 		}
 	}
 }

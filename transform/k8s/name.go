@@ -4,8 +4,6 @@
 package k8s
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -22,18 +20,6 @@ func IsNamespace(name string) bool { return len(validation.IsDNS1123Label(name))
 // file may leave both out.
 func CheckNames(metadata yamledit.Node) error {
 	name, namespace := metadata.Get("name"), metadata.Get("namespace")
-	for _, n := range []yamledit.Node{name, namespace} {
-		fill := ""
-		switch s, _ := n.String(); {
-		case strings.Contains(s, "{{"):
-			fill = "helm template CHART"
-		case strings.Contains(s, "${"):
-			fill = "envsubst < FILE"
-		default:
-			continue
-		}
-		return n.Errorf("a placeholder, not a name", "fill it in, and plan the result: "+fill+" | rke-lm plan -; then make the same edits here")
-	}
 	if s, is := name.String(); is && s != "" && !IsName(s) {
 		return name.Errorf("not a name that Kubernetes accepts", "use lower case letters, digits, dashes and dots, at most 253, and a letter or digit at both ends")
 	}

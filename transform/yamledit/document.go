@@ -225,7 +225,14 @@ func parseError(c Chunk, err error) *Error {
 		line = 1 + CountLines(c.Bytes[:i])
 	}
 	what = anchorName.ReplaceAllString(what, "anchor")
-	return &Error{File: c.File, Line: c.Line + line, What: "not YAML: " + what, Do: "correct the syntax"}
+	e := &Error{File: c.File, Line: c.Line + line, What: "not YAML: " + what, Do: "correct the syntax"}
+	lines := strings.Split(string(c.Bytes), "\n")
+	for _, text := range lines[min(max(line-2, 0), len(lines)):min(line, len(lines))] { // the error may be in front of the next line
+		if fill := placeholder(text); fill != "" {
+			e.What, e.Do = "not YAML: "+unfilled, fill
+		}
+	}
+	return e
 }
 
 // unnumbered finds the place of an error for which the library gives no line:

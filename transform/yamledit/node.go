@@ -264,8 +264,13 @@ func (n Node) Path() string {
 	return p + "." + n.key.Value
 }
 
-// Errorf returns an error that points at the node.
+// Errorf returns an error that points at the node. Of a placeholder it says what that is.
 func (n Node) Errorf(what, do string) *Error {
+	if s, is := n.String(); is {
+		if fill := placeholder(s); fill != "" {
+			what, do = unfilled, fill
+		}
+	}
 	at := n.at
 	if n.key != nil {
 		at = n.key
