@@ -4,6 +4,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -112,17 +113,22 @@ func (s *Side) known() (all []described) {
 	if id.Name == "" || len(roots) == 0 {
 		return nil
 	}
-	if s.Distro.Grouping.Several {
+	several := s.Distro.Grouping.Several || s.Unnamed // no tool applies files of any name because of their folder
+	if several {
 		roots = roots[1:]
 	}
+	id.Namespace = cmp.Or(id.Namespace, usual)
 	for _, root := range roots {
 		all = append(all, described{id, root})
 	}
-	if !s.Distro.Grouping.Several {
+	if !several {
 		all = append(all, described{Identity: id})
 	}
 	return all
 }
+
+// usual is the namespace of clusters, and that of what names none, as far as the files show.
+const usual = "fleet-default"
 
 // twin returns another place of a cluster, in all files or in what is applied together.
 func (s *Side) twin(in transform.Places[described], anywhere bool) (other string) {
