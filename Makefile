@@ -5,6 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 CORPUS ?= ../shared/corpus
 PLANNER ?= ../shared/planner
 FACTS ?= ../shared/domain
+REPRO ?= ../shared/repro
 FUZZTIME ?= 30s
 COSIGN ?= go run github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3
 BENCH_CLUSTERS ?= 500
@@ -72,7 +73,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 # Tests run in the folder of their package, so they are given absolute paths.
-FACTS_FROM = RKE_LM_CORPUS="$(abspath $(CORPUS))" RKE_LM_PLANNER="$(abspath $(PLANNER))" RKE_LM_FACTS="$(abspath $(FACTS))"
+FACTS_FROM = RKE_LM_CORPUS="$(abspath $(CORPUS))" RKE_LM_PLANNER="$(abspath $(PLANNER))" RKE_LM_FACTS="$(abspath $(FACTS))" $(if $(wildcard $(REPRO)),RKE_LM_REPRO="$(abspath $(REPRO))")
 
 corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own results) and print counts
 	@for dir in "$(CORPUS)" "$(PLANNER)" "$(FACTS)"; do \
@@ -81,7 +82,7 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
 	$(FACTS_FROM) RKE_LM_SPELLINGS=1000000 go test -timeout 60m ./internal/clusters -run TestRandomSpellings -count=1 -v
-	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run TestCorpus -count=1 -v
+	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run 'TestCorpus|OfSharedClusters' -count=1 -v
 
 facts: ## Make the tables of RKE2's releases and arguments from Rancher's metadata: FROM=data.json [DATE=2026-07-31]
 	go run ./scripts/facts -from "$(FROM)" $(if $(DATE),-date "$(DATE)")

@@ -241,7 +241,7 @@ func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) [
 	switch {
 	case r.Made != nil && r.Made.Known && r.Made.After != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
-			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Target, "--context", "CONTEXT")...))
+			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Planned, "--context", "CONTEXT")...))
 		}
 		return []worked{{r.Cluster, r.Made.Target, r.Made.After, err}}
 	case r.Made != nil && r.Made.Known:

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // finder finds the clusters that the flags mean.
@@ -42,11 +43,12 @@ func (o *options) found(ctx context.Context, paths []string) (run.Options, error
 	}
 	defer o.progress.Start(ctx)()
 	o.progress.Reached("clusters", 0, 0)
+	nodes, parsed := yamledit.Spent()
 	found, err := o.find(ctx, paths)
 	if err != nil {
 		found = []clusters.Result{clusters.Failed(err)}
 	}
-	return run.Options{Finder: o.finder(), Found: found, Target: target, Progress: o.progress}, nil
+	return run.Options{Finder: o.finder(), Found: found, Target: target, Progress: o.progress, Nodes: nodes, Parsed: parsed}, nil
 }
 
 // find finds the clusters.

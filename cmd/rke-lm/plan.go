@@ -207,7 +207,11 @@ func (p *planOptions) writeText(all *collector, results []run.Result[run.Planned
 		if r.Made == nil || r.Docs[0].File() == yamledit.Stdin {
 			continue
 		}
-		if s := r.Made.Plans[0].Status; s.Outlook.Manual && (p.stage == "" || p.stage == s.Next) {
+		switch s := r.Made.Plans[0].Status; {
+		case p.stage != "" && p.stage != s.Next:
+		case r.Made.Plans[0].Decision() != "":
+			all.Command = r.Made.Plans[0].Decision()
+		case s.Outlook.Manual:
 			all.Command = all.apply(s, r.Live, "--"+manualDone+"="+s.Next)
 		}
 	}

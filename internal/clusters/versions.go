@@ -12,7 +12,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -168,7 +167,7 @@ func (v *comparing) take(c git.Change) {
 	if c.Before != nil {
 		v.unnamed[c.Before.Path] = v.describes(*c.Before)
 	}
-	if c.After != nil && (c.Before == nil || !v.searched(*c.Before) || otherForm(*c.Before) && !v.unnamed[c.Before.Path]) { // else another name hides a cluster
+	if c.After != nil && (c.Before == nil || !v.searched(*c.Before)) { // else another name hides a cluster
 		v.unnamed[c.After.Path] = v.describes(*c.After)
 	}
 	if skipped := cmp.Or(v.keep(&v.before, c.Before, v.base, v.Before), v.keep(&v.after, c.After, v.changed, v.After)); skipped != "" {
@@ -240,20 +239,11 @@ func (v *comparing) searched(f git.File) bool {
 	return f.Path == v.values || (source.Searched(f.Path) || v.unnamed[f.Path]) && !v.Finder.Excluded.Has(v.repo.Name(f.Path))
 }
 
-// otherForm reports whether a search reads a file for forms alone.
-func otherForm(f git.File) bool { return source.Source{Name: f.Path}.OtherForm() }
-
-// begins matches what begins as a document does, after comments, and not as prose.
-var begins = regexp.MustCompile(`^\x{FEFF}?(?:\s*(?:#.*|---.*)?\n)*\s*(?:\{|["']?[\w./-]+["']?\s*:\s*\S*\s*\n)`)
-
-// describes reports whether a file with a name that no search looks for has a cluster, or what
-// was meant for one: kustomize and a kubelet read files of any name.
+// describes reports whether a file with a name that no search looks for has a cluster: kustomize and a kubelet
+// read files of any name.
 func (v *comparing) describes(f git.File) bool {
-	if f.Kind() != "" || source.Searched(f.Path) && !otherForm(f) {
+	if f.Kind() != "" || source.Searched(f.Path) {
 		return false
-	}
-	meant := func(text []byte) bool { // a template is a form
-		return (path.Ext(f.Path) == "" || !source.Searched(f.Path)) && v.meant(text) && begins.Match(text)
 	}
 	list, err := v.sources([]git.File{f})
 	if err != nil {
@@ -265,9 +255,9 @@ func (v *comparing) describes(f git.File) bool {
 	}
 	for c, err := range text.Documents() {
 		if err != nil {
-			return meant(text.Bytes)
+			return false
 		}
-		if _, found, err := v.Open(c); err != nil && meant(c.Bytes) || found.Docs != nil {
+		if _, found, err := v.Open(c); err == nil && found.Docs != nil {
 			return true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -98,6 +99,16 @@ type Stage struct {
 type Action struct {
 	Purpose string `json:"purpose"`
 	Command string `json:"command"`
+}
+
+// Decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
+// it is done in another way. "" where nothing is to be decided.
+func (p Plan) Decision() string {
+	if blocked := p.Status.Outlook.Blocked; len(blocked) > 0 {
+		return shell.Words("rke-lm", "rules", blocked[0])
+	}
+	next, _ := lists.Find(p.Stages, func(s Stage) bool { return s.Name == p.Status.Next && s.State == transform.NotInFile })
+	return next.verify
 }
 
 // Problem is a document that was refused.
@@ -306,11 +317,11 @@ func writeActions(w io.Writer, p Palette, actions []Action) {
 
 // WriteManual writes what someone has to do by hand for a stage.
 func WriteManual(w io.Writer, p Palette, m transform.Manual) {
-	kind := Check
-	if m.Left {
-		kind = Manual
+	if !m.Left {
+		fmt.Fprintf(w, "%s  %s; %s shows its commands\n", p.paint(bold, m.Stage), Check, shell.Words("rke-lm", "plan", "--stage", m.Stage))
+		return
 	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), kind)
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), Manual)
 	for _, list := range [][]transform.Instruction{m.Steps, m.Check} {
 		for _, i := range list {
 			writeActions(w, p, []Action{{i.Purpose, i.Command}})

@@ -77,7 +77,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	if v.Version != "" {
 		fmt.Fprintf(w, "Kubernetes        %s\n", v.Version)
 	}
-	fmt.Fprintf(w, "shows             %s\n", otherwise(v.Reached, "no stage"))
+	fmt.Fprintf(w, "stage reached     %s\n", otherwise(v.Reached, "none"))
 	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.text())
 	good := 0
 	for _, n := range v.Nodes {

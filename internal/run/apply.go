@@ -41,6 +41,7 @@ type Applied struct {
 	Edit          // of files; its outcome is set for all
 	Known    bool // the cluster is in the saved plans, if there are any
 	Target   transform.Target
+	Planned  transform.Target // the same, with what its plan took
 	Findings [][]transform.Finding
 	Cautions []string // about stages that are undone
 	Manual   []transform.Manual
@@ -81,10 +82,11 @@ type fileStep struct {
 
 // fileSteps returns what is to be done to a cluster, and the manual steps before and
 // after it; nothing is left to do where it returns none.
-func (a Apply) fileSteps(f clusters.Cluster, t transform.Target) ([]fileStep, []transform.Manual, error) {
+func (a Apply) fileSteps(f clusters.Cluster, made *Applied) ([]fileStep, []transform.Manual, error) {
 	if err := stages.CheckUndone(f.Docs[0].File(), a.Undo); err != nil {
 		return nil, nil, err
 	}
+	t := made.Target
 	switch {
 	case a.saved():
 		return a.savedFileSteps(f)
@@ -96,6 +98,7 @@ func (a Apply) fileSteps(f clusters.Cluster, t transform.Target) ([]fileStep, []
 	if err != nil {
 		return nil, nil, err
 	}
+	made.Planned = p.Target
 	steps, err := p.Choose(a.Choice)
 	fileSteps := fileStepsOf(steps)
 	// What errors block is not written.
@@ -117,12 +120,12 @@ func fileStepsOf(steps []transform.PlannedStage) (all []fileStep) {
 
 // next finds the stages that a cluster takes. It returns what to tell of the cluster in any case.
 func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
-	made := &Applied{Known: true, Target: t}
+	made := &Applied{Known: true, Target: t, Planned: t}
 	if a.saved() {
 		plan, known := a.picked(f)
-		made.Known, made.Target = known, plan.Target
+		made.Known, made.Target, made.Planned = known, plan.Target, plan.Target
 	}
-	fileSteps, manual, err := a.fileSteps(f, t)
+	fileSteps, manual, err := a.fileSteps(f, made)
 	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
 	if f.Live != nil {
 		name = f.Docs[0].File() + ": "
@@ -159,7 +162,8 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 	made.Manual, made.After, made.Check = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
 	if a.Undo != "" {
 		if c, err := f.Distro.Open(f.Docs, made.Target); err == nil {
-			made.Check = stages.Previous(made.Check, c.Chosen())
+			made.Planned = c.Chosen()
+			made.Check = stages.Previous(made.Check, made.Planned)
 		}
 	}
 	for i, doc := range f.Docs {

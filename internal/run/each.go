@@ -25,6 +25,8 @@ type Options struct {
 	Found    []clusters.Result
 	Target   transform.Target
 	Progress *report.Progress // nil where none is shown
+
+	Nodes, Parsed int64 // the work of the process before the clusters were found: yamledit.Spent
 }
 
 // Result is what a verb makes of a cluster, or an error, or both; or what else was found.

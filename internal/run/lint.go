@@ -33,14 +33,13 @@ type Checked struct {
 
 // Run checks every cluster, as far as the budget of a run lasts.
 func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
-	nodes, parsed := yamledit.Spent()
 	results, err := Each(ctx, l.Options, func(f clusters.Cluster, t transform.Target) (*Checked, error) {
-		if err := yamledit.CheckRun(nodes, parsed); err != nil {
+		if err := yamledit.CheckRun(l.Nodes, l.Parsed); err != nil {
 			return nil, err
 		}
 		return l.cluster(f, t)
 	})
-	return results, cmp.Or(err, yamledit.CheckRun(nodes, parsed))
+	return results, cmp.Or(err, yamledit.CheckRun(l.Nodes, l.Parsed))
 }
 
 func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) {

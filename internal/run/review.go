@@ -44,8 +44,6 @@ type Reviewed struct {
 type reviewing struct {
 	Review
 	Reviewed
-
-	nodes, parsed int64 // the work of the process when it began
 }
 
 // Run compares them, as far as the budget of a run lasts.
@@ -53,10 +51,10 @@ func (o Review) Run(ctx context.Context) (Reviewed, error) {
 	r := &reviewing{Review: o}
 	r.Result = report.Review{APIVersion: report.APIVersion, Kind: "Review", Base: r.From, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
 	defer r.Progress.Start(ctx)()
-	r.nodes, r.parsed = yamledit.Spent()
+	r.Nodes, r.Parsed = yamledit.Spent()
 	err := transform.Guard("the change", func() error {
 		err := r.compare(ctx)
-		return cmp.Or(err, yamledit.CheckRun(r.nodes, r.parsed))
+		return cmp.Or(err, yamledit.CheckRun(r.Nodes, r.Parsed))
 	})
 	return r.Reviewed, err
 }
@@ -130,7 +128,7 @@ func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places revie
 		if p.Before != nil && p.After != nil && p.Away == "" && review.Same(p.Before, p.After) {
 			continue
 		}
-		if err := yamledit.CheckRun(r.nodes, r.parsed); err != nil {
+		if err := yamledit.CheckRun(r.Nodes, r.Parsed); err != nil {
 			return err
 		}
 		c, err := r.evaluate(p, t)

@@ -20,14 +20,11 @@ type Found struct {
 	lines []int  // their numbers
 }
 
-// pairs finds the name of a key in a list of names and values.
-const pairs = `\b(?:name|key)["']?\s*[:=]\s*["']?(?:` + own + `)s?\b`
-
 const assigned = `["'\]]*\s*\+?[:={]`
 
 var (
 	// A key is at the start of a line, or assigned. In a block a mention is enough.
-	outside = regexp.MustCompile(`^[\s?"']*(?:` + own + `)s?\b|(?:` + own + `)s?` + assigned + `|` + pairs)
+	outside = regexp.MustCompile(`^[\s?"']*(?:` + own + `)s?\b|(?:` + own + `)s?` + assigned)
 	holding = regexp.MustCompile(`(?:` + holders + `)s?` + assigned)
 	inside  = regexp.MustCompile(own + `|/(?:` + holders + `)|\b(?:` + shared + `)s?` + assigned)
 	release = regexp.MustCompile(`(?:=|[:=]\s+)["']?v?\d+\.\d+\.\d+(?:\+rke2r|-rancher\d+-)\d`)

@@ -25,7 +25,6 @@ var (
 	comment = regexp.MustCompile(`(?m)` + quoted.String() + `|(?:^|[ \t])#.*|^[ \t]*//.*`)
 	heredoc = regexp.MustCompile(`<<[-~]?\s*\\?["']?([A-Za-z_]\w*)`)
 	pointer = regexp.MustCompile(`^\s*(?:-\s+)?["']?(?:path|from)["']?\s*:\s*["']?/`)
-	paired  = regexp.MustCompile(`^\s*["']?` + pairs)
 	item    = regexp.MustCompile(`^\s*-(?:\s|$)`)
 )
 
@@ -74,10 +73,9 @@ func read(file, text string) (form Form, all lines) {
 	return form, all
 }
 
-// operation is the first line of the operation of a JSON patch in which a line names a path, or of the item in which it
-// names a key, or else that line.
+// operation is the first line of the operation of a JSON patch in which a line names a path, or else that line.
 func (l lines) operation(i int) int {
-	if !pointer.MatchString(l[i].text) && !paired.MatchString(plain(l[i].text)) || item.MatchString(l[i].text) {
+	if !pointer.MatchString(l[i].text) || item.MatchString(l[i].text) {
 		return i
 	}
 	for j := i - 1; j >= 0 && l[j].text != ""; j-- {

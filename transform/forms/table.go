@@ -33,7 +33,7 @@ const (
 // fields.
 func overlays(of string) *regexp.Regexp {
 	const layers = `\b(?:patches(?:StrategicMerge|Json6902)?|images|postBuild)["']?\s*:`
-	const keys = `(?i:provisioning\.cattle\.io|:\s*["']?(?:aws|external)["']?\s*(?:[,}]|\n|$)|rke_?config|cloud[-_]?provider(?:[-_]?name|[=:]\s*["']?(?:aws|external))|disable[-_]?cloud[-_]?controller|(?:manager|kubelet|apiserver)[-_]?arg|machine(?:global|selector)|additionalmanifest|rke2[-_]?version)`
+	const keys = `(?i:provisioning\.cattle\.io|:\s*["']?(?:aws|external)["']?\s*(?:[,}]|\n|$)|rke_?config|cloud[-_]?provider[-_]?name|disable[-_]?cloud[-_]?controller|(?:manager|kubelet|apiserver)[-_]?arg|machine(?:global|selector)|additionalmanifest|rke2[-_]?version)`
 	return regexp.MustCompile(`(?s)` + of + `.*` + layers + `.*` + keys + `|` + layers + `.*` + keys + `.*` + of)
 }
 
@@ -42,12 +42,10 @@ func overlays(of string) *regexp.Regexp {
 var table = []Form{
 	{"Bundle of Fleet", "plan the cluster's own file, from which Fleet makes the Bundle", "", true, regexp.MustCompile(`(?s)\bkind["']?\s*:\s*["']?Bundle\b.*(rkeConfig|rancherKubernetesEngineConfig)`)},
 	{"Kustomization of Flux", "render it with flux build kustomization, plan the result, and make the same edits in its patches or substitutions", "", true, overlays(`kustomize\.toolkit\.fluxcd\.io`)},
-	{"HelmRelease of Flux", "render it with helm template and its postRenderers, plan the result, and make the same edits in its patches", "", true, overlays(`helm\.toolkit\.fluxcd\.io`)},
 	{"Application of Argo CD", "render it with argocd app manifests, plan the result, and make the same edits in its patches", "", true, overlays(`argoproj\.io`)},
 	{"cluster of CAPRKE2", guided + "; a change of serverConfig replaces all control planes", "", true, regexp.MustCompile(`\bkind["']?\s*:\s*["']?RKE2(ControlPlane|Config)(Template)?\b`)},
 	{"Terraform", "plan the object that it makes, with --cluster or kubectl get -o yaml, and make the same edits here", ".tf .tfvars .hcl .tofu", false, regexp.MustCompile(`^\s*(resource\s+"?|.*")(rancher2_cluster(_v2|_template)?|rke_cluster)"?\s*("|\w+\s*\{|:)|^\s*rke2_config\s*=`)},
 	{"variables of Ansible", guided, "", false, regexp.MustCompile(`^[\s"'-]*(cluster_|group_|host_)?rke2_(config|(server|agent)_options)["']?\s*:`)},
-	{"values file of the aws-cloud-controller-manager", "name it with --ccm-values, next to the cluster.yml that it is of", "", true, regexp.MustCompile(`(?ms)^["']?args["']?\s*:.*--enable-leader-migration\b`)},
 	{"configuration file of RKE2", guided, "", true, regexp.MustCompile(`(?m)^["']?(cloud-provider-(name|config)|cloud-controller-manager-[a-z-]+|(etcd|kube-[a-z-]+)-image|control-plane-[a-z-]+)["']?\s*:`)},
 	{"script", guided, ".sh .bash .zsh .ps1 .cfg .env .service", false, regexp.MustCompile(`/etc/(rancher/rke2|default/rke2|sysconfig/rke2)|rke2/server/manifests|INSTALL_RKE2_|\brke2\s+(server|agent)\b`)},
 	{"template", rendered, ".tpl .tmpl .gotmpl .tftpl .tftmpl .j2 .jinja .jinja2 .erb .jsonnet .libsonnet .cue", false, nil},
@@ -61,11 +59,11 @@ var table = []Form{
 const (
 	own     = "cloudprovidername|disablecloudcontroller|kubecontrollermanagerarg|kubeletarg|kubeapiserverarg|rke2version|enableccm"
 	holders = "rkeconfig|machineglobalconfig|machineselectorconfig|machineselectorfile|additionalmanifest|rke2config|rke2serveroption|rke2agentoption"
-	shared  = "cloudprovider|cloudproviderconfig|cloudproviderconfigmap|awscloudprovider|kubernetesversion|version|kubecontroller|kubecontrollermanager|kubelet|kubeapi|extraarg|disablecomponent|chartvalue|addon|addonsinclude|count|foreach|enableleadermigration|leadermigrationconfig"
+	shared  = "cloudprovider|cloudproviderconfig|cloudproviderconfigmap|awscloudprovider|kubernetesversion|version|kubecontroller|kubecontrollermanager|kubelet|kubeapi|extraarg|disablecomponent|chartvalue|addon|addonsinclude|count|foreach"
 )
 
 // hints are what a text of a form has one of: keys, and words of blocks and of releases.
-var hints = append(strings.Split(own+"|"+holders, "|"), "rke2", "rkecluster", "rancher2", "rancherkubernetes", "rancher1", "rancher3", "toolkit.fluxcd.io", "argoproj.io", "enableleadermigration")
+var hints = append(strings.Split(own+"|"+holders, "|"), "rke2", "rkecluster", "rancher2", "rancherkubernetes", "rancher1", "rancher3", "kustomize.toolkit.fluxcd.io", "argoproj.io")
 
 // plain is a text in lower case, without the signs at which the words of keys meet.
 func plain(text string) string {

@@ -144,16 +144,21 @@ func (c *comparison) upgrade(out Change) {
 		"upgrade in a separate pull request, or plan the upgrade as a part of the switch, with target-version in the configuration of the base"))
 }
 
-// guards reports what the rules that guard the stages of the change find in the result.
+// guards reports what the rules that guard the stages of the change find in the result. A provider that becomes external
+// without them is guarded as the switch is.
 func (c *comparison) guards() {
-	if len(c.performed) == 0 {
+	names := c.performed
+	if skipped, _ := c.passed(); skipped != "" && !slices.Contains(names, stages.SwitchToExternal) {
+		names = append(slices.Clone(names), stages.SwitchToExternal)
+	}
+	if len(names) == 0 {
 		return
 	}
 	after, err := c.after.Distro.Open(c.after.Docs, c.old.Target)
 	if err != nil {
 		return // reported as a lost plan
 	}
-	for _, name := range c.performed {
+	for _, name := range names {
 		own, _ := transform.Unseen(c.after.Distro, after.Findings(name))
 		c.findings = append(c.findings, slices.DeleteFunc(own, func(f transform.Finding) bool { return f.Severity != transform.Error })...)
 	}

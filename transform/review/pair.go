@@ -4,7 +4,6 @@
 package review
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -113,22 +112,17 @@ func (s *Side) known() (all []described) {
 	if id.Name == "" || len(roots) == 0 {
 		return nil
 	}
-	several := s.Distro.Grouping.Several || s.Unnamed // no tool applies files of any name because of their folder
-	if several {
+	if s.Distro.Grouping.Several {
 		roots = roots[1:]
 	}
-	id.Namespace = cmp.Or(id.Namespace, usual)
 	for _, root := range roots {
 		all = append(all, described{id, root})
 	}
-	if !several {
+	if !s.Distro.Grouping.Several {
 		all = append(all, described{Identity: id})
 	}
 	return all
 }
-
-// usual is the namespace of clusters, and that of what names none, as far as the files show.
-const usual = "fleet-default"
 
 // twin returns another place of a cluster, in all files or in what is applied together.
 func (s *Side) twin(in transform.Places[described], anywhere bool) (other string) {

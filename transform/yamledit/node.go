@@ -268,6 +268,9 @@ func (n Node) Path() string {
 func (n Node) Errorf(what, do string) *Error {
 	if s, is := n.String(); is {
 		if fill := placeholder(s); fill != "" {
+			if strings.Contains(do, assumed) {
+				fill += "; or use " + assumed
+			}
 			what, do = unfilled, fill
 		}
 	}

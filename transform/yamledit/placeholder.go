@@ -10,6 +10,9 @@ import (
 
 const unfilled = "a placeholder, which is not filled in"
 
+// assumed is the flag with the release of files that have none, which is right for a placeholder as well.
+const assumed = "--assume-version"
+
 // placeholders are those of programs that make YAML of a text.
 var placeholders = []struct {
 	form    *regexp.Regexp
