@@ -64,7 +64,7 @@ var prefixes = []prefix{
 	{"xox", word, 12}, {"xapp-", word, 16}, {"xwfp-", word, 16}, {"SG.", dotted, 16}, {"key-", alnum, 32}, {"whsec_", dotted, 16},
 	{"hooks.slack.com/services/", dotted, 10}, {"hooks.slack.com/workflows/", dotted, 10}, {"hooks.slack.com/triggers/", dotted, 10},
 	{"discord.com/api/webhooks/", dotted, 10}, {"discordapp.com/api/webhooks/", dotted, 10}, {"outlook.office.com/webhook/", charsetOf("_-.@/"), 10}, {"webhook.office.com/webhookb2/", charsetOf("_-.@/"), 10},
-	{"api.telegram.org/bot", joined, 16},
+	{"api.telegram.org/bot", joined, 16}, {"events.pagerduty.com/integration/", dotted, 10}, {"events.pagerduty.com/x-ere/", dotted, 10}, {"hooks.zapier.com/hooks/", dotted, 10}, {"hc-ping.com/", dotted, 16},
 	// clouds and infrastructure
 	{"AIza", word, 20}, {"GOCSPX-", word, 16}, {"ya29.", dotted, 16}, {"1//0", word, 20}, {"dop_v1_", alnum, 16}, {"doo_v1_", alnum, 16}, {"dor_v1_", alnum, 16}, {"LTAI", alnum, 12}, {"AKID", alnum, 16},
 	{"hvs.", word, 16}, {"hvb.", word, 16}, {"hvr.", word, 16}, {"s.", alnum, 24}, {"b.", alnum, 24}, {"tfp_", word, 16}, {"pul-", alnum, 16}, {"HRKU-", word, 16}, {"v1.0-", word, 24}, {"dt0c01.", dotted, 16}, {"dt0s", dotted, 20},

@@ -133,6 +133,29 @@ func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
+	for in, want := range map[string]string{
+		"kubeadm join --token abcdef.0123456789abcdef 10.0.0.1:6443":            "kubeadm join --token <redacted> 10.0.0.1:6443",
+		"joined with q1w2e3.0a1b2c3d4e5f6a7b, once":                             "joined with <redacted>, once",
+		"secretName: abcdef.internal-1":                                         "secretName: abcdef.internal-1",
+		"host worker.internalnetworks":                                          "host worker.internalnetworks",
+		"<property><name>db.password</name><value>hunter2x</value></property>":  "<property><name>db.password</name><value><redacted></value></property>",
+		"<property><name>secretName</name><value>registry</value></property>":   "<property><name>secretName</name><value>registry</value></property>",
+		"app:hunter2x@tcp(db.example.com:3306)/orders?parseTime=true":           "app:<redacted>@tcp(db.example.com:3306)/orders?parseTime=true",
+		"post to https://events.pagerduty.com/integration/0a1b2c3d4e5f/enqueue": "post to https://<redacted>",
+		"post to https://hooks.zapier.com/hooks/catch/1234567/a1b2c3d":          "post to https://<redacted>",
+		"curl https://hc-ping.com/6c1f2a34-5b6d-4e7f-8a9b-0c1d2e3f4a5b":         "curl https://<redacted>",
+		"echo hunter2x | docker login -u robot --password-stdin":                "echo <redacted> | docker login -u robot --password-stdin",
+		"echo \"$TOKEN\" | docker login -u robot --password-stdin":              "echo \"$TOKEN\" | docker login -u robot --password-stdin",
+		"echo 'root:hunter2x' | chpasswd":                                       "echo <redacted> | chpasswd",
+		"chpasswd <<< root:hunter2x":                                            "chpasswd <<< <redacted>",
+		"htpasswd -nbB admin hunter2x > auth":                                   "htpasswd -nbB admin <redacted> > auth",
+		"htpasswd -b /etc/auth admin hunter2x":                                  "htpasswd -b /etc/auth admin <redacted>",
+		"htpasswd -c /etc/auth admin":                                           "htpasswd -c /etc/auth admin",
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("%s becomes %s, not %s", in, got, want)
+		}
+	}
 	if got := Text("token expired"); got != "token expired" {
 		t.Errorf("a message becomes %s", got)
 	}

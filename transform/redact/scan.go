@@ -5,6 +5,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func shapes(text []byte) []span {
 	s := scanner{text: text}
 	s.scan()
 	count(s.work + 2*len(text))
-	return append(append(s.found, randoms(text)...), passwords(text)...)
+	return slices.Concat(s.found, randoms(text), passwords(text), surrounded(text))
 }
 
 func (s *scanner) scan() {
@@ -41,6 +42,8 @@ func (s *scanner) scan() {
 			next = s.address(i)
 		case c == '?', c == '&', c == ';':
 			next = s.parameter(i)
+		case c == '.':
+			next = s.bootstrapToken(i)
 		case c == '<':
 			next = s.element(i)
 		case byFirst[c] != nil || c == 'b' || classOf(c) == upper:

@@ -1,0 +1,76 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"regexp"
+)
+
+const argument = `("[^"\n]*"|'[^'\n]*'|[^\s|"'` + "`" + `;&>]+)`
+
+// forms are texts around a secret, which their one group matches. A text has the mark of those that it may have.
+var forms = []struct {
+	mark string
+	form *regexp.Regexp
+}{
+	{"--password-stdin", regexp.MustCompile(`\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*(?:["']?%s(?:\\+n)?["']?[ \t]+)?` + argument + `[ \t]*\|[^\n]*--password-stdin`)},
+	{"chpasswd", regexp.MustCompile(`\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*` + argument + `[ \t]*\|[^\n]*\bchpasswd`)},
+	{"chpasswd", regexp.MustCompile(`\bchpasswd[^\n|;&<]*<<<[ \t]*` + argument)},
+	{"htpasswd", regexp.MustCompile(`\bhtpasswd[ \t](?:[^\n|;&>]*?[ \t])?-[A-Za-z]*b[A-Za-z]*[ \t][^\n|;&>]*?[ \t]` + argument + `[ \t]*(?m:[|;&>)"'\\` + "`" + `]|$)`)},
+	{"@", regexp.MustCompile(`[^\s:@/"'=]+:([^\s@"'/][^\s@"']*)@(?:tcp[46]?|udp|unix|cloudsql[a-z-]*)\(`)},
+}
+
+var shellVariable = regexp.MustCompile(`^"?\$\w+"?$`)
+
+// property is a name and a value in XML.
+var property = regexp.MustCompile(`(?s)<name>\s*([^<]*?)\s*</name>\s*<value>(.*?)</value>`)
+
+// surrounded returns the secrets that what is around them shows.
+func surrounded(text []byte) (found []span) {
+	for _, f := range forms {
+		if !bytes.Contains(text, []byte(f.mark)) {
+			continue
+		}
+		for _, m := range f.form.FindAllSubmatchIndex(text, -1) {
+			if v := string(text[m[2]:m[3]]); !harmless(v) && !shellVariable.MatchString(v) {
+				found = append(found, span{m[2], m[3]})
+			}
+		}
+	}
+	if bytes.Contains(text, []byte("<value>")) {
+		for _, m := range property.FindAllSubmatchIndex(text, -1) {
+			if secretKey(string(text[m[2]:m[3]])) && !harmless(string(bytes.TrimSpace(text[m[4]:m[5]]))) {
+				found = append(found, span{m[4], m[5]})
+			}
+		}
+	}
+	return found
+}
+
+// bootstrapToken hides the ID and the secret of a token of kubeadm, as abcdef.0123456789abcdef, around its point.
+func (s *scanner) bootstrapToken(i int) int {
+	const id, secret = 6, 16
+	start, end := i-id, i+1+secret
+	if start < 0 || end > len(s.text) || !s.begins(start) || start > 0 && dotted[s.text[start-1]] && s.text[start-1] != '=' || end < len(s.text) && word[s.text[end]] {
+		return i + 1
+	}
+	letters, digits := 0, 0
+	for at := start; at < end; at++ {
+		switch classOf(s.text[at]) {
+		case lower:
+			letters++
+		case digit:
+			digits++
+		default:
+			if at != i {
+				return i + 1
+			}
+		}
+	}
+	if s.work += end - start; letters == 0 || digits < 2 {
+		return i + 1
+	}
+	return s.hide(start, end)
+}
