@@ -283,7 +283,7 @@ kubectl() { printf 'heron-1.ec2.internal 10.0.0.4\nheron-2.ec2.internal 10.0.0.5
 ssh() { [ "$1" = -n ] && case "$2" in ec2-user@10.0.0.4) echo heron-1.ec2.internal ;; ec2-user@10.0.0.5) echo "$SECOND" ;; esac; }
 `
 	cluster := golden.Input(t, "rke2-custom-cluster-own-labels")
-	for second, end := range map[string]string{"heron-2.ec2.internal": "+      cloud-provider-name: external", "heron-2": "end state: aws-override"} {
+	for second, end := range map[string]string{"heron-2.ec2.internal": "end state: external (host names equal the names of Nodes: 2; ", "heron-2": "end state: aws-override"} {
 		here(t, map[string]string{"clusters/harbour.yaml": cluster.Files[cluster.Input()]})
 		c := exec.Command(sh, "-euc", programs+command)
 		c.Env = append(os.Environ(), "SECOND="+second)

@@ -63,7 +63,9 @@ func NewStatus(p *transform.Plan) Status {
 	unclear := func(s transform.PlannedStage) bool {
 		return slices.ContainsFunc(transform.Stopping(s.Findings), func(f transform.Finding) bool { return f.Rule == rules.NodeRename.ID })
 	}
-	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() && !slices.ContainsFunc(p.Steps, unclear) {
+	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateExternal && t.HostNames.Equal() && p.Left() {
+		s.EndState = fmt.Sprintf("external (host names equal the names of Nodes: %d; no Node of the cluster may be missing)", len(t.HostNames))
+	} else if t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() && !slices.ContainsFunc(p.Steps, unclear) {
 		s.EndState = "aws-override (external renames nodes); --end-state changes it"
 	}
 	s.Count(p.Found)
