@@ -94,11 +94,14 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	plan := NewPlan(planned(t, renaming), "")
 	plan.Status.Version, plan.Status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")
 	r.Keep(plan.Subject())
+	wrong := NewPlan(planned(t, renaming), "")
+	wrong.Status.Errors, wrong.Status.Outlook.Blocked = 1, nil
+	r.Keep(wrong.Subject())
 	var b bytes.Buffer
 	if err := r.WriteHTML(&b, PlanTable); err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.String(), `@media print`, `<span class="state error">error</span>`, `<span class="state broken">broken: aws at 1.28</span>`, `<h2>fleet-default/wharf`, "no leader", "not checked: ", `<h2>rke2 fleet-default/wharf`, "beforeprint")
+	says(t, b.String(), `@media print`, `<span class="state error">error</span>`, `<span class="state broken">broken: aws at 1.28</span>`, `<span class="state error">error: to do</span>`, `<h2>fleet-default/wharf`, "no leader", "not checked: ", `<h2>rke2 fleet-default/wharf`, "beforeprint")
 }
 
 func TestAPageLoadsNothingAndItsLinksLeadIntoIt(t *testing.T) {

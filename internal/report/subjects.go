@@ -33,8 +33,11 @@ func (p Plan) Subject() Subject {
 	WriteMarkdown(&b, p)
 	s.Details = b.String()
 	s.State, s.Content.Plan = word(o.Outlook.State()), &p
-	if o.Situation == transform.ProgressBroken(o.Version) { // it is more than to do: components do not start
+	switch {
+	case o.Situation == transform.ProgressBroken(o.Version): // it is more than to do: components do not start
 		s.State = string(o.Situation)
+	case o.Errors > 0 && o.Outlook.State() != transform.Blocked:
+		s.State = "error: " + s.State
 	}
 	return s
 }
