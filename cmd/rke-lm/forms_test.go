@@ -100,7 +100,7 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 	}
 }
 
-// What a placeholder stands for is not known, and no advice about the value helps.
+// The value of a placeholder is not known, and no advice about the value helps.
 func TestAPlaceholderIsNamedAsOne(t *testing.T) {
 	for _, c := range []struct{ old, new, at, program string }{
 		{"name: pier", `name: "{{ .Values.name }}"`, "metadata.name: ", "helm template CHART"},

@@ -116,15 +116,6 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 	}
 }
 
-// target is an API server to look at.
-type target struct {
-	name   string
-	server *rancher.Server
-	err    error // why there is no server
-	// manages distinguishes one whose clusters alone are wanted.
-	manages bool
-}
-
 // look returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
 func (s Status) look(ctx context.Context, t Server) seen {

@@ -119,7 +119,7 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 		{"a switch that node-rename blocks", waiting, switched, transform.Target{}, []string{"node-rename!"}},
 		{"a provider that is removed", granted, replaced(t, granted, "      cloud-provider-name: aws\n", ""), external, []string{"provider-lost!"}},
 		{"external in one line", cluster, replaced(t, cluster, "name: aws", "name: external"), external, []string{"provider-lost!"}},
-		{"external in one line that nobody chose, which renames nodes", cluster, replaced(t, cluster, "name: aws", "name: external"), transform.Target{Accept: []string{"provider-lost"}}, []string{"node-rename!", "provider-lost", "stage-incomplete!"}},
+		{"external in one line without an end state, which renames nodes", cluster, replaced(t, cluster, "name: aws", "name: external"), transform.Target{Accept: []string{"provider-lost"}}, []string{"node-rename!", "provider-lost", "stage-incomplete!"}},
 		{"external before the manager, which comes from elsewhere", performed(t, d, granted, external, "enable-leader-migration"), replaced(t, performed(t, d, granted, external, "enable-leader-migration", "install-ccm", "switch-to-external"), chartOf(t, switched), ""), transform.Target{EndState: "external", Accept: []string{"ccm-not-in-file", "node-rename"}}, []string{"node-rename"}},
 		{"no manager after the switch", switched, replaced(t, switched, chartOf(t, switched), ""), external, []string{"ccm-removed!"}},
 		{"no manager before it", waiting, replaced(t, waiting, chartOf(t, waiting), ""), external, []string{"stage-undone!"}},
