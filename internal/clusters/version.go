@@ -55,6 +55,13 @@ func (v version) Real(at string) string {
 	return filepath.Join(v.Top(), rel)
 }
 
+// Has implements source.Version.
+func (v version) Has(at string) bool {
+	rel, err := filepath.Rel(v.Top(), at)
+	f, found := v.tree[filepath.ToSlash(rel)]
+	return err == nil && found && f.Kind() == ""
+}
+
 // Read implements source.Version.
 func (v version) Read(at string) ([]byte, error) {
 	rel, err := filepath.Rel(v.Top(), at)

@@ -34,6 +34,7 @@ type Version interface {
 	Top() string
 	Folders() []string
 	Real(path string) string          // with links followed
+	Has(path string) bool             // reports whether it is a file
 	Read(path string) ([]byte, error) // as Small does
 }
 
@@ -71,21 +72,22 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	top := o.top(filepath.Dir(file))
 	use := o.fleet(file, top, shown)
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+		if use.Omits == "" && o.Version != nil {
+			use.Omits = o.kustomizing(dir, shown)
+		}
 		if k := o.at(dir, shown); k != nil {
 			if o.listed(k.PatchFiles(), dir, file) {
 				return kustomize.Use{PatchOf: k.Kustomization}
 			}
 			if o.listed(k.Refs(), dir, file) {
-				use.Omits = ""
 				use.Layers, use.Built = o.building(k, top, shown)
-				use.Roots = []string{filepath.Dir(file)}
+				use.Roots, use.Omits = []string{filepath.Dir(file)}, ""
 				for _, b := range use.Built {
 					use.Roots = append(use.Roots, "kustomization "+b.Folder)
 				}
 				return use
 			}
 		}
-		use.Omits = cmp.Or(use.Omits, o.kustomizing(dir, shown))
 		if dir == top || dir == filepath.Dir(dir) {
 			return use
 		}
@@ -181,11 +183,6 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 	under := map[*kustomization]bool{} // taken over by another one
 	for i := 0; i < len(all); i++ {
 		k := all[i]
-		for _, c := range o.withComponents(k, shown)[1:] {
-			if !slices.Contains(all, c) {
-				all, under[c] = append(all, c), true
-			}
-		}
 		for _, other := range o.search(top, shown) {
 			if !o.listed(other.Refs(), other.folder, k.folder) || other == k {
 				continue
@@ -198,6 +195,11 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 	}
 	for _, k := range all {
 		o.resolve(k, shown)
+		for _, c := range slices.Backward(o.withComponents(k, shown)[1:]) {
+			if !slices.Contains(all, c) {
+				layers = append(layers, c.In(k.Kustomization))
+			}
+		}
 		layers = append(layers, k.Kustomization)
 		if !under[k] {
 			built = append(built, k.Kustomization)
@@ -225,12 +227,24 @@ func (o *Overlays) resolve(k *kustomization, shown func(string) string) {
 		return
 	}
 	k.resolved = true
+	var parts []*kustomize.Kustomization
+	for _, c := range o.withComponents(k, shown)[1:] {
+		o.resolve(c, shown)
+		parts = append(parts, c.Kustomization)
+	}
 	k.Resolve(func(path string) (string, []byte, error) {
 		path = o.real(filepath.Join(k.folder, path))
 		k.files = append(k.files, path)
 		text, err := o.read(path)
 		return shown(path), text, err
-	})
+	}, func(path string) bool {
+		path = o.real(filepath.Join(k.folder, path))
+		has := o.has(path)
+		if !has {
+			k.files = append(k.files, path)
+		}
+		return has
+	}, parts...)
 }
 
 // at returns the kustomization of a folder, or nil.
@@ -317,6 +331,14 @@ func (o *Overlays) read(path string) ([]byte, error) {
 		return o.Version.Read(path)
 	}
 	return Small(path)
+}
+
+func (o *Overlays) has(path string) bool {
+	if o.Version != nil {
+		return o.Version.Has(path)
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Small reads a regular file that is not larger than a kustomization is.

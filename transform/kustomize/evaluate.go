@@ -26,8 +26,8 @@ type Use struct {
 	// Built are those of Layers that no other takes over: what is built of them
 	// reaches clusters.
 	Built []*Kustomization
-	// Omits is the file of its folder, or of the nearest one above, that kustomize reads and that does not have the
-	// file; "" for none, or if a kustomization above has it.
+	// Omits is the nearest file, of its folder or one around it, that kustomize reads and that does not have the
+	// file; "" for none, or if a kustomization above has it, and for files of the disk.
 	Omits string
 	// PatchOf is the kustomization that has the file for a patch, or nil.
 	PatchOf *Kustomization
@@ -54,10 +54,9 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 	if k := use.PatchOf; k != nil {
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), "a patch of "+k.File+", not a cluster", k.instead())
 	}
-	for _, e := range Effects(doc, use) {
-		if identity(e.path) {
-			continue // the edits reach it by any name
-		}
+	all := Effects(doc, use)
+	if i := slices.IndexFunc(all, func(e Effect) bool { return !e.apart }); i >= 0 {
+		e := all[i]
 		return transform.Refuse(rules.ChangedByOverlay.ID, doc.Root(), e.Said()+", so this is not what reaches the cluster: a patch can replace a list that is edited here", use.instead(e.by))
 	}
 	return nil
@@ -67,11 +66,17 @@ func Evaluate(doc *yamledit.Document, use Use) error {
 type Effect struct {
 	patch
 	by   *Kustomization
-	from string // the folder of the layer, as seen from the document
+	from string // the folder of the layer, as seen from the document; a component is in that of what has it
 }
 
 // Place is where the patch is.
 func (e Effect) Place() (file string, line int) { return e.file, e.line }
+
+// Fails reports whether an effect is that a layer cannot be built, or not be read as a whole.
+func (e Effect) Fails() bool { return e.apart && e.path == "" }
+
+// From is the folder of its layer as seen from the document.
+func (e Effect) From() string { return e.from }
 
 // Same reports whether two effects make the same of a document, wherever both were moved together.
 func (e Effect) Same(o Effect) bool {
@@ -81,15 +86,21 @@ func (e Effect) Same(o Effect) bool {
 // Effects lists what overlays change of a document, in the order in which they are applied.
 func Effects(doc *yamledit.Document, use Use) (all []Effect) {
 	if k := use.PatchOf; k != nil {
-		for _, c := range changes(doc.Root()) {
+		for _, c := range changes(doc.Root(), false) {
 			all = append(all, Effect{patch: patch{file: doc.File(), line: c.line, path: c.path, text: c.text}, by: k})
 		}
 		return all
 	}
-	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{str(doc.Root(), "metadata", "namespace")}}
+	names := object{kind: str(doc.Root(), "kind"), names: []string{str(doc.Root(), "metadata", "name")}, namespaces: []string{cmp.Or(str(doc.Root(), "metadata", "namespace"), "default")}}
+	if len(use.Layers) > 0 && str(doc.Root(), "metadata", "annotations", localConfig) != "" {
+		all = append(all, Effect{patch{file: doc.File(), line: doc.Root().Line(), path: whole, text: localConfig}, use.Layers[0], use.Layers[0].From(doc)})
+	}
 	for _, k := range use.Layers {
 		names = k.rename(names) // a patch may use the names that the layer itself gives
-		for _, p := range k.changing(doc, names) {
+		for _, p := range k.changing(doc, &names) {
+			if p.copies {
+				p.text += k.made
+			}
 			all = append(all, Effect{p, k, k.From(doc)})
 		}
 	}
@@ -98,13 +109,25 @@ func Effects(doc *yamledit.Document, use Use) (all []Effect) {
 
 // From is the folder of a layer as seen from a document.
 func (k *Kustomization) From(doc *yamledit.Document) string {
-	from, _ := filepath.Rel(filepath.Dir(doc.File()), filepath.Dir(k.File)) // both are of one repository
+	from, _ := filepath.Rel(filepath.Dir(doc.File()), filepath.Dir(cmp.Or(k.in, k.File))) // both are of one repository
 	return from
+}
+
+// In is a component as a part of a kustomization.
+func (k Kustomization) In(of *Kustomization) *Kustomization {
+	k.in, k.made = of.File, of.made
+	return &k
 }
 
 // Said reports what a patch does.
 func (p patch) Said() string {
 	at := fmt.Sprintf("%s:%d", p.file, p.line)
+	switch {
+	case p.renames():
+		return at + " changes " + p.path + ": that is another cluster, and the first one may be deleted"
+	case p.apart:
+		return at + " has a resource that is not in this repository, and nothing may be built of it"
+	}
 	switch p.path {
 	case "":
 		return at + " may change it (it cannot be read)"
@@ -119,7 +142,7 @@ func (p patch) Said() string {
 type object struct {
 	kind              string
 	names, namespaces []string
-	any               bool // it has more names than mostNames, so a patch may mean it by any
+	any               bool // it has more names than mostNames, or an unknown one, so a patch may mean it by any
 }
 
 // mostNames bounds the names: each layer may double them, and many overlays build on one base.
@@ -138,10 +161,11 @@ func (k *Kustomization) rename(o object) object {
 }
 
 // changing returns the patches that change an object.
-func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch) {
+func (k *Kustomization) changing(doc *yamledit.Document, o *object) (list []patch) {
 	for _, p := range k.patches {
-		if matches(p.to.kind, o.kind) && (o.any || matches(p.to.name, o.names...)) && matches(p.to.namespace, o.namespaces...) {
+		if matches(p.to.kind, o.kind) && (o.any || matches(p.to.name, o.names...) && matches(p.to.namespace, o.namespaces...)) {
 			list = append(list, p)
+			o.any = o.any || p.renames()
 		}
 	}
 	for _, item := range k.images(doc) {
@@ -149,7 +173,7 @@ func (k *Kustomization) changing(doc *yamledit.Document, o object) (list []patch
 	}
 	for _, item := range k.root.Get("vars").Items() {
 		if variable := "$(" + str(item, "name") + ")"; strings.Contains(string(doc.Bytes()), variable) {
-			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: said(item) + k.values})
+			list = append(list, patch{file: k.File, line: item.Line(), path: variable, text: said(item), copies: true})
 		}
 	}
 	return list

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -22,11 +21,10 @@ func (k *Kustomization) replacements(load Load) {
 	if len(items) == 0 {
 		return
 	}
-	sources := k.sources(load) // of the values, which are those of any resource
 	for _, item := range items {
 		path := str(item, "path")
 		if path == "" {
-			k.replacement(k.File, item, sources)
+			k.replacement(k.File, item)
 			continue
 		}
 		name, text, err := load(path)
@@ -38,40 +36,39 @@ func (k *Kustomization) replacements(load Load) {
 		case err != nil:
 			k.unread(item, nil, string(text))
 		case doc.Root().IsMap():
-			k.replacement(name, doc.Root(), sources)
+			k.replacement(name, doc.Root())
 		default:
 			for _, item := range doc.Root().Items() {
-				k.replacement(name, item, sources)
+				k.replacement(name, item)
 			}
 		}
 	}
 }
 
-func (k *Kustomization) replacement(file string, item yamledit.Node, sources string) {
+func (k *Kustomization) replacement(file string, item yamledit.Node) {
 	for _, target := range item.Get("targets").Items() {
 		to := target.Get("select")
-		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}.exact()
+		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}
+		if !target.Get("fieldPaths").Exists() { // kustomize takes the name
+			k.patches = append(k.patches, patch{file: file, line: target.Line(), to: of, path: "metadata.name", text: said(item), apart: true, copies: true})
+		}
 		for _, path := range target.Get("fieldPaths").Items() {
-			if p, _ := path.String(); counts(p) {
-				k.patches = append(k.patches, patch{file, path.Line(), of, p, said(item.Get("source")) + said(target) + sources})
+			p, _ := path.String()
+			if _, counts := pointed(strings.ReplaceAll(p, ".", "/")); counts {
+				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: said(item.Get("source")) + said(target), apart: ofName(p), copies: true})
 			}
 		}
 	}
-}
-
-// sources are a sum of the texts of all resources, also of those that are folders, of what generators make objects of,
-// and of the patches of both.
-func (k *Kustomization) sources(load Load) string {
-	sum := sha256.New()
-	k.sum(sum, k.sourceKinds(), load, map[string]bool{})
-	return string(sum.Sum(nil))
 }
 
 // mostKinds bounds the kinds that texts are searched for.
 const mostKinds = 16
 
-// sourceKinds are the kinds that values are taken from; nil for all.
+// sourceKinds are the kinds that values are taken from; nil for all, also where a transformer may say so.
 func (k *Kustomization) sourceKinds() (kinds []string) {
+	if k.root.Get("transformers").Exists() {
+		return nil
+	}
 	for _, item := range slices.Concat(k.root.Get("replacements").Items(), k.root.Get("vars").Items()) {
 		kind := cmp.Or(str(item, "source", "kind"), str(item, "objref", "kind"))
 		if kind == "" || len(kinds) == mostKinds {
@@ -82,69 +79,82 @@ func (k *Kustomization) sourceKinds() (kinds []string) {
 	return kinds
 }
 
-// sum adds the texts of files and folders that were not seen before, of resources those that may be of the kinds.
-func (k *Kustomization) sum(to io.Writer, kinds []string, load Load, seen map[string]bool) {
-	refs := k.Refs()
-	resources := len(refs)
-	refs = slices.Concat(refs, k.PatchFiles(), texts(k.root.Get("generators")))
-	for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
-		io.WriteString(to, said(k.root.Get(key)))
-	}
-	for _, key := range []string{"configMapGenerator", "secretGenerator"} {
-		for _, item := range k.root.Get(key).Items() {
-			io.WriteString(to, said(item))
-			for _, file := range slices.Concat(texts(item.Get("files")), texts(item.Get("envs")), []string{str(item, "env")}) {
-				refs = append(refs, file[strings.Index(file, "=")+1:])
+// digest is of a kustomization, and of all files and folders next to it that its words name, and those of what they
+// name; of resources those that may be of the kinds.
+func digest(load Load, of yamledit.Node, plugin bool, kinds []string) string {
+	sum, seen := sha256.New(), map[string]bool{} // by the real names of files: links may lead in circles
+	var add func(n yamledit.Node, folder string, plugin, resource bool)
+	read := func(text []byte, folder string) {
+		for _, chunk := range yamledit.Split("", text) {
+			if doc, err := yamledit.Parse(chunk); err == nil {
+				add(doc.Root(), folder, false, false)
 			}
 		}
 	}
-	for i, ref := range refs {
-		file, text, err := load(ref)
-		if err != nil {
-			sumFolder(to, ref, kinds, load, seen)
-			continue
+	add = func(n yamledit.Node, folder string, plugin, resource bool) {
+		for _, e := range n.Entries() {
+			sum.Write([]byte(e.Key))
+			add(e.Value, folder, plugin || e.Key == "transformers" || e.Key == "generators", e.Key == "resources" || e.Key == "bases")
 		}
-		may := func(kind string) bool { return bytes.Contains(text, []byte(kind)) }
-		if !seen[file] && (i >= resources || kinds == nil || yamledit.Disguised(text) || slices.ContainsFunc(kinds, may)) {
-			to.Write(text)
+		for _, item := range n.Items() {
+			add(item, folder, plugin, resource)
 		}
-		seen[file] = true
+		word, _ := n.String()
+		sum.Write([]byte(word + "\x00"))
+		if strings.Contains(word, "\n") && plugin {
+			read([]byte(word), folder)
+		}
+		at := path.Join(folder, word[strings.Index(word, "=")+1:])
+		if word == "" || strings.Contains(word, "\n") {
+			return
+		}
+		if file, text, err := load(at); err == nil {
+			of := func(kind string) bool { return bytes.Contains(text, []byte(kind)) }
+			if resource {
+				file = "resource " + file
+			}
+			if seen[file] || resource && kinds != nil && !yamledit.Disguised(text) && !slices.ContainsFunc(kinds, of) {
+				seen[file] = true
+				return
+			}
+			seen[file] = true
+			sum.Write(text)
+			if plugin {
+				read(text, folder)
+			}
+			return
+		}
+		for _, name := range FileNames() {
+			if file, text, err := load(path.Join(at, name)); err == nil && !seen[file] {
+				seen[file] = true
+				sum.Write(text)
+				read(text, at)
+			}
+		}
+	}
+	add(of, "", plugin, false)
+	return string(sum.Sum(nil))
+}
+
+// refs counts what objects and components are taken from and is not there, or in another repository: a component
+// may change any object, and all of the kustomization may be applied no more.
+func (k *Kustomization) refs(has func(path string) bool) {
+	for _, key := range []string{"resources", "bases", "components"} {
+		for _, item := range k.root.Get(key).Items() {
+			ref, _ := item.String()
+			in := func(name string) bool { return has(path.Join(ref, name)) }
+			if !has(ref) && !slices.ContainsFunc(FileNames(), in) {
+				k.patches = append(k.patches, patch{file: k.File, line: item.Line(), text: ref, apart: key != "components"})
+			}
+		}
 	}
 }
 
-// sumFolder adds the texts of a kustomization and its resources, if the folder has one.
-func sumFolder(to io.Writer, folder string, kinds []string, load Load, seen map[string]bool) {
-	for _, name := range FileNames() {
-		file, text, err := load(path.Join(folder, name))
-		if err != nil || seen[file] {
-			continue
-		}
-		seen[file] = true
-		to.Write(text)
-		if k, ok := Parse(name, folder, text); ok {
-			k.sum(to, kinds, func(ref string) (string, []byte, error) { return load(path.Join(folder, ref)) }, seen)
-		}
-	}
-}
-
-// components counts those that cannot be read for every object.
-func (k *Kustomization) components(load Load) {
-	for _, item := range k.root.Get("components").Items() {
-		folder, _ := item.String()
-		has := func(name string) bool { _, _, err := load(path.Join(folder, name)); return err == nil }
-		if !slices.ContainsFunc(FileNames(), has) {
-			k.unread(item, nil, folder)
-		}
-	}
-}
-
-// harmless are the plugins of kustomize itself that change metadata alone, and those that add objects.
-var harmless = append([]string{
-	"AnnotationsTransformer", "LabelTransformer", "ConfigMapGenerator", "HelmChartInflationGenerator", "SecretGenerator",
-}, renaming...)
-
-// renaming are those that change names and namespaces.
-var renaming = []string{"NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer"}
+// harmless are the plugins of kustomize itself that change labels and annotations alone, those that add objects, and renaming.
+var (
+	harmless = []string{"AnnotationsTransformer", "LabelTransformer", "ConfigMapGenerator", "HelmChartInflationGenerator", "SecretGenerator"}
+	renaming = []string{"NamespaceTransformer", "PrefixTransformer", "PrefixSuffixTransformer", "SuffixTransformer"}
+)
 
 // plugin counts for every object, unless it is harmless: what a transformer does is in its own words, and
 // what a generator makes can replace an object.
@@ -153,23 +163,25 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 	if !strings.Contains(text, "\n") {
 		_, held, err := load(text)
 		if err != nil {
-			sum := sha256.New()
-			sumFolder(sum, text, nil, load, map[string]bool{})
-			k.unread(item, nil, string(sum.Sum(nil)))
+			k.unread(item, nil, digest(load, item, true, nil))
 			return
 		}
 		text = string(held)
 	}
 	for _, chunk := range yamledit.Split(k.File, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
-		if err != nil || doc.Root().Exists() && (str(doc.Root(), "apiVersion") != "builtin" || !slices.Contains(harmless, str(doc.Root(), "kind"))) {
-			_, patch, _ := load(str(doc.Root(), "path"))
-			k.unread(item, nil, text+string(patch))
-			continue
+		kind, builtin := "", false
+		if err == nil {
+			kind, builtin = str(doc.Root(), "kind"), str(doc.Root(), "apiVersion") == "builtin"
 		}
-		k.specs(k.File, doc.Root().Get("fieldSpecs"))
-		if slices.Contains(renaming, str(doc.Root(), "kind")) {
-			k.patches = append(k.patches, patch{k.File, item.Line(), selector{}, nameField, text})
+		switch {
+		case err == nil && !doc.Root().Exists():
+		case builtin && slices.Contains(harmless, kind) && !strings.Contains(text, localConfig):
+			k.specs(k.File, doc.Root().Get("fieldSpecs"))
+		case builtin && slices.Contains(renaming, kind):
+			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), path: "metadata.name", text: text, apart: true})
+		default:
+			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), text: digest(load, item, true, nil), copies: kind == "ReplacementTransformer"})
 		}
 	}
 }
@@ -196,8 +208,8 @@ func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 // specs are fields outside of the metadata that a configuration or an entry lists.
 func (k *Kustomization) specs(file string, list yamledit.Node) {
 	for _, spec := range list.Items() {
-		if path, is := pointed(str(spec, "path")); is && path != whole && !identity(path) {
-			k.patches = append(k.patches, patch{file, spec.Line(), selector{kind: regexp.QuoteMeta(str(spec, "kind"))}, path, said(spec)})
+		if path, counts := pointed(str(spec, "path")); counts && path != whole {
+			k.patches = append(k.patches, patch{file: file, line: spec.Line(), to: selector{kind: regexp.QuoteMeta(str(spec, "kind"))}, path: path, text: said(spec), apart: ofName(path)})
 		}
 		k.specs(file, spec.Get("fieldSpecs"))
 	}
@@ -209,7 +221,7 @@ func (k *Kustomization) fields() {
 		k.specs(k.File, item.Get("fields"))
 	}
 	for _, item := range k.root.Get("replicas").Items() {
-		k.patches = append(k.patches, patch{k.File, item.Line(), selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, "spec.replicas", said(item)})
+		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, path: "spec.replicas", text: said(item)})
 	}
 }
 

@@ -79,6 +79,6 @@ func FleetOverlay(file string, text []byte) *Kustomization {
 		k.patches = []patch{{file: file, line: 1, path: whole, text: string(text)}}
 		return k
 	}
-	k.read(file, 0, nil, false, string(text))
+	k.read(file, 0, nil, string(text), false)
 	return k
 }

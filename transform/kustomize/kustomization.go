@@ -22,7 +22,8 @@ type Kustomization struct {
 
 	root    yamledit.Node
 	patches []patch
-	values  string // what the values of its variables are taken from
+	made    string // a digest of all that it is made of, if it copies values
+	in      string // the file of the kustomization that has it as a component, or ""
 	// prefix, suffix and namespace are what it adds to names.
 	prefix, suffix, namespace string
 }

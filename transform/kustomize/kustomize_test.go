@@ -29,7 +29,7 @@ func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
 			return "eu/" + path, []byte(text), nil
 		}
 		return "", nil, os.ErrNotExist
-	})
+	}, func(path string) bool { _, found := beside[path]; return found })
 	return k
 }
 

@@ -6,6 +6,7 @@ package kustomize
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -18,13 +19,20 @@ type patch struct {
 	to   selector
 	path string // of the first field that it changes; "" for what cannot be read
 	text string // what it does: two with one text do the same
+
+	apart  bool // it changes nothing that the document says, but its name, or whether the layer can be built
+	copies bool // its values are those of other objects
 }
+
+// renames reports whether a patch changes the name of an object.
+func (p patch) renames() bool { return p.apart && p.path != "" }
 
 // selector says which objects a patch changes; "" matches all.
 type selector struct{ kind, name, namespace string }
 
-// Resolve reads the patches of the kustomization, and the files that hold them.
-func (k *Kustomization) Resolve(load Load) {
+// Resolve reads the patches of the kustomization, and the files that hold them. has reports whether a file is there, and
+// parts are its components, resolved.
+func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...*Kustomization) {
 	k.patches = nil
 	for _, key := range []string{"patches", "patchesJson6902"} {
 		for _, item := range k.root.Get(key).Items() {
@@ -33,16 +41,13 @@ func (k *Kustomization) Resolve(load Load) {
 	}
 	for _, item := range k.root.Get("patchesStrategicMerge").Items() {
 		if text, _ := item.String(); strings.Contains(text, "\n") {
-			k.read(k.File, item.Line(), nil, false, text)
+			k.read(k.File, item.Line(), nil, text, false)
 		} else {
-			k.open(item, text, nil, false, load)
+			k.open(item, text, nil, load)
 		}
 	}
 	k.replacements(load)
-	k.components(load)
-	if k.root.Get("vars").Exists() {
-		k.values = k.sources(load)
-	}
+	k.refs(has)
 	for _, key := range []string{"transformers", "generators"} {
 		for _, item := range k.root.Get(key).Items() {
 			k.plugin(item, load)
@@ -52,6 +57,32 @@ func (k *Kustomization) Resolve(load Load) {
 		k.configuration(item, load)
 	}
 	k.fields()
+	k.folded()
+	if k.copies() && !slices.ContainsFunc(parts, (*Kustomization).copies) {
+		k.made = digest(load, k.root, false, k.sourceKinds())
+	} else if slices.ContainsFunc(parts, (*Kustomization).copies) {
+		k.made = digest(load, k.root, false, nil)
+	}
+}
+
+// keys are those that can change an object. kustomize takes them in any case.
+var keys = []string{
+	"resources", "bases", "components", "patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "vars", "transformers", "generators",
+	"configurations", "labels", "replicas", "images", "namePrefix", "nameSuffix", "namespace", "configMapGenerator", "secretGenerator",
+}
+
+// folded counts keys in another case, and the annotation that leaves objects out, for every object.
+func (k *Kustomization) folded() {
+	for _, e := range k.root.Entries() {
+		same := func(key string) bool { return key != e.Key && strings.EqualFold(key, e.Key) }
+		if text := said(e.Value); slices.ContainsFunc(keys, same) || strings.EqualFold(e.Key, "commonAnnotations") && strings.Contains(text, localConfig) {
+			k.unread(e.Value, nil, text)
+		}
+	}
+}
+
+func (k *Kustomization) copies() bool {
+	return k.root.Get("vars").Exists() || slices.ContainsFunc(k.patches, func(p patch) bool { return p.copies })
 }
 
 // patch reads an entry of patches: with a target, or by the object that it names.
@@ -60,22 +91,25 @@ func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	if target := item.Get("target"); target.IsMap() {
 		to = &selector{str(target, "kind"), str(target, "name"), str(target, "namespace")}
 	}
-	renames := item.Get("options", "allowNameChange").Value() == true || item.Get("options", "allowKindChange").Value() == true
 	if path := str(item, "path"); path != "" {
-		k.open(item, path, to, renames, load)
+		k.open(item, path, to, load)
 		return
 	}
-	k.read(k.File, item.Get("patch").Line(), to, renames, str(item, "patch"))
+	if text, ok := item.Get("patch").String(); ok {
+		k.read(k.File, item.Get("patch").Line(), to, text, item.Get("options").Exists())
+	} else {
+		k.unread(item, to, said(item))
+	}
 }
 
 // open reads a file of patches. One that cannot be read may change anything.
-func (k *Kustomization) open(at yamledit.Node, path string, to *selector, renames bool, load Load) {
+func (k *Kustomization) open(at yamledit.Node, path string, to *selector, load Load) {
 	file, text, err := load(path)
 	if err != nil {
 		k.unread(at, to, "")
 		return
 	}
-	k.read(file, 0, to, renames, string(text))
+	k.read(file, 0, to, string(text), at.Get("options").Exists())
 }
 
 func (k *Kustomization) unread(at yamledit.Node, to *selector, text string) {
@@ -86,8 +120,8 @@ func (k *Kustomization) unread(at yamledit.Node, to *selector, text string) {
 }
 
 // read reads the documents of a patch. line is that of a text inside of the
-// kustomization, and 0 for a file of its own. One with a target that renames is taken by its name too.
-func (k *Kustomization) read(file string, line int, to *selector, renames bool, text string) {
+// kustomization, and 0 for a file of its own. With options it may change the kind and the name.
+func (k *Kustomization) read(file string, line int, to *selector, text string, options bool) {
 	for _, chunk := range yamledit.Split(file, []byte(text)) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil {
@@ -102,19 +136,19 @@ func (k *Kustomization) read(file string, line int, to *selector, renames bool, 
 		if !root.Exists() {
 			continue
 		}
+		if root.Get("items").Exists() || strings.Contains(text, localConfig) {
+			k.patches = append(k.patches, patch{file: file, line: max(line, root.Line()), text: text})
+			continue
+		}
 		of := selector{str(root, "kind"), str(root, "metadata", "name"), str(root, "metadata", "namespace")}.exact()
 		if to != nil {
 			of = *to
 		}
-		list := changes(root)
-		if name := root.Get("metadata", "name"); to != nil && renames && root.IsMap() {
-			list = append(list, change{nameField, max(name.Line(), 1), said(root.Get("kind")) + said(name)})
-		}
-		for _, c := range list {
+		for _, c := range changes(root, options) {
 			if line == 0 {
 				at = c.line
 			}
-			k.patches = append(k.patches, patch{file, at, of, c.path, c.text})
+			k.patches = append(k.patches, patch{file: file, line: at, to: of, path: c.path, text: c.text, apart: ofName(c.path)})
 		}
 	}
 }
@@ -137,19 +171,16 @@ func said(n yamledit.Node) string { return fmt.Sprintf("%#v", n.Value()) }
 // whole means an object that is replaced or deleted.
 const whole = "the whole object"
 
-// nameField is that of the name, which is of the identity of an object and of no plan.
-const nameField = "metadata.name"
-
 // changes returns what a patch changes outside of labels and annotations: of a JSON patch its
-// paths, of a merge patch its fields.
-func changes(root yamledit.Node) []change {
+// paths, of a merge patch its fields, and what else its options may let it change.
+func changes(root yamledit.Node, options bool) []change {
 	var list []change
 	for _, op := range root.Items() {
 		for _, key := range []string{"path", "from"} {
 			if str(op, "op") == "test" || key == "from" && str(op, "op") != "move" || !op.Get(key).Exists() {
 				continue
 			}
-			if path, is := pointed(str(op, key)); is {
+			if path, counts := pointed(str(op, key)); counts {
 				list = append(list, change{path, op.Line(), said(op)})
 			}
 		}
@@ -157,6 +188,11 @@ func changes(root yamledit.Node) []change {
 	for _, e := range root.Entries() {
 		switch e.Key {
 		case "apiVersion", "kind", "metadata":
+			if name := e.Value.Get("name"); options && name.Exists() {
+				list = append(list, change{"metadata.name", name.Line(), said(name)})
+			} else if options && e.Key == "kind" {
+				list = append(list, change{"kind", e.Value.Line(), said(e.Value)})
+			}
 		case "$patch":
 			list = append(list, change{whole, e.Value.Line(), said(e.Value)})
 		default:
@@ -168,9 +204,8 @@ func changes(root yamledit.Node) []change {
 	return list
 }
 
-// pointed reads a JSON pointer as a path, and reports whether it leads outside of
-// labels, annotations and the like.
-func pointed(pointer string) (path string, is bool) {
+// pointed reads a JSON pointer as a path, and reports whether it counts.
+func pointed(pointer string) (path string, counts bool) {
 	words := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	if words[0] == "" {
 		return whole, true
@@ -178,15 +213,14 @@ func pointed(pointer string) (path string, is bool) {
 	for i, w := range words {
 		words[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(w)
 	}
-	path = strings.Join(words, ".")
-	return path, counts(path)
+	return strings.Join(words, "."), len(words) == 1 || words[0] != "metadata" || words[1] != "labels" && words[1] != "annotations"
 }
 
-// identity reports whether a field says which object it is.
-func identity(path string) bool { return path == nameField || path == "metadata.namespace" }
+// ofName reports whether a path leads to the name of an object or its namespace.
+func ofName(path string) bool { return path == "metadata" || strings.HasPrefix(path, "metadata.") }
 
-// counts reports whether a field changes an object, or which one it is: what else is in the metadata does not.
-func counts(path string) bool { return !strings.HasPrefix(path, "metadata.") || identity(path) }
+// localConfig is an annotation with which kustomize leaves an object out.
+const localConfig = "config.kubernetes.io/local-config"
 
 // leaf follows the first field of each mapping, as far as one leads to the next.
 func leaf(path string, n yamledit.Node) change {

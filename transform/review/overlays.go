@@ -4,8 +4,9 @@
 package review
 
 import (
-	"path/filepath"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
@@ -24,6 +25,11 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 	}
 	was, had := p.Before.effects()
 	is, has := p.After.effects()
+	// A new layer in another folder may be of another cluster.
+	same := func(from string) bool {
+		return slices.Contains(had, from) && slices.Contains(has, from) || around(from) && !slices.ContainsFunc(had, around)
+	}
+	is = slices.DeleteFunc(is, func(e kustomize.Effect) bool { return e.Fails() && (p.Before == nil || !same(e.From())) })
 	f := transform.FindingAt(p.After.Docs[0].Root(), "", "compare what kubectl kustomize prints before the change and after it; make a stage in the file that has the last word")
 	i := 0
 	for i < min(len(was), len(is)) && was[i].Same(is[i]) {
@@ -35,9 +41,9 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 		f.Message = "the change makes or edits an overlay: " + is[i].Said()
 	case i < len(was):
 		f.Message = "the change removes what an overlay does: " + was[i].Said()
-	case p.renamed(slices.Equal(had, has), slices.Contains(had, ".")):
-		f.Message = p.Before.applied(false).Title() + " is applied as " + p.After.applied(false).Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
-	case p.Before != nil && p.After.Uses[0].Omits != "" && p.After.Uses[0].Omits != p.Before.Uses[0].Omits:
+	case p.Before != nil && p.Before.Identity().Is(p.After.Identity()) && p.Before.applied(same) != p.After.applied(same):
+		f.Message = p.Before.applied(same).Title() + " is applied as " + p.After.applied(same).Title() + ", by the name that an overlay gives it: that is another cluster, and the first one may be deleted"
+	case p.Before != nil && p.After.Uses[0].Omits != "" && (p.Before.Uses[0].Omits == "" || path.Dir(p.Before.Uses[0].Omits) != path.Dir(p.After.Uses[0].Omits)):
 		f.Message, f.Fix = p.After.Uses[0].Omits+" does not have it: what builds the folder with kustomize deletes the cluster", "list the document in its resources"
 	case p.Before != nil && file(p.Before) == file(p.After) && p.Before.Uses[0].Bundle != p.After.Uses[0].Bundle:
 		f.Message, f.Fix = "the change edits the fleet.yaml or the .fleetignore of its bundle, which can change or leave out the cluster", "compare the Bundles that Fleet makes before the change and after it"
@@ -49,26 +55,13 @@ func (p Pair) Overlaid(accepted []string) []transform.Finding {
 	return overlayChanged.Report([]transform.Finding{f}, accepted)
 }
 
-// renamed reports whether overlays give the cluster another name. A new overlay in another folder may be of another cluster.
-func (p Pair) renamed(sameLayers, hadOwn bool) bool {
-	if p.Before == nil || !p.Before.Identity().Is(p.After.Identity()) || hadOwn && !sameLayers {
-		return false
-	}
-	return p.Before.applied(!sameLayers) != p.After.applied(!sameLayers)
-}
+// around reports whether a layer is in the folder of a document or one around it: it is applied in place of the document.
+func around(from string) bool { return strings.Trim(from, "./") == "" }
 
-// applied is the name with which the object is applied, or with which its own folder alone has it.
-func (s *Side) applied(own bool) transform.Identity {
-	use, of := s.Uses[0], map[string]bool{".": true} // its folder, and the components of that
-	if own {
-		use.Layers = slices.DeleteFunc(slices.Clone(use.Layers), func(k *kustomize.Kustomization) bool {
-			from := k.From(s.Docs[0])
-			for _, ref := range k.Components() {
-				of[filepath.Join(from, ref)] = of[filepath.Join(from, ref)] || of[from]
-			}
-			return !of[from]
-		})
-	}
+// applied is the name that some layers give the object.
+func (s *Side) applied(by func(from string) bool) transform.Identity {
+	use := s.Uses[0]
+	use.Layers = slices.DeleteFunc(slices.Clone(use.Layers), func(k *kustomize.Kustomization) bool { return !by(k.From(s.Docs[0])) })
 	return use.Named(transform.Identity{Namespace: s.Identity().Namespace, Name: s.Identity().Name})
 }
 
