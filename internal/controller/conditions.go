@@ -93,7 +93,7 @@ func (w *work) skipped(condition, text string) {
 }
 
 // mostOfCondition is what is kept of a condition's message, which can have 32768 characters.
-const mostOfCondition = 32000
+const mostOfCondition = 8000
 
 // shortened keeps a text to a number of bytes in JSON, where some characters have six.
 func shortened(text string, most int) string {

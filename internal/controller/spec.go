@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,6 +16,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
+
+// year is the longest of durations: older API servers do not check the rules of the definition.
+const year = 366 * 24 * time.Hour
 
 // policyOf is how a LeaderMigration decides what is next, where something requires an approval.
 func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.LeaderMigrationApproval) (waves.Policy, error) {
@@ -28,7 +32,13 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 		if w.Soak != nil {
 			pace.Soak = w.Soak.Duration
 		}
+		if pace.Soak > year {
+			return p, fmt.Errorf("spec.waves: the soak of %s is longer than a year; shorten it", w.Name)
+		}
 		p.Waves[w.Name] = pace
+	}
+	if spec.Timeout != nil && spec.Timeout.Duration > year {
+		return p, errors.New("spec.timeout: longer than a year; shorten it")
 	}
 	for _, a := range approving(lm, approvals) {
 		p.Approvals = append(p.Approvals, waves.Approval{Wave: a.Wave, Stage: a.Stage})

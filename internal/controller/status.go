@@ -75,7 +75,7 @@ func tooLarge(lm *v1alpha1.LeaderMigration, list []waves.Wave) error {
 	if err != nil {
 		return err
 	}
-	clusters, size := 0, len(text)+2*mostOfCondition
+	clusters, size := 0, len(text)+8*mostOfCondition
 	for _, w := range list {
 		clusters += len(w.Clusters)
 		size += len(w.Name) + mostOfWave
