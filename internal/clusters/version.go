@@ -55,18 +55,23 @@ func (v version) Real(at string) string {
 	return filepath.Join(v.Top(), rel)
 }
 
+// file is the regular file at a path.
+func (v version) file(at string) (f git.File, found bool) {
+	rel, err := filepath.Rel(v.Top(), at)
+	f, found = v.tree[filepath.ToSlash(rel)]
+	return f, err == nil && found && f.Kind() == ""
+}
+
 // Has implements source.Version.
 func (v version) Has(at string) bool {
-	rel, err := filepath.Rel(v.Top(), at)
-	f, found := v.tree[filepath.ToSlash(rel)]
-	return err == nil && found && f.Kind() == ""
+	_, found := v.file(at)
+	return found
 }
 
 // Read implements source.Version.
 func (v version) Read(at string) ([]byte, error) {
-	rel, err := filepath.Rel(v.Top(), at)
-	switch f, found := v.tree[filepath.ToSlash(rel)]; {
-	case err != nil || !found || f.Kind() != "":
+	switch f, found := v.file(at); {
+	case !found:
 		return nil, fs.ErrNotExist
 	case f.Hash == "":
 		return source.Small(at)

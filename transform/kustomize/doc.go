@@ -7,5 +7,6 @@
 //
 // Invariant: an overlay counts as changing a document when it names the kind and
 // the name of its object and something other than its labels and annotations, or
-// when it cannot be read; another name counts where two versions are compared. Which files refer to each other is the caller's to find.
+// when it cannot be read; another name counts where two versions are compared.
+// Which files refer to each other is the caller's to find.
 package kustomize

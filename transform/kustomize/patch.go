@@ -58,10 +58,11 @@ func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...
 	}
 	k.fields()
 	k.folded()
-	if k.copies() && !slices.ContainsFunc(parts, (*Kustomization).copies) {
-		k.made = digest(load, k.root, false, k.sourceKinds())
-	} else if slices.ContainsFunc(parts, (*Kustomization).copies) {
+	switch {
+	case slices.ContainsFunc(parts, (*Kustomization).copies):
 		k.made = digest(load, k.root, false, nil)
+	case k.copies():
+		k.made = digest(load, k.root, false, k.sourceKinds())
 	}
 }
 
