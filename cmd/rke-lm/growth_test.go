@@ -99,6 +99,36 @@ func TestTwiceOfAnythingVisitsTwiceTheNodes(t *testing.T) {
 	}
 }
 
+// Layers by one cluster, and clusters by one layer: each cluster is compared in each of its layers.
+func TestTwiceTheClustersOrTheLayersTakeTwice(t *testing.T) {
+	sweep(t)
+	review := func(files map[string]string) uint64 {
+		h := newHistory(t)
+		for name, text := range files {
+			h.write(name, text)
+		}
+		h.commit("base")
+		h.git("switch", "--quiet", "--create", "change")
+		h.write("l0/kustomization.yaml", files["l0/kustomization.yaml"]+"nameSuffix: ''\n")
+		h.commit("change")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if r := runHere(t, "", "review", "--base", "main"); r.code > exitcode.Found {
+			t.Fatalf("exit code %d: %.500s", r.code, r.stderr)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for of, files := range map[string]func(n int) map[string]string{
+		"clusters": func(n int) map[string]string { return fleet.Layered(n, 1) },
+		"layers":   func(n int) map[string]string { return fleet.Layered(1, n) },
+	} {
+		if once, twice := review(files(100)), review(files(200)); twice > once*5/2+doubled {
+			t.Errorf("%d bytes for 100 %s, %d for 200", once, of, twice)
+		}
+	}
+}
+
 // spend has a budget of a document and of a run that a command may spend, and returns what it does then.
 func spend(t *testing.T, most int64, of *int64, line ...string) ran {
 	t.Helper()

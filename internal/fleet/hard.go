@@ -76,3 +76,19 @@ func (h Hard) With(n int) string {
 	}
 	return b.String()
 }
+
+// Layered is clusters that one kustomization has, with a patch each, and kustomizations that each build on the one before.
+func Layered(clusters, layers int) map[string]string {
+	files := map[string]string{}
+	var resources, patches strings.Builder
+	for i := range clusters {
+		files[fmt.Sprintf("l0/c%d.yaml", i)] = strings.Replace(Hard{}.With(0), "name: hard", fmt.Sprintf("name: hard%d", i), 1)
+		fmt.Fprintf(&resources, "- c%d.yaml\n", i)
+		fmt.Fprintf(&patches, "- target: {kind: Cluster, name: 'hard.%d'}\n  patch: '[{op: add, path: /spec/a, value: b}]'\n", i)
+	}
+	files["l0/kustomization.yaml"] = "resources:\n" + resources.String() + "patches:\n" + patches.String()
+	for i := range layers {
+		files[fmt.Sprintf("l%d/kustomization.yaml", i+1)] = fmt.Sprintf("resources: [../l%d]\ncommonLabels: {a: b}\n", i)
+	}
+	return files
+}

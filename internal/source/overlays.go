@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,9 +25,14 @@ type Overlays struct {
 	Version Version // in which files are read; nil for the disk
 
 	mutex sync.Mutex
-	of    map[string]*kustomization   // by folder; nil where there is none
-	below map[string][]*kustomization // by the top of a search
-	links map[string]string           // what paths lead to: each of n files is compared with all that a kustomization lists
+	of    map[string]*kustomization // by folder; nil where there is none
+	below map[string]*found         // by the top of a search
+}
+
+// found are the kustomizations below a folder, and those that take a file or a folder over.
+type found struct {
+	all   []*kustomization
+	users map[string][]*kustomization
 }
 
 // Version is the files of a version of a repository, by their absolute paths.
@@ -41,9 +47,10 @@ type Version interface {
 // kustomization is one with its real folder.
 type kustomization struct {
 	*kustomize.Kustomization
-	folder   string
-	files    []string // its own, and those of its patches
-	resolved bool
+	folder        string
+	refs, patches map[string]bool // the real files and folders that it has, and its files of patches
+	files         []string        // its own, and all that it is made of
+	resolved      bool
 }
 
 const (
@@ -76,10 +83,10 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 			use.Omits = o.kustomizing(dir, shown)
 		}
 		if k := o.at(dir, shown); k != nil {
-			if o.listed(k.PatchFiles(), dir, file) {
+			if k.patches[file] {
 				return kustomize.Use{PatchOf: k.Kustomization}
 			}
-			if o.listed(k.Refs(), dir, file) {
+			if k.refs[file] {
 				use.Layers, use.Built = o.building(k, top, shown)
 				use.Roots, use.Omits = []string{filepath.Dir(file)}, ""
 				for _, b := range use.Built {
@@ -107,7 +114,7 @@ func (o *Overlays) kustomizing(dir string, shown func(string) string) string {
 func (o *Overlays) lock() (unlock func()) {
 	o.mutex.Lock()
 	if o.of == nil {
-		o.of, o.below, o.links = map[string]*kustomization{}, map[string][]*kustomization{}, map[string]string{}
+		o.of, o.below = map[string]*kustomization{}, map[string]*found{}
 	}
 	return o.mutex.Unlock
 }
@@ -123,8 +130,7 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 			return
 		}
 		seen[k] = true
-		for _, ref := range k.Refs() {
-			at := o.real(filepath.Join(k.folder, ref))
+		for _, at := range slices.Sorted(maps.Keys(k.refs)) {
 			if below := o.at(at, shown); below != nil {
 				add(below)
 			} else {
@@ -132,7 +138,7 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 			}
 		}
 	}
-	for _, k := range o.search(o.Version.Top(), shown) {
+	for _, k := range o.search(o.Version.Top(), shown).all {
 		for _, c := range o.withComponents(k, shown) {
 			o.resolve(c, shown)
 			if slices.ContainsFunc(c.files, func(file string) bool { return changed[file] }) {
@@ -157,46 +163,45 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 	return paths
 }
 
-// listed reports whether one of the paths that a folder's kustomization writes is
-// the file or folder.
-func (o *Overlays) listed(refs []string, dir, path string) bool {
-	return slices.ContainsFunc(refs, func(ref string) bool { return o.real(filepath.Join(dir, ref)) == path })
+// reals are the paths that a folder's kustomization writes, with links followed as kustomize and Fleet do.
+func (o *Overlays) reals(dir string, refs []string) map[string]bool {
+	all := map[string]bool{}
+	for _, ref := range refs {
+		all[o.real(filepath.Join(dir, ref))] = true
+	}
+	return all
 }
 
-// real follows links, as kustomize and Fleet do.
 func (o *Overlays) real(path string) string {
-	to, known := o.links[path]
-	switch {
-	case known:
-	case o.Version != nil:
-		to = o.Version.Real(path)
-	default:
-		to = realPath(path)
+	if o.Version != nil {
+		return o.Version.Real(path)
 	}
-	o.links[path] = to
-	return to
+	return realPath(path)
 }
 
 // building returns the kustomization, with its components, and all that build on it.
 func (o *Overlays) building(first *kustomization, top string, shown func(string) string) (layers, built []*kustomize.Kustomization) {
-	all := []*kustomization{first}
-	under := map[*kustomization]bool{} // taken over by another one
+	var all []*kustomization
+	seen, under := map[*kustomization]bool{}, map[*kustomization]bool{} // under: taken over by another one
+	add := func(k *kustomization) {
+		if !seen[k] {
+			seen[k], all = true, append(all, k)
+		}
+	}
+	add(first)
 	for i := 0; i < len(all); i++ {
 		k := all[i]
-		for _, other := range o.search(top, shown) {
-			if !o.listed(other.Refs(), other.folder, k.folder) || other == k {
-				continue
-			}
-			under[k] = true
-			if !slices.Contains(all, other) {
-				all = append(all, other)
+		for _, other := range o.search(top, shown).users[k.folder] {
+			if other != k {
+				under[k] = true
+				add(other)
 			}
 		}
 	}
 	for _, k := range all {
 		o.resolve(k, shown)
 		for _, c := range slices.Backward(o.withComponents(k, shown)[1:]) {
-			if !slices.Contains(all, c) {
+			if !seen[c] {
 				layers = append(layers, c.In(k.Kustomization))
 			}
 		}
@@ -210,11 +215,11 @@ func (o *Overlays) building(first *kustomization, top string, shown func(string)
 
 // withComponents returns a kustomization and its components, with theirs.
 func (o *Overlays) withComponents(k *kustomization, shown func(string) string) []*kustomization {
-	all := []*kustomization{k}
+	all, seen := []*kustomization{k}, map[*kustomization]bool{k: true}
 	for i := 0; i < len(all); i++ {
 		for _, ref := range all[i].Components() {
-			if c := o.at(o.real(filepath.Join(all[i].folder, ref)), shown); c != nil && !slices.Contains(all, c) {
-				all = append(all, c)
+			if c := o.at(o.real(filepath.Join(all[i].folder, ref)), shown); c != nil && !seen[c] {
+				seen[c], all = true, append(all, c)
 			}
 		}
 	}
@@ -260,7 +265,7 @@ func (o *Overlays) at(dir string, shown func(string) string) *kustomization {
 			continue
 		}
 		if k, ok := kustomize.Parse(shown(path), shown(dir), text); ok {
-			o.of[dir] = &kustomization{Kustomization: k, folder: dir, files: []string{path}}
+			o.of[dir] = &kustomization{Kustomization: k, folder: dir, refs: o.reals(dir, k.Refs()), patches: o.reals(dir, k.PatchFiles()), files: []string{path}}
 			break
 		}
 	}
@@ -268,21 +273,28 @@ func (o *Overlays) at(dir string, shown func(string) string) *kustomization {
 }
 
 // search returns the kustomizations below a folder.
-func (o *Overlays) search(top string, shown func(string) string) []*kustomization {
-	if found, known := o.below[top]; known {
-		return found
+func (o *Overlays) search(top string, shown func(string) string) *found {
+	if known := o.below[top]; known != nil {
+		return known
 	}
-	if o.Version != nil {
-		o.below[top] = nil
-		for _, folder := range o.Version.Folders() {
-			if k := o.at(folder, shown); k != nil {
-				o.below[top] = append(o.below[top], k)
+	f := &found{users: map[string][]*kustomization{}}
+	o.below[top] = f
+	for _, folder := range o.folders(top) {
+		if k := o.at(folder, shown); k != nil {
+			f.all = append(f.all, k)
+			for ref := range k.refs {
+				f.users[ref] = append(f.users[ref], k)
 			}
 		}
-		return o.below[top]
 	}
-	var found []*kustomization
-	folders := 0
+	return f
+}
+
+// folders are those below a folder that are not hidden.
+func (o *Overlays) folders(top string) (all []string) {
+	if o.Version != nil {
+		return o.Version.Folders()
+	}
 	// What cannot be entered has no kustomization that can be read either.
 	_ = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -290,17 +302,13 @@ func (o *Overlays) search(top string, shown func(string) string) []*kustomizatio
 			return nil
 		case path != top && strings.HasPrefix(e.Name(), "."):
 			return filepath.SkipDir
-		}
-		if folders++; folders > mostFolders {
+		case len(all) == mostFolders:
 			return filepath.SkipAll
 		}
-		if k := o.at(path, shown); k != nil {
-			found = append(found, k)
-		}
+		all = append(all, path)
 		return nil
 	})
-	o.below[top] = found
-	return found
+	return all
 }
 
 // top returns the folder in which all that belongs to a folder is looked for: the

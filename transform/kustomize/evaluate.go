@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -163,7 +162,7 @@ func (k *Kustomization) rename(o object) object {
 // changing returns the patches that change an object.
 func (k *Kustomization) changing(doc *yamledit.Document, o *object) (list []patch) {
 	for _, p := range k.patches {
-		if matches(p.to.kind, o.kind) && (o.any || matches(p.to.name, o.names...) && matches(p.to.namespace, o.namespaces...)) {
+		if p.to.kind.matches(o.kind) && (o.any || p.to.name.matches(o.names...) && p.to.namespace.matches(o.namespaces...)) {
 			list = append(list, p)
 			o.any = o.any || p.renames()
 		}
@@ -177,16 +176,6 @@ func (k *Kustomization) changing(doc *yamledit.Document, o *object) (list []patc
 		}
 	}
 	return list
-}
-
-// matches reports whether an expression matches one of the words as a whole. One
-// that cannot be read may match any.
-func matches(expression string, words ...string) bool {
-	if expression == "" {
-		return true
-	}
-	form, err := regexp.Compile("^(?:" + expression + ")$")
-	return err != nil || slices.ContainsFunc(words, form.MatchString)
 }
 
 // instead reports what to do: the edits belong where the list is written last.

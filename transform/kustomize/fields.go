@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,16 +45,18 @@ func (k *Kustomization) replacements(load Load) {
 }
 
 func (k *Kustomization) replacement(file string, item yamledit.Node) {
-	for _, target := range item.Get("targets").Items() {
-		to := target.Get("select")
-		of := selector{str(to, "kind"), str(to, "name"), str(to, "namespace")}
-		if !target.Get("fieldPaths").Exists() { // kustomize takes the name
-			k.patches = append(k.patches, patch{file: file, line: target.Line(), to: of, path: "metadata.name", text: said(item), apart: true, copies: true})
+	if folded(item) {
+		k.patches = append(k.patches, patch{file: file, line: item.Line(), text: said(item), copies: true})
+	}
+	for _, into := range item.Get("targets").Items() {
+		of := target(into.Get("select"))
+		if !into.Get("fieldPaths").Exists() { // kustomize takes the name
+			k.patches = append(k.patches, patch{file: file, line: into.Line(), to: of, path: "metadata.name", text: said(item), apart: true, copies: true})
 		}
-		for _, path := range target.Get("fieldPaths").Items() {
+		for _, path := range into.Get("fieldPaths").Items() {
 			p, _ := path.String()
 			if _, counts := pointed(strings.ReplaceAll(p, ".", "/")); counts {
-				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: said(item.Get("source")) + said(target), apart: ofName(p), copies: true})
+				k.patches = append(k.patches, patch{file: file, line: path.Line(), to: of, path: p, text: said(item.Get("source")) + said(into), apart: ofName(p), copies: true})
 			}
 		}
 	}
@@ -162,8 +163,8 @@ func (k *Kustomization) plugin(item yamledit.Node, load Load) {
 	text, _ := item.String()
 	if !strings.Contains(text, "\n") {
 		_, held, err := load(text)
-		if err != nil {
-			k.unread(item, nil, digest(load, item, true, nil))
+		if err != nil { // a folder, which may copy values
+			k.patches = append(k.patches, patch{file: k.File, line: item.Line(), text: digest(load, item, true, nil), copies: true})
 			return
 		}
 		text = string(held)
@@ -209,7 +210,7 @@ func (k *Kustomization) configuration(item yamledit.Node, load Load) {
 func (k *Kustomization) specs(file string, list yamledit.Node) {
 	for _, spec := range list.Items() {
 		if path, counts := pointed(str(spec, "path")); counts && path != whole {
-			k.patches = append(k.patches, patch{file: file, line: spec.Line(), to: selector{kind: regexp.QuoteMeta(str(spec, "kind"))}, path: path, text: said(spec), apart: ofName(path)})
+			k.patches = append(k.patches, patch{file: file, line: spec.Line(), to: selector{kind: word{text: str(spec, "kind")}}, path: path, text: said(spec), apart: ofName(path)})
 		}
 		k.specs(file, spec.Get("fieldSpecs"))
 	}
@@ -221,7 +222,7 @@ func (k *Kustomization) fields() {
 		k.specs(k.File, item.Get("fields"))
 	}
 	for _, item := range k.root.Get("replicas").Items() {
-		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: "Deployment", name: regexp.QuoteMeta(str(item, "name"))}, path: "spec.replicas", text: said(item)})
+		k.patches = append(k.patches, patch{file: k.File, line: item.Line(), to: selector{kind: word{text: "Deployment"}, name: word{text: str(item, "name")}}, path: "spec.replicas", text: said(item)})
 	}
 }
 

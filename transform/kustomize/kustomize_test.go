@@ -79,6 +79,9 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 		{"a name with the prefix", "namePrefix: eu-\npatches: [{path: patch.yaml}]\n", "changes spec.x", map[string]string{"patch.yaml": "kind: Cluster\nmetadata: {name: eu-harbour}\nspec: {x: 1}\n"}},
 		{"a replacement", "replacements:\n  - source: {kind: ConfigMap}\n    targets:\n      - select: {kind: Cluster}\n        fieldPaths: [spec.kubernetesVersion]\n", "eu/kustomization.yaml:5 changes spec.kubernetesVersion", nil},
 		{"a replacement in a file", "replacements: [{path: r.yaml}]\n", "eu/r.yaml:3 changes spec.x", map[string]string{"r.yaml": "targets:\n  - select: {kind: Cluster}\n    fieldPaths: [spec.x]\n"}},
+		{"a replacement with a key in another case", "replacements: [{source: {kind: ConfigMap}, Targets: [{select: {kind: Cluster}, fieldPaths: [spec.x]}]}]\n", "may change it", nil},
+		{"such a replacement in a file", "replacements: [{path: r.yaml}]\n", "may change it", map[string]string{"r.yaml": "targets: [{Select: {kind: Cluster}, fieldPaths: [spec.x]}]\n"}},
+		{"an image with a key in another case", "images: [{Name: nginx, newTag: '1'}]\n", "may change it", nil},
 		{"a replacement that is not there", "replacements: [{path: r.yaml}]\n", "may change it", nil},
 		{"a transformer", "transformers: [t.yaml]\n", "may change it", map[string]string{"t.yaml": "kind: PatchTransformer\n"}},
 		{"a transformer of labels in the spec", "transformers: [t.yaml]\n", "changes spec.x", map[string]string{"t.yaml": "apiVersion: builtin\nkind: LabelTransformer\nlabels: {a: b}\nfieldSpecs: [{path: spec/x, create: true}]\n"}},
@@ -107,7 +110,7 @@ func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
 		beside   map[string]string
 	}{
 		{"resources alone", "resources: [../base]\n", nil},
-		{"names, labels and annotations", "resources: [../base]\nnamePrefix: eu-\nnamespace: x\ncommonLabels: {a: b}\ncommonAnnotations: {a: b}\nlabels: [{pairs: {a: b}}]\n", nil},
+		{"names, labels and annotations", "resources: [../base]\nnamePrefix: eu-\nnamespace: x\ncommonLabels: {Name: b}\ncommonAnnotations: {a: b}\nlabels: [{pairs: {a: b}}]\n", nil},
 		{"a patch of the metadata", "patches:\n  - target: {kind: Cluster}\n    patch: |\n      - {op: add, path: /metadata/labels/a, value: b}\n", nil},
 		{"a merge patch of the metadata", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"}},
 		{"a patch of another kind", "patches: [{path: p.yaml}]\n", map[string]string{"p.yaml": "kind: Deployment\nmetadata: {name: harbour}\nspec: {replicas: 2}\n"}},

@@ -27,8 +27,40 @@ type patch struct {
 // renames reports whether a patch changes the name of an object.
 func (p patch) renames() bool { return p.apart && p.path != "" }
 
-// selector says which objects a patch changes; "" matches all.
-type selector struct{ kind, name, namespace string }
+// selector says which objects a patch changes.
+type selector struct{ kind, name, namespace word }
+
+// itself is a selector for the very object that a patch names.
+func itself(n yamledit.Node) selector {
+	return selector{word{text: str(n, "kind")}, word{text: str(n, "metadata", "name")}, word{text: str(n, "metadata", "namespace")}}
+}
+
+// target is a selector by expressions.
+func target(n yamledit.Node) selector {
+	return selector{expression(str(n, "kind")), expression(str(n, "name")), expression(str(n, "namespace"))}
+}
+
+// word is a text, or the form of texts; the zero value matches all.
+type word struct {
+	text string
+	form *regexp.Regexp
+}
+
+// expression matches as a whole. One that cannot be read may match any.
+func expression(text string) word {
+	if text == regexp.QuoteMeta(text) {
+		return word{text: text}
+	}
+	form, _ := regexp.Compile("^(?:" + text + ")$")
+	return word{form: form}
+}
+
+func (w word) matches(texts ...string) bool {
+	if w.form != nil {
+		return slices.ContainsFunc(texts, w.form.MatchString)
+	}
+	return w.text == "" || slices.Contains(texts, w.text)
+}
 
 // Resolve reads the patches of the kustomization, and the files that hold them. has reports whether a file is there, and
 // parts are its components, resolved.
@@ -57,7 +89,7 @@ func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...
 		k.configuration(item, load)
 	}
 	k.fields()
-	k.folded()
+	k.unclear()
 	switch {
 	case slices.ContainsFunc(parts, (*Kustomization).copies):
 		k.made = digest(load, k.root, false, nil)
@@ -66,19 +98,28 @@ func (k *Kustomization) Resolve(load Load, has func(path string) bool, parts ...
 	}
 }
 
-// keys are those that can change an object. kustomize takes them in any case.
+// keys are those of a kustomization, at any depth, that can change an object. kustomize takes them in any case.
 var keys = []string{
 	"resources", "bases", "components", "patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "vars", "transformers", "generators",
 	"configurations", "labels", "replicas", "images", "namePrefix", "nameSuffix", "namespace", "configMapGenerator", "secretGenerator",
+	"commonLabels", "commonAnnotations", "source", "targets", "select", "fieldPaths", "fieldPath", "objref", "kind", "name", "newName", "newTag", "digest", "count", "fields", "path",
 }
 
-// folded counts keys in another case, and the annotation that leaves objects out, for every object.
-func (k *Kustomization) folded() {
-	for _, e := range k.root.Entries() {
+// free are those whose values have keys of the user.
+var free = []string{"commonLabels", "commonAnnotations", "pairs", "valuesInline"}
+
+// folded reports whether a node has one of the keys in another case.
+func folded(n yamledit.Node) bool {
+	return slices.ContainsFunc(n.Items(), folded) || slices.ContainsFunc(n.Entries(), func(e yamledit.Entry) bool {
 		same := func(key string) bool { return key != e.Key && strings.EqualFold(key, e.Key) }
-		if text := said(e.Value); slices.ContainsFunc(keys, same) || strings.EqualFold(e.Key, "commonAnnotations") && strings.Contains(text, localConfig) {
-			k.unread(e.Value, nil, text)
-		}
+		return slices.ContainsFunc(keys, same) || !slices.Contains(free, e.Key) && folded(e.Value)
+	})
+}
+
+// unclear counts for every object what has keys in another case, and the annotation that leaves objects out.
+func (k *Kustomization) unclear() {
+	if folded(k.root) || strings.Contains(said(k.root.Get("commonAnnotations")), localConfig) {
+		k.unread(k.root, nil, said(k.root))
 	}
 }
 
@@ -89,8 +130,9 @@ func (k *Kustomization) copies() bool {
 // patch reads an entry of patches: with a target, or by the object that it names.
 func (k *Kustomization) patch(item yamledit.Node, load Load) {
 	var to *selector
-	if target := item.Get("target"); target.IsMap() {
-		to = &selector{str(target, "kind"), str(target, "name"), str(target, "namespace")}
+	if n := item.Get("target"); n.IsMap() {
+		of := target(n)
+		to = &of
 	}
 	if path := str(item, "path"); path != "" {
 		k.open(item, path, to, load)
@@ -141,7 +183,7 @@ func (k *Kustomization) read(file string, line int, to *selector, text string, o
 			k.patches = append(k.patches, patch{file: file, line: max(line, root.Line()), text: text})
 			continue
 		}
-		of := selector{str(root, "kind"), str(root, "metadata", "name"), str(root, "metadata", "namespace")}.exact()
+		of := itself(root)
 		if to != nil {
 			of = *to
 		}
@@ -152,11 +194,6 @@ func (k *Kustomization) read(file string, line int, to *selector, text string, o
 			k.patches = append(k.patches, patch{file: file, line: at, to: of, path: c.path, text: c.text, apart: ofName(c.path)})
 		}
 	}
-}
-
-// exact is a selector for these very words; those of a target are expressions.
-func (s selector) exact() selector {
-	return selector{regexp.QuoteMeta(s.kind), regexp.QuoteMeta(s.name), regexp.QuoteMeta(s.namespace)}
 }
 
 // change is a field that a patch changes.
