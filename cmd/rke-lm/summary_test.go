@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -61,6 +63,43 @@ func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	}
 	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, " switch-to-external (blocked) ") || !strings.Contains(r.stdout, "blocked: 5") {
 		t.Errorf("what blocks is not named:\n%s", r.stdout)
+	}
+}
+
+// machinePools is that of an example, without which its machines are registered by hand.
+var machinePools = regexp.MustCompile(`(?m)^ {4}machinePools:\n(?: {4}[- ].*\n)+`)
+
+// The plan of a cluster at each of its stages is one screen or two, also where an end state has to be chosen.
+func TestThePlanOfAClusterHasAtMostEightyLinesOfEightyColumns(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	examples, err := filepath.Glob("../../examples/*.yaml")
+	clusters, err2 := filepath.Glob("../../examples/gitops/clusters/*.yaml")
+	files := map[string]string{}
+	for _, file := range append(examples, clusters...) {
+		text := textOf(t, file)
+		files[filepath.Base(file)], files["custom-"+filepath.Base(file)] = text, machinePools.ReplaceAllString(text, "")
+	}
+	if err != nil || err2 != nil || len(files) < 10 {
+		t.Fatal(err, err2, len(files))
+	}
+	here(t, files)
+	for file := range files {
+		for stage := range 5 {
+			r := must(t, exitcode.Done, "plan", file)
+			if choice := strings.Contains(r.stdout, "switch-to-external  blocked: node-rename, line "); strings.HasPrefix(file, "custom-") && !choice {
+				t.Errorf("%s: no end state has to be chosen:\n%s", file, r.stdout)
+			}
+			if lines := strings.Count(r.stdout, "\n"); lines > 80 {
+				t.Errorf("%s after %d stages: %d lines\n%s", file, stage, lines, r.stdout)
+			}
+			text, _, _ := strings.Cut(r.stdout, "\n--- a/") // a diff keeps its lines
+			for line := range strings.SplitSeq(text, "\n") {
+				if utf8.RuneCountInString(line) > 80 {
+					t.Errorf("%s has a line of more than 80 columns: %s", file, line)
+				}
+			}
+			runHere(t, "", "apply", "--next", file) // refused where an end state has to be chosen
+		}
 	}
 }
 

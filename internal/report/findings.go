@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -37,11 +38,7 @@ func where(f transform.Finding) string {
 func WriteFindings(w io.Writer, p Palette, findings []transform.Finding, indent string) {
 	for _, same := range repeated(Findings(findings)) {
 		f := same[0]
-		var places []string
-		for _, s := range same {
-			places = append(places, words(where(s)))
-		}
-		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, acceptedMark(f), strings.Join(places, ", "))
+		fmt.Fprintf(w, "%s%s %s%s  %s\n", indent, p.severity(f.Severity), f.Rule, acceptedMark(f), words(list(lists.Map(same, where))))
 		fmt.Fprintln(w, p.Wrap(f.Message, indent+"  "))
 		if f.Fix != "" {
 			fmt.Fprintln(w, p.Wrap("→ "+f.Fix, indent+"  "))

@@ -225,25 +225,31 @@ func (s Stage) cells() []string {
 	return row
 }
 
-// writeBlocked writes what blocks stages, and what to do about it: each error once, with its stages.
+// writeBlocked writes what blocks stages, and what to do about it: each error once, with its stages and places.
 func writeBlocked(w io.Writer, p Palette, plan Plan) {
 	var found []transform.Finding
 	of := map[transform.Finding][]string{}
 	for _, s := range plan.Stages {
 		for _, f := range transform.Stopping(s.Findings) {
-			if of[f] == nil {
-				found = append(found, f)
-			}
-			of[f] = append(of[f], s.Name)
+			found, of[f] = append(found, f), append(of[f], s.Name)
 		}
 	}
-	for _, f := range found {
+	for _, same := range repeated(lists.Distinct(found)) {
+		f := same[0]
 		what, _, _ := strings.Cut(f.Message, ": ")
-		fmt.Fprintf(w, "%s  %s: %s  %s\n%s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, where(f), p.Wrap(what, "  "), p.Wrap("→ "+f.Fix, "  "))
+		fmt.Fprintf(w, "%s  %s: %s, %s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, list(lists.Map(same, plan.line)), p.Wrap(what+" → "+f.Fix, "  "))
 	}
 	if len(found) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+// line is where a finding is; the head of the plan has the file.
+func (p Plan) line(f transform.Finding) string {
+	if line, here := strings.CutPrefix(where(f), p.Source.File+":"); here {
+		return "line " + line
+	}
+	return where(f)
 }
 
 // release is that of the cluster; the kubelet's arguments in kubeadm's files state none.
@@ -284,7 +290,7 @@ func (s Stage) preparing() string {
 func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
 	fmt.Fprintln(w, p.Wrap(s.Why, "  "))
-	if text := s.effect(); text != "" {
+	if text := s.effect(); text != "" && (whole || len(s.Restarts) > 0) { // the table shows that nothing restarts
 		fmt.Fprintln(w, p.Wrap(text, "  "))
 	}
 	found := s.Findings

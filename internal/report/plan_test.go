@@ -95,7 +95,7 @@ func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	var b bytes.Buffer
 	WritePlan(&b, Palette{Width: 80}, NewPlan(planned(t, renaming), ""), false)
 	says(t, b.String(), " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
-		"\nswitch-to-external  blocked: node-rename  clusters/wharf.yaml:",
+		"\nswitch-to-external  blocked: node-rename, line ",
 		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
 	if text := b.String(); strings.Contains(text, "kubectl") || strings.Contains(text, "\ninstall-ccm  to do") || strings.Count(text, "\n") > 79 {
 		t.Errorf("%d lines\n%s", strings.Count(text, "\n"), text)

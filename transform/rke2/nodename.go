@@ -98,7 +98,7 @@ func (m *migration) nodeRename(found *transform.Findings) {
 		add(loses, m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
 	case rules.NodeRename.Open(m.target):
 		answer := rules.NodeRename.Answer(transform.Target{})
-		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NodeRename.Missing(m.target, answer), "compare each Node with the host name of its machine (docs/guide.md, Node names) and add --host-names; or choose --end-state external, where all are equal, or aws-override"))
+		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NodeRename.Missing(m.target, answer), "choose --end-state aws-override, or external if all names are equal (docs/guide.md, Node names); or add --host-names"))
 	}
 	windows := func(c Class) bool { return losesName(c) && c.Windows() }
 	if m.hasWindows() {
