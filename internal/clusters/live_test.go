@@ -6,6 +6,7 @@ package clusters
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -172,4 +174,28 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
 			}
 		}
 	}, "orchard")
+}
+
+// rancher-machine gives a machine of a pool the name of its own object. Of a custom machine nothing is known but what was read.
+func TestHostNamesOfPoolsAreThoseOfTheirMachines(t *testing.T) {
+	machine := func(node, kind, name string) rollout.Machine {
+		return rollout.Machine{Node: node, Infrastructure: rollout.Reference{Kind: kind, Name: name}}
+	}
+	pool, custom, joining := machine("ip-10-0-0-1", "Amazonec2Machine", "harbour-pool-1"), machine("ip-10-0-0-2", "CustomMachine", "custom-2"), machine("", "Amazonec2Machine", "harbour-pool-3")
+	for _, c := range []struct {
+		name       string
+		machines   []rollout.Machine
+		read, want transform.HostNames
+	}{
+		{"a pool", []rollout.Machine{pool, joining}, nil, transform.HostNames{"ip-10-0-0-1": "harbour-pool-1"}},
+		{"a pool, whatever was read of it", []rollout.Machine{pool}, transform.HostNames{"ip-10-0-0-1": "ip-10-0-0-1"}, transform.HostNames{"ip-10-0-0-1": "harbour-pool-1"}},
+		{"custom machines", []rollout.Machine{custom}, nil, nil},
+		{"custom machines that were read", []rollout.Machine{custom}, transform.HostNames{"ip-10-0-0-2": "worker-2"}, transform.HostNames{"ip-10-0-0-2": "worker-2"}},
+		{"a custom machine that was not read", []rollout.Machine{pool, custom}, nil, transform.HostNames{"ip-10-0-0-1": "harbour-pool-1", "ip-10-0-0-2": ""}},
+		{"no machines", nil, transform.HostNames{"a": "b"}, transform.HostNames{"a": "b"}},
+	} {
+		if got := (&Live{machines: c.machines}).hostNames(c.read); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", c.name, got, c.want)
+		}
+	}
 }

@@ -98,5 +98,5 @@ type Window struct {
 	// When it closes, such as 04:00, on the next day if that is not later than from.
 	To string `json:"to" wrangler:"required"`
 	// The time zone of from and to in the IANA database, such as Europe/Berlin. The default is UTC.
-	TimeZone string `json:"timeZone,omitempty"`
+	TimeZone string `json:"timeZone,omitempty" wrangler:"maxLength=64"`
 }
