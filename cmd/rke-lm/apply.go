@@ -109,9 +109,9 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		return errors.New("--through requires --stage, not --next")
 	case a.choices.CanonicalForm && a.undo == "":
 		return errors.New("--canonical requires --undo")
-	case a.live() && a.files.Print:
+	case a.Live() && a.files.Print:
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
-	case a.server && !a.live():
+	case a.server && !a.Live():
 		return errors.New("--dry-run=server requires a Rancher; add --cluster or -l, or remove =server")
 	case a.saved != "":
 		return a.checkNoChoice(c.Flags())
@@ -128,7 +128,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	all := a.collect()
 	all.flags, all.folder = a.flags, a.saved
 	var states []worked
-	if a.live() && len(paths) == 0 {
+	if a.Live() && len(paths) == 0 {
 		states = a.patchAll(ctx, apply, results, all)
 	} else {
 		states = a.write(ctx, results, all)
@@ -182,7 +182,7 @@ func (a *applyOptions) writeCheck(last bool) {
 		check = "rke-lm verify --stage STAGE --context CONTEXT"
 	}
 	before, how := "before the next stage", "commit, roll out"
-	if a.live() {
+	if a.Live() {
 		how = "wait for the rollout"
 	}
 	if last || a.undo != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
@@ -119,9 +120,9 @@ func fromFile(file string) (ownership.Given, error) {
 }
 
 // follow connects to the cluster of the flags, and keeps its object where RKE made it.
-func (a *givenArguments) follow(ctx context.Context, c *connection, s streams) (*observe.Observer, error) {
-	c.waits = true
-	observer, server, object, err := c.reach(ctx, s, 0)
+func (a *givenArguments) follow(ctx context.Context, c *run.Connector) (*observe.Observer, error) {
+	c.Waits = true
+	observer, server, object, err := c.Reach(ctx, 0)
 	if err == nil && object.Kind == transform.Management {
 		a.server, a.object = server, object
 	}

@@ -53,10 +53,10 @@ func (o *options) found(ctx context.Context, paths []string) (run.Options, error
 
 // find finds the clusters.
 func (o *options) find(ctx context.Context, paths []string) ([]clusters.Result, error) {
-	if err := o.checkPaths(paths); err != nil {
+	if err := o.CheckPaths(paths); err != nil {
 		return nil, err
 	}
-	if !o.live() {
+	if !o.Live() {
 		if err := o.checkFiles(paths); err != nil {
 			return nil, err
 		}
@@ -72,11 +72,11 @@ func (o *options) find(ctx context.Context, paths []string) ([]clusters.Result, 
 	if err := o.checkLiveValues(); err != nil {
 		return nil, err
 	}
-	server, err := o.connect(o.streams, defaultRetryTime)
+	server, err := o.Connect(run.RetryTime)
 	if err != nil {
 		return nil, err
 	}
-	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.query()), nil
+	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.Query()), nil
 }
 
 // rancherVersion reads the version of a Rancher, and says if it is not a known one.
@@ -119,11 +119,11 @@ func (o *options) valuesFlag(f *pflag.FlagSet, usage string) {
 // verb uses a copy.
 func (o *options) checkLiveValues() error {
 	switch {
-	case o.hostNames != "" && o.selector != "":
+	case o.hostNames != "" && o.Selector != "":
 		return errors.New("--" + hostNames + " is of one cluster; use --cluster in place of --selector")
 	case o.values == "":
 		return nil
-	case o.selector != "":
+	case o.Selector != "":
 		return errors.New("--" + ccmValues + " is of one cluster; use --cluster in place of --selector")
 	case !o.copiesValues:
 		return errors.New("--" + ccmValues + ": this command changes or checks files or objects, and a live cluster has no such file; name the file of the cluster, such as the output of kubectl get -o yaml, in place of --cluster")

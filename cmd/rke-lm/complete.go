@@ -108,7 +108,7 @@ func staticRules() []transform.Rule {
 // completeContext offers the contexts of the kubeconfig. What cannot be read is not
 // completed: only the verb reports why.
 func (o *options) completeContext(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	names, _ := kube.Contexts(kube.Connection{Kubeconfig: o.kubeconfig})
+	names, _ := kube.Contexts(kube.Connection{Kubeconfig: o.Kubeconfig})
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -126,9 +126,8 @@ func (o *options) completeCluster(c *cobra.Command, _ []string, _ string) ([]cob
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	silent := o.streams
-	silent.out, silent.err = io.Discard, io.Discard
-	server, err := o.connect(silent, 0)
+	o.Notes = io.Discard
+	server, err := o.Connect(0)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 )
 
 // controllerOptions are the flags of controller.
@@ -61,7 +62,7 @@ definitions of the objects first: kubectl apply -f deploy/chart/crds/crds.yaml`,
 		Args:    noFiles,
 		RunE:    func(c *cobra.Command, _ []string) error { return k.start(c.Context()) },
 	}
-	o.connection.flags(c)
+	o.connectionFlags(c)
 	o.outputFlag(c, "text", "json")
 	c.Flags().StringVar(&k.namespace, "namespace", "rke-lm", "namespace of the LeaderMigrations and their approvals, and of the lease")
 	c.Flags().StringVar(&k.policy, "policy", "", "file with what LeaderMigrations can choose: namespaces of clusters, repositories of the chart and the image, options, and the least approval (default: the published chart with its image)")
@@ -91,8 +92,8 @@ func (k *controllerOptions) start(ctx context.Context) error {
 		return err
 	}
 	k.colors, k.texts = k.palette(k.err), map[string]*report.FleetText{}
-	k.waits = true
-	server, err := k.connect(k.streams, defaultRetryTime)
+	k.Waits = true
+	server, err := k.Connect(run.RetryTime)
 	if err != nil {
 		return err
 	}

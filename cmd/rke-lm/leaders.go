@@ -35,7 +35,7 @@ type leadersOptions struct {
 const leadersPause = 500 * time.Millisecond
 
 func newLeaders(o *options) *cobra.Command {
-	w := &leadersOptions{options: o, outage: o.outage()}
+	w := &leadersOptions{options: o, outage: o.Outage()}
 	c := &cobra.Command{
 		Use:     "leaders",
 		Aliases: []string{"owners"}, // until the release before
@@ -58,7 +58,7 @@ no manager ran them, one, two, and unknown.`,
 		Args: noFiles,
 		RunE: func(c *cobra.Command, _ []string) error { return w.run(c.Context()) },
 	}
-	w.connection.flags(c)
+	w.connectionFlags(c)
 	w.clusterFlag(c.Flags())
 	o.outputFlag(c, "text", "json", "yaml", "html")
 	c.Flags().DurationVar(&w.length, "for", 0, "stop after this time")
@@ -74,7 +74,7 @@ func (w *leadersOptions) run(ctx context.Context) error {
 	if err := w.arguments.check(); err != nil {
 		return err
 	}
-	observer, err := w.arguments.follow(ctx, &w.connection, w.streams)
+	observer, err := w.arguments.follow(ctx, &w.Connector)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (w *leadersOptions) finish() error {
 		return nil
 	case w.reports():
 		found := newResults("leaders")
-		found.Keep(o.Subject(cmp.Or(w.cluster, "cluster")))
+		found.Keep(o.Subject(cmp.Or(w.Cluster, "cluster")))
 		return w.writeResults(found, report.OwnershipTable)
 	}
 	return w.dump(o)

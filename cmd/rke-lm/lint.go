@@ -136,7 +136,7 @@ func (l *lintOptions) check(paths []string) error {
 	switch {
 	case l.server:
 		return errors.New("--dry-run=server requires apply and a cluster of a Rancher; remove =server")
-	case l.fix && l.live():
+	case l.fix && l.Live():
 		return errors.New("--fix writes files; remove it for a cluster of a Rancher")
 	case l.fix && (l.files.DryRun || l.files.Print || slices.Contains(paths, "-")):
 		l.shown = l.err

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -237,7 +238,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 		start := time.Now()
 		s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
 		o, r := owners(t, config, "1h")
-		if r.code != exitcode.Refused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > deniedTime+5*time.Second {
+		if r.code != exitcode.Refused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > run.DeniedTime+5*time.Second {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
 	})
@@ -249,8 +250,8 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 		s, config := cluster(t)
 		s.Down()
 		for args, limits := range map[string][2]time.Duration{
-			"status": {0, firstTime}, "plan --cluster orchard": {0, firstTime}, "explain --cluster orchard": {0, firstTime}, "lint --cluster orchard": {0, firstTime},
-			"verify --wait 0s": {0, firstTime}, "verify --wait 1m": {30 * time.Second, 2 * time.Minute},
+			"status": {0, run.FirstTime}, "plan --cluster orchard": {0, run.FirstTime}, "explain --cluster orchard": {0, run.FirstTime}, "lint --cluster orchard": {0, run.FirstTime},
+			"verify --wait 0s": {0, run.FirstTime}, "verify --wait 1m": {30 * time.Second, 2 * time.Minute},
 		} {
 			start := time.Now()
 			r := runHere(t, "", append(strings.Fields(args), "--kubeconfig", config)...)

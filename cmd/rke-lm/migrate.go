@@ -42,7 +42,7 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 	var restart string
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		m.run.Restart = restarter(restart)
-		if m.selector != "" {
+		if m.Selector != "" {
 			return many.start(c.Context(), c)
 		}
 		if err := many.checkUnused(c.Flags()); err != nil {

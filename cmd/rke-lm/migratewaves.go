@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -143,7 +144,7 @@ func newOneOfMany(cmd *cobra.Command, o rancher.Object) oneOfMany {
 // open makes the run over a cluster. Each has connections of its own, as a run over one
 // cluster has.
 func (m *wavesOptions) open(ctx context.Context, o oneOfMany) (migrate.Options, error) {
-	server, err := m.connect(m.streams, defaultRetryTime)
+	server, err := m.Connect(run.RetryTime)
 	if err != nil {
 		return migrate.Options{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -56,7 +57,7 @@ func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigr
 	if err := c.Permitted(""); err != nil {
 		return nil, err
 	}
-	if c.server, err = o.connect(o.streams, defaultRetryTime); err != nil {
+	if c.server, err = o.Connect(run.RetryTime); err != nil {
 		return nil, err
 	}
 	c.run.Planner.Target.RancherVersion = o.rancherVersion(ctx, c.server)
@@ -112,7 +113,7 @@ func (c *migrationChoices) Plan(ctx context.Context, o rancher.Object) (*transfo
 
 // Open makes the run over a cluster, with connections of its own.
 func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Options, error) {
-	server, err := c.connect(c.streams, defaultRetryTime)
+	server, err := c.Connect(run.RetryTime)
 	if err != nil {
 		return migrate.Options{}, err
 	}

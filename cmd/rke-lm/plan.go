@@ -71,7 +71,7 @@ func (p *planOptions) check(paths []string) (err error) {
 	if p.alone && p.output != "text" {
 		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.output)
 	}
-	if p.folders.Server, err = p.server(); err != nil {
+	if p.folders.Server, err = p.Flags(); err != nil {
 		return err
 	}
 	if p.folders.Dir == "" {

@@ -38,7 +38,7 @@ type options struct {
 	output       string
 	wide         bool // of -o wide, which is text otherwise
 	maxBytes     int  // of Markdown
-	connection
+	run.Connector
 	acceptable []transform.Rule // in addition to the static ones
 
 	config       string          // file with choices
@@ -54,7 +54,7 @@ type options struct {
 }
 
 func newRoot(s streams) *cobra.Command {
-	o := &options{streams: s, overlays: &source.Overlays{}}
+	o := &options{streams: s, overlays: &source.Overlays{}, Connector: run.Connector{Network: s.network, Notes: s.err}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",
@@ -88,6 +88,7 @@ stage as a small diff, and changes only what the stage promises.`,
 			o.completeFlags(root)
 			return nil
 		}
+		o.UserAgent = programName + "/" + currentBuild().Version
 		if err := cmp.Or(checkGiven(c.Flags()), checkGroups(c.Flags())); err != nil {
 			return err
 		}

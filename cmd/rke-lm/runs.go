@@ -46,7 +46,7 @@ const lookAgain = 2 * time.Second
 
 func (c *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	c.connection.flags(cmd)
+	c.connectionFlags(cmd)
 	c.inputFlags(f)
 	c.valuesFlag(f, valuesOfLive)
 	c.targetFlags(f)
@@ -58,7 +58,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 
 // check refuses choices that mean nothing, before anything is looked at.
 func (c *runOptions) check() error {
-	if !c.live() {
+	if !c.Live() {
 		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
 	}
 	if !c.yes && !isTerminal(c.in) {
@@ -138,12 +138,12 @@ func (c *runOptions) find(ctx context.Context) (*rancher.Server, []rancher.Objec
 	if err != nil {
 		return nil, nil, err
 	}
-	c.waits = true
-	server, err := c.connect(c.streams, defaultRetryTime)
+	c.Waits = true
+	server, err := c.Connect(run.RetryTime)
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := server.Find(ctx, c.query())
+	objects, err := server.Find(ctx, c.Query())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,32 +44,58 @@ const (
 
 // Status reads how far live clusters are.
 type Status struct {
-	Finder   clusters.Finder // opens the clusters of a Rancher
-	Query    rancher.Query   // the clusters that are wanted
-	Servers  []Server
+	*Connector
+	Finder   clusters.Finder  // opens the clusters of a Rancher
 	Progress *report.Progress // nil where none is shown
 }
 
-// Server is an API server to look at.
-type Server struct {
-	Name   string
-	Server *rancher.Server
-	Err    error // why there is no server
-	// Manages distinguishes one whose clusters alone are wanted.
-	Manages bool
+// target is an API server to look at.
+type target struct {
+	name   string
+	server *rancher.Server
+	err    error // why there is no server
+	// manages distinguishes one whose clusters alone are wanted.
+	manages bool
+}
+
+// targets are the API servers to look at: a Rancher, or the contexts of a kubeconfig.
+func (s Status) targets() (list []target, err error) {
+	const retryTime = 5 * time.Second // one cluster that is down must not hold up the others
+	if s.Rancher != "" || s.RancherCLI != "" {
+		server, err := s.Connect(retryTime)
+		if err != nil {
+			return nil, err
+		}
+		return []target{{name: server.Local().Address(), server: server, manages: true}}, nil
+	}
+	contexts := []string{s.Context}
+	if s.Context == "" && !s.Live() {
+		if contexts, err = kube.Contexts(kube.Connection{Kubeconfig: s.Kubeconfig}); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range contexts {
+		server, err := s.connectTo(name, retryTime)
+		list = append(list, target{cmp.Or(name, "(current context)"), server, err, s.Live()})
+	}
+	return list, nil
 }
 
 // Run looks at all servers. It returns what is not shown and why, and the exit code.
-func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string, code int) {
+func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string, code int, err error) {
+	targets, err := s.targets()
+	if err != nil {
+		return result, nil, 0, err
+	}
 	defer s.Progress.Start(ctx)()
-	all := make([]seen, len(s.Servers))
+	all := make([]seen, len(targets))
 	var ended sync.WaitGroup
 	room := make(chan struct{}, StatusServers)
-	for i, t := range s.Servers {
+	for i, t := range targets {
 		room <- struct{}{}
 		ended.Go(func() {
 			defer func() { <-room }()
-			all[i] = bounded(ctx, statusTime, t.Name, func(ctx context.Context) seen { return s.look(ctx, t) })
+			all[i] = bounded(ctx, statusTime, t.name, func(ctx context.Context) seen { return s.look(ctx, t) })
 		})
 	}
 	ended.Wait()
@@ -78,7 +105,7 @@ func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string
 		result.Migrations = append(result.Migrations, one.migrations...)
 		notes, code = append(notes, one.notes...), max(code, one.code)
 	}
-	return result, notes, code
+	return result, notes, code, nil
 }
 
 // seen are lines, their code, and the LeaderMigrations there.
@@ -118,15 +145,15 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 
 // look returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
-func (s Status) look(ctx context.Context, t Server) seen {
-	if t.Err != nil {
-		return troubled(t.Name, t.Err)
+func (s Status) look(ctx context.Context, t target) seen {
+	if t.err != nil {
+		return troubled(t.name, t.err)
 	}
 	all, err := s.managed(ctx, t)
 	switch {
 	case err != nil:
-		return troubled(t.Name, err)
-	case t.Manages:
+		return troubled(t.name, err)
+	case t.manages:
 		return all
 	}
 	itself := s.itself(ctx, t)
@@ -141,16 +168,16 @@ func troubled(name string, err error) seen {
 
 // managed returns the clusters that an API server provisions as a Rancher, their code,
 // and the LeaderMigrations. It fails where nothing is known of the server itself either.
-func (s Status) managed(ctx context.Context, t Server) (all seen, err error) {
-	objects, err := t.Server.Find(ctx, s.Query)
+func (s Status) managed(ctx context.Context, t target) (all seen, err error) {
+	objects, err := t.server.Find(ctx, s.Query())
 	var part *rancher.Incomplete
 	var denied *kube.Denied
 	switch {
 	case err == nil || errors.As(err, &part):
-	case !t.Manages && errors.Is(err, rancher.ErrNoRancher):
+	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
 		return seen{}, nil
-	case !t.Manages && errors.As(err, &denied) && !denied.Expired:
-		return troubled("clusters of "+t.Name, err), nil
+	case !t.manages && errors.As(err, &denied) && !denied.Expired:
+		return troubled("clusters of "+t.name, err), nil
 	default:
 		return seen{}, err
 	}
@@ -164,7 +191,7 @@ func (s Status) managed(ctx context.Context, t Server) (all seen, err error) {
 	// What was listed is shown, also after the time that a look has.
 	for r := range clusters.InOrder(context.WithoutCancel(ctx), StatusReads, objects, read) {
 		take(r)
-		if done++; t.Manages {
+		if done++; t.manages {
 			s.Progress.Reached("clusters", done, len(objects))
 		}
 	}
@@ -177,9 +204,9 @@ func (s Status) managed(ctx context.Context, t Server) (all seen, err error) {
 }
 
 // read returns the line of a cluster of a Rancher, which some LeaderMigrations have.
-func (s Status) read(ctx context.Context, t Server, o rancher.Object, migrations []string) (r seen) {
+func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations []string) (r seen) {
 	err := transform.Guard(o.Title(), func() error {
-		r.list = []report.Status{s.provisioned(ctx, &clusters.Live{Server: t.Server, Object: o})}
+		r.list = []report.Status{s.provisioned(ctx, &clusters.Live{Server: t.server, Object: o})}
 		return nil
 	})
 	if err != nil {
@@ -190,13 +217,13 @@ func (s Status) read(ctx context.Context, t Server, o rancher.Object, migrations
 }
 
 // itself looks at a cluster.
-func (s Status) itself(ctx context.Context, t Server) seen {
-	o, err := Settled(ctx, &observe.Observer{Client: t.Server.Local()}, verify.Choice{})
+func (s Status) itself(ctx context.Context, t target) seen {
+	o, err := Settled(ctx, &observe.Observer{Client: t.server.Local()}, verify.Choice{})
 	if err != nil {
-		return troubled(t.Name, err)
+		return troubled(t.name, err)
 	}
 	outline := verify.Outlined(o, s.Finder.Distros)
-	out := report.Status{Name: t.Name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
+	out := report.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
 	v := verify.Evaluate(o, verify.Choice{})
 	out.Count(v.Findings)
 	if !v.Known() {
@@ -232,13 +259,13 @@ type migrations struct {
 }
 
 // migrations reads the LeaderMigrations of a Rancher. Without them the clusters are shown all the same.
-func (s Status) migrations(ctx context.Context, t Server) (found migrations) {
-	list, err := controller.List(ctx, t.Server.Local())
+func (s Status) migrations(ctx context.Context, t target) (found migrations) {
+	list, err := controller.List(ctx, t.server.Local())
 	switch {
 	case kube.HasStatus(err, http.StatusForbidden):
-		found.notes = append(found.notes, "note: "+t.Name+": LeaderMigrations are not shown, because you do not have permission to list leadermigrations.rke-lm.io")
+		found.notes = append(found.notes, "note: "+t.name+": LeaderMigrations are not shown, because you do not have permission to list leadermigrations.rke-lm.io")
 	case err != nil:
-		found.notes = append(found.notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.Name, err))
+		found.notes = append(found.notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.name, err))
 	}
 	found.of = map[string][]string{}
 	for _, lm := range list {

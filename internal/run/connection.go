@@ -1,0 +1,155 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+const (
+	// RetryTime is for how long a request is tried again that fails for a reason that may pass.
+	RetryTime = 30 * time.Second
+	// FirstTime is for how long a connection is tried that is refused before the server has answered once.
+	FirstTime = 5 * time.Second
+	// DeniedTime is for how long a cluster may refuse what it has allowed.
+	DeniedTime = RetryTime
+)
+
+// Connection names a live cluster, as kubectl does, or a Rancher and clusters after it.
+type Connection struct {
+	Kubeconfig, Context            string
+	Rancher, TokenFile, RancherCLI string
+	Authority                      string
+	Insecure                       bool
+	Cluster, Selector              string
+}
+
+// Connector connects to what a connection names.
+type Connector struct {
+	Connection
+	UserAgent string
+	Network   kube.Dial // nil for the network of this machine
+	Notes     io.Writer // what is to be known of connections
+	Waits     bool      // for a server that does not respond, because a stage restarts it
+
+	warned bool // of Insecure
+}
+
+// Outage notes when the cluster cannot be seen.
+func (c *Connector) Outage() observe.Outage {
+	return observe.Outage{Notes: c.Notes, Denials: DeniedTime}
+}
+
+// Live reports whether clusters of a Rancher are meant, and not files.
+func (c *Connection) Live() bool { return c.Cluster != "" || c.Selector != "" }
+
+// CheckPaths refuses flags of a connection without a cluster, and files next to one.
+func (c *Connection) CheckPaths(paths []string) error {
+	switch {
+	case c.Live() && len(paths) > 0:
+		return errors.New("--cluster and --selector select clusters of a Rancher; remove the files, or the flags")
+	case !c.Live() && *c != (Connection{}):
+		return errors.New("the connection flags require --cluster or --selector; add one, or remove them")
+	}
+	return nil
+}
+
+// InShell is what commands need to reach the cluster that the flags name; for one of a Rancher
+// nothing, as only rke-lm knows its address.
+func (c *Connection) InShell() (named shell.Cluster) {
+	if c.Live() {
+		return named
+	}
+	if c.Context != "" {
+		named.Context = shell.Word(c.Context)
+	}
+	if c.Kubeconfig != "" {
+		named.Kubeconfig = shell.Word(c.Kubeconfig)
+	}
+	return named
+}
+
+// Flags are those that name the server, for the commands of a runbook.
+func (c *Connection) Flags() (flags []string, err error) {
+	for _, f := range []struct {
+		name, value string
+		file        bool
+	}{
+		{"--kubeconfig", c.Kubeconfig, true}, {"--context", c.Context, false}, {"--rancher-url", c.Rancher, false}, {"--token-file", c.TokenFile, true},
+		{"--rancher-cli", c.RancherCLI, false}, {"--cacert", c.Authority, true},
+	} {
+		if f.value == "" {
+			continue
+		}
+		if f.file {
+			if f.value, err = filepath.Abs(f.value); err != nil {
+				return nil, err
+			}
+		}
+		flags = append(flags, f.name+"="+f.value)
+	}
+	if c.Insecure {
+		flags = append(flags, "--insecure-skip-tls-verify")
+	}
+	return flags, nil
+}
+
+// Query is what the flags say of the clusters that are meant.
+func (c *Connection) Query() rancher.Query {
+	return rancher.Query{Name: c.Cluster, Selector: c.Selector}
+}
+
+// Connect finds the server that the flags name.
+func (c *Connector) Connect(retryTime time.Duration) (*rancher.Server, error) {
+	return c.connectTo(c.Context, retryTime)
+}
+
+func (c *Connector) connectTo(context string, retryTime time.Duration) (*rancher.Server, error) {
+	if c.TokenFile != "" && c.Rancher == "" {
+		return nil, errors.New("--token-file requires --rancher-url; add it, or remove --token-file")
+	}
+	if c.Insecure && !c.warned {
+		c.warned = true
+		fmt.Fprintln(c.Notes, "WARNING: --insecure-skip-tls-verify accepts any certificate: any server at this address can read the token and everything else, and send any response; use --cacert")
+	}
+	source := rancher.Source{Connection: kube.Connection{Kubeconfig: c.Kubeconfig, Context: context, UserAgent: c.UserAgent, RetryFor: retryTime, Authority: c.Authority, Insecure: c.Insecure}}
+	source.CLI, source.Rancher, source.TokenFile, source.Dial = c.RancherCLI, c.Rancher, c.TokenFile, c.Network
+	source.Refused = func(text string) { fmt.Fprintln(c.Notes, text) }
+	if !c.Waits {
+		source.FirstFor = FirstTime
+	}
+	return rancher.Open(source)
+}
+
+// Reach connects to one cluster: a cluster of a Rancher, or the server itself. It also returns the server, and
+// the object of a cluster that a Rancher manages.
+func (c *Connector) Reach(ctx context.Context, retryTime time.Duration) (*observe.Observer, *rancher.Server, rancher.Object, error) {
+	server, err := c.Connect(retryTime)
+	if err != nil {
+		return nil, nil, rancher.Object{}, err
+	}
+	if c.Cluster == "" {
+		return &observe.Observer{Client: server.Local()}, server, rancher.Object{}, nil
+	}
+	found, err := server.Find(ctx, c.Query())
+	if err != nil {
+		return nil, nil, rancher.Object{}, err
+	}
+	if found[0].ID == "" {
+		return nil, nil, found[0], exitcode.With(exitcode.Refused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", found[0].Title()))
+	}
+	client, err := server.Downstream(found[0].ID)
+	return &observe.Observer{Client: client}, server, found[0], err
+}

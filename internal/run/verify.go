@@ -1,0 +1,127 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Verify checks a live cluster, or a dump of one.
+type Verify struct {
+	*Connector
+	Choice   verify.Choice
+	From     string        // the dump; "" for a live cluster, and - for In
+	In       io.Reader     // standard input
+	Wait     time.Duration // for which it is checked again while there are errors, whose number is noted
+	AllPods  bool
+	Against  string // the file of the snapshot to compare with; "" for that of the cluster
+	Dump     string // the file that gets a dump; "" for none
+	Snapshot string // the file that gets a snapshot, or InCluster; "" for none
+}
+
+// InCluster keeps the snapshot as a ConfigMap.
+const InCluster = "cluster"
+
+const lookPause = 2 * time.Second // between two looks at everything
+
+// Run checks it, writes what was requested, and returns the verdict and what was written of a snapshot.
+func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept string, err error) {
+	var before *observation.Snapshot
+	if v.Against != "" {
+		if before, err = observe.ReadSnapshot(v.Against); err != nil {
+			return verdict, "", err
+		}
+	}
+	o, observer, err := v.observe(ctx, before)
+	if err == nil && v.Dump != "" {
+		err = observe.WriteDump(v.Dump, o)
+	}
+	if err == nil && v.Snapshot != "" {
+		kept, err = v.keep(ctx, observer, o)
+	}
+	if err != nil {
+		return verdict, "", err
+	}
+	verdict = report.NewVerification(o, v.Choice, verify.Evaluate(o, v.Choice))
+	if observer != nil {
+		verdict.Cluster = strings.TrimSpace(cmp.Or(v.Cluster, v.Context) + " (" + observer.Client.Address() + ")")
+	}
+	return verdict, kept, nil
+}
+
+// observe reads the dump, or looks at the cluster for as long as there are errors
+// and time is left.
+func (v Verify) observe(ctx context.Context, before *observation.Snapshot) (o *observation.Observation, observer *observe.Observer, err error) {
+	switch {
+	case v.From == "-":
+		o, err = observe.ReadDumpFrom(yamledit.Stdin, v.In)
+	case v.From != "":
+		o, err = observe.ReadDump(v.From)
+	default:
+		retryTime := RetryTime // not longer than the whole of a short wait
+		if v.Waits = v.Wait > 0; v.Waits {
+			retryTime = min(v.Wait, RetryTime)
+		}
+		if observer, _, _, err = v.Reach(ctx, retryTime); err != nil {
+			return nil, nil, err
+		}
+		observer.AllPods, observer.Before = v.AllPods, before
+		o, err = v.await(ctx, observer)
+		return o, observer, err
+	}
+	if err == nil && before != nil {
+		o.Before = before
+	}
+	return o, nil, err
+}
+
+// await observes until there are no errors, or the time ends. A cluster that
+// cannot be observed is observed again as well; an earlier observation is no
+// result.
+func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
+	gone := v.Outage()
+	for end, last := time.Now().Add(v.Wait), 0; ; {
+		o, err := Settled(ctx, observer, v.Choice)
+		over := time.Now().Add(lookPause).After(end)
+		if err != nil {
+			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, lookPause) {
+				return nil, err
+			}
+			continue
+		}
+		gone.Over()
+		errs := len(transform.Stopping(verify.Evaluate(o, v.Choice).Findings))
+		if errs != last && v.Waits {
+			fmt.Fprintf(v.Notes, "errors: %d\n", errs)
+		}
+		if last = errs; errs == 0 || over || !kube.Pause(ctx, lookPause) {
+			return o, nil
+		}
+	}
+}
+
+// keep keeps the snapshot where it was requested, and returns what was written.
+func (v Verify) keep(ctx context.Context, observer *observe.Observer, o *observation.Observation) (kept string, err error) {
+	s, place := o.Snapshot(verify.Reached(o)), v.Snapshot
+	if v.Snapshot == InCluster {
+		place = "the ConfigMap kube-system/" + observe.SnapshotName
+		err = observer.KeepSnapshot(ctx, s)
+	} else {
+		err = observe.WriteSnapshot(v.Snapshot, s)
+	}
+	return fmt.Sprintf("snapshot of %d nodes and %d load balancers written to %s", len(s.Nodes), len(s.LoadBalancers), place), err
+}
