@@ -6,6 +6,7 @@ package main
 import (
 	"sync"
 
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
@@ -13,7 +14,6 @@ import (
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // No other file of this package names RKE1 or RKE2.
@@ -33,16 +33,10 @@ func knownImages() string {
 	return "RKE2 " + ccm.Known(rke2.Name) + ", RKE " + ccm.Known(rke1.Name)
 }
 
-// isEngineFile reports whether a document is what an engine was given that runs its
-// kube-controller-manager outside of pods, and fileArguments reads the arguments off it.
-func isEngineFile(doc *yamledit.Document) bool { return rke1.IsCluster(doc) }
-
-func fileArguments(file string, doc *yamledit.Document) (ownership.Given, error) {
-	return rke1.ManagerArguments(file, doc)
-}
-
-// engineArguments reads the arguments of a kube-controller-manager off what an engine
-// applies: those that it applied, others that are possible, and whether it applied any.
-func engineArguments(e *rollout.Engine, title string) (applied ownership.Given, open []ownership.Given, done bool, err error) {
-	return rke1.Served{Applied: e.Applied, Spec: e.Spec, Failed: e.Failed}.Arguments(title)
+// engine runs its kube-controller-manager outside of pods.
+var engine = run.Engine{
+	Owns: rke1.IsCluster, Arguments: rke1.ManagerArguments,
+	Applied: func(e *rollout.Engine, title string) (ownership.Given, []ownership.Given, bool, error) {
+		return rke1.Served{Applied: e.Applied, Spec: e.Spec, Failed: e.Failed}.Arguments(title)
+	},
 }

@@ -164,9 +164,7 @@ func (c *runOptions) runOver(ctx context.Context, server *rancher.Server, o ranc
 	if r.Planner.Target, err = c.finder().WithValues(found, found.For(r.Planner.Target)); err != nil {
 		return r, err
 	}
-	if o.Kind == transform.Management {
-		r.Given = (&givenArguments{server: server, object: o}).of
-	}
+	r.Given = (&run.Arguments{Engine: engine, Server: server, Object: o}).Of
 	r.Accept, r.Interval, r.User = r.Planner.Target.Accept, lookAgain, currentUser()
 	return r, nil
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package run
 
 import (
 	"context"
@@ -10,9 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
@@ -20,30 +18,40 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// givenArguments are those of a kube-controller-manager that is no pod, by files, or else
+// Engine reads the arguments of a kube-controller-manager off what an engine was given that runs it outside of pods.
+type Engine struct {
+	// Owns reports whether a document is that, and Arguments reads it.
+	Owns      func(*yamledit.Document) bool
+	Arguments func(file string, doc *yamledit.Document) (ownership.Given, error)
+	// Applied reads an object: the arguments that were applied, others that are possible, and whether any were applied.
+	Applied func(e *rollout.Engine, title string) (applied ownership.Given, open []ownership.Given, done bool, err error)
+}
+
+// Arguments are those of a kube-controller-manager that is no pod, by files, or else
 // by the cluster's object on a Rancher. They are read again and again, and change
 // while a stage rolls out.
-type givenArguments struct {
-	files  []string
-	server *rancher.Server // nil without an object
-	object rancher.Object
+type Arguments struct {
+	Engine Engine
+	Files  []string
+	Server *rancher.Server
+	Object rancher.Object // of any kind
 
 	versions map[string]*ownership.Versions
 	from     []string // where those that were used are written
 }
 
-// of returns the arguments that are possible next to these managers; none where
+// Of returns the arguments that are possible next to these managers; none where
 // kube-controller-manager is a pod, which shows its own.
-func (a *givenArguments) of(ctx context.Context, managers []observation.Manager) ([]ownership.Given, error) {
+func (a *Arguments) Of(ctx context.Context, managers []observation.Manager) ([]ownership.Given, error) {
 	if slices.ContainsFunc(managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) {
 		return nil, nil
 	}
-	for _, file := range a.files {
-		if given, err := fromFile(file); err == nil { // while it is being written, what it said counts
+	for _, file := range a.Files {
+		if given, err := a.fromFile(file); err == nil { // while it is being written, what it said counts
 			a.version(file).Written(given)
 		}
 	}
-	if len(a.files) == 0 && a.server != nil {
+	if len(a.Files) == 0 && a.Object.Kind == transform.Management {
 		if err := a.ask(ctx); err != nil {
 			return nil, err
 		}
@@ -60,7 +68,7 @@ func (a *givenArguments) of(ctx context.Context, managers []observation.Manager)
 	return list, nil
 }
 
-func (a *givenArguments) version(of string) *ownership.Versions {
+func (a *Arguments) version(of string) *ownership.Versions {
 	if a.versions == nil {
 		a.versions = map[string]*ownership.Versions{}
 	}
@@ -71,8 +79,8 @@ func (a *givenArguments) version(of string) *ownership.Versions {
 }
 
 // ask reads the object again.
-func (a *givenArguments) ask(ctx context.Context) error {
-	now, err := a.server.Get(ctx, a.object)
+func (a *Arguments) ask(ctx context.Context) error {
+	now, err := a.Server.Get(ctx, a.Object)
 	if err != nil {
 		return err
 	}
@@ -80,25 +88,15 @@ func (a *givenArguments) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	applied, open, done, err := engineArguments(engine, now.Title())
+	applied, open, done, err := a.Engine.Applied(engine, now.Title())
 	if err == nil && done {
 		a.version(now.Title()).Served(applied, open...)
 	}
 	return err
 }
 
-// check reads the files once, before anything else.
-func (a *givenArguments) check() error {
-	for _, file := range a.files {
-		if _, err := fromFile(file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // fromFile reads the one RKE cluster in a file.
-func fromFile(file string) (ownership.Given, error) {
+func (a *Arguments) fromFile(file string) (ownership.Given, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return ownership.Given{}, fmt.Errorf("--arguments-from: %w; use the cluster.yml of RKE", err)
@@ -109,22 +107,12 @@ func fromFile(file string) (ownership.Given, error) {
 		if err != nil {
 			return ownership.Given{}, err
 		}
-		if isEngineFile(doc) {
+		if a.Engine.Owns(doc) {
 			clusters = append(clusters, doc)
 		}
 	}
 	if len(clusters) != 1 {
 		return ownership.Given{}, fmt.Errorf("--arguments-from: %s has %d RKE clusters; use a file with one, such as the cluster.yml of RKE", file, len(clusters))
 	}
-	return fileArguments(file, clusters[0])
-}
-
-// follow connects to the cluster of the flags, and keeps its object where RKE made it.
-func (a *givenArguments) follow(ctx context.Context, c *run.Connector) (*observe.Observer, error) {
-	c.Waits = true
-	observer, server, object, err := c.Reach(ctx, 0)
-	if err == nil && object.Kind == transform.Management {
-		a.server, a.object = server, object
-	}
-	return observer, err
+	return a.Engine.Arguments(file, clusters[0])
 }
