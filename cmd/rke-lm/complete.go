@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -132,11 +133,7 @@ func (o *options) completeCluster(c *cobra.Command, _ []string, _ string) ([]cob
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	found, _ := server.Find(ctx, rancher.Query{})
-	var names []string
-	for _, o := range found {
-		names = append(names, o.Title())
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return lists.Map(found, rancher.Object.Title), cobra.ShellCompDirectiveNoFileComp
 }
 
 // addCommands adds those that cobra makes, and checks what is given to them.

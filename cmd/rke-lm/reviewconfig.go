@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -32,10 +33,7 @@ func (r *reviewOptions) choose(c *cobra.Command) error {
 // counting returns the settings of the file of a commit that counts for the current folder, and the
 // name of that file; "" for none.
 func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {
-	var places []string
-	for _, folder := range r.repo.Above() {
-		places = append(places, path.Join(folder, config.Name))
-	}
+	places := lists.Map(r.repo.Above(), func(folder string) string { return path.Join(folder, config.Name) })
 	if r.config != "" {
 		place, inside := r.repo.Path(r.config)
 		if !inside {

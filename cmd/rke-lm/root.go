@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -347,9 +348,5 @@ func checkOneOf(flag, value string, allowed ...string) error {
 }
 
 func distroNames() []string {
-	var names []string
-	for _, d := range distros() {
-		names = append(names, d.Name)
-	}
-	return names
+	return lists.Map(distros(), func(d transform.Distro) string { return d.Name })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -92,11 +93,7 @@ func meant(word string, known []string, otherwise string) string {
 }
 
 func ruleNames(list []report.Rule) []string {
-	var names []string
-	for _, r := range list {
-		names = append(names, r.Name)
-	}
-	return slices.Compact(names)
+	return slices.Compact(lists.Map(list, func(r report.Rule) string { return r.Name }))
 }
 
 // explainedRules are all rules by their names, with their reasons. What distros have in

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // DefaultMaxBytes is the length of Markdown that GitHub and GitLab take as a comment, with
@@ -63,11 +64,7 @@ func (r *Results) table(b *limitedBuffer, t Table) {
 	room := b.limit * 2 / 3 // the rest is for details
 	missing := 0
 	for _, s := range r.Subjects {
-		var cells []string
-		for _, c := range s.Cells {
-			cells = append(cells, inline(c))
-		}
-		row := "| " + strings.Join(cells, " | ") + " |\n"
+		row := "| " + strings.Join(lists.Map(s.Cells, inline), " | ") + " |\n"
 		if b.text.Len()+len(row) > room {
 			missing++
 			continue

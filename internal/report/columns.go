@@ -12,12 +12,11 @@ import (
 )
 
 // writeTable writes rows of cells, of which the first has the titles, in the colors of the others, if they have
-// any. On a
-// terminal that is too narrow the widest columns get narrower; with whole the last one does not.
+// any. On a terminal that is too narrow the widest columns get narrower; with whole the last one does not.
 func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(i int) string) {
-	widths := widthsOf(rows)
-	if !p.fits(rows) {
-		fit(widths, p.Width, whole)
+	widths := widthsOf(rows, whole)
+	if !p.fits(rows, whole) {
+		fit(widths, p.Width)
 	}
 	for i, row := range rows {
 		var b strings.Builder
@@ -42,30 +41,32 @@ func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(
 }
 
 // fits reports whether rows of cells fit the terminal.
-func (p Palette) fits(rows [][]string) bool {
-	return p.Width == 0 || p.Wide || sum(widthsOf(rows)) <= p.Width
+func (p Palette) fits(rows [][]string, whole bool) bool {
+	return p.Width == 0 || p.Wide || sum(widthsOf(rows, whole)) <= p.Width
 }
 
 // between is how many spaces are between two columns.
 const between = 2
 
-// widthsOf are those of the columns.
-func widthsOf(rows [][]string) []int {
+// least is how wide a column is at least.
+const least = 8
+
+// widthsOf are those of the columns; with whole that of the last one does not depend on its cells.
+func widthsOf(rows [][]string, whole bool) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	if whole {
+		widths[len(widths)-1] = least
+	}
 	return widths
 }
 
 // fit makes the widest columns narrower until a row has no more than limit. The first one names the row, and stays.
-func fit(widths []int, limit int, whole bool) {
-	const least = 8
-	if last := len(widths) - 1; whole {
-		widths[last] = min(widths[last], least)
-	}
+func fit(widths []int, limit int) {
 	for total := sum(widths); total > limit; total-- {
 		widest := 1 + slices.Index(widths[1:], slices.Max(widths[1:]))
 		if widths[widest] <= least {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // elements builds HTML. All text and all values of attributes pass through it, and it escapes them.
@@ -84,10 +85,7 @@ func (m *elements) table(t Table, list []section) {
 	if len(list) == 0 {
 		return
 	}
-	var states []string
-	for _, s := range list {
-		states = append(states, s.state)
-	}
+	states := lists.Map(list, func(s section) string { return s.state })
 	slices.Sort(states)
 	m.within("form", func() {
 		m.open("input", "type", "search", "id", "text", "placeholder", "Filter", "aria-label", "Filter by text")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -59,17 +60,11 @@ func NewRunEvent(e migrate.Event) RunEvent {
 }
 
 func machines(list []rollout.MachineProgress) []RunMachine {
-	var out []RunMachine
-	for _, m := range list {
-		out = append(out, RunMachine{Name: m.Name, Node: m.Node, Done: m.Done, Waiting: redact.Text(m.Waiting), Failures: m.Failures, Output: m.Output})
-	}
-	return out
+	return lists.Map(list, func(m rollout.MachineProgress) RunMachine {
+		return RunMachine{Name: m.Name, Node: m.Node, Done: m.Done, Waiting: redact.Text(m.Waiting), Failures: m.Failures, Output: m.Output}
+	})
 }
 
 func actions(list []transform.Action) []Action {
-	var out []Action
-	for _, a := range list {
-		out = append(out, Action{a.Purpose(), a.Command()})
-	}
-	return out
+	return lists.Map(list, func(a transform.Action) Action { return Action{a.Purpose(), a.Command()} })
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // WriteMarkdown writes a plan as a comment for a review: a table of the stages,
@@ -40,11 +41,7 @@ func emphasised(s Stage) string {
 
 // countFindings lists the rules that found something, the worst as they are.
 func countFindings(findings []transform.Finding) string {
-	var out []string
-	for _, f := range findings {
-		out = append(out, string(f.Severity)+" "+code(f.Rule))
-	}
-	return strings.Join(out, ", ")
+	return list(lists.Map(findings, func(f transform.Finding) string { return string(f.Severity) + " " + code(f.Rule) }))
 }
 
 func markdownStage(w io.Writer, s Stage) {

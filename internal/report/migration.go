@@ -6,12 +6,12 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -134,9 +134,5 @@ func gap(o *migrate.Owned) string {
 }
 
 func errorsOf(findings []transform.Finding) string {
-	var rules []string
-	for _, f := range findings {
-		rules = append(rules, f.Rule)
-	}
-	return strings.Join(rules, ", ")
+	return list(lists.Map(findings, func(f transform.Finding) string { return f.Rule }))
 }

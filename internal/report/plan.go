@@ -130,9 +130,7 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 		out.Counts = new(out.Status.Outlook.Counts)
 	}
 	if len(p.Start) > 1 {
-		for _, doc := range p.Start {
-			out.Sources = append(out.Sources, DocumentSource{SourceOf(doc), checksum(doc)})
-		}
+		out.Sources = lists.Map(p.Start, func(d *yamledit.Document) DocumentSource { return DocumentSource{SourceOf(d), checksum(d)} })
 	}
 	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
@@ -203,10 +201,7 @@ func writeHead(w io.Writer, p Palette, plan Plan) {
 		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
 	}
 	fmt.Fprintln(w)
-	rows := [][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}
-	for _, s := range plan.Stages {
-		rows = append(rows, s.cells())
-	}
+	rows := append([][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}, lists.Map(plan.Stages, Stage.cells)...)
 	writeTable(w, p, false, rows, func(i int) string { return stateColors[plan.Stages[i].State] })
 	fmt.Fprintln(w)
 	if len(plan.Findings) > 0 {
@@ -273,11 +268,7 @@ func places(p Plan) string {
 	if len(p.Sources) == 0 {
 		return place(p.Source)
 	}
-	var all []string
-	for _, s := range p.Sources {
-		all = append(all, place(s.Source))
-	}
-	return strings.Join(all, ", ")
+	return list(lists.Map(p.Sources, func(s DocumentSource) string { return place(s.Source) }))
 }
 
 // preparing reports what comes before a stage. The commands are many, and alike for all

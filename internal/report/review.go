@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
@@ -217,11 +218,7 @@ func (c ReviewedCluster) summary() string {
 }
 
 func (c ReviewedCluster) stageNames() string {
-	var names []string
-	for _, s := range c.Stages {
-		names = append(names, s.Name)
-	}
-	return list(names)
+	return list(lists.Map(c.Stages, func(s ReviewedStage) string { return s.Name }))
 }
 
 // WriteReview writes what a change does to a cluster, for people.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -91,11 +92,7 @@ func documents(names []string) string {
 }
 
 func codes(names []string) string {
-	var list []string
-	for _, n := range names {
-		list = append(list, code(n))
-	}
-	return strings.Join(list, ", ")
+	return list(lists.Map(names, code))
 }
 
 func (r Runbook) stage(w io.Writer, i int, view Stage) {
@@ -173,10 +170,7 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 		}
 		return
 	}
-	var names []string
-	for _, d := range at.Documents {
-		names = append(names, d.Name)
-	}
+	names := lists.Map(at.Documents, func(d RunbookDocument) string { return d.Name })
 	is := "is the document"
 	if len(names) > 1 {
 		is = "are the documents"

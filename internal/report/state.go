@@ -80,9 +80,7 @@ func (s Stage) effect() string {
 	case len(s.Restarts) == 0:
 		return "Restarts nothing on the machines."
 	}
-	var parts []string
-	for _, r := range s.Restarts {
-		parts = append(parts, fmt.Sprintf("%s on %s (%s)", r.Process, strings.Join(r.Classes, ", "), r.Order))
-	}
-	return "Restarts " + strings.Join(parts, "; then ") + "."
+	return "Restarts " + strings.Join(lists.Map(s.Restarts, func(r transform.Restart) string {
+		return fmt.Sprintf("%s on %s (%s)", r.Process, list(r.Classes), r.Order)
+	}), "; then ") + "."
 }

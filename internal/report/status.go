@@ -89,18 +89,12 @@ func (s *Status) Count(findings []transform.Finding) {
 // found is how many findings there are.
 func (s Status) found() string {
 	var parts []string
-	for _, c := range []struct {
-		n    int
-		word string
-	}{{s.Errors, "error"}, {s.Warnings, "warning"}} {
-		switch {
-		case c.n == 1:
-			parts = append(parts, "1 "+c.word)
-		case c.n > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", c.n, c.word))
+	for i, n := range []int{s.Errors, s.Warnings} {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s%s", n, []string{"error", "warning"}[i], "s"[:min(n-1, 1)]))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return list(parts)
 }
 
 // next is the next stage, and what keeps apply from doing it.
@@ -158,6 +152,25 @@ var statusColumns = []column{
 	{title: "FILE", cell: func(s Status) string { return s.File }, optional: true},
 }
 
+// shortened are clusters in shorter words: without the namespace that all have, and warnings next to errors.
+func shortened(clusters []Status) []Status {
+	namespace, _, _ := strings.Cut(clusters[0].Name, "/")
+	differs := slices.ContainsFunc(clusters, func(s Status) bool { return !strings.HasPrefix(s.Name, namespace+"/") })
+	return lists.Map(clusters, func(s Status) Status {
+		if !differs {
+			s.Name = s.Name[len(namespace)+1:]
+		}
+		s.Version, _, _ = strings.Cut(strings.Replace(s.Version, "-rancher", "+", 1), "+")
+		if strings.HasPrefix(string(s.Situation), "broken") {
+			s.Situation = "broken"
+		}
+		if s.Errors > 0 {
+			s.Warnings = 0
+		}
+		return s
+	})
+}
+
 // classesOf names the machine classes that restart, in their order.
 func classesOf(restarts []transform.Restart) (names []string) {
 	for _, r := range restarts {
@@ -166,7 +179,8 @@ func classesOf(restarts []transform.Restart) (names []string) {
 	return lists.Distinct(names)
 }
 
-// WriteStatuses writes the table of clusters for people.
+// WriteStatuses writes the table of clusters for people. Where it is too wide its cells are shorter, and then those
+// columns are left out without which it fits, of those that the others nearly show.
 func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 	var shown []column
 	for _, c := range statusColumns {
@@ -175,21 +189,27 @@ func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 			shown = append(shown, c)
 		}
 	}
-	rows := statusRows(shown, clusters)
-	for _, title := range []string{"FILE", "PROVIDER", "REACHED", "VERSION"} { // what the others nearly say
-		if !p.fits(rows) {
-			shown = slices.DeleteFunc(shown, func(c column) bool { return c.title == title })
-			rows = statusRows(shown, clusters)
-		}
+	whole := slices.ContainsFunc(clusters, func(s Status) bool { return s.Problem != "" }) // the reason is the last cell
+	rows, step := statusRows(shown, clusters, 0), 1
+	if !slices.ContainsFunc(clusters, func(s Status) bool { return s.next() != "" }) {
+		step = 2 // the stage that is reached is the only one
 	}
-	unread := slices.ContainsFunc(clusters, func(s Status) bool { return s.Problem != "" }) // the reason is the last cell
-	writeTable(w, p, unread, rows, func(i int) string { return clusters[i].color() })
+	for left := 0; left < 1<<len(leftOut) && !p.fits(rows, whole); left += step {
+		rows = statusRows(shown, shortened(clusters), left)
+	}
+	writeTable(w, p, whole, rows, func(i int) string { return clusters[i].color() })
 }
 
-// statusRows are the titles of columns, and the cells of clusters.
-func statusRows(shown []column, clusters []Status) [][]string {
+// leftOut are columns that can be left out, the less useful ones first.
+var leftOut = []string{"REACHED", "FILE", "PROVIDER", "VERSION"}
+
+// statusRows are the titles of columns, and the cells of clusters, without the columns of a set of bits.
+func statusRows(shown []column, clusters []Status, left int) [][]string {
 	rows := make([][]string, len(clusters)+1)
 	for _, c := range shown {
+		if i := slices.Index(leftOut, c.title); i >= 0 && left>>i&1 == 1 {
+			continue
+		}
 		rows[0] = append(rows[0], c.title)
 		for i, s := range clusters {
 			rows[i+1] = append(rows[i+1], words(c.cell(s)))

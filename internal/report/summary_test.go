@@ -56,6 +56,32 @@ func TestASummaryFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// The namespace that all have, the build of a release and warnings next to errors are the first to be left out, then columns.
+func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
+	rows := aSummary().Rows[:2]
+	rows[1].Warnings, rows[1].Situation = 3, transform.ProgressBroken("v1.27.1")
+	for width, want := range map[int][]string{
+		75:  {"CLUSTER VERSION SITUATION NEXT FINDINGS", "harbour v1.26.15 migrating install-ccm -", "orchard v1.26.15 broken switch-to-external (blocked) 2 errors"},
+		80:  {"CLUSTER VERSION PROVIDER SITUATION NEXT FINDINGS", "harbour v1.26.15 aws migrating install-ccm -"},
+		110: {"CLUSTER VERSION PROVIDER SITUATION NEXT FINDINGS FILE", "harbour v1.26.15 aws migrating install-ccm - a.yaml"},
+		140: {"CLUSTER VERSION PROVIDER SITUATION REACHED NEXT FINDINGS FILE", "harbour v1.26.15 aws migrating enable-leader-migration install-ccm - a.yaml"},
+		180: {"CLUSTER VERSION PROVIDER SITUATION REACHED NEXT FINDINGS FILE", "fleet-default/harbour v1.26.15+rke2r1 aws migrating enable-leader-migration install-ccm - a.yaml"},
+	} {
+		var b bytes.Buffer
+		WriteStatuses(&b, Palette{Width: width}, rows)
+		for i, line := range strings.Split(b.String(), "\n")[:len(want)] {
+			if words(line) != want[i] {
+				t.Errorf("width %d: %s\nwant %s", width, line, want[i])
+			}
+		}
+	}
+	// Of clusters whose next stage is not known the last one is shown. What cannot be read has its whole reason.
+	rows[0].planned, rows[1] = false, Status{Name: "fleet-default/orchard", Problem: "missing permissions: list nodes, which the user does not have in any namespace of it"}
+	var b bytes.Buffer
+	WriteStatuses(&b, Palette{Width: 70}, rows)
+	says(t, b.String(), "VERSION ", "REACHED ", "harbour  v1.26.15 ", "enable-leader-migration", "any namespace of it")
+}
+
 func TestTextFitsTheTerminalAndBreaksNoWord(t *testing.T) {
 	text := "Expect a gap of 18 to 43 seconds → no manager runs the cloud controllers, see https://example.com/a-word-that-is-longer-than-the-terminal-is-wide"
 	for width, most := range map[int]int{0: usualColumns, 20: leastColumns, 80: 80, 300: mostColumns} {
