@@ -4,20 +4,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -76,18 +72,7 @@ func (o *options) find(ctx context.Context, paths []string) ([]clusters.Result, 
 	if err != nil {
 		return nil, err
 	}
-	return o.finder().Rancher(ctx, server, o.rancherVersion(ctx, server), o.Query()), nil
-}
-
-// rancherVersion reads the version of a Rancher, and says if it is not a known one.
-func (o *options) rancherVersion(ctx context.Context, server *rancher.Server) string {
-	version := cmp.Or(o.choices.RancherVersion, server.Version(ctx))
-	if v := ranchers.Of(version); version != "" && !v.Known {
-		known := ranchers.Table()
-		fmt.Fprintf(o.err, "note: Rancher %s is not one of the known versions (%s to %s) and is treated as the strictest of them; --rancher-version sets another one\n",
-			version, strings.TrimPrefix(known[0].Minor, "v"), strings.TrimPrefix(known[len(known)-1].Minor, "v"))
-	}
-	return version
+	return o.finder().Rancher(ctx, server, o.RancherVersion(ctx, server, o.choices.RancherVersion), o.Query()), nil
 }
 
 // checkFiles refuses to look for nothing.

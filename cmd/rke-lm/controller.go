@@ -36,8 +36,8 @@ type controllerOptions struct {
 
 	metrics *controller.Metrics
 	colors  report.Palette
-	turn    sync.Mutex                   // of what is shown
-	texts   map[string]*report.FleetText // by LeaderMigrations
+	turn    sync.Mutex              // of what is shown
+	shown   map[string]*report.Runs // by LeaderMigrations
 }
 
 // watchRate is how many requests per second the watches and the lease make at most.
@@ -91,7 +91,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	k.colors, k.texts = k.palette(k.err), map[string]*report.FleetText{}
+	k.colors, k.shown = k.palette(k.err), map[string]*report.Runs{}
 	k.Waits = true
 	server, err := k.Connect(run.RetryTime)
 	if err != nil {
@@ -113,7 +113,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 		return err
 	}
 	e := controller.Election{
-		Config: config, Namespace: k.namespace, Identity: currentUser().Host + "_" + uuid.NewString(), Duration: k.lease,
+		Config: config, Namespace: k.namespace, Identity: run.CurrentUser().Host + "_" + uuid.NewString(), Duration: k.lease,
 		Health: leaderelection.NewLeaderHealthzAdaptor(k.lease),
 	}
 	healthy := func(r *http.Request) error { return errors.Join(e.Health.Check(r), m.Live()) }
@@ -137,20 +137,10 @@ func (k *controllerOptions) show(migration string, m migrate.Member, e migrate.E
 	k.metrics.Observe(migration, m, e)
 	k.turn.Lock()
 	defer k.turn.Unlock()
-	switch {
-	case k.output != "json":
-		k.text(migration).Write(m, report.NewRunEvent(e))
-	case e.Type != "":
-		report.WriteJSONLine(k.out, report.NewRunEvent(e)) // k.out keeps its errors
+	if k.shown[migration] == nil {
+		k.shown[migration] = &report.Runs{Format: k.output, Out: k.out, Many: &report.FleetText{Err: k.err, Palette: k.colors, Prefix: migration + ": "}}
 	}
-}
-
-// text writes what happens to the clusters of a LeaderMigration.
-func (k *controllerOptions) text(migration string) *report.FleetText {
-	if k.texts[migration] == nil {
-		k.texts[migration] = &report.FleetText{Err: k.err, Palette: k.colors, Prefix: migration + ": "}
-	}
-	return k.texts[migration]
+	k.shown[migration].Show(m, e)
 }
 
 // log writes what happens to the controller itself.

@@ -11,8 +11,7 @@ import (
 )
 
 func newMigrate(o *options) *cobra.Command {
-	m := &runOptions{options: o}
-	many := &wavesOptions{runOptions: m}
+	m := newRun(o)
 	c := &cobra.Command{
 		Use:   "migrate {--cluster CLUSTER | --selector SELECTOR}",
 		Short: "Migrate live clusters of a Rancher, stage by stage",
@@ -41,22 +40,24 @@ no other cluster starts, and those in progress finish. The end is a report.`,
 	}
 	var restart string
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		m.run.Restart = restarter(restart)
-		if m.Selector != "" {
-			return many.start(c.Context(), c)
+		if restart != "" {
+			m.work.Chosen.Restart = migrate.RestartCommand(restart).Restart
 		}
-		if err := many.checkUnused(c.Flags()); err != nil {
+		if err := m.checkWaves(c.Flags()); err != nil {
 			return err
 		}
-		return m.start(c.Context(), c, migrate.Forward)
+		if m.Selector != "" {
+			return m.startMany(c)
+		}
+		return m.start(c, migrate.Forward)
 	}
 	m.flags(c)
 	o.clusterFlags(c)
-	many.flags(c)
-	c.Flags().StringVar(&m.run.Until, "until", "", "the last stage to apply (default: all)")
-	c.Flags().BoolVar(&m.run.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
+	m.wavesFlags(c.Flags())
+	c.Flags().StringVar(&m.work.Chosen.Until, "until", "", "the last stage to apply (default: all)")
+	c.Flags().BoolVar(&m.work.Chosen.EtcdSnapshot, "etcd-snapshot", false, "take an etcd snapshot with Rancher before the first write and before the switch")
 	c.Flags().StringVar(&restart, "restart-command", "", "run this in a shell to restart the kubelet of a machine whose Node was drained and deleted to register again; NODE, ADDRESS and COMMAND are set")
-	c.Flags().BoolVar(&m.run.CanaryService, "canary-service", false, "at the end, prove that the cloud controllers work: a Service of type LoadBalancer gets an address and is deleted, no provider ID has changed, and no Event reports an error; with --selector only in the first wave")
+	c.Flags().BoolVar(&m.work.Chosen.CanaryService, "canary-service", false, "at the end, prove that the cloud controllers work: a Service of type LoadBalancer gets an address and is deleted, no provider ID has changed, and no Event reports an error; with --selector only in the first wave")
 	oneOf(c, "until", stages.Names())
 	return c
 }

@@ -25,7 +25,8 @@ import (
 
 // migrationChoices are the choices of a LeaderMigration. It makes the runs over its clusters.
 type migrationChoices struct {
-	*runOptions
+	run.Migrate
+	*options
 	server *rancher.Server
 	flags  []string // the choices on a command line
 	names  []string // of the options
@@ -36,7 +37,7 @@ type migrationChoices struct {
 func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSpec, accept ...string) (controller.Runs, error) {
 	o := *k.options
 	o.choices, o.acceptable = transform.Target{}, verify.Rules()
-	c := &migrationChoices{runOptions: &runOptions{options: &o}, policy: k.policy}
+	c := &migrationChoices{options: &o, Migrate: run.Migrate{Connector: &o.Connector, Engine: engine}, policy: k.policy}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.targetFlags(flags)
 	if err := c.read(flags, spec); err != nil {
@@ -53,18 +54,19 @@ func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigr
 	if err := controller.CheckAccept(target.Accept); err != nil {
 		return nil, err
 	}
-	c.run.Planner.Target = target
+	c.Chosen.Planner.Target = target
 	if err := c.Permitted(""); err != nil {
 		return nil, err
 	}
 	if c.server, err = o.Connect(run.RetryTime); err != nil {
 		return nil, err
 	}
-	c.run.Planner.Target.RancherVersion = o.rancherVersion(ctx, c.server)
-	c.run.Until, c.run.EtcdSnapshot, c.run.CanaryService, c.run.AuditLog = spec.Until, spec.EtcdSnapshot, spec.CanaryService, k.auditLog
-	c.run.Timeout = transform.RolloutTime
+	c.Chosen.Planner.Target.RancherVersion = o.RancherVersion(ctx, c.server, target.RancherVersion)
+	c.Finder, c.Continue, c.Revert = o.finder(), c.flags, c.flags
+	c.Chosen.Until, c.Chosen.EtcdSnapshot, c.Chosen.CanaryService, c.Chosen.AuditLog = spec.Until, spec.EtcdSnapshot, spec.CanaryService, k.auditLog
+	c.Chosen.Timeout = transform.RolloutTime
 	if spec.Timeout != nil {
-		c.run.Timeout = cmp.Or(spec.Timeout.Duration, c.run.Timeout)
+		c.Chosen.Timeout = cmp.Or(spec.Timeout.Duration, c.Chosen.Timeout)
 	}
 	return c, nil
 }
@@ -108,12 +110,12 @@ func (c *migrationChoices) Get(ctx context.Context, cluster string) (rancher.Obj
 
 // Plan plans a cluster.
 func (c *migrationChoices) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error) {
-	return c.plan(ctx, c.server, o)
+	return c.Migrate.Plan(ctx, c.server, o)
 }
 
 // Open makes the run over a cluster, with connections of its own.
 func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Options, error) {
-	server, err := c.Connect(run.RetryTime)
+	server, err := c.Migrate.Connect(run.RetryTime)
 	if err != nil {
 		return migrate.Options{}, err
 	}
@@ -121,11 +123,8 @@ func (c *migrationChoices) Open(ctx context.Context, cluster string) (migrate.Op
 	if err != nil {
 		return migrate.Options{}, err
 	}
-	r, err := c.runOver(ctx, server, found[0])
+	r, err := c.Over(ctx, server, found[0])
 	r.Interval, r.Permit = controller.Interval, func() error { return c.Permitted(found[0].Home()) }
-	one := append([]string{"--cluster=" + found[0].FullName()}, c.flags...)
-	r.Continue = shell.Words(append([]string{"rke-lm", "migrate"}, one...)...)
-	r.Revert = shell.Words(append([]string{"rke-lm", "rollback"}, one...)...)
 	return r, err
 }
 
@@ -135,7 +134,7 @@ func (c *migrationChoices) Permitted(home string) error {
 	if err != nil {
 		return err
 	}
-	return policy.Check(c.run.Planner.Target, c.names, home)
+	return policy.Check(c.Chosen.Planner.Target, c.names, home)
 }
 
 // Command is the command line that applies a stage to the file of a cluster.

@@ -11,7 +11,7 @@ import (
 )
 
 func newRollback(o *options) *cobra.Command {
-	b := &runOptions{options: o}
+	b := newRun(o)
 	c := &cobra.Command{
 		Use:   "rollback --cluster CLUSTER",
 		Short: "Undo stages of a live cluster of a Rancher",
@@ -29,11 +29,11 @@ the point of no return.`,
 		Args: noFiles,
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return b.start(c.Context(), c, migrate.Backward)
+		return b.start(c, migrate.Backward)
 	}
 	b.flags(c)
 	o.clusterFlag(c.Flags())
-	c.Flags().StringVar(&b.run.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
+	c.Flags().StringVar(&b.work.Chosen.Planner.To, "to", "", "the stage to roll back to (default: before all stages)")
 	c.Flags().BoolVar(&o.choices.CanonicalForm, "canonical", false, "if the object does not show the previous form, use the usual form")
 	oneOf(c, "to", stages.Names())
 	return c

@@ -38,7 +38,8 @@ func (t *FleetText) Write(m migrate.Member, e RunEvent) {
 		t.say(m, e, started)
 		return
 	}
-	t.erase()
+	erase(t.Err, t.drawn)
+	t.drawn = 0
 	if m.State.Ended() {
 		t.ended(m)
 	}
@@ -99,12 +100,17 @@ func (t *FleetText) line(m migrate.Member, text string) {
 	fmt.Fprintf(t.Err, "%s%s: %s\n", t.Prefix, words(m.Cluster), words(text))
 }
 
-// erase takes the table away.
-func (t *FleetText) erase() {
-	if t.drawn > 0 {
-		fmt.Fprint(t.Err, controlSequence(fmt.Sprintf("%dA", t.drawn)), controlSequence("J"))
+// erase takes lines away that are redrawn in their place.
+func erase(w io.Writer, drawn int) {
+	if drawn > 0 {
+		fmt.Fprint(w, controlSequence(fmt.Sprintf("%dA", drawn)), controlSequence("J"))
 	}
-	t.drawn = 0
+}
+
+// clipped is a line of so many columns: one that is wrapped could not be redrawn.
+func clipped(text string, columns int) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), max(columns, 0))])
 }
 
 // draw draws the table: how many clusters are in each state, and those in progress, as far
@@ -137,11 +143,8 @@ func (t *FleetText) draw() {
 	}
 }
 
-// row writes a line of the table. One that is wrapped could not be redrawn.
+// row writes a line of the table.
 func (t *FleetText) row(text string) {
-	if most := t.Width - 1; len([]rune(text)) > most {
-		text = string([]rune(text)[:max(most, 0)])
-	}
-	fmt.Fprintln(t.Err, text)
+	fmt.Fprintln(t.Err, clipped(text, t.Width-1))
 	t.drawn++
 }

@@ -67,8 +67,8 @@ func (t *RunText) stage(e RunEvent) {
 
 // await draws how far things are; where nothing can be redrawn, only what is new.
 func (t *RunText) await(e RunEvent) {
-	if t.Width > 0 && t.drawn > 0 {
-		fmt.Fprint(t.Err, controlSequence(fmt.Sprintf("%dA", t.drawn)), controlSequence("J"))
+	if t.Width > 0 {
+		erase(t.Err, t.drawn)
 	}
 	t.drawn = 0
 	if t.last == nil {
@@ -89,8 +89,8 @@ func (t *RunText) line(of, text string) {
 		return
 	}
 	t.last[of] = text
-	if most := t.Width - 3; t.Width > 0 && len([]rune(text)) > most { // a line that is wrapped could not be redrawn
-		text = string([]rune(text)[:max(most, 0)])
+	if t.Width > 0 {
+		text = clipped(text, t.Width-3)
 	}
 	fmt.Fprintf(t.Err, "  %s\n", text)
 	t.drawn++

@@ -4,17 +4,20 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -148,8 +151,23 @@ func (c *Connector) Reach(ctx context.Context, retryTime time.Duration) (*observ
 		return nil, nil, rancher.Object{}, err
 	}
 	if found[0].ID == "" {
-		return nil, nil, found[0], exitcode.With(exitcode.Refused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", found[0].Title()))
+		return nil, nil, found[0], notCreated(found[0])
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, server, found[0], err
+}
+
+func notCreated(o rancher.Object) error {
+	return exitcode.With(exitcode.Refused, fmt.Errorf("%s: Rancher has not created the cluster yet; wait until it exists", o.Title()))
+}
+
+// RancherVersion is the version of a Rancher that was chosen, or else its own. It notes one that is not known.
+func (c *Connector) RancherVersion(ctx context.Context, server *rancher.Server, chosen string) string {
+	version := cmp.Or(chosen, server.Version(ctx))
+	if v := ranchers.Of(version); version != "" && !v.Known {
+		known := ranchers.Table()
+		fmt.Fprintf(c.Notes, "note: Rancher %s is not one of the known versions (%s to %s) and is treated as the strictest of them; --rancher-version sets another one\n",
+			version, strings.TrimPrefix(known[0].Minor, "v"), strings.TrimPrefix(known[len(known)-1].Minor, "v"))
+	}
+	return version
 }

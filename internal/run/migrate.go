@@ -1,0 +1,206 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+// Migrate runs stages on live clusters of a Rancher.
+type Migrate struct {
+	*Connector
+	Finder clusters.Finder
+	Engine Engine
+	Chosen migrate.Options // what every run has: those of its planner are the choices
+	Show   func(migrate.Member, migrate.Event)
+	Closed func() bool // the output takes no more
+
+	// Of many clusters:
+	Canaries []string
+	Size     int // of a wave; 0 for one wave
+	Limits   waves.Limits
+	Agree    func(context.Context, waves.Wave) (bool, error) // to start a wave; nil for yes
+	// The flags of the commands that continue the run of one cluster alone, and take it back.
+	Continue, Revert []string
+	Waves            []waves.Wave // in which they are migrated, once they are found
+}
+
+// errClosed ends a run whose output is closed.
+var errClosed = errors.New("standard output is closed")
+
+// find finds the clusters that are meant, and completes the choices.
+func (m *Migrate) find(ctx context.Context) (*rancher.Server, []rancher.Object, error) {
+	m.Waits = true
+	server, err := m.Connect(RetryTime)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := server.Find(ctx, m.Query())
+	if err == nil {
+		m.Chosen.Planner.Target.RancherVersion = m.RancherVersion(ctx, server, m.Chosen.Planner.Target.RancherVersion)
+	}
+	return server, objects, err
+}
+
+// One runs over one cluster, and returns its name; "" where the run did not begin.
+func (m *Migrate) One(ctx context.Context, work func(context.Context, migrate.Options) error) (string, error) {
+	server, objects, err := m.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, err := m.Over(ctx, server, objects[0])
+	if err != nil {
+		return "", err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r.OnEvent = func(e migrate.Event) { m.show(migrate.Member{}, e, end) }
+	return objects[0].Title(), work(ctx, r)
+}
+
+// show shows an event, and ends what runs once the output is closed, as an interrupt does.
+func (m *Migrate) show(of migrate.Member, e migrate.Event, end context.CancelCauseFunc) {
+	if m.Show(of, e); m.Closed() {
+		end(errClosed)
+	}
+}
+
+// Many migrates the clusters in waves.
+func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
+	server, objects, err := m.find(ctx)
+	if err != nil {
+		return s, err
+	}
+	if len(objects) == 0 {
+		return s, exitcode.New(exitcode.Refused, rancher.ErrNone.Error()+" with these labels; rke-lm status lists the clusters of a Rancher")
+	}
+	of := map[string]rancher.Object{}
+	var names []string
+	for _, o := range objects {
+		of[o.Title()], names = o, append(names, o.Title())
+	}
+	canaries, err := m.namedIn(objects)
+	if err != nil {
+		return s, err
+	}
+	m.Waves = waves.Split(names, canaries, m.Size)
+	f := &migrate.Fleet{Waves: m.Waves, Limits: m.Limits, Refused: m.refused(ctx, server, objects), Agree: m.Agree}
+	f.Open = func(cluster string) (migrate.Options, error) { // with connections of its own, as a run over one cluster has
+		server, err := m.Connect(RetryTime)
+		if err != nil {
+			return migrate.Options{}, err
+		}
+		return m.Over(ctx, server, of[cluster])
+	}
+	waved, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	f.OnChange = func(of migrate.Member, e migrate.Event) { m.show(of, e, end) }
+	return f.Run(waved), nil
+}
+
+// namedIn are the titles of the canaries, which have to be among the clusters.
+func (m *Migrate) namedIn(objects []rancher.Object) (titles []string, err error) {
+	for _, name := range m.Canaries {
+		found := slices.DeleteFunc(slices.Clone(objects), func(o rancher.Object) bool {
+			return !slices.Contains([]string{o.Title(), o.ID, o.Name, o.Display}, name)
+		})
+		switch len(found) {
+		case 0:
+			return nil, fmt.Errorf("--canary %s: no such cluster among those with the labels of --selector", name)
+		case 1:
+			titles = append(titles, found[0].Title())
+		default:
+			return nil, fmt.Errorf("--canary %s: several clusters have this name; use NAMESPACE/NAME or the ID", name)
+		}
+	}
+	return titles, nil
+}
+
+// refused are the clusters that cannot be planned, before any of them is changed.
+func (m *Migrate) refused(ctx context.Context, server *rancher.Server, objects []rancher.Object) map[string]error {
+	list := map[string]error{}
+	for _, o := range objects {
+		err := transform.Guard(o.Title(), func() error {
+			_, err := m.Plan(ctx, server, o)
+			return err
+		})
+		if err != nil {
+			list[o.Title()] = err
+		}
+	}
+	return list
+}
+
+// Over is the run over a cluster; over one of many with the commands for it alone.
+func (m *Migrate) Over(ctx context.Context, server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
+	r = m.Chosen
+	r.Server, r.Object = server, o
+	if r.Continue == "" {
+		one := "--cluster=" + o.FullName()
+		r.Continue = shell.Words(append([]string{"rke-lm", "migrate", one}, m.Continue...)...)
+		r.Revert = shell.Words(append([]string{"rke-lm", "rollback", one}, m.Revert...)...)
+	}
+	found, err := m.open(ctx, server, o)
+	if err != nil {
+		return r, err
+	}
+	r.Planner.Distro = found.Distro
+	if r.Planner.Target, err = m.Finder.WithValues(found, found.For(r.Planner.Target)); err != nil {
+		return r, err
+	}
+	r.Given = (&Arguments{Engine: m.Engine, Server: server, Object: o}).Of
+	r.Accept, r.Interval, r.User = r.Planner.Target.Accept, 2*time.Second, CurrentUser()
+	return r, nil
+}
+
+// Plan plans a cluster as the run over it does.
+func (m *Migrate) Plan(ctx context.Context, server *rancher.Server, o rancher.Object) (*transform.Plan, error) {
+	found, err := m.open(ctx, server, o)
+	if err != nil {
+		return nil, err
+	}
+	return transform.Build(found.Distro, found.Docs, found.For(m.Chosen.Planner.Target))
+}
+
+// open opens a cluster that a run can be over. Manifests lie on machines, where no server
+// reaches them.
+func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Object) (clusters.Cluster, error) {
+	f, err := m.Finder.OpenLive(ctx, &clusters.Live{Server: server, Object: o})
+	switch {
+	case err != nil:
+	case f.Distro.Live.Kind != o.Kind:
+		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
+	case CheckHostNames(m.Finder, f) != nil:
+		err = CheckHostNames(m.Finder, f)
+	case o.ID == "":
+		err = notCreated(o)
+	}
+	return f, err
+}
+
+// CurrentUser is who runs the tool, and where.
+func CurrentUser() migrate.User {
+	by := migrate.User{Name: "unknown", Host: "unknown"}
+	if u, err := user.Current(); err == nil {
+		by.Name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		by.Host = h
+	}
+	return by
+}
