@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -97,6 +98,22 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 	}
 	if r := runHere(t, textOf(t, "config.yaml"), "plan", "-"); r.code != exitcode.Refused || !strings.Contains(r.stderr, "error: <stdin>:1: configuration file of RKE2, which is not read; ") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+// A dump is read by verify. A manager in it is planned, and a note names the dump: once, however many Nodes it has.
+func TestADumpIsNamedInPlanAndLint(t *testing.T) {
+	for name, line := range map[string]int{"live-before": 1, "live-kubectl-nodes-alone": 5, "live-kubectl": 7} {
+		dump := golden.Input(t, name).Files["dump.yaml"]
+		here(t, map[string]string{"a.yaml": dump})
+		for _, verb := range []string{"plan", "lint"} {
+			r := runHere(t, "", verb, "a.yaml")
+			is := fmt.Sprintf("error: a.yaml:%d: dump of a cluster, which is not read; check it with rke-lm verify --from FILE\n", line)
+			note := fmt.Sprintf("form-not-read  a.yaml:%d\n  dump of a cluster: ", line)
+			if both := r.stdout + r.stderr; name == "live-kubectl" && strings.Count(both, note) != 1 || name != "live-kubectl" && (r.code != exitcode.Refused || !strings.HasPrefix(r.stderr, is)) {
+				t.Errorf("%s %s: exit %d\n%s", verb, name, r.code, both)
+			}
+		}
 	}
 }
 

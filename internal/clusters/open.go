@@ -103,8 +103,11 @@ func (f Finder) readFile(s source.Source) *file {
 		if !words && !s.Values && !(s.Named && c.Index == 0) && !yamledit.Disguised(c.Bytes) && !forms.Possible(c.Bytes) {
 			continue
 		}
+		dump := false // of its objects, which are no cluster, one is named
 		for _, item := range yamledit.Items(c, transform.Parse) {
-			read.docs = append(read.docs, &document{file: read, chunk: item, words: words})
+			if of := forms.IsDump(item.Bytes); !of || !dump {
+				dump, read.docs = dump || of, append(read.docs, &document{file: read, chunk: item, words: words})
+			}
 		}
 	}
 	if len(read.docs) == 0 {

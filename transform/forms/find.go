@@ -35,13 +35,17 @@ var (
 
 // Find returns what a text has in a form that is not read; first is the number of its first line.
 func Find(file string, text []byte, first int) (found Found) {
+	if IsDump(text) {
+		found = Found{Form: Dump, File: file, Line: first}
+	}
 	plainly := decoded(string(text))
 	if !hinted(plain(plainly)) {
 		return found
 	}
-	var all lines
-	found.File = file
-	found.Form, all = read(file, plainly)
+	form, all := read(file, plainly)
+	if found.Line == 0 {
+		found.Form, found.File = form, file
+	}
 	about, end := make([]bool, len(all)), -1 // of what belongs to a key
 	for i, l := range all {
 		plain := plain(l.text)

@@ -175,6 +175,22 @@ func TestAFileIsOfAFormByItsLinesAndOfNoneWithoutThem(t *testing.T) {
 	}
 }
 
+// What describes a live cluster is named, whatever it has of the words of a form.
+func TestADumpIsNamedWithTheCommandThatReadsIt(t *testing.T) {
+	for text, want := range map[string]bool{
+		"# harbour\napiVersion: rke-lm/v1\nkind: Observation\nversion: v1.26.15+rke2r1\n": true,
+		"- apiVersion: v1\n  kind: Node\n  metadata: {name: a}\n":                         true,
+		"  - apiVersion: coordination.k8s.io/v1\n    kind: Lease\n":                       true,
+		"{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"NodeList\"":                          true,
+		"apiVersion: v1\nkind: Pod\nmetadata: {ownerReferences: [{kind: Node}]}\n":        false,
+		"kind: List\napiVersion: v1\n":                                                    false,
+	} {
+		if found := forms.Find("a.yaml", []byte(text), 7); (found.Line == 7) != want || want != (found.Form.Name == "dump of a cluster" && strings.HasSuffix(found.Form.Fix, "rke-lm verify --from FILE")) {
+			t.Errorf("%q: %q at %d", text, found.Form.Name, found.Line)
+		}
+	}
+}
+
 func TestACommentMakesNoForm(t *testing.T) {
 	for _, c := range []struct{ file, text string }{
 		{"config.yaml", "token: x\n# cloud-provider-name: aws\n"},

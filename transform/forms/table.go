@@ -124,6 +124,12 @@ func decoded(text string) string {
 	})
 }
 
+// Dump is what was seen of a live cluster: what verify --dump writes, or Nodes and Leases as kubectl prints them.
+var Dump = Form{Name: "dump of a cluster", Fix: "check it with rke-lm verify --from FILE", mark: regexp.MustCompile(`^(?:#.*\n|[-{\s])*["']?apiVersion["']?\s*:\s*["']?(?:rke-lm/|(?:coordination\.k8s\.io/)?v1["']?,?\s*["']?kind["']?\s*:\s*["']?(?:Node|Lease)(?:List)?\b)`)}
+
+// IsDump reports whether a text is an object of a dump.
+func IsDump(text []byte) bool { return Dump.mark.Match(text) }
+
 // Extensions are those of the files that are read for forms.
 func Extensions() (all []string) {
 	for _, f := range table {

@@ -46,7 +46,7 @@ var (
 	stagesUnknown = transform.Rule{ID: "stages-unknown", Severity: transform.Warning, Acceptable: true,
 		Doc: "The migration could not be planned before the change either, so its stages are not recognized. It shows what machines get. An error if the change edits a line about the provider, the arguments of a manager, the cloud-controller-manager or the version."}
 	formNotRead = transform.Rule{ID: "form-not-read", Severity: transform.Warning, Acceptable: true,
-		Doc: "A file describes a cluster in a form that is not read: Terraform, a configuration file of RKE2, CAPRKE2, a Bundle of Fleet, a Kustomization of Flux, Ansible, a template, a script. A note in `plan`; in `review` an error if the change touches a line about the provider, the arguments of a manager or the version, or renames or removes the file."}
+		Doc: "A file describes a cluster in a form that is not read: Terraform, a configuration file of RKE2, CAPRKE2, a Bundle of Fleet, a Kustomization of Flux, Ansible, a template, a script, a dump of a live cluster. A note in `plan`; in `review` an error if the change touches a line about the provider, the arguments of a manager or the version, or renames or removes the file."}
 	contentUnknown = transform.Rule{ID: "content-unknown", Severity: transform.Error, Acceptable: true,
 		Doc: "The change adds, moves or removes a symbolic link or a submodule, or replaces a file by one, and what it leads to is not reviewed. Or a link leads to a file that the change edits outside of the reviewed paths."}
 	overlayChanged = transform.Rule{ID: "overlay-changed", Severity: transform.Error, Acceptable: true,
