@@ -6,6 +6,7 @@ package transform
 import (
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -16,18 +17,8 @@ import (
 type Manual struct {
 	Stage string
 	Left  bool // it counts; else it only checks
-	Steps []Instruction
-	Check []Instruction
-}
-
-// Instruction is an action as people read it.
-type Instruction struct {
-	Purpose string `json:"purpose"`
-	Command string `json:"command"`
-}
-
-func instructions(actions []Action) []Instruction {
-	return lists.Map(actions, func(a Action) Instruction { return Instruction{a.Purpose(), a.Command()} })
+	Steps []action.Action
+	Check []action.Action
 }
 
 // ManualStagePending means that a stage was not applied, because another one comes first
@@ -134,7 +125,7 @@ func (p *Plan) manuals() manuals {
 func (p *Plan) manual(s PlannedStage) SavedStage {
 	kept := SavedStage{Name: s.Stage.Name, State: s.State, Caution: s.Stage.Caution, Manual: p.manually(s)}
 	if s.State == ActionOnly || kept.Manual {
-		kept.Steps, kept.Check = instructions(s.Stage.After), instructions(s.Stage.Verify)
+		kept.Steps, kept.Check = s.Stage.After, s.Stage.Verify
 	}
 	return kept
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -56,9 +57,9 @@ type SavedStage struct {
 	Caution  string          `json:"caution,omitempty"` // about its undo
 	// Manual means that the stage has an action whose result no document shows; Steps and
 	// Check are what is done by hand for a stage of actions alone.
-	Manual bool          `json:"manual,omitempty"`
-	Steps  []Instruction `json:"steps,omitempty"`
-	Check  []Instruction `json:"check,omitempty"`
+	Manual bool            `json:"manual,omitempty"`
+	Steps  []action.Action `json:"steps,omitempty"`
+	Check  []action.Action `json:"check,omitempty"`
 }
 
 // SavedRevision is what a stage makes of one document. Before and After are SHA-256

@@ -6,6 +6,7 @@ package transform
 import (
 	"fmt"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,16 +51,16 @@ type Stage struct {
 	Prepare Preparation
 	// Before and After are what has to happen outside of the document, before the edit
 	// and after it. A stage without Edit has After alone.
-	Before, After []Action
+	Before, After []action.Action
 	// Caution is what to know before the stage is undone, if anything; Permanent says that it
 	// cannot be undone.
 	Caution   string
 	Permanent bool
 	// Verify shows whether the stage has done its work.
-	Verify []Action
+	Verify []action.Action
 	// UndoBefore and UndoAfter are what has to happen, or to be looked at, before the
 	// edit is undone and after that. A stage without Edit has UndoAfter alone.
-	UndoBefore, UndoAfter []Action
+	UndoBefore, UndoAfter []action.Action
 	// Withdrawn reports that the document does not go to the cluster once the stage
 	// is undone: what it describes has left the cluster before.
 	Withdrawn bool
@@ -83,20 +84,11 @@ func CheckBy[C Cluster](check func(after C) error) func(after Cluster) error {
 // nor wants. Nothing carries it out.
 type Preparation struct {
 	What    string // in one line
-	Actions []Action
+	Actions []action.Action
 	Files   []File // that the commands name
 }
 
 // File is something that a stage needs and that a plan folder holds.
 type File struct {
 	Name, Content string
-}
-
-// Action is a step that is not an edit of the document. Its command is what a
-// person types; its fields are what a program needs to do the same.
-type Action interface {
-	// Purpose says in a few words why.
-	Purpose() string
-	// Command returns the shell command.
-	Command() string
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -276,11 +277,11 @@ func said(sentence string) []string {
 }
 
 // leaseSentences are what the commands of a runbook say of the migration lease.
-func leaseSentences(actions []transform.Action) []string {
+func leaseSentences(actions []action.Action) []string {
 	var list []string
 	for _, a := range actions {
-		if look, is := a.(stages.Inspection); is && strings.Contains(look.Command(), "get leases") {
-			sentence, _, _ := strings.Cut(look.Purpose(), ":")
+		if strings.Contains(a.Command, "get leases") {
+			sentence, _, _ := strings.Cut(a.Why, ":")
 			list = append(list, sentence)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"go/types"
 	"maps"
 	"os"
 	"os/exec"
@@ -21,54 +21,62 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// actions are all that have a command.
-var actions = []transform.Action{
-	transform.APIServerProvider{}, transform.ApplyConfigMap{}, transform.ApplyFile{}, transform.ClusterSettled{},
-	transform.ClusterUpdated{}, transform.CopySecret{}, transform.Cordon{}, transform.Delete{}, transform.DeleteObject{},
-	transform.Gone{}, transform.HelmUninstall{}, transform.HelmUpgrade{}, transform.HelmValues{}, transform.InitializeNodes{}, transform.KubeadmSource{},
-	transform.KubeadmUpload{}, transform.KubeletProvider{}, transform.PatchLeaderRole{},
-	transform.PlaceFile{}, transform.PodsRunning{}, transform.RegisterNodes{}, transform.RemoveFile{},
-	transform.SecretFromFile{}, transform.Uncordon{}, transform.WorkloadDone{}, rke1.RKEUp{},
-	stages.Inspection{Asks: stages.Check{Granted: true}}, stages.Inspection{Asks: stages.Check{Manager: true}, Selector: "a=b"},
-	stages.Inspection{Asks: stages.Check{External: true}}, stages.Inspection{Asks: stages.Check{Lease: stages.Either}},
-	account.ECRImages{}, account.ECRProvider{}, account.ManagerRole{}, account.NodeRole{}, account.Tag{}, account.Tagged{},
+// actions are all that make a command.
+var actions = map[string]any{
+	"action.ClusterSettled": action.ClusterSettled, "action.ClusterUpdated": action.ClusterUpdated, "action.ApplyConfigMap": action.ApplyConfigMap,
+	"action.Copy": func(namespace, name, to, key string) action.Action {
+		return action.Copy(action.CopySecret{Namespace: namespace, Name: name, To: to, Key: key})
+	},
+	"action.Upgrade": func(release, chart, repo, version, namespace, values string) action.Action {
+		return action.Upgrade(action.HelmUpgrade{Release: release, Chart: chart, Repo: repo, Version: version, Namespace: namespace, Values: values}, "")
+	},
+	"action.Values": action.Values,
+	"action.Uninstall": func(release, namespace string) action.Action {
+		return action.Uninstall(action.HelmUninstall{Release: release, Namespace: namespace}, "")
+	},
+	"action.ApplyFile": action.ApplyFile,
+	"action.Create": func(namespace, name, key, file string) action.Action {
+		return action.Create(action.SecretFromFile{Namespace: namespace, Name: name, Key: key, File: file}, "")
+	},
+	"action.DeleteAll": action.DeleteAll, "action.DeleteObject": action.DeleteObject, "action.AllGone": action.AllGone, "action.PatchLeaderRole": action.PatchLeaderRole,
+	"action.PodsRunning": action.PodsRunning, "action.WorkloadDone": action.WorkloadDone, "action.RolledOut": action.RolledOut, "action.OnEveryNode": action.OnEveryNode,
+	"action.MayUpdate": action.MayUpdate, "action.Leases": action.Leases, "action.CordonNodes": action.CordonNodes, "action.UncordonNodes": action.UncordonNodes,
+	"action.ProviderIDs": action.ProviderIDs, "action.InitializeNodes": action.InitializeNodes, "action.RegisterNodes": action.RegisterNodes,
+	"action.PlaceFile": action.PlaceFile, "action.RemoveFile": action.RemoveFile, "action.RKEUp": action.RKEUp, "action.KubeadmSource": action.KubeadmSource,
+	"action.KubeadmUpload": action.KubeadmUpload, "action.APIServerProvider": action.APIServerProvider, "action.KubeletProvider": action.KubeletProvider,
+	"account.Provider": func(config, folder string) action.Action {
+		return account.Provider(account.Place{Config: config, Folder: folder})
+	},
+	"account.Tag": account.Tag, "account.Tagged": account.Tagged,
 }
 
-func TestEveryTypeWithACommandIsAmongTheActions(t *testing.T) {
-	var known []string
-	for _, a := range actions {
-		known = append(known, reflect.TypeOf(a).String())
-	}
+func TestEveryFunctionThatMakesACommandIsAmongTheActions(t *testing.T) {
 	var found []string
-	for _, folder := range []string{"../../transform", "../../internal", "."} {
-		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			for _, d := range file.Decls {
-				if f, is := d.(*ast.FuncDecl); is && f.Name.Name == "Command" && f.Recv != nil && len(f.Type.Params.List) == 0 {
-					found = append(found, file.Name.Name+"."+f.Recv.List[0].Type.(*ast.Ident).Name)
-				}
-			}
-			return err
-		})
+	for _, folder := range []string{"action", "account"} {
+		files, err := filepath.Glob("../../transform/" + folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range file.Decls {
+				if f, is := d.(*ast.FuncDecl); is && f.Recv == nil && f.Name.IsExported() && f.Type.Results != nil && strings.HasSuffix(types.ExprString(f.Type.Results.List[0].Type), "Action") {
+					found = append(found, folder+"."+f.Name.Name)
+				}
+			}
+		}
 	}
-	slices.Sort(known)
-	known = slices.Compact(known) // one shows several things
 	slices.Sort(found)
-	if diff := cmp.Diff(found, known); diff != "" {
+	if diff := cmp.Diff(found, slices.Sorted(maps.Keys(actions))); diff != "" {
 		t.Errorf("(-in the code +in the list):\n%s", diff)
 	}
 }
@@ -85,15 +93,15 @@ var hostile = []string{
 func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 	sweep(t)
 	m := newMachine(t)
-	for _, a := range actions {
-		t.Run(reflect.TypeOf(a).String(), func(t *testing.T) {
-			for _, field := range texts(a) {
-				harmless := "harmless"
-				want := m.run(t, holding(a, field, harmless).Command())
+	for name, of := range actions {
+		t.Run(name, func(t *testing.T) {
+			for i := range reflect.TypeOf(of).NumIn() {
+				const harmless = "harmless"
+				want := m.run(t, holding(of, i, harmless).Command)
 				for _, value := range hostile {
-					got := m.run(t, holding(a, field, value).Command())
+					got := m.run(t, holding(of, i, value).Command)
 					if diff := cmp.Diff(sameBut(want, harmless, value), sameBut(got, value, value)); diff != "" {
-						t.Errorf("%s: %q (-want +got):\n%s", field.Name, value, diff)
+						t.Errorf("argument %d: %q (-want +got):\n%s", i, value, diff)
 					}
 				}
 			}
@@ -101,22 +109,17 @@ func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 	}
 }
 
-// texts are the fields of an action that its command may hold.
-func texts(a transform.Action) []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(reflect.TypeOf(a)), func(f reflect.StructField) bool {
-		return f.Type.Kind() != reflect.String || f.Name == "Why" || f.Name == "When"
-	})
-}
-
-// holding returns an action with a value in one field, and plain ones in the others.
-func holding(a transform.Action, field reflect.StructField, value string) transform.Action {
-	v := reflect.New(reflect.TypeOf(a)).Elem()
-	v.Set(reflect.ValueOf(a))
-	for _, f := range texts(a) {
-		v.FieldByIndex(f.Index).SetString("other" + strings.ToLower(f.Name))
+// holding returns an action that is made with a value in one place, and plain ones in the others.
+func holding(of any, place int, value string) action.Action {
+	var values []reflect.Value
+	for i := range reflect.TypeOf(of).NumIn() {
+		v := fmt.Sprintf("other%d", i)
+		if i == place {
+			v = value
+		}
+		values = append(values, reflect.ValueOf(v))
 	}
-	v.FieldByIndex(field.Index).SetString(value)
-	return v.Interface().(transform.Action)
+	return reflect.ValueOf(of).Call(values)[0].Interface().(action.Action)
 }
 
 // sameBut returns calls with a mark in the place of a value, in whatever language
@@ -193,7 +196,7 @@ func (m *machine) run(t *testing.T, command string) [][]string {
 	c.Dir = m.folder
 	c.Env = []string{"PATH=" + m.programs, "LOG=" + m.log, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
 	c.Run() // what is not there on this machine fails; which programs are called tells
-	if diff := cmp.Diff(before, m.entries(t)); diff != "" && !strings.Contains(command, transform.KubeadmFile) {
+	if diff := cmp.Diff(before, m.entries(t)); diff != "" && !strings.Contains(command, action.KubeadmFile) {
 		t.Errorf("%s wrote (-before +after):\n%s", command, diff)
 	}
 	files, err := filepath.Glob(filepath.Join(m.log, "*"))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -21,7 +22,7 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 		"deploy/chart/templates/roles.yaml": chartRoles(),
 		"deploy/downstream-rke2.yaml":       downstreamRoles(transform.Provisioning),
 		"deploy/downstream-rke1.yaml":       downstreamRoles(transform.Management),
-		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(transform.Management, rights.Helm),
+		"deploy/downstream-rke1-helm.yaml":  downstreamRoles(transform.Management, action.NeedsHelm),
 	} {
 		checkDoc(t, file, readDoc(t, file), should)
 	}
@@ -33,7 +34,7 @@ func ofController(fits func(rights.Row) bool, more ...string) []rights.Row {
 	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
 		list := slices.Contains(r.For, "status") && !r.Downstream && !r.Optional // clusters by their labels
-		left := slices.Contains([]string{rights.Helm, rights.Registration, rights.Local}, r.When) && !slices.Contains(more, r.When)
+		left := slices.Contains([]string{action.NeedsHelm, rights.Registration, rights.Local}, r.When) && !slices.Contains(more, r.When)
 		return !its && !list || left || !fits(r)
 	})
 }

@@ -211,8 +211,8 @@ func afterRelease(t *testing.T, releases string) {
 	t.Setenv("RKE_LM_ROOT", folder)
 }
 
-// action is the action of this repository, as far as the tests run it.
-type action struct {
+// githubAction is the action of this repository, as far as the tests run it.
+type githubAction struct {
 	Inputs map[string]struct {
 		Description string
 		Default     string
@@ -233,7 +233,7 @@ var expression = regexp.MustCompile(`\$\{\{ *inputs\.([a-z]+) *\}\}`)
 func runAction(t *testing.T, inputs map[string]string) (stdout, stderr, summary string, code int) {
 	t.Helper()
 	root := os.Getenv("RKE_LM_ROOT")
-	var a action
+	var a githubAction
 	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
 		t.Fatalf("%v %+v", err, a)
 	}
@@ -450,7 +450,7 @@ func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
 // The workflow gives the action inputs that it has.
 func TestTheWorkflowUsesInputsOfTheAction(t *testing.T) {
 	root := rooted(t)
-	var a action
+	var a githubAction
 	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -64,7 +65,7 @@ func (k *controllerOptions) choose(ctx context.Context, spec v1alpha1.LeaderMigr
 	c.Chosen.Planner.Target.RancherVersion = o.RancherVersion(ctx, c.server, target.RancherVersion)
 	c.Finder, c.Continue, c.Revert = o.finder(), c.flags, c.flags
 	c.Chosen.Until, c.Chosen.EtcdSnapshot, c.Chosen.CanaryService, c.Chosen.AuditLog = spec.Until, spec.EtcdSnapshot, spec.CanaryService, k.auditLog
-	c.Chosen.Timeout = transform.RolloutTime
+	c.Chosen.Timeout = action.RolloutTime
 	if spec.Timeout != nil {
 		c.Chosen.Timeout = cmp.Or(spec.Timeout.Duration, c.Chosen.Timeout)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -355,7 +355,7 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 			if out.code != code || strings.HasSuffix(out.stdout, "\nok\n") != (code == exitcode.Done) {
 				t.Errorf("%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
 			}
-			if waited := time.Since(start); waited > transform.RolloutTime+time.Minute || code != exitcode.Done && waited < transform.RolloutTime-time.Minute {
+			if waited := time.Since(start); waited > action.RolloutTime+time.Minute || code != exitcode.Done && waited < action.RolloutTime-time.Minute {
 				t.Errorf("%s: it waited %s", stage, waited)
 			}
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -49,7 +49,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 	c.targetFlags(f)
 	c.outputFlag(cmd, "text", "json", "html")
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask for confirmation; required without a terminal")
-	f.DurationVar(&c.work.Chosen.Timeout, "timeout", transform.RolloutTime, "the time to wait for each condition")
+	f.DurationVar(&c.work.Chosen.Timeout, "timeout", action.RolloutTime, "the time to wait for each condition")
 	f.StringVar(&c.work.Chosen.AuditLog, "audit-log", "", "append an audit log to this file, as JSON lines")
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -111,7 +111,7 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 	case found != nil:
 		return waves.Skipped, found
 	}
-	if !slices.Contains(route.Needs(p), rights.Helm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
+	if !slices.Contains(route.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
 		return waves.Waiting, nil
 	}
 	if _, err := exec.LookPath("helm"); err != nil {

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ManualRequired means that a stage has a command that rke-lm does not run.
@@ -23,7 +22,7 @@ func (b *ManualRequired) Error() string {
 }
 
 // actions carries actions out, one after the other.
-func (r *run) actions(ctx context.Context, t route.Transition, list []transform.Action) error {
+func (r *run) actions(ctx context.Context, t route.Transition, list []action.Action) error {
 	for _, a := range list {
 		if err := r.action(ctx, t, a); err != nil {
 			return err
@@ -34,21 +33,24 @@ func (r *run) actions(ctx context.Context, t route.Transition, list []transform.
 
 // action carries an action out: what changes something is done, what is waited for is
 // waited for. What is only looked at is part of the check after the stage.
-func (r *run) action(ctx context.Context, t route.Transition, a transform.Action) error {
-	switch a := a.(type) {
-	case transform.ClusterSettled, transform.ClusterUpdated:
-		return r.settle(ctx)
-	case stages.Inspection, transform.HelmValues:
+func (r *run) action(ctx context.Context, t route.Transition, a action.Action) error {
+	if a.Shows && a.Op == nil {
 		return nil
-	case transform.Gone:
-		return r.gone(ctx, a)
-	case transform.Cordon:
-		return r.cordon.cordonNodes(ctx, a)
-	case transform.Uncordon:
+	}
+	switch op := a.Op.(type) {
+	case action.Settle:
+		return r.settle(ctx)
+	case action.HelmValues:
+		return nil
+	case action.Gone:
+		return r.gone(ctx, op)
+	case action.Cordon:
+		return r.cordon.cordonNodes(ctx, op)
+	case action.Uncordon:
 		return r.cordon.uncordonNodes(ctx)
-	case transform.InitializeNodes:
+	case action.Initialize:
 		return r.initialize(ctx)
-	case transform.RegisterNodes:
+	case action.Register:
 		return r.register(ctx)
 	}
 	if slices.Contains(r.Planner.Target.ManualDone, t.Stage) {
@@ -58,38 +60,34 @@ func (r *run) action(ctx context.Context, t route.Transition, a transform.Action
 }
 
 // change carries out an action that brings something to a cluster, or takes it away.
-func (r *run) change(ctx context.Context, t route.Transition, a transform.Action) error {
-	switch a := a.(type) {
-	case transform.ApplyFile:
-		return r.applyFile(ctx, t, r.cluster.object.ID, a.File)
-	case transform.ApplyConfigMap:
-		return r.applyFile(ctx, t, local, a.File)
-	case transform.SecretFromFile:
-		text, err := fileOf(t, a.File)
+func (r *run) change(ctx context.Context, t route.Transition, a action.Action) error {
+	switch op := a.Op.(type) {
+	case action.Apply:
+		text, err := fileOf(t, op.File)
 		if err != nil {
 			return err
 		}
-		return r.writer.applySecret(ctx, Ref{Server: r.cluster.object.ID, Kind: "Secret", Namespace: a.Namespace, Name: a.Name}, a.Key, []byte(text))
-	case transform.CopySecret:
-		return r.writer.copySecret(ctx, a)
-	case transform.Delete:
-		return r.writer.deleteKinds(ctx, a.Namespace, a.Kinds, a.Name)
-	case transform.DeleteObject:
-		return r.writer.deleteKinds(ctx, a.Namespace, a.Kind, a.Name)
-	case transform.HelmUpgrade:
-		return r.helm.upgrade(ctx, t, a)
-	case transform.HelmUninstall:
-		return r.helm.uninstall(ctx, t, a)
+		server := r.cluster.object.ID
+		if op.Rancher {
+			server = local
+		}
+		return r.writer.applyText(ctx, server, text)
+	case action.SecretFromFile:
+		text, err := fileOf(t, op.File)
+		if err != nil {
+			return err
+		}
+		return r.writer.applySecret(ctx, Ref{Server: r.cluster.object.ID, Kind: "Secret", Namespace: op.Namespace, Name: op.Name}, op.Key, []byte(text))
+	case action.CopySecret:
+		return r.writer.copySecret(ctx, op)
+	case action.Delete:
+		return r.writer.deleteKinds(ctx, op.Namespace, op.Kinds, op.Name)
+	case action.HelmUpgrade:
+		return r.helm.upgrade(ctx, t, a, op)
+	case action.HelmUninstall:
+		return r.helm.uninstall(ctx, t, a, op)
 	}
-	return &ManualRequired{t.Stage, a.Command(), "the stage " + t.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
-}
-
-func (r *run) applyFile(ctx context.Context, t route.Transition, server, name string) error {
-	text, err := fileOf(t, name)
-	if err != nil {
-		return err
-	}
-	return r.writer.applyText(ctx, server, text)
+	return &ManualRequired{t.Stage, a.Command, "the stage " + t.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
 }
 
 // fileOf returns what a plan folder would hold.
@@ -102,13 +100,13 @@ func fileOf(t route.Transition, name string) (string, error) {
 }
 
 // gone waits until objects have left the cluster with their manifest.
-func (r *run) gone(ctx context.Context, a transform.Gone) error {
+func (r *run) gone(ctx context.Context, gone action.Gone) error {
 	return r.await(ctx, func(ctx context.Context) (look, error) {
-		left, err := r.cluster.existing(ctx, a.Namespace, a.Kinds, a.Name)
+		left, err := r.cluster.existing(ctx, gone.Namespace, gone.Kinds, gone.Name)
 		if err != nil || len(left) == 0 {
 			return look{done: true}, err
 		}
 		o := left[0]
-		return look{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + transform.DeleteObject{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name}.Command()}, nil
+		return look{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + action.DeleteObject(o.Namespace, o.Kind, o.Name).Command}, nil
 	})
 }

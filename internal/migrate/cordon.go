@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -27,14 +27,14 @@ type cordon struct {
 }
 
 // cordonNodes cordons the Nodes that are not cordoned yet, and marks them.
-func (c *cordon) cordonNodes(ctx context.Context, a transform.Cordon) error {
+func (c *cordon) cordonNodes(ctx context.Context, a action.Cordon) error {
 	names, err := c.cluster.nodeNames(ctx, a.Selector, func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		c.mayHold = true
-		err := c.change(ctx, actCordon, name, func(n *yamledit.Document) (*yamledit.Document, error) { return route.Cordon(n, a.Run) })
+		err := c.change(ctx, actCordon, name, func(n *yamledit.Document) (*yamledit.Document, error) { return route.Cordon(n, c.mark) })
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (c *cordon) cordonNodes(ctx context.Context, a transform.Cordon) error {
 // uncordonNodes uncordons the Nodes that a run over this cluster cordoned, and no
 // other ones. One that cannot be uncordoned keeps none of the others.
 func (c *cordon) uncordonNodes(ctx context.Context) error {
-	names, err := c.cluster.nodeNames(ctx, "", func(n *corev1.Node) bool { return n.Annotations[transform.CordonAnnotation] == c.mark })
+	names, err := c.cluster.nodeNames(ctx, "", func(n *corev1.Node) bool { return n.Annotations[action.CordonAnnotation] == c.mark })
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -36,8 +37,8 @@ type Event struct {
 	// From and To are the cluster's object before and after the edit of a stage; nil
 	// where it has none.
 	From, To *yamledit.Document
-	Prepare  []transform.Action // what the user has to have done
-	Actions  []transform.Action
+	Prepare  []action.Action // what the user has to have done
+	Actions  []action.Action
 	Findings []transform.Finding
 	Machines []rollout.MachineProgress
 	Owned    *Owned   // during a stage

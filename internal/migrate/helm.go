@@ -16,7 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/temporary"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -25,33 +25,33 @@ import (
 type helm struct{ *run }
 
 // upgrade installs a chart, or brings its release to other values.
-func (h helm) upgrade(ctx context.Context, t route.Transition, a transform.HelmUpgrade) error {
-	values, err := fileOf(t, a.Values)
+func (h helm) upgrade(ctx context.Context, t route.Transition, a action.Action, op action.HelmUpgrade) error {
+	values, err := fileOf(t, op.Values)
 	if err != nil {
 		return err
 	}
-	records, err := h.dropUnfinished(ctx, a.Namespace, a.Release)
+	records, err := h.dropUnfinished(ctx, op.Namespace, op.Release)
 	if err != nil {
 		return err
 	}
-	if err := h.keepsValues(ctx, route.Upgrade{Transition: t, Action: a}); err != nil {
+	if err := h.keepsValues(ctx, route.Upgrade{Transition: t, Action: op}); err != nil {
 		return err
 	}
-	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: a.Namespace, Name: a.Release}, nextRecord(a.Release, records), a.Args(), map[string]string{a.Values: values}}
+	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: op.Namespace, Name: op.Release}, nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}}
 	return h.call(ctx, t, a, c)
 }
 
 // uninstall takes a release out; one that is not there is out already. What a
 // helm that was killed left is taken out with it.
-func (h helm) uninstall(ctx context.Context, t route.Transition, a transform.HelmUninstall) error {
-	records, err := h.cluster.records(ctx, a.Namespace, a.Release)
+func (h helm) uninstall(ctx context.Context, t route.Transition, a action.Action, op action.HelmUninstall) error {
+	records, err := h.cluster.records(ctx, op.Namespace, op.Release)
 	if err == nil {
 		err = h.onlyOwn(ctx, unfinished(records))
 	}
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: a.Namespace, Name: a.Release}, records[len(records)-1].Name, a.Args(), nil}
+	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: op.Namespace, Name: op.Release}, records[len(records)-1].Name, op.Args(), nil}
 	return h.call(ctx, t, a, c)
 }
 
@@ -64,10 +64,10 @@ type helmCall struct {
 }
 
 // call runs the command of an action.
-func (h helm) call(ctx context.Context, t route.Transition, a transform.Action, c helmCall) error {
+func (h helm) call(ctx context.Context, t route.Transition, a action.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
-		return &ManualRequired{t.Stage, a.Command(), withoutHelm(a)}
+		return &ManualRequired{t.Stage, a.Command, withoutHelm(a)}
 	}
 	return h.inFolder(program, c.files, func(p prepared) error {
 		return h.attempt(ctx, c, func(ctx context.Context) error {
@@ -80,10 +80,10 @@ func (h helm) call(ctx context.Context, t route.Transition, a transform.Action, 
 }
 
 // withoutHelm is why a person has to run a command of helm.
-func withoutHelm(a transform.Action) string {
+func withoutHelm(a action.Action) string {
 	why := "helm is not on the PATH; plan --cluster with --out writes the files that the command names"
-	if u, upgrades := a.(transform.HelmUpgrade); upgrades {
-		why += "; the values of the release were not compared, and the command replaces them, so check them first: " + transform.HelmValues{Release: u.Release, Namespace: u.Namespace}.Command()
+	if u, upgrades := a.Op.(action.HelmUpgrade); upgrades {
+		why += "; the values of the release were not compared, and the command replaces them, so check them first: " + action.Values(u.Release, u.Namespace, "").Command
 	}
 	return why
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -65,7 +65,7 @@ func (w *writer) applySecret(ctx context.Context, o Ref, key string, value []byt
 
 // copySecret brings the Secret of a provider's configuration from Rancher's own
 // cluster.
-func (w *writer) copySecret(ctx context.Context, a transform.CopySecret) error {
+func (w *writer) copySecret(ctx context.Context, a action.CopySecret) error {
 	from := Ref{Server: local, Kind: "Secret", Namespace: a.Namespace, Name: a.Name}
 	got, err := w.cluster.request(ctx, from, kube.Request{Method: http.MethodGet})
 	if err != nil {
@@ -75,9 +75,9 @@ func (w *writer) copySecret(ctx context.Context, a transform.CopySecret) error {
 	if err := json.Unmarshal(got.Body, &s); err != nil {
 		return &kube.Unreached{What: "read the " + from.String(), Err: fmt.Errorf("it is no Secret")}
 	}
-	value, there := s.Data[transform.SecretCredential]
+	value, there := s.Data[action.SecretCredential]
 	if !there {
-		return fmt.Errorf("the %s has no key %s; correct the cloud-provider-config that refers to it", from, transform.SecretCredential)
+		return fmt.Errorf("the %s has no key %s; correct the cloud-provider-config that refers to it", from, action.SecretCredential)
 	}
 	return w.applySecret(ctx, Ref{Server: w.cluster.object.ID, Kind: "Secret", Namespace: kubeSystem, Name: a.To}, a.Key, value)
 }

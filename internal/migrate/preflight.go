@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
@@ -101,9 +102,9 @@ func (r *run) names(p *transform.Plan) ([]string, error) {
 func (r *run) review(ctx context.Context) error {
 	when := route.Needs(r.from.plan)
 	if _, err := exec.LookPath("helm"); err != nil {
-		when = slices.DeleteFunc(when, func(s string) bool { return s == rights.Helm }) // the user runs it
+		when = slices.DeleteFunc(when, func(s string) bool { return s == action.NeedsHelm }) // the user runs it
 	}
-	if r.Restart != nil && slices.Contains(when, rights.ProviderIDs) {
+	if r.Restart != nil && slices.Contains(when, action.NeedsProviderIDs) {
 		when = append(when, rights.Registration)
 	}
 	if r.CanaryService {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -65,7 +66,7 @@ func (h helm) replaced(ctx context.Context, upgrades []route.Upgrade) (*precondi
 // values reads what users have supplied to a release, as helm has recorded it last; nil where there is
 // none. A helm that runs, or was killed, has not supplied anything yet: the next one starts
 // without its record, or does not start.
-func (h helm) values(ctx context.Context, program string, a transform.HelmUpgrade) (*yamledit.Document, error) {
+func (h helm) values(ctx context.Context, program string, a action.HelmUpgrade) (*yamledit.Document, error) {
 	records, err := h.cluster.records(ctx, a.Namespace, a.Release)
 	if err != nil {
 		return nil, err

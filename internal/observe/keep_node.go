@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -29,7 +29,7 @@ var keptLabels = append([]string{
 func keepNode(n *corev1.Node, kept []observation.Node) []observation.Node {
 	out := observation.Node{
 		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internalIP(n),
-		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[transform.CordonAnnotation],
+		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[action.CordonAnnotation],
 		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
 	}
 	for _, l := range keptLabels {

@@ -206,7 +206,7 @@ func (m *elements) stage(of string, s Stage) {
 		}
 		m.findings(s.Findings)
 		for _, a := range slices.Concat(s.Prepare, s.Actions) {
-			m.element("p", a.Purpose+":")
+			m.element("p", a.Why+":")
 			m.element("pre", a.Command)
 		}
 		if s.Diff != "" {
@@ -281,7 +281,7 @@ func (m *elements) review(c ReviewedCluster) {
 		}
 		m.element("p", why)
 		for _, a := range s.Before {
-			m.element("p", "Before the merge: "+a.Purpose)
+			m.element("p", "Before the merge: "+a.Why)
 		}
 	}
 	for _, class := range alike(c.Classes) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -24,8 +25,8 @@ type RunEvent struct {
 	Message    string    `json:"message,omitempty"`
 
 	Diff     string              `json:"diff,omitempty"`
-	Prepare  []Action            `json:"prepare,omitempty"`
-	Actions  []Action            `json:"actions,omitempty"`
+	Prepare  []action.Action     `json:"prepare,omitempty"`
+	Actions  []action.Action     `json:"actions,omitempty"`
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Machines []RunMachine        `json:"machines,omitempty"`
 	Owners   *migrate.Owned      `json:"owners,omitempty"`
@@ -48,7 +49,7 @@ type RunMachine struct {
 func NewRunEvent(e migrate.Event) RunEvent {
 	out := RunEvent{
 		APIVersion: APIVersion, Kind: "RunEvent", Time: e.Time, Cluster: e.Cluster, Type: e.Type, Stage: e.Stage, Message: e.Message,
-		Prepare: actions(e.Prepare), Actions: actions(e.Actions), Machines: machines(e.Machines), Owners: e.Owned, End: e.Outcome,
+		Prepare: e.Prepare, Actions: e.Actions, Machines: machines(e.Machines), Owners: e.Owned, End: e.Outcome,
 	}
 	if len(e.Findings) > 0 {
 		out.Findings = Findings(e.Findings)
@@ -63,8 +64,4 @@ func machines(list []rollout.MachineProgress) []RunMachine {
 	return lists.Map(list, func(m rollout.MachineProgress) RunMachine {
 		return RunMachine{Name: m.Name, Node: m.Node, Done: m.Done, Waiting: redact.Text(m.Waiting), Failures: m.Failures, Output: m.Output}
 	})
-}
-
-func actions(list []transform.Action) []Action {
-	return lists.Map(list, func(a transform.Action) Action { return Action{a.Purpose(), a.Command()} })
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -34,12 +35,12 @@ func hostileResults(t *testing.T) *Results {
 	for i := range plan.Stages {
 		plan.Stages[i].Findings = append(plan.Stages[i].Findings, finding)
 		plan.Stages[i].Diff += "+" + hostile + "\n"
-		plan.Stages[i].Actions = append(plan.Stages[i].Actions, Action{hostile, hostile})
+		plan.Stages[i].Actions = append(plan.Stages[i].Actions, action.Action{Why: hostile, Command: hostile})
 	}
 	one := plan.Subject()
 	one.Content.Classes = []Class{{Name: hostile, keys: []string{hostile}, Config: map[string]any{hostile: hostile}, Origins: map[string]Origin{hostile: {File: hostile, Path: hostile}}, Dropped: []Dropped{{Key: hostile, Reason: hostile}}}}
 	r.Keep(one)
-	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []Action{{hostile, hostile}}}},
+	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []action.Action{{Why: hostile, Command: hostile}}}},
 		Classes: []ReviewedClass{{Name: hostile, Change: "changed", Keys: []ReviewedKey{{hostile, hostile, hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
 	r.Keep(reviewed.Subject())
 	r.Keep(Verification{Nodes: []NodeVerdict{{hostile, hostile, false}}, NotChecked: []Unchecked{{hostile, hostile, true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -81,9 +82,9 @@ func findingLine(f transform.Finding) string {
 	return line + "\n"
 }
 
-func markdownActions(w io.Writer, actions []Action) {
+func markdownActions(w io.Writer, actions []action.Action) {
 	for _, a := range actions {
-		fmt.Fprintf(w, "%s:\n\n%s\n", inline(a.Purpose), fenced("sh", a.Command))
+		fmt.Fprintf(w, "%s:\n\n%s\n", inline(a.Why), fenced("sh", a.Command))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -81,11 +82,11 @@ type Stage struct {
 	Kind     Kind              `json:"kind"`
 	Why      string            `json:"why"`
 	Edits    []transform.Place `json:"edits"`
-	Prepare  []Action          `json:"prepare,omitempty"`
+	Prepare  []action.Action   `json:"prepare,omitempty"`
 	prepared string            // Prepare in one line
-	Actions  []Action          `json:"actions"`
+	Actions  []action.Action   `json:"actions"`
 	verify   string
-	steps    []Action            // of a manual stage: Actions without those that only show something
+	steps    []action.Action     // of a manual stage: Actions without those that only show something
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
 	// Restarts are what the edit restarts, in their order, and Gap for how long no manager
@@ -93,12 +94,6 @@ type Stage struct {
 	Restarts []transform.Restart `json:"restarts"`
 	Gap      string              `json:"gap,omitempty"`
 	past     bool                // a stage around the switch of a migration that is complete
-}
-
-// Action is what a stage needs apart from its edit.
-type Action struct {
-	Purpose string `json:"purpose"`
-	Command string `json:"command"`
 }
 
 // Decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
@@ -152,7 +147,7 @@ func newStage(s transform.PlannedStage, t transform.Target) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
-		Edits:    append([]transform.Place{}, s.Edits...), Actions: []Action{}, Findings: Findings(s.Findings),
+		Edits:    append([]transform.Place{}, s.Edits...), Actions: []action.Action{}, Findings: Findings(s.Findings),
 		verify: shell.Words(stages.VerifyCommand(s.Stage.Name, t, "--context", "CONTEXT")...),
 	}
 	for _, r := range s.Documents {
@@ -161,23 +156,14 @@ func newStage(s transform.PlannedStage, t transform.Target) Stage {
 		}
 	}
 	if !s.Past() {
-		out.Prepare, out.prepared = actions(s.Stage.Prepare.Actions), s.Stage.Prepare.What
+		out.Prepare, out.prepared = s.Stage.Prepare.Actions, s.Stage.Prepare.What
 		all := slices.Concat(s.Stage.Before, s.Stage.After)
-		out.Actions = append(out.Actions, actions(all)...)
+		out.Actions = append(out.Actions, all...)
 		if out.Kind == Manual {
-			out.steps = actions(slices.DeleteFunc(all, shows))
+			out.steps = slices.DeleteFunc(all, func(a action.Action) bool { return a.Shows })
 		}
 	}
 	return out
-}
-
-// shows reports whether an action changes nothing, and verify --stage checks what it shows.
-func shows(a transform.Action) bool {
-	switch a.(type) {
-	case stages.Inspection, transform.PodsRunning, transform.Gone, transform.WorkloadDone, transform.ClusterSettled, transform.ClusterUpdated:
-		return true
-	}
-	return false
 }
 
 // WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
@@ -305,9 +291,9 @@ func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 	fmt.Fprintln(w)
 }
 
-func writeActions(w io.Writer, p Palette, actions []Action) {
+func writeActions(w io.Writer, p Palette, actions []action.Action) {
 	for _, a := range actions {
-		fmt.Fprintln(w, p.Wrap(a.Purpose+":", "  "))
+		fmt.Fprintln(w, p.Wrap(a.Why+":", "  "))
 		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
 	}
 }
@@ -319,9 +305,9 @@ func WriteManual(w io.Writer, p Palette, m transform.Manual) {
 		return
 	}
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), Manual)
-	for _, list := range [][]transform.Instruction{m.Steps, m.Check} {
+	for _, list := range [][]action.Action{m.Steps, m.Check} {
 		for _, i := range list {
-			writeActions(w, p, []Action{{i.Purpose, i.Command}})
+			writeActions(w, p, []action.Action{i})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -146,7 +147,7 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 	var b bytes.Buffer
 	WriteManual(&b, Palette{}, transform.Manual{
-		Stage: "install-ccm", Left: true, Steps: []transform.Instruction{{Purpose: "install the chart", Command: "helm upgrade"}}, Check: []transform.Instruction{{Purpose: "wait", Command: "kubectl get"}},
+		Stage: "install-ccm", Left: true, Steps: []action.Action{{Why: "install the chart", Command: "helm upgrade"}}, Check: []action.Action{{Why: "wait", Command: "kubectl get"}},
 	})
 	if got, want := b.String(), "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
 		t.Errorf("%q", got)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -81,10 +82,10 @@ type ReviewedCluster struct {
 
 // ReviewedStage is a stage that the change performs.
 type ReviewedStage struct {
-	Name       string   `json:"name"`
-	Why        string   `json:"why"`
-	Superseded bool     `json:"superseded,omitempty"`
-	Before     []Action `json:"before"`
+	Name       string          `json:"name"`
+	Why        string          `json:"why"`
+	Superseded bool            `json:"superseded,omitempty"`
+	Before     []action.Action `json:"before"`
 }
 
 // ReviewedClass is what changes for the machines of a class.
@@ -123,7 +124,7 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 		Stages: []ReviewedStage{}, Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
 	}
 	for _, s := range c.Stages {
-		out.Stages = append(out.Stages, ReviewedStage{s.Name, s.Why, s.Superseded, append([]Action{}, actions(s.Manual)...)})
+		out.Stages = append(out.Stages, ReviewedStage{s.Name, s.Why, s.Superseded, append([]action.Action{}, s.Manual...)})
 	}
 	for _, class := range c.Classes {
 		out.Classes = append(out.Classes, newReviewedClass(class))
@@ -255,7 +256,7 @@ func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
 	}
 	fmt.Fprintln(w, p.Wrap(s.Why, "    "))
 	for _, a := range s.Before {
-		fmt.Fprintln(w, p.Wrap("Before the merge: "+a.Purpose, "    "))
+		fmt.Fprintln(w, p.Wrap("Before the merge: "+a.Why, "    "))
 	}
 }
 
@@ -300,7 +301,7 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	for _, s := range c.Stages {
 		fmt.Fprintf(w, "**%s.** %s\n\n", s.Name, inline(s.Why))
 		for _, a := range s.Before {
-			fmt.Fprintf(w, "- Before the merge: %s\n", inline(a.Purpose))
+			fmt.Fprintf(w, "- Before the merge: %s\n", inline(a.Why))
 		}
 		if len(s.Before) > 0 {
 			fmt.Fprintln(w)

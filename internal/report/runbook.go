@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -258,12 +259,12 @@ func (r Runbook) command(flag, stage string) string {
 }
 
 // commands writes the commands of actions, each with a box to check.
-func (r Runbook) commands(w io.Writer, heading string, actions []transform.Action) {
+func (r Runbook) commands(w io.Writer, heading string, actions []action.Action) {
 	for i, a := range actions {
 		if i == 0 {
 			fmt.Fprintf(w, "**%s.**\n\n", heading)
 		}
-		step(w, inline(a.Purpose()), clusterOf(onRancher(a)).In(r.placed(a.Command())))
+		step(w, inline(a.Why), clusterOf(a.Op == action.Settle{}).In(r.placed(a.Command)))
 	}
 }
 
@@ -285,15 +286,6 @@ func (r Runbook) placed(command string) string {
 		}
 	}
 	return strings.TrimSuffix(strings.NewReplacer(pairs...).Replace(command+"\n"), "\n")
-}
-
-// onRancher reports whether an action is one on Rancher's own cluster.
-func onRancher(a transform.Action) bool {
-	switch a.(type) {
-	case transform.ClusterSettled, transform.ClusterUpdated:
-		return true
-	}
-	return false
 }
 
 // clusterOf is how commands name Rancher's own cluster, or the one that is migrated: by variables,

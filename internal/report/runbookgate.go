@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -51,7 +52,7 @@ Before the first stage %s.
 
 A gate waits for at most %s. To return to the start, undo the stages in reverse order. A stage without an undo states so.
 
-`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.LeaderAfter("", r.Plan.Target)), code("ok"), length(transform.RolloutTime))
+`, where, code("CONTEXT"), r.name(), r.ofRancher(), expect, fenced("sh", r.verify("", "--snapshot")), inline(stages.LeaderAfter("", r.Plan.Target)), code("ok"), length(action.RolloutTime))
 }
 
 // name is the cluster, as people call it.
@@ -84,7 +85,7 @@ func (r Runbook) verify(stage string, flags ...string) string {
 
 // await is the same, for as long as a change may take.
 func (r Runbook) await(stage string) string {
-	return r.verify(stage, "--wait", fmt.Sprintf("%dm", transform.RolloutTime/time.Minute))
+	return r.verify(stage, "--wait", fmt.Sprintf("%dm", action.RolloutTime/time.Minute))
 }
 
 // duration writes how long a stage may take, as far as that is known.
@@ -110,7 +111,7 @@ func (r Runbook) gate(w io.Writer, s transform.PlannedStage) {
 		return
 	}
 	fmt.Fprintf(w, "Start it once the change has reached the cluster; it passes when it prints this and exits with 0:\n\n")
-	step(w, fmt.Sprintf("wait for at most %s", length(transform.RolloutTime)), r.await(stage))
+	step(w, fmt.Sprintf("wait for at most %s", length(action.RolloutTime)), r.await(stage))
 	var lines []string
 	if by := stages.After(stage, t).Lease; by.Needed() {
 		for _, holder := range strings.Split(by.String(), " or ") {

@@ -56,11 +56,11 @@ func (t *RunText) stage(e RunEvent) {
 		WriteDiff(t.Out, t.Palette, e.Diff)
 	}
 	for _, a := range e.Prepare { // shown as what it is: nothing that the run does
-		fmt.Fprintln(t.Out, t.Palette.Wrap("add in AWS, if missing: "+a.Purpose, "  # "))
+		fmt.Fprintln(t.Out, t.Palette.Wrap("add in AWS, if missing: "+a.Why, "  # "))
 		fmt.Fprintf(t.Out, "  #   %s\n", strings.ReplaceAll(a.Command, "\n", "\n  #   "))
 	}
 	for _, a := range e.Actions {
-		fmt.Fprintln(t.Out, t.Palette.Wrap(a.Purpose, "  # "))
+		fmt.Fprintln(t.Out, t.Palette.Wrap(a.Why, "  # "))
 		fmt.Fprintf(t.Out, "  $ %s\n", a.Command)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // waits are three looks at two machines, of which one gets on.
@@ -53,7 +54,7 @@ func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 	var out, err bytes.Buffer
 	text := &RunText{Out: &out, Err: &err}
-	text.Write(RunEvent{Type: migrate.Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []Action{{"look", "kubectl get"}}, Prepare: []Action{{"a tag is there", "aws a\naws b"}},
+	text.Write(RunEvent{Type: migrate.Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []action.Action{{Why: "look", Command: "kubectl get"}}, Prepare: []action.Action{{Why: "a tag is there", Command: "aws a\naws b"}},
 		Findings: []transform.Finding{{Rule: "r", Severity: transform.Warning, Path: "p", Message: "m"}}})
 	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # add in AWS, if missing: a tag is there\n  #   aws a\n  #   aws b\n  # look\n  $ kubectl get\n"
 	if out.String() != want {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -63,17 +64,17 @@ func (o *operator) transitions(plan *transform.Plan, wanted func(*yamledit.Docum
 }
 
 // change does some actions before the machines follow, and others after that.
-func (o *operator) change(folder planFolder, before, after []transform.Action, wanted func() agent.Wanted) change {
+func (o *operator) change(folder planFolder, before, after []action.Action, wanted func() agent.Wanted) change {
 	return change{func() { o.doAll(before, folder) }, wanted, func() { o.doAll(after, folder) }}
 }
 
 // delivered cuts the actions of a stage without an edit after the last that brings something or takes it
 // away. The machines follow then; what goes, goes after that.
-func delivered(actions []transform.Action) (before, after []transform.Action) {
+func delivered(actions []action.Action) (before, after []action.Action) {
 	n := 0
 	for i, a := range actions {
-		switch a.(type) {
-		case transform.HelmUpgrade, transform.HelmUninstall, transform.ApplyFile, transform.SecretFromFile:
+		switch a.Op.(type) {
+		case action.HelmUpgrade, action.HelmUninstall, action.Apply, action.SecretFromFile:
 			n = i + 1
 		}
 	}
@@ -101,22 +102,22 @@ func (o *operator) files(step transform.PlannedStage) []transform.File {
 	return list
 }
 
-func (o *operator) doAll(actions []transform.Action, folder planFolder) {
+func (o *operator) doAll(actions []action.Action, folder planFolder) {
 	o.Helper()
 	for _, a := range actions {
 		if err := o.do(a, folder); err != nil {
-			o.Fatalf("%s: %v", a.Command(), err)
+			o.Fatalf("%s: %v", a.Command, err)
 		}
 	}
 }
 
 // do carries out what changes something. What only looks, waits or delivers the document is for the
 // scenario's own gates and the agent.
-func (o *operator) do(a transform.Action, files planFolder) error {
-	switch a := a.(type) {
-	case transform.ApplyFile:
+func (o *operator) do(a action.Action, files planFolder) error {
+	switch a := a.Op.(type) {
+	case action.Apply:
 		return o.keep(a.File, files)
-	case transform.SecretFromFile:
+	case action.SecretFromFile:
 		secret, err := yaml.Marshal(corev1.Secret{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 			ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: a.Namespace},
@@ -126,26 +127,24 @@ func (o *operator) do(a transform.Action, files planFolder) error {
 			return err
 		}
 		return o.keep(a.File, planFolder{a.File: string(secret)})
-	case transform.HelmUpgrade:
+	case action.HelmUpgrade:
 		var err error
 		o.related.Values, err = yamledit.ParseString(a.Values, files[a.Values])
 		return err
-	case transform.HelmUninstall:
+	case action.HelmUninstall:
 		o.related.Values = nil
-	case transform.DeleteObject:
-		return o.remove(a.Namespace, a.Kind, a.Name)
-	case transform.Delete:
+	case action.Delete:
 		return o.remove(a.Namespace, a.Kinds, a.Name)
-	case transform.Gone:
+	case action.Gone:
 		return o.remove(a.Namespace, a.Kinds, a.Name) // by hand, as it says
-	case transform.PlaceFile:
+	case action.Place:
 		return o.place(a.Path, files[a.File])
-	case transform.RemoveFile:
+	case action.Remove:
 		if strings.HasPrefix(a.Path, "/etc/kubernetes/manifests/") {
 			return nil // what the kubelets' folder holds is for wanted to say
 		}
 		return os.Remove(filepath.Join(o.host(), a.Path))
-	case transform.KubeletProvider:
+	case action.Kubelets:
 		o.kubelets = a.To
 		o.external = a.To == "external"
 	}

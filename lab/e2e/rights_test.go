@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -119,9 +120,9 @@ func spared(r rights.Right) bool {
 // usedAll requires that requests made use of all that the documentation requires, for both ways.
 func (c *managed) usedAll() {
 	c.Helper()
-	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{rights.Cordon, rights.CanaryService}}
+	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{action.NeedsCordon, rights.CanaryService}}
 	if c.engine() {
-		of = rights.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{rights.Helm, rights.CloudConfig, rights.CanaryService}}
+		of = rights.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{action.NeedsHelm, action.NeedsCloudConfig, rights.CanaryService}}
 	}
 	needed := slices.Concat(rights.Needed("migrate", of), rights.Needed("rollback", of))
 	needed = slices.DeleteFunc(needed, spared)

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
@@ -161,7 +162,7 @@ func (s *scenario) cordoned() []string {
 	}
 	var names []string
 	for _, n := range list.Items {
-		if _, marked := n.Annotations[transform.CordonAnnotation]; marked || n.Spec.Unschedulable {
+		if _, marked := n.Annotations[action.CordonAnnotation]; marked || n.Spec.Unschedulable {
 			names = append(names, n.Name)
 		}
 	}

@@ -87,9 +87,9 @@ func ran(t *testing.T, command string, env ...string) (string, error) {
 
 func TestCommandsWithoutTheirVariablesDoNothing(t *testing.T) {
 	for _, a := range Manager("").Actions {
-		out, err := ran(t, a.Command())
+		out, err := ran(t, a.Command)
 		if err == nil || !strings.Contains(out, "set it to") || strings.Contains(out, "aws [") {
-			t.Errorf("%s: %v: %s", a.Command(), err, out)
+			t.Errorf("%s: %v: %s", a.Command, err, out)
 		}
 	}
 }
@@ -99,9 +99,9 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 	for config, id := range map[string]string{"": "harbour", "[Global]\nKubernetesClusterID = orchard\n": "orchard"} {
 		var all string
 		for _, a := range Manager(config).Actions {
-			out, err := ran(t, a.Command(), env...)
+			out, err := ran(t, a.Command, env...)
 			if err != nil {
-				t.Errorf("%s: %v", a.Command(), err)
+				t.Errorf("%s: %v", a.Command, err)
 			}
 			all += out
 		}
@@ -119,14 +119,14 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 
 func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 	p := ECR(Place{Config: "/etc/x/config.yaml", Folder: "/etc/x", Arguments: true})
-	out, _ := ran(t, p.Actions[1].Command()) // the program itself is not there
+	out, _ := ran(t, p.Actions[1].Command) // the program itself is not there
 	if out != "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n" {
 		t.Error(out)
 	}
-	if said := p.Actions[1].Purpose(); !strings.Contains(said, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x") {
+	if said := p.Actions[1].Why; !strings.Contains(said, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x") {
 		t.Error(said)
 	}
-	if said := (ECRProvider{Place{Config: "/a", Folder: "/b"}}).Purpose(); strings.Contains(said, "--image") {
+	if said := Provider(Place{Config: "/a", Folder: "/b"}).Why; strings.Contains(said, "--image") {
 		t.Error(said)
 	}
 	doc, err := yamledit.ParseString(ProviderFile, p.Files[0].Content)
@@ -143,7 +143,7 @@ func TestFilesAreThoseThatCommandsName(t *testing.T) {
 	for _, p := range []transform.Preparation{Manager(""), ECR(Place{})} {
 		var commands string
 		for _, a := range p.Actions {
-			commands += a.Command() + "\n"
+			commands += a.Command + "\n"
 		}
 		for _, f := range p.Files {
 			if !strings.Contains(commands, f.Name) {

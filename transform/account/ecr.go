@@ -5,6 +5,7 @@ package account
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -38,41 +39,28 @@ type Place struct {
 	Arguments bool
 }
 
-// ECRImages looks whether any image comes from ECR.
-type ECRImages struct{}
-
-// Purpose implements transform.Action.
-func (ECRImages) Purpose() string {
-	return "if pods use images from ECR, their kubelets need a credential provider from 1.27 on"
-}
-
-// Command implements transform.Action.
-func (ECRImages) Command() string {
-	return `kubectl get pods -A -o jsonpath='{range .items[*]}{.spec.nodeName}{"\t"}{.spec.containers[*].image}{"\n"}{end}' | grep -F .dkr.ecr`
-}
-
-// ECRProvider puts the configuration of the program on a node.
-type ECRProvider struct{ Place }
-
-// Purpose implements transform.Action.
-func (a ECRProvider) Purpose() string {
-	what := "then each of these nodes needs the file " + ProviderFile + " and the program of that name, from a release of cloud-provider-aws of the cluster's new minor"
-	if a.Arguments {
-		what += ", and its kubelet --image-credential-provider-config=" + a.Config + " and --image-credential-provider-bin-dir=" + a.Folder
+// images shows whether any image comes from ECR.
+func images() action.Action {
+	return action.Action{
+		Why:     "if pods use images from ECR, their kubelets need a credential provider from 1.27 on",
+		Command: `kubectl get pods -A -o jsonpath='{range .items[*]}{.spec.nodeName}{"\t"}{.spec.containers[*].image}{"\n"}{end}' | grep -F .dkr.ecr`,
 	}
-	return what
 }
 
-// Command implements transform.Action.
-func (a ECRProvider) Command() string {
-	return shell.Line("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, shell.Path(a.Config), shell.Path(a.Folder), provider)
+// Provider puts the configuration of the program on a node.
+func Provider(at Place) action.Action {
+	what := "then each of these nodes needs the file " + ProviderFile + " and the program of that name, from a release of cloud-provider-aws of the cluster's new minor"
+	if at.Arguments {
+		what += ", and its kubelet --image-credential-provider-config=" + at.Config + " and --image-credential-provider-bin-dir=" + at.Folder
+	}
+	return action.Action{Why: what, Command: shell.Line("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, shell.Path(at.Config), shell.Path(at.Folder), provider)}
 }
 
 // ECR is what nodes need for their images in ECR before they run 1.27.
 func ECR(at Place) transform.Preparation {
 	return transform.Preparation{
 		What:    "manually on the nodes, if pods use images from ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
-		Actions: []transform.Action{ECRImages{}, ECRProvider{at}},
+		Actions: []action.Action{images(), Provider(at)},
 		Files:   []transform.File{{Name: ProviderFile, Content: providerConfig}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -54,20 +55,16 @@ func plain(value string) string {
 	return strings.TrimSpace(value)
 }
 
-// Tagged looks for what has the tag of the cluster.
-type Tagged struct{ ClusterID string }
-
-// Purpose implements transform.Action.
-func (a Tagged) Purpose() string {
-	return "all instances of the cluster, its subnets, and one security group of each instance have the tag " + TagPrefix + cmp.Or(a.ClusterID, "ID") + "; the manager does not start without the one of its own instance"
-}
-
-// Command implements transform.Action.
-func (a Tagged) Command() string {
-	if a.ClusterID == "" {
-		return shell.Line(describeUnknown)
+// Tagged shows what has the tag of the cluster.
+func Tagged(id string) action.Action {
+	command := shell.Line(describeUnknown)
+	if id != "" {
+		command = shell.Line(describe, id, id, id)
 	}
-	return shell.Line(describe, a.ClusterID, a.ClusterID, a.ClusterID)
+	return action.Action{
+		Why:     "all instances of the cluster, its subnets, and one security group of each instance have the tag " + TagPrefix + cmp.Or(id, "ID") + "; the manager does not start without the one of its own instance",
+		Command: command,
+	}
 }
 
 // The commands that look for a tag, and the same where the person has to say of which
@@ -88,18 +85,14 @@ const (
 )
 
 // Tag gives the tag to what lacks it.
-type Tag struct{ ClusterID string }
-
-// Purpose implements transform.Action.
-func (Tag) Purpose() string {
-	return "add the tag where it is missing (owned, or shared for a subnet of several clusters), but never to a second security group of one instance"
-}
-
-// Command implements transform.Action.
-func (a Tag) Command() string {
+func Tag(id string) action.Action {
 	const resources = "aws ec2 create-tags --resources ${RESOURCES:?set it to the IDs that lack the tag} --tags Key=" + TagPrefix
-	if a.ClusterID == "" {
-		return shell.Line(resources + unknownID + ",Value=owned")
+	command := shell.Line(resources + unknownID + ",Value=owned")
+	if id != "" {
+		command = shell.Line(resources+"%s,Value=owned", id)
 	}
-	return shell.Line(resources+"%s,Value=owned", a.ClusterID)
+	return action.Action{
+		Why:     "add the tag where it is missing (owned, or shared for a subnet of several clusters), but never to a second security group of one instance",
+		Command: command,
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -17,7 +18,7 @@ import (
 func deliver(doc *yamledit.Document, file string) transform.Delivery {
 	switch kindOf(doc) {
 	case kindConfiguration:
-		return transform.Delivery{How: "the cluster with kubeadm:", Command: transform.KubeadmUpload{File: file}.Command()}
+		return transform.Delivery{How: "the cluster with kubeadm:", Command: action.KubeadmUpload(file).Command}
 	case kindInit, kindJoin:
 		return transform.Delivery{How: "where\nkubeadm reads it on new nodes. It changes no running kubelet."}
 	case kindPod:
@@ -45,7 +46,7 @@ func podFile(read, component string) string {
 // file, and for a stream the one that KubeadmSource fetches.
 func configurationFile(read string) string {
 	if read == yamledit.Stdin {
-		return transform.KubeadmFile
+		return action.KubeadmFile
 	}
 	return read
 }

@@ -5,6 +5,7 @@ package manifest
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -17,22 +18,22 @@ const rbacFile = "leader-migration-rbac.yaml"
 func (m *migration) grantMigrationLease() transform.Stage {
 	if m.Component != kubeManager || m.Kind == kindConfiguration {
 		s := stages.InOtherDocument("The permission on the migration lease is granted in the cluster, not here; the plan of the manifest of kube-controller-manager has it, for both managers.")
-		s.Verify = []transform.Action{m.stages().MayLock(leadermigration.CloudAccount())}
+		s.Verify = []action.Action{m.stages().MayLock(leadermigration.CloudAccount())}
 		return s
 	}
 	s := transform.Stage{
 		Why:   " It is an object of the cluster, not a static pod: never put its file into the manifest folder of a kubelet.",
-		After: []transform.Action{transform.ApplyFile{File: rbacFile, Why: "grant both managers the permission, with the file that plan --out writes"}},
+		After: []action.Action{action.ApplyFile(rbacFile, "grant both managers the permission, with the file that plan --out writes")},
 		Files: func() ([]transform.File, error) {
 			return []transform.File{{Name: rbacFile, Content: leadermigration.Grant(m.target.Lease())}}, nil
 		},
-		UndoAfter: []transform.Action{transform.Gone{Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease()}},
+		UndoAfter: []action.Action{action.AllGone(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	}
 	if m.target.RBAC == transform.RBACPatch {
 		s.Files, s.UndoAfter = nil, nil
-		s.After = []transform.Action{
-			transform.PatchLeaderRole{Component: kubeManager, Lease: m.target.Lease()},
-			transform.PatchLeaderRole{Component: cloudManager, Lease: m.target.Lease()},
+		s.After = []action.Action{
+			action.PatchLeaderRole(kubeManager, m.target.Lease()),
+			action.PatchLeaderRole(cloudManager, m.target.Lease()),
 		}
 	}
 	return m.stages().Grant(s)

@@ -6,6 +6,7 @@ package manifest
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,7 +19,7 @@ func (m *migration) installCCM() transform.Stage {
 		return m.stages().InstalledElsewhere(transform.Stage{Why: "Its manifest is another document: plan that one as well, or check the cluster.", NotInFile: m.isExternal})
 	case m.Component != cloudManager:
 		return stages.InOtherDocument("The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; its own manifest gets the flag, so plan that one as well.",
-			transform.PodsRunning{Namespace: "kube-system", Component: cloudManager, Why: "a cloud-controller-manager must run on every control-plane node before the switch"})
+			action.PodsRunning("kube-system", cloudManager, "a cloud-controller-manager must run on every control-plane node before the switch"))
 	}
 	return m.stages().Install(transform.Stage{
 		Why:        "A manifest without the flag is the same before and after a migration, so a complete one has an annotation." + m.configurationWhy(),
@@ -28,7 +29,7 @@ func (m *migration) installCCM() transform.Stage {
 		Undo:       transform.UndoOf(m.Doc, m.target, m.joinUndo),
 		Before:     m.configurationActions(),
 		After:      m.rollOut(),
-		UndoBefore: []transform.Action{m.takeDown()},
+		UndoBefore: []action.Action{m.takeDown()},
 		Withdrawn:  true,
 		Files:      m.configurationFiles,
 	}, "start this one and switch the other one in one change")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -58,11 +59,11 @@ func (c *cluster) stage(lists [][]transform.Stage, i int) transform.Stage {
 	for _, part := range shares {
 		s.AfterManual = append(s.AfterManual, slices.DeleteFunc(slices.Clone(part.AfterManual), c.plans)...)
 	}
-	s.Before = c.actions(shares, func(s transform.Stage) []transform.Action { return s.Before })
-	s.After = c.actions(shares, func(s transform.Stage) []transform.Action { return s.After })
-	s.Verify = c.actions(shares, func(s transform.Stage) []transform.Action { return s.Verify })
-	s.UndoBefore = c.actions(shares, func(s transform.Stage) []transform.Action { return s.UndoBefore })
-	s.UndoAfter = c.actions(shares, func(s transform.Stage) []transform.Action { return s.UndoAfter })
+	s.Before = c.actions(shares, func(s transform.Stage) []action.Action { return s.Before })
+	s.After = c.actions(shares, func(s transform.Stage) []action.Action { return s.After })
+	s.Verify = c.actions(shares, func(s transform.Stage) []action.Action { return s.Verify })
+	s.UndoBefore = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoBefore })
+	s.UndoAfter = c.actions(shares, func(s transform.Stage) []action.Action { return s.UndoAfter })
 	s.Files = filesOf(shares)
 	return s
 }
@@ -105,13 +106,12 @@ func editAll(shares []share, of func(transform.Stage) func() (*yamledit.Edit, er
 
 // actions are those of all documents, each command once. Where kubeadm's configuration
 // is one of the documents, nothing refers to it.
-func (c *cluster) actions(shares []share, of func(transform.Stage) []transform.Action) []transform.Action {
-	var all []transform.Action
+func (c *cluster) actions(shares []share, of func(transform.Stage) []action.Action) []action.Action {
+	var all []action.Action
 	for _, part := range shares {
 		for _, a := range of(part.Stage) {
-			_, refers := a.(transform.KubeadmSource)
-			known := slices.ContainsFunc(all, func(b transform.Action) bool { return b.Command() == a.Command() })
-			if !known && !(refers && c.configures()) {
+			known := slices.ContainsFunc(all, func(b action.Action) bool { return b.Command == a.Command })
+			if !known && !(a == action.KubeadmSource() && c.configures()) {
 				all = append(all, a)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -74,8 +75,8 @@ func (m *migration) registrationSwitch() transform.Stage {
 		Edit:       transform.EditOf(m.Doc, m.registrationEdit),
 		Check:      transform.CheckBy(m.checkRegistration),
 		Undo:       transform.UndoOf(m.Doc, m.target, m.registrationUndo),
-		After:      []transform.Action{transform.KubeletProvider{From: inTree, To: external, When: "at the end"}},
-		UndoBefore: []transform.Action{transform.KubeletProvider{From: external, To: inTree, When: "first"}},
+		After:      []action.Action{action.KubeletProvider(inTree, external, "at the end", "")},
+		UndoBefore: []action.Action{action.KubeletProvider(external, inTree, "first", "")},
 	}, name == inTree)
 }
 

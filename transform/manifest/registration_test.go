@@ -115,11 +115,11 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 	p := plan(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
 	s, _ := p.Step(stages.SwitchToExternal)
 	last := s.Stage.After[len(s.Stage.After)-1]
-	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Purpose(), "at the end") || !strings.Contains(last.Command(), "--cloud-provider=aws/--cloud-provider=external") {
-		t.Errorf("%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Purpose(), last.Command())
+	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Why, "at the end") || !strings.Contains(last.Command, "--cloud-provider=aws/--cloud-provider=external") {
+		t.Errorf("%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Why, last.Command)
 	}
-	if first := s.Stage.UndoBefore[0]; len(s.Stage.UndoBefore) != 1 || !strings.HasPrefix(first.Purpose(), "first") {
-		t.Errorf("%d actions come before the undo; the first one: %s", len(s.Stage.UndoBefore), first.Purpose())
+	if first := s.Stage.UndoBefore[0]; len(s.Stage.UndoBefore) != 1 || !strings.HasPrefix(first.Why, "first") {
+		t.Errorf("%d actions come before the undo; the first one: %s", len(s.Stage.UndoBefore), first.Why)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := p.Step(stages.EnableLeaderMigration)
-		return s.Stage.After[0].Command()
+		return s.Stage.After[0].Command
 	}
 	for file, want := range map[string]string{
 		"clusters/kubeadm.yaml": "kubeadm init phase upload-config kubeadm --config clusters/kubeadm.yaml",

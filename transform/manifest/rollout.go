@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -18,19 +19,16 @@ func (m *Manifest) namespace() string {
 }
 
 // rollOut brings a changed manifest to where it is used.
-func (m *migration) rollOut() []transform.Action {
+func (m *migration) rollOut() []action.Action {
 	switch m.Kind {
 	case kindConfiguration:
-		return []transform.Action{transform.KubeadmUpload{File: configurationFile(m.Doc.File())}}
+		return []action.Action{action.KubeadmUpload(configurationFile(m.Doc.File()))}
 	case kindDeployment, kindDaemonSet:
-		return []transform.Action{transform.WorkloadDone{Namespace: m.namespace(), Kind: strings.ToLower(m.Kind), Name: m.Name}}
+		return []action.Action{action.WorkloadDone(m.namespace(), strings.ToLower(m.Kind), m.Name)}
 	}
-	list := []transform.Action{transform.PodsRunning{
-		Namespace: m.namespace(), Component: m.Component,
-		Why: "on the control-plane nodes, one at a time, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old manifest in that folder would also run",
-	}}
+	list := []action.Action{action.PodsRunning(m.namespace(), m.Component, "on the control-plane nodes, one at a time, move the manifest into the kubelet's folder and wait until its pod runs again; a copy of the old manifest in that folder would also run")}
 	if m.Component == kubeManager {
-		list = append(list, transform.KubeadmSource{})
+		list = append(list, action.KubeadmSource())
 	}
 	return list
 }
@@ -47,55 +45,48 @@ func (m *migration) configurationWhy() string {
 }
 
 // configurationActions put the configuration where the container will look for it.
-func (m *migration) configurationActions() []transform.Action {
-	switch {
-	case !m.configures() || m.Kind == kindConfiguration:
-		return nil
-	case m.Kind == kindPod:
-		return []transform.Action{transform.PlaceFile{File: configFile, Path: m.configured(),
-			Why: "before the edit, copy the configuration, a file that plan --out writes, to every control-plane node; the pod does not start without it"}}
-	}
-	return []transform.Action{transform.ApplyFile{File: m.configMap() + ".yaml",
-		Why: "before the edit, create the ConfigMap with the configuration, from the file that plan --out writes; the pods do not start without it"}}
+func (m *migration) configurationActions() []action.Action {
+	return m.configure("before the edit, copy the configuration, a file that plan --out writes, to every control-plane node",
+		"before the edit, create the ConfigMap with the configuration, from the file that plan --out writes")
 }
 
 // configurationBack puts it there again, for a stage that is undone: a later one may
 // have removed it. Its file is that of the stage that first had it.
-func (m *migration) configurationBack() []transform.Action {
+func (m *migration) configurationBack() []action.Action {
 	if m.Component == cloudManager {
 		return m.configurationAgain(stages.InstallCCM)
 	}
 	return m.configurationAgain(stages.EnableLeaderMigration)
 }
 
-func (m *migration) configurationAgain(stage string) []transform.Action {
-	list := m.configurationActions()
-	for i, a := range list {
-		switch a := a.(type) {
-		case transform.PlaceFile:
-			a.Why = "first copy the configuration to every control-plane node again, from the file of " + stage + "; the pod does not start without it"
-			list[i] = a
-		case transform.ApplyFile:
-			a.Why = "first create the ConfigMap again, from the file of " + stage + "; the pods do not start without it"
-			list[i] = a
-		}
+func (m *migration) configurationAgain(stage string) []action.Action {
+	return m.configure("first copy the configuration to every control-plane node again, from the file of "+stage,
+		"first create the ConfigMap again, from the file of "+stage)
+}
+
+func (m *migration) configure(byFile, byObject string) []action.Action {
+	switch {
+	case !m.configures() || m.Kind == kindConfiguration:
+		return nil
+	case m.Kind == kindPod:
+		return []action.Action{action.PlaceFile(configFile, m.configured(), byFile+"; the pod does not start without it")}
 	}
-	return list
+	return []action.Action{action.ApplyFile(m.configMap()+".yaml", byObject+"; the pods do not start without it")}
 }
 
 // takeDown takes the cloud-controller-manager out of the cluster. Its manifest
 // without the flag must not get there: it would be a second owner.
-func (m *migration) takeDown() transform.Action {
+func (m *migration) takeDown() action.Action {
 	const why = "remove the manager, and do not start it again: without the flag it would run the cloud controllers at the same time as kube-controller-manager"
 	if m.Kind == kindPod {
-		return transform.RemoveFile{Path: podFile(m.Doc.File(), m.Component), Why: "on the control-plane nodes, one at a time, " + why}
+		return action.RemoveFile(podFile(m.Doc.File(), m.Component), "on the control-plane nodes, one at a time, "+why)
 	}
-	return transform.Delete{Namespace: m.namespace(), Kinds: strings.ToLower(m.Kind), Name: m.Name, Why: why}
+	return action.DeleteAll(m.namespace(), strings.ToLower(m.Kind), m.Name, why)
 }
 
 // configurationGone takes the configuration away once nothing mounts it. The file
 // of a node serves the cloud-controller-manager after the switch, too.
-func (m *migration) configurationGone() []transform.Action {
+func (m *migration) configurationGone() []action.Action {
 	_, found := m.flag(configFlag)
 	switch {
 	case !found && !m.configures() || m.Kind == kindConfiguration:
@@ -103,10 +94,9 @@ func (m *migration) configurationGone() []transform.Action {
 	case m.Kind == kindPod && m.Component == kubeManager:
 		return nil
 	case m.Kind == kindPod:
-		return []transform.Action{transform.RemoveFile{Path: m.configured(),
-			Why: "at the end, on every control-plane node, delete the file, which is not mounted any more"}}
+		return []action.Action{action.RemoveFile(m.configured(), "at the end, on every control-plane node, delete the file, which is not mounted any more")}
 	}
-	return []transform.Action{transform.DeleteObject{Namespace: m.namespace(), Kind: "configmap", Name: m.configMap()}}
+	return []action.Action{action.DeleteObject(m.namespace(), "configmap", m.configMap())}
 }
 
 // configurationFiles returns the configuration as a file or as a ConfigMap.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -25,7 +26,7 @@ const nodeIPAM = "nodeipam"
 func (m *migration) switchToExternal() transform.Stage {
 	if m.Component != kubeManager {
 		return m.stages().Switched(stages.InOtherDocument("The manifest of kube-controller-manager makes it external; the cloud-controller-manager acquires the migration lease and needs no edit. The kubelets have no manifest, and become external at the end.",
-			transform.KubeletProvider{From: inTree, To: external, When: "once kube-controller-manager is external on every control-plane node"}), false)
+			action.KubeletProvider(inTree, external, "once kube-controller-manager is external on every control-plane node", "")), false)
 	}
 	return m.stages().Switch(transform.Stage{
 		Why: m.stages().SwitchWhy(false, nil) +
@@ -53,14 +54,14 @@ func (m *migration) credentials() transform.Preparation {
 }
 
 // switchAfter follows the edit: the other components, the kubelets last.
-func (m *migration) switchAfter() []transform.Action {
+func (m *migration) switchAfter() []action.Action {
 	list := append(m.rollOut(), m.providers(inTree, external, "at the end")...)
 	return append(list, m.configurationGone()...)
 }
 
 // switchUndoBefore is what the reverse needs first: the configuration, which may have
 // been taken away since, and the kubelets.
-func (m *migration) switchUndoBefore() []transform.Action {
+func (m *migration) switchUndoBefore() []action.Action {
 	back := m.providers(external, inTree, "first")
 	slices.Reverse(back)
 	return append(m.configurationBack(), back...)
@@ -68,15 +69,15 @@ func (m *migration) switchUndoBefore() []transform.Action {
 
 // providers changes the provider of the components that have no plan of their
 // own. kube-apiserver has no such flag from 1.33 on.
-func (m *migration) providers(from, to, when string) []transform.Action {
+func (m *migration) providers(from, to, when string) []action.Action {
 	if m.Kind == kindConfiguration {
 		return nil
 	}
-	var list []transform.Action
+	var list []action.Action
 	if !k8s.From(m.move().Reached(), "v1.33") {
-		list = append(list, transform.APIServerProvider{From: from, To: to})
+		list = append(list, action.APIServerProvider(from, to))
 	}
-	return append(list, transform.KubeletProvider{From: from, To: to, When: when, Also: "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"})
+	return append(list, action.KubeletProvider(from, to, when, "; with kubeadm also in kubeletExtraArgs of InitConfiguration and JoinConfiguration, for new nodes, which rke-lm plans like this document"))
 }
 
 func (m *migration) ipamWhy() string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -154,10 +155,10 @@ func told(t *testing.T, text string, target transform.Target, stage string) (bef
 	return commandsOf(step.Stage.UndoBefore), commandsOf(step.Stage.UndoAfter)
 }
 
-func commandsOf(actions []transform.Action) string {
+func commandsOf(actions []action.Action) string {
 	var list []string
 	for _, a := range actions {
-		list = append(list, a.Command())
+		list = append(list, a.Command)
 	}
 	return strings.Join(list, "\n")
 }
@@ -193,7 +194,7 @@ func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 		first, _ := p.Step(c.first)
 		undone, _ := p.Step(c.stage)
 		files, err := first.Files()
-		if purpose := undone.Stage.UndoBefore[0].Purpose(); err != nil || len(files) != 1 || !strings.Contains(purpose, "the file of "+c.first) {
+		if purpose := undone.Stage.UndoBefore[0].Why; err != nil || len(files) != 1 || !strings.Contains(purpose, "the file of "+c.first) {
 			t.Errorf("%s has %d files (%v): %s", c.first, len(files), err, purpose)
 		}
 	}

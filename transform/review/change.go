@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -57,7 +58,7 @@ type Stage struct {
 	// Superseded means that a later stage of the same change leaves nothing of it.
 	Superseded bool
 	// Manual lists what has to be done before the change is merged.
-	Manual []transform.Action
+	Manual []action.Action
 }
 
 // Edit is a change of a document.

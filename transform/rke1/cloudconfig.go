@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 )
 
@@ -44,12 +44,11 @@ func settings(section any) (list []ccm.Setting) {
 }
 
 // cloudConfigActions bring the configuration to where the chart mounts it.
-func (m *migration) cloudConfigActions() []transform.Action {
+func (m *migration) cloudConfigActions() []action.Action {
 	if m.cloudConfig() == "" {
 		return nil
 	}
-	return []transform.Action{transform.SecretFromFile{
+	return []action.Action{action.Create(action.SecretFromFile{
 		Namespace: "kube-system", Name: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey, File: cloudConfigFile,
-		Why: "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file",
-	}}
+	}, "before the chart, create the configuration of the provider, which the chart mounts; plan --out writes the file")}
 }

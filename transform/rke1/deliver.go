@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -38,19 +38,6 @@ func resource(doc *yamledit.Document) string {
 	return r
 }
 
-// RKEUp brings a cluster.yml to its cluster.
-type RKEUp struct{ Config string }
-
-// Purpose implements transform.Action.
-func (RKEUp) Purpose() string {
-	return "apply the file to the cluster, with its .rkestate file next to it; rke up exits when every node has applied it"
-}
-
-// Command implements transform.Action.
-func (a RKEUp) Command() string {
-	return shell.Line("rke up --config %s", shell.Path(a.Config))
-}
-
 // fileOf is the file of a cluster; a stream has none, and gets RKE's usual
 // name.
 func fileOf(doc *yamledit.Document) string {
@@ -61,9 +48,9 @@ func fileOf(doc *yamledit.Document) string {
 }
 
 // taken waits until the cluster has taken the document over.
-func (m *migration) taken() transform.Action {
+func (m *migration) taken() action.Action {
 	if m.Wrapped {
-		return transform.ClusterUpdated{Name: m.Name}
+		return action.ClusterUpdated()
 	}
-	return RKEUp{fileOf(m.Doc)}
+	return action.RKEUp(fileOf(m.Doc))
 }

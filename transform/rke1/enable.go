@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -20,9 +21,9 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      transform.UndoOf(m.Doc, m.target, m.enableUndo),
 		Before:    m.enableActions(),
-		After:     []transform.Action{m.taken()},
+		After:     []action.Action{m.taken()},
 		Files:     m.enableFiles,
-		UndoAfter: []transform.Action{m.taken()},
+		UndoAfter: []action.Action{m.taken()},
 	})
 }
 

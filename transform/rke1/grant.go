@@ -5,6 +5,7 @@ package rke1
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -25,12 +26,12 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Skipped: m.neverGranted,
 		Check:   transform.CheckBy(m.checkGrant),
 		Undo:    transform.UndoOf(m.Doc, m.target, m.grantUndo),
-		After:   []transform.Action{m.taken()},
+		After:   []action.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
-		UndoAfter: []transform.Action{
+		UndoAfter: []action.Action{
 			m.taken(),
-			transform.Delete{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name, Why: "RKE does not delete what was removed from addons"},
-			transform.Gone{Namespace: leadermigration.Namespace, Kinds: kinds, Name: name},
+			action.DeleteAll(leadermigration.Namespace, kinds, name, "RKE does not delete what was removed from addons"),
+			action.AllGone(leadermigration.Namespace, kinds, name),
 		},
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -30,7 +31,7 @@ func (m *migration) installCCM() transform.Stage {
 	prepare := append(m.cloudConfigActions(), m.configActions()...)
 	s := transform.Stage{
 		Why:       "Chart and image are pinned, and the image has the minor version of the cluster. null removes the chart's own node selector, because RKE labels its control planes differently and Helm would merge the two." + m.copyWhy(),
-		After:     slices.Concat(prepare, m.helmOver(valuesFile, "install the chart; plan --out writes the values"), []transform.Action{stages.FirstRollout("")}),
+		After:     slices.Concat(prepare, m.helmOver(valuesFile, "install the chart; plan --out writes the values"), []action.Action{stages.FirstRollout("")}),
 		UndoAfter: m.uninstalled(),
 		Files:     m.installFiles,
 		NotInFile: m.lacksManager,
@@ -44,10 +45,10 @@ func (m *migration) installCCM() transform.Stage {
 }
 
 // uninstalled takes the release out of the cluster.
-func (m *migration) uninstalled() []transform.Action {
-	return []transform.Action{
-		transform.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system", Why: "uninstall the chart, once kube-controller-manager is in-tree again"},
-		transform.Gone{Namespace: "kube-system", Kinds: "daemonset", Name: ccm.ChartName},
+func (m *migration) uninstalled() []action.Action {
+	return []action.Action{
+		action.Uninstall(action.HelmUninstall{Release: ccm.ChartName, Namespace: "kube-system"}, "uninstall the chart, once kube-controller-manager is in-tree again"),
+		action.AllGone("kube-system", "daemonset", ccm.ChartName),
 	}
 }
 
@@ -71,22 +72,22 @@ func (m *migration) runsManager() bool {
 
 // helmOver installs or upgrades the release with values that the plan has made. Without a values file
 // of the operator, a person first compares them with those of the release.
-func (m *migration) helmOver(file, why string) []transform.Action {
+func (m *migration) helmOver(file, why string) []action.Action {
 	upgrade := m.helm(file, why)
 	if m.target.Values != nil {
-		return []transform.Action{upgrade}
+		return []action.Action{upgrade}
 	}
-	return []transform.Action{
-		transform.HelmValues{Release: ccm.ChartName, Namespace: "kube-system", Why: "the answer must be that the release is not found, or values that the next command keeps: it replaces all of them. If not, plan with --ccm-values"},
+	return []action.Action{
+		action.Values(ccm.ChartName, "kube-system", "the answer must be that the release is not found, or values that the next command keeps: it replaces all of them. If not, plan with --ccm-values"),
 		upgrade,
 	}
 }
 
-func (m *migration) helm(file, why string) transform.Action {
+func (m *migration) helm(file, why string) action.Action {
 	o := m.chartOptions(m.Version)
-	return transform.HelmUpgrade{
-		Release: ccm.ChartName, Chart: ccm.ChartName, Repo: o.Repo(), Version: o.Version(), Namespace: "kube-system", Values: file, Why: why,
-	}
+	return action.Upgrade(action.HelmUpgrade{
+		Release: ccm.ChartName, Chart: ccm.ChartName, Repo: o.Repo(), Version: o.Version(), Namespace: "kube-system", Values: file,
+	}, why)
 }
 
 func (m *migration) chartOptions(version string) ccm.Options {
@@ -129,7 +130,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	}
 	s.After = append(m.helmOver(finalValuesFile, "upgrade the chart to its final values; plan --out writes them"), stages.Rollout("wait for the new pods"))
 	s.After = append(s.After, m.dropConfig()...)
-	s.UndoAfter = slices.Concat(m.configActions(), m.helmOver(valuesFile, "roll the chart back to the values of the migration"), []transform.Action{stages.Rollout("wait for the new pods")})
+	s.UndoAfter = slices.Concat(m.configActions(), m.helmOver(valuesFile, "roll the chart back to the values of the migration"), []action.Action{stages.Rollout("wait for the new pods")})
 	s.Files = m.finalFiles
 	return m.stages().Disable(s, false)
 }

@@ -9,6 +9,7 @@ import (
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -122,7 +123,7 @@ func TestRKEWorksNextToItsStateFile(t *testing.T) {
 		t.Errorf("%+v", by)
 	}
 	for file, want := range map[string]string{"a b.yml": "rke up --config 'a b.yml'", "a'; rm b": `rke up --config 'a'\''; rm b'`} {
-		if got := (RKEUp{file}).Command(); got != want {
+		if got := action.RKEUp(file).Command; got != want {
 			t.Error(got)
 		}
 	}

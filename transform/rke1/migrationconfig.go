@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -70,14 +71,11 @@ func (m *migration) configWhy() string {
 }
 
 // enableActions put the configuration where the manager will look.
-func (m *migration) enableActions() []transform.Action {
+func (m *migration) enableActions() []action.Action {
 	if !m.configured() {
 		return nil
 	}
-	return []transform.Action{transform.PlaceFile{
-		File: leadermigration.ConfigFile, Path: managerConfig,
-		Why: "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it",
-	}}
+	return []action.Action{action.PlaceFile(leadermigration.ConfigFile, managerConfig, "before the edit, on every control-plane node: kube-controller-manager exits without the file; plan --out writes it")}
 }
 
 func (m *migration) enableFiles() ([]transform.File, error) {
@@ -92,11 +90,11 @@ func (m *migration) enableFiles() ([]transform.File, error) {
 
 // configActions bring the configuration of the cloud-controller-manager to the
 // cluster, before the chart that mounts it.
-func (m *migration) configActions() []transform.Action {
+func (m *migration) configActions() []action.Action {
 	if !m.configured() {
 		return nil
 	}
-	return []transform.Action{transform.ApplyFile{File: configMapFile, Why: "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it"}}
+	return []action.Action{action.ApplyFile(configMapFile, "apply the configuration of the manager to the cluster, before the chart that mounts it; plan --out writes it")}
 }
 
 func (m *migration) configFiles() ([]transform.File, error) {
@@ -108,11 +106,11 @@ func (m *migration) configFiles() ([]transform.File, error) {
 }
 
 // dropConfig is what is left to do when the chart has let go of its configuration.
-func (m *migration) dropConfig() []transform.Action {
+func (m *migration) dropConfig() []action.Action {
 	if !m.configured() || m.target.KeepLeaderMigration {
 		return nil
 	}
-	return []transform.Action{transform.DeleteObject{Namespace: leadermigration.Namespace, Kind: "configmap", Name: ccm.MigrationConfigMap}}
+	return []action.Action{action.DeleteObject(leadermigration.Namespace, "configmap", ccm.MigrationConfigMap)}
 }
 
 // configNotMounted finds one that is not in the manager's container.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -152,8 +153,8 @@ func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
 		if chart.ImageTag() != c.tag || (chart.ConfigFile() != "") != c.config || chart.ConfigMounted() != c.config {
 			t.Errorf("%s: %s, %q", c.name, chart.ImageTag(), chart.ConfigFile())
 		}
-		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), stages.DisableLeaderMigration).After, func(a transform.Action) bool {
-			d, is := a.(transform.DeleteObject)
+		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), stages.DisableLeaderMigration).After, func(a action.Action) bool {
+			d, is := a.Op.(action.Delete)
 			return is && d.Name == ccm.MigrationConfigMap
 		})
 		if drops == c.config {

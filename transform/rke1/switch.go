@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -26,10 +27,10 @@ func (m *migration) switchToExternal() transform.Stage {
 		Edit:    transform.EditOf(m.Doc, m.switchEdit),
 		Check:   transform.CheckBy(m.checkSwitch),
 		Undo:    transform.UndoOf(m.Doc, m.target, m.switchUndo),
-		After:   []transform.Action{m.taken()},
+		After:   []action.Action{m.taken()},
 		Caution: m.move().Caution(),
 
-		UndoAfter: []transform.Action{m.taken()},
+		UndoAfter: []action.Action{m.taken()},
 	}, m.hidesManager())
 }
 

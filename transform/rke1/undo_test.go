@@ -69,7 +69,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 func TestUndoOfTheGrantDeletesItInTheCluster(t *testing.T) {
 	s := stageOf(t, opened(t, at(release, onAWS), transform.Target{}), stages.GrantMigrationLease)
 	for _, a := range s.UndoAfter {
-		if a.Command() == "kubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration" {
+		if a.Command == "kubectl -n kube-system delete --ignore-not-found role,rolebinding cloud-provider-extraction-migration" {
 			return
 		}
 	}

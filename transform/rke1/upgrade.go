@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -56,7 +57,7 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 		Prepare: m.credentials(),
 		Edit:    transform.EditOf(m.Doc, m.upgradeEdit),
 		Check:   transform.CheckBy(m.checkUpgrade),
-		After:   []transform.Action{m.taken()},
+		After:   []action.Action{m.taken()},
 	})
 }
 

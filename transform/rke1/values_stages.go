@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -27,7 +28,7 @@ func (m *migration) installByValues() transform.Stage {
 		Check:      transform.CheckBy(m.checkCompleted),
 		Undo:       transform.UndoOf(m.file.doc, m.target, m.uncompleteValues),
 		Before:     append(m.cloudConfigActions(), m.configActions()...),
-		After:      []transform.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
+		After:      []action.Action{m.helmWithValues("install the chart with the values file"), stages.FirstRollout("")},
 		UndoBefore: m.uninstalled(),
 		Withdrawn:  true,
 		Files:      m.mountedFiles,
@@ -35,7 +36,7 @@ func (m *migration) installByValues() transform.Stage {
 }
 
 // helmWithValues installs or upgrades the release with the file as it is.
-func (m *migration) helmWithValues(why string) transform.Action {
+func (m *migration) helmWithValues(why string) action.Action {
 	return m.helm(m.file.doc.File(), why)
 }
 
@@ -84,7 +85,7 @@ func (m *migration) disableByValues() transform.Stage {
 		Early: func() bool { return !m.isExternal() },
 		Check: transform.CheckBy(m.checkLeft),
 		Undo:  transform.UndoOf(m.file.doc, m.target, m.rejoinMigration),
-		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+		After: []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	}
 	s.After = append(s.After, m.dropConfig()...)
 	s.UndoAfter = append(m.configActions(), m.helmWithValues("roll the release back to the values of the migration"), stages.Rollout("wait for the new pods"))
@@ -139,7 +140,7 @@ func (m *migration) upgradeByValues() transform.Stage {
 	return m.stages().UpgradedCCM(transform.Stage{
 		Edit:  transform.EditOf(m.file.doc, m.raiseImage),
 		Check: transform.CheckBy(m.checkImage),
-		After: []transform.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
+		After: []action.Action{m.helmWithValues("upgrade the release with the values file"), stages.Rollout("wait for the new pods")},
 	})
 }
 

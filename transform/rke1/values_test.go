@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -57,10 +58,10 @@ func valuesAfter(t *testing.T, p *transform.Plan, stage string) string {
 	return string(s.After()[1].Bytes())
 }
 
-func commandsOf(actions []transform.Action) string {
+func commandsOf(actions []action.Action) string {
 	var all []string
 	for _, a := range actions {
-		all = append(all, a.Command())
+		all = append(all, a.Command)
 	}
 	return strings.Join(all, "\n")
 }

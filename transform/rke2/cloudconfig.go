@@ -6,7 +6,7 @@ package rke2
 import (
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -63,13 +63,13 @@ func (m *migration) removeCloudConfig(e *yamledit.Edit) {
 
 // cloudConfigActions create the Secret that the chart mounts from the one that
 // the configuration refers to.
-func (m *migration) cloudConfigActions() []transform.Action {
+func (m *migration) cloudConfigActions() []action.Action {
 	config, inline := m.cloudConfig()
 	if config == "" || inline {
 		return nil
 	}
 	namespace, name, _ := referred(config)
-	return []transform.Action{transform.CopySecret{Namespace: namespace, Name: name, To: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey}}
+	return []action.Action{action.Copy(action.CopySecret{Namespace: namespace, Name: name, To: ccm.CloudConfigSecret, Key: ccm.CloudConfigKey})}
 }
 
 // referred returns the Secret that a value refers to, and whether it is one.

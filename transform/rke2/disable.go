@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -24,8 +25,8 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.lacksManager() {
 		return s
 	}
-	s.After = []transform.Action{stages.Rollout("after the edit, wait for the new pods")}
-	s.UndoAfter = []transform.Action{stages.Rollout("wait for the new pods")}
+	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}
+	s.UndoAfter = []action.Action{stages.Rollout("wait for the new pods")}
 	return m.stages().Disable(s, false)
 }
 

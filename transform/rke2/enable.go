@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -30,8 +31,8 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 		Skipped:   func() bool { return m.neverGranted() && !m.showsLeaderMigration() },
 		Check:     transform.CheckBy(m.checkEnable),
 		Undo:      transform.UndoOf(m.Doc, m.target, m.enableUndo),
-		Verify:    []transform.Action{m.settled()},
-		UndoAfter: []transform.Action{m.settled()},
+		Verify:    []action.Action{m.settled()},
+		UndoAfter: []action.Action{m.settled()},
 	})
 }
 

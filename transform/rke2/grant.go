@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -22,13 +23,11 @@ func (m *migration) bundle() inlinemanifest.Bundle {
 // additionalManifest.
 func (m *migration) grantMigrationLease() transform.Stage {
 	return m.stages().Grant(transform.Stage{
-		Edit:    transform.EditOf(m.Doc, m.grantEdit),
-		Skipped: m.neverGranted,
-		Check:   transform.CheckBy(m.checkGrant),
-		Undo:    transform.UndoOf(m.Doc, m.target, m.grantUndo),
-		UndoAfter: []transform.Action{transform.Gone{
-			Namespace: leadermigration.Namespace, Kinds: "role,rolebinding", Name: m.target.Lease(),
-		}},
+		Edit:      transform.EditOf(m.Doc, m.grantEdit),
+		Skipped:   m.neverGranted,
+		Check:     transform.CheckBy(m.checkGrant),
+		Undo:      transform.UndoOf(m.Doc, m.target, m.grantUndo),
+		UndoAfter: []action.Action{action.AllGone(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	})
 }
 

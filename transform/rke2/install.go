@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -34,8 +35,8 @@ func (m *migration) installCCM() transform.Stage {
 	}
 	config, _ := m.cloudConfig()
 	s.Why, s.Prepare, s.Before = m.installWhat(), account.Manager(config), m.cloudConfigActions()
-	s.After = []transform.Action{stages.FirstRollout("after the edit, ")}
-	s.UndoAfter = []transform.Action{transform.Gone{Namespace: "kube-system", Kinds: "helmchart,daemonset", Name: ccm.ChartName}}
+	s.After = []action.Action{stages.FirstRollout("after the edit, ")}
+	s.UndoAfter = []action.Action{action.AllGone("kube-system", "helmchart,daemonset", ccm.ChartName)}
 	return m.stages().Install(s, "apply this stage and the switch in one change")
 }
 

@@ -3,11 +3,9 @@
 
 package rke2
 
-import (
-	"github.com/rke-lm/rke-lm/transform"
-)
+import "github.com/rke-lm/rke-lm/transform/action"
 
 // settled waits until all machines have taken the document over.
-func (m *migration) settled() transform.Action {
-	return transform.ClusterSettled{Namespace: m.Namespace, Name: m.Name}
+func (m *migration) settled() action.Action {
+	return action.ClusterSettled(m.Namespace, m.Name)
 }

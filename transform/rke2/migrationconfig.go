@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -186,11 +187,11 @@ func (m *migration) enableFiles() ([]transform.File, error) {
 }
 
 // enableActions bring it there before the edit names it.
-func (m *migration) enableActions() []transform.Action {
+func (m *migration) enableActions() []action.Action {
 	if !m.suppliesConfig() {
 		return nil
 	}
-	return []transform.Action{transform.ApplyConfigMap{File: configMapFile, Namespace: m.Namespace, Name: m.Name + configSuffix}}
+	return []action.Action{action.ApplyConfigMap(configMapFile, m.Namespace, m.Name+configSuffix)}
 }
 
 // cloudManagerConfig returns the ConfigMap with the configuration of the

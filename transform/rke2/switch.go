@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/account"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -26,9 +27,9 @@ func (m *migration) switchToExternal() transform.Stage {
 		Edit:      transform.EditOf(m.Doc, m.switchEdit),
 		Check:     transform.CheckBy(m.checkSwitch),
 		Undo:      transform.UndoOf(m.Doc, m.target, m.switchUndo),
-		After:     []transform.Action{m.settled()},
+		After:     []action.Action{m.settled()},
 		Caution:   m.move().Caution(),
-		UndoAfter: []transform.Action{m.settled()},
+		UndoAfter: []action.Action{m.settled()},
 	}, false)
 }
 

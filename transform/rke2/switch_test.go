@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -275,7 +275,7 @@ func TestSwitchIsDoneWhereEverythingIsExternal(t *testing.T) {
 func TestTheSwitchAsksForTheRolloutFirst(t *testing.T) {
 	const want = "kubectl -n kube-system rollout status daemonset/aws-cloud-controller-manager"
 	actions := stageOf(t, cluster(t, onAWS), stages.SwitchToExternal).Before
-	if !slices.ContainsFunc(actions, func(a transform.Action) bool { return a.Command() == want && a.Purpose() != "" }) {
+	if !slices.ContainsFunc(actions, func(a action.Action) bool { return a.Command == want && a.Why != "" }) {
 		t.Errorf("got %+v, want %q", actions, want)
 	}
 }

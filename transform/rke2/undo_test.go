@@ -211,10 +211,10 @@ func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	m := cluster(t, told)
 	s := stageOf(t, m, stages.SwitchToExternal)
-	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it") {
+	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Why, "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it") {
 		t.Errorf("got %v and %v", s.After, s.UndoAfter)
 	}
-	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Purpose(), "within 30 seconds kube-controller-manager holds the migration lease again") {
+	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Why, "within 30 seconds kube-controller-manager holds the migration lease again") {
 		t.Errorf("got %v", s.UndoAfter)
 	}
 	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}

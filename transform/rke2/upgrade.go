@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -84,7 +85,7 @@ func (m *migration) upgradeKubernetes() transform.Stage {
 		Prepare: m.credentials(),
 		Edit:    transform.EditOf(m.Doc, m.upgradeEdit),
 		Check:   transform.CheckBy(m.checkUpgrade),
-		After:   []transform.Action{m.settled()},
+		After:   []action.Action{m.settled()},
 	})
 }
 
@@ -124,7 +125,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 		return m.stages().UpgradeElsewhere(ccm.DefaultTag(Name, m.minor()), s)
 	}
 	s.Edit, s.Check = transform.EditOf(m.Doc, m.imageEdit), transform.CheckBy(m.checkImage)
-	s.After = []transform.Action{stages.Rollout("after the edit, wait for the new pods")}
+	s.After = []action.Action{stages.Rollout("after the edit, wait for the new pods")}
 	return m.stages().UpgradedCCM(s)
 }
 

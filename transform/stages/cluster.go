@@ -3,7 +3,10 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+)
 
 // Cluster is what stages have to know of a cluster, whatever its distro.
 type Cluster struct {
@@ -45,6 +48,6 @@ func (c Cluster) gap(s *Stage) string {
 }
 
 // InOtherDocument is a stage that happens in another document, or not at all.
-func InOtherDocument(why string, look ...transform.Action) transform.Stage {
+func InOtherDocument(why string, look ...action.Action) transform.Stage {
 	return transform.Stage{Why: why, After: look}
 }

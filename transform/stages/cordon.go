@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 // CordonControlPlane is the stage that keeps new pods off the control planes during the
@@ -54,8 +55,8 @@ func (c Cordoning) Stage() transform.Stage {
 	}
 	return transform.Stage{
 		Why:       c.Why,
-		After:     []transform.Action{transform.Cordon{Selector: c.Selector, Run: Mark(c.Cluster)}},
-		UndoAfter: []transform.Action{transform.Uncordon{Run: Mark(c.Cluster)}},
+		After:     []action.Action{action.CordonNodes(c.Selector, Mark(c.Cluster))},
+		UndoAfter: []action.Action{action.UncordonNodes(Mark(c.Cluster))},
 	}
 }
 

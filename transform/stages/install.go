@@ -3,7 +3,10 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+)
 
 // InstallCCM is the stage that lets a cloud-controller-manager take part in the migration.
 const InstallCCM = "install-ccm"
@@ -67,7 +70,7 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	}
 	own.SupersededBy = []string{DisableLeaderMigration}
 	own.Verify = append(append(own.Verify, c.managerRuns()), c.held(After(InstallCCM, c.Target).Lease)...)
-	own.UndoAfter = append(own.UndoAfter, c.lease(Undone(InstallCCM, c.Target).Lease, leaseReturns)...)
+	own.UndoAfter = append(own.UndoAfter, c.lease(leaseReturns)...)
 	return own
 }
 
@@ -81,11 +84,11 @@ func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
 	own.SupersededBy = []string{DisableLeaderMigration}
 	if len(own.After) > 0 { // it can be installed
 		own.Verify = append(own.Verify, c.managerRuns())
-		own.UndoAfter = append(own.UndoAfter, c.lease(KubeManager, leaseReturns)...)
+		own.UndoAfter = append(own.UndoAfter, c.lease(leaseReturns)...)
 	}
-	own.After = append([]transform.Action{
+	own.After = append([]action.Action{
 		pods("a pod must run on every control-plane node, in this namespace or in the one that it was installed in; rke-lm verify also finds them"),
-		leases(Anyone, "the lease cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
+		leases("the lease cloud-controller-manager must have a holder, and be renewed every few seconds", transform.Target{}.Lease()),
 	}, own.After...)
 	return own
 }

@@ -3,7 +3,10 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+)
 
 // SetProviderIDs is the stage that gives Nodes which joined without a cloud provider a
 // provider ID of AWS.
@@ -30,6 +33,6 @@ func setProviderIDs() transform.Stage {
 	return transform.Stage{
 		Why: "A Node that joined while the cluster had no cloud provider has no provider ID, and one that joined while RKE2's stub ran has rke2://. Load balancers do not use such Nodes, and their volumes have no zone. " +
 			"A provider ID is set once and never changes, so this stage cannot be undone.",
-		After: []transform.Action{transform.InitializeNodes{}, transform.RegisterNodes{}},
+		After: []action.Action{action.InitializeNodes(), action.RegisterNodes()},
 	}
 }

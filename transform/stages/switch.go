@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -69,7 +70,7 @@ const (
 // whether install-ccm was done.
 func (c Cluster) Switch(own transform.Stage, unseen bool) transform.Stage {
 	own.Before = append(own.Before, c.beforeSwitch()...)
-	own.UndoAfter = append(own.UndoAfter, c.lease(Undone(SwitchToExternal, c.Target).Lease, leaseStays)...)
+	own.UndoAfter = append(own.UndoAfter, c.lease(leaseStays)...)
 	return c.Switched(own, unseen)
 }
 
@@ -81,7 +82,7 @@ func (c Cluster) Switched(own transform.Stage, unseen bool) transform.Stage {
 
 // Registered completes the stage of a document for kubelets alone.
 func Registered(own transform.Stage, unseen bool) transform.Stage {
-	own.Verify = append(own.Verify, providerIDs())
+	own.Verify = append(own.Verify, action.ProviderIDs())
 	if unseen {
 		own.AfterManual = []string{InstallCCM}
 	}
@@ -108,22 +109,22 @@ func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) strin
 }
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.
-func (c Cluster) beforeSwitch() []transform.Action {
+func (c Cluster) beforeSwitch() []action.Action {
 	if c.Target.Situation.SwitchFirst() {
 		return nil
 	}
 	before, after := Before(SwitchToExternal, c.Target), After(SwitchToExternal, c.Target)
-	lease := c.lease(before.Lease, "before the edit, "+before.Lease.String()+" must hold the migration lease; after it, "+after.Lease.String())
+	lease := c.lease("before the edit, " + before.Lease.String() + " must hold the migration lease; after it, " + after.Lease.String())
 	switch {
 	case c.Selector == "":
-		return append([]transform.Action{pods("before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease")}, lease...)
+		return append([]action.Action{pods("before the edit, a cloud-controller-manager must run on every control-plane node, and with leader migration wait for the lease")}, lease...)
 	case !before.Manager:
 		return nil // it comes with the switch
 	}
 	if !c.Target.Situation.HasInTreeProvider() {
-		return []transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane")}
+		return []action.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane")}
 	}
-	return append([]transform.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease")}, lease...)
+	return append([]action.Action{Rollout("before the edit, the cloud-controller-manager must run on every control plane, with --enable-leader-migration=true, waiting for the lease")}, lease...)
 }
 
 // External reports whether the switch is in the document of a plan.

@@ -3,7 +3,10 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+)
 
 // UncordonControlPlane is the stage that lets the control planes take workloads again.
 const UncordonControlPlane = "uncordon-control-plane"
@@ -27,5 +30,5 @@ func (c Cordoning) Release() transform.Stage {
 	if why := c.not(); why != "" {
 		return InOtherDocument(why)
 	}
-	return transform.Stage{Why: c.ReleaseWhy, After: []transform.Action{transform.Uncordon{Run: Mark(c.Cluster)}}}
+	return transform.Stage{Why: c.ReleaseWhy, After: []action.Action{action.UncordonNodes(Mark(c.Cluster))}}
 }

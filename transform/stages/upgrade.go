@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -70,7 +71,7 @@ func (c Cluster) Upgrade(own transform.Stage) transform.Stage {
 	own.Why = upgradeWhy + own.Why
 	own.Caution, own.Permanent = noReturn, true
 	own.Before = append(own.Before, Rollout("before the edit, the cloud-controller-manager must run on every control plane, with an image of the cluster's minor"))
-	own.Verify = append(own.Verify, providerIDs())
+	own.Verify = append(own.Verify, action.ProviderIDs())
 	return own
 }
 

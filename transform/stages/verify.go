@@ -3,7 +3,10 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+)
 
 // VerifyProviderIDs is the last stage: checks alone.
 const VerifyProviderIDs = "verify-provider-ids"
@@ -20,9 +23,9 @@ var verification = Stage{
 }
 
 func (c Cluster) verify() transform.Stage {
-	after := []transform.Action{providerIDs()}
+	after := []action.Action{action.ProviderIDs()}
 	if by := After(VerifyProviderIDs, c.Target).Lease; c.Target.Situation.HasInTreeProvider() {
-		after = append(after, leases(by, by.shows(), c.Target.Lease()))
+		after = append(after, leases(by.shows(), c.Target.Lease()))
 	}
 	return transform.Stage{
 		Why:   "An existing provider ID proves little, because in-tree kubelets wrote it and it never changes; unchanged names and no taint prove that the nodes are the same.",

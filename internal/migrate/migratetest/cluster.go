@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
@@ -144,7 +144,7 @@ func Registered(i int) corev1.Node {
 func (w *World) Cordoned() (names []string) {
 	w.API.Do(func() {
 		for _, n := range w.API.Nodes {
-			if _, marked := n.Annotations[transform.CordonAnnotation]; marked || n.Spec.Unschedulable {
+			if _, marked := n.Annotations[action.CordonAnnotation]; marked || n.Spec.Unschedulable {
 				names = append(names, n.Name)
 			}
 		}

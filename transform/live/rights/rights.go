@@ -63,16 +63,11 @@ type Subject struct {
 	When []string
 }
 
-// What some rows are for, and not every cluster needs.
+// What some rows are for, and not every cluster needs, besides what actions need.
 const (
-	CloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
-	Configurations = "configurations" // so are LeaderMigrationConfigurations
-	Cordon         = "cordon"         // control planes are cordoned for the switch
-	ProviderIDs    = "provider-ids"   // Nodes may lack a provider ID of AWS
-	Registration   = "registration"   // Nodes are drained and deleted, so that they register again
-	Helm           = "helm"           // the chart is installed by helm
-	CanaryService  = "canary-service" // a Service proves that the cloud controllers work
-	Local          = "local"          // the cluster is Rancher's own
+	Registration  = "registration"   // Nodes are drained and deleted, so that they register again
+	CanaryService = "canary-service" // a Service proves that the cloud controllers work
+	Local         = "local"          // the cluster is Rancher's own
 )
 
 // Of reports whether the row is for clusters of a kind.

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 )
 
 func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 	rke2 := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
 	rke1 := Subject{Kind: transform.Management, Home: "c-abcde", Name: "c-abcde", ID: "c-abcde"}
 	cordoned := rke2
-	cordoned.When = []string{Cordon}
+	cordoned.When = []string{action.NeedsCordon}
 	for _, c := range []struct {
 		verb string
 		of   Subject
@@ -98,7 +99,7 @@ func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 }
 
 func TestARightOfTwoRowsIsRequestedOnce(t *testing.T) {
-	needed := Needed("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{CloudConfig}})
+	needed := Needed("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{action.NeedsCloudConfig}})
 	n := 0
 	for _, r := range needed {
 		if r.String() == "get secrets in fleet-default" {

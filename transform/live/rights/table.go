@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/canary"
 )
 
@@ -103,10 +104,10 @@ func local() []Row {
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that prevents two runs at the same time"},
 		{For: whole, Kind: transform.Provisioning, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
 		{For: whole, Kind: transform.Management, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
-		{For: whole, Kind: transform.Provisioning, When: Configurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
-		{For: whole, Kind: transform.Provisioning, When: CloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
-		{For: forward, Kind: transform.Provisioning, When: ProviderIDs, Namespace: Home, Group: "rke-machine.cattle.io", Resource: "amazonec2machines", Do: []string{"patch"}, Optional: true, Why: "the provider ID of a machine whose Node registered again; without it the command is shown"},
-		{For: forward, Kind: transform.Provisioning, When: ProviderIDs, Namespace: Home, Group: "rke.cattle.io", Resource: "custommachines", Do: []string{"patch"}, Optional: true, Why: "the same for machines that were registered by their own command"},
+		{For: whole, Kind: transform.Provisioning, When: action.NeedsConfigurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
+		{For: whole, Kind: transform.Provisioning, When: action.NeedsCloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
+		{For: forward, Kind: transform.Provisioning, When: action.NeedsProviderIDs, Namespace: Home, Group: "rke-machine.cattle.io", Resource: "amazonec2machines", Do: []string{"patch"}, Optional: true, Why: "the provider ID of a machine whose Node registered again; without it the command is shown"},
+		{For: forward, Kind: transform.Provisioning, When: action.NeedsProviderIDs, Namespace: Home, Group: "rke.cattle.io", Resource: "custommachines", Do: []string{"patch"}, Optional: true, Why: "the same for machines that were registered by their own command"},
 		{For: whole, Kind: transform.Management, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}
 }
@@ -126,8 +127,8 @@ func downstream() []Row {
 		{For: leading, Least: kubeSystem, Group: "apps", Resource: "deployments", Do: []string{"list"}, Why: "the cloud-controller-manager"},
 		{For: leading, Namespace: kubeSystem, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"list"}, Why: "which manager runs the cloud controllers"},
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
-		{For: whole, When: Cordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
-		{For: whole, When: ProviderIDs, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"},
+		{For: whole, When: action.NeedsCordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
+		{For: whole, When: action.NeedsProviderIDs, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"},
 		{For: forward, When: Registration, Resource: "pods", Do: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
 		{For: forward, When: Registration, Resource: "pods/eviction", Do: []string{"create"}, Why: "only with --restart-command: to drain it"},
 		{For: forward, When: Registration, Resource: "nodes", Do: []string{"delete"}, Why: "only with --restart-command: to delete it"},
@@ -136,7 +137,7 @@ func downstream() []Row {
 		{For: forward, When: CanaryService, Resource: "services", Do: []string{"create"}, Why: "only with `--canary-service`: the Service in that namespace, which does not exist before the run"},
 		{For: forward, When: CanaryService, Resource: "services", Name: canary.Name, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the Service in that namespace"},
 		{For: forward, When: CanaryService, Resource: "events", Do: []string{"list"}, Why: "only with `--canary-service`: errors of the cloud controllers"},
-		{For: whole, When: CloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
+		{For: whole, When: action.NeedsCloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
 		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
@@ -170,14 +171,14 @@ const rbac = "rbac.authorization.k8s.io"
 func helm() []Row {
 	own := []string{"get", "create", "patch", "delete"}
 	list := []Row{
-		{When: Configurations, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"},
-		{When: Helm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release, with its values"},
-		{When: Helm, Namespace: kubeSystem, Resource: "serviceaccounts", Do: own, Why: "the chart"},
-		{When: Helm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: own, Why: "the chart"},
-		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: own, Why: "the chart"},
-		{When: Helm, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"bind"}, Why: "the chart binds a role of the cluster"},
-		{When: Helm, Group: rbac, Resource: "clusterrolebindings", Do: own, Why: "the chart"},
-		{When: Helm, Group: rbac, Resource: "clusterroles", Do: append(own, "escalate", "bind"), Why: "the chart"},
+		{When: action.NeedsConfigurations, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"},
+		{When: action.NeedsHelm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release, with its values"},
+		{When: action.NeedsHelm, Namespace: kubeSystem, Resource: "serviceaccounts", Do: own, Why: "the chart"},
+		{When: action.NeedsHelm, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: own, Why: "the chart"},
+		{When: action.NeedsHelm, Namespace: kubeSystem, Group: rbac, Resource: "rolebindings", Do: own, Why: "the chart"},
+		{When: action.NeedsHelm, Namespace: kubeSystem, Group: rbac, Resource: "roles", Do: []string{"bind"}, Why: "the chart binds a role of the cluster"},
+		{When: action.NeedsHelm, Group: rbac, Resource: "clusterrolebindings", Do: own, Why: "the chart"},
+		{When: action.NeedsHelm, Group: rbac, Resource: "clusterroles", Do: append(own, "escalate", "bind"), Why: "the chart"},
 	}
 	for i := range list {
 		list[i].For, list[i].Kind = whole, transform.Management

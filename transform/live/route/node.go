@@ -5,6 +5,7 @@ package route
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -25,12 +26,12 @@ func Cordon(node *yamledit.Document, run string) (*yamledit.Document, error) {
 		e.Insert(root.Get("spec"), unschedulable, true)
 	}
 	switch marks := root.Get("metadata", "annotations"); {
-	case marks.Get(transform.CordonAnnotation).Exists():
-		e.Set(marks.Get(transform.CordonAnnotation), run)
+	case marks.Get(action.CordonAnnotation).Exists():
+		e.Set(marks.Get(action.CordonAnnotation), run)
 	case marks.Exists():
-		e.Insert(marks, transform.CordonAnnotation, run)
+		e.Insert(marks, action.CordonAnnotation, run)
 	default:
-		e.Insert(root.Get("metadata"), "annotations", yamledit.Map{{Key: transform.CordonAnnotation, Value: run}})
+		e.Insert(root.Get("metadata"), "annotations", yamledit.Map{{Key: action.CordonAnnotation, Value: run}})
 	}
 	after, _, err := e.Apply()
 	return after, err
@@ -40,7 +41,7 @@ func Cordon(node *yamledit.Document, run string) (*yamledit.Document, error) {
 // without the mark stays as it is.
 func Release(node *yamledit.Document, run string) (*yamledit.Document, error) {
 	root := node.Root()
-	mark := root.Get("metadata", "annotations", transform.CordonAnnotation)
+	mark := root.Get("metadata", "annotations", action.CordonAnnotation)
 	if text, _ := mark.String(); text != run {
 		return node, nil
 	}
@@ -55,7 +56,7 @@ func Release(node *yamledit.Document, run string) (*yamledit.Document, error) {
 
 // Marked reports whether a run cordoned a Node.
 func Marked(node *yamledit.Document, run string) bool {
-	text, _ := node.Root().Get("metadata", "annotations", transform.CordonAnnotation).String()
+	text, _ := node.Root().Get("metadata", "annotations", action.CordonAnnotation).String()
 	return text == run
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
@@ -38,13 +39,13 @@ func shown(p *transform.Plan, step transform.PlannedStage, files map[string]stri
 }
 
 // chartOf returns the installation of a chart among actions.
-func chartOf(actions []transform.Action) (transform.HelmUpgrade, bool) {
+func chartOf(actions []action.Action) (action.HelmUpgrade, bool) {
 	for _, a := range actions {
-		if h, is := a.(transform.HelmUpgrade); is {
+		if h, is := a.Op.(action.HelmUpgrade); is {
 			return h, true
 		}
 	}
-	return transform.HelmUpgrade{}, false
+	return action.HelmUpgrade{}, false
 }
 
 // values is what a chart's values say of the manager.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -15,7 +16,7 @@ import (
 // Upgrade is an upgrade of a release in a transition.
 type Upgrade struct {
 	Transition Transition
-	Action     transform.HelmUpgrade
+	Action     action.HelmUpgrade
 }
 
 // Upgrades returns the upgrades of releases that stages have, as things are before the first of

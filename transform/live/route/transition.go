@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -20,9 +21,9 @@ type Transition struct {
 	// From and To are the cluster's document; they are the same where nothing is edited.
 	From, To *yamledit.Document
 	// Before and After are the actions before the edit and after it.
-	Before, After []transform.Action
+	Before, After []action.Action
 	// Prepare is what people do before, and a run only shows.
-	Prepare  []transform.Action
+	Prepare  []action.Action
 	Findings []transform.Finding // of the static rules
 	Blocked  bool
 	// Files are what actions name, of all stages: going back needs those of an

@@ -53,12 +53,12 @@ func remedy(s observation.Service) string {
 	return "check its Events and the log of the manager that holds the lease: " + lookAt(s)
 }
 
-// action is the one that a policy does not allow.
-var action = regexp.MustCompile(`not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)`)
+// denied is the one that a policy does not allow.
+var denied = regexp.MustCompile(`not authorized to perform:? ([a-z0-9-]+:[A-Za-z]+)`)
 
 // missing names the action that is not allowed, where AWS says it.
 func missing(message string) string {
-	if m := action.FindStringSubmatch(message); m != nil {
+	if m := denied.FindStringSubmatch(message); m != nil {
 		return "the action " + m[1] + " is not allowed: "
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -111,7 +112,7 @@ func (j *evaluation) cordonLeft() []transform.Finding {
 			return "", ""
 		}
 		return "rke-lm cordoned the node for " + n.Cordoned + ", and it is still cordoned",
-			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, transform.CordonAnnotation)
+			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation)
 	})
 }
 

@@ -1,0 +1,68 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package action holds what stages need besides edits of documents: what a person types, and what a run
+// does in its place.
+//
+// Invariant: a command, its reason, the permissions that it needs and the operation that does the same are
+// made in one place. Each value in a command is one argument to the shell.
+package action
+
+// Action is a step that is not an edit of the document.
+type Action struct {
+	Why     string `json:"purpose"` // in a few words
+	Command string `json:"command"` // what a person types
+	// Shows means that it changes nothing, and that the check of the stage asks for what it shows.
+	Shows bool   `json:"-"`
+	Needs string `json:"-"` // what of the table of permissions a run needs for it; "" for what every run needs
+	// Op is one of the operations, which a run carries out; nil: nothing if it shows something, or else a person does it.
+	Op any `json:"-"`
+}
+
+// What a run needs permission for, if stages have such actions: rows of the table of package rights.
+const (
+	NeedsCloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
+	NeedsConfigurations = "configurations" // so are LeaderMigrationConfigurations
+	NeedsCordon         = "cordon"         // control planes are cordoned for the switch
+	NeedsProviderIDs    = "provider-ids"   // Nodes may lack a provider ID of AWS
+	NeedsHelm           = "helm"           // the chart is installed by helm
+)
+
+// The operations.
+type (
+	// Settle waits until every machine has applied the last change of the cluster.
+	Settle struct{}
+	// Gone waits until objects have left the cluster.
+	Gone struct{ Namespace, Kinds, Name string }
+	// Delete deletes objects, if they are there.
+	Delete struct{ Namespace, Kinds, Name string }
+	// Cordon makes the nodes unschedulable that a selector matches and that are not so already, and marks them.
+	Cordon struct{ Selector string }
+	// Uncordon releases the nodes that have the mark of the run.
+	Uncordon struct{}
+	// Initialize has the cloud-controller-manager read the instances of Nodes without a provider ID.
+	Initialize struct{}
+	// Register brings Nodes with the provider ID of another provider to AWS.
+	Register struct{}
+	// Apply gives a file of the stage to the cluster, or to Rancher's own.
+	Apply struct {
+		File    string
+		Rancher bool
+	}
+	// SecretFromFile puts a file of the stage into a Secret, as one key of its own.
+	SecretFromFile struct{ Namespace, Name, Key, File string }
+	// CopySecret brings the Secret of a provider's configuration from Rancher's own cluster into kube-system
+	// of the one that is migrated, as a Secret of another name and key.
+	CopySecret struct{ Namespace, Name, To, Key string }
+	// Place puts a file of the stage on every control-plane node, and Remove takes one off; a run does not reach machines.
+	Place  struct{ File, Path string }
+	Remove struct{ Path string }
+	// Kubelets makes the kubelets external, or in-tree again.
+	Kubelets struct{ To string }
+	// HelmUpgrade installs a chart, or brings its release to other values.
+	HelmUpgrade struct{ Release, Chart, Repo, Version, Namespace, Values string }
+	// HelmUninstall takes a release out of the cluster.
+	HelmUninstall struct{ Release, Namespace string }
+	// HelmValues compares the values of a release with those that replace them, which HelmUpgrade does as well.
+	HelmValues struct{}
+)

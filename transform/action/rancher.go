@@ -1,0 +1,63 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// RolloutTime is how long a change may take to reach every machine before something is
+// wrong: every wait has it, unless the operator sets another one.
+const RolloutTime = time.Hour
+
+// ClusterSettled waits, on Rancher's own cluster, until every machine has taken over the last change of a
+// cluster. The conditions of the Cluster object are copies and lag.
+func ClusterSettled(namespace, name string) Action {
+	return Action{
+		Why:     "on Rancher's own cluster, wait until every machine has applied the change",
+		Command: shell.Line("kubectl -n %s wait rkecontrolplanes.rke.cattle.io/%s --for=condition=Reconciled --timeout=%s", namespace, name, fmt.Sprintf("%dm", RolloutTime/time.Minute)),
+		Shows:   true, Op: Settle{},
+	}
+}
+
+// ClusterUpdated shows, on Rancher's own cluster, whether Rancher has brought the last change to a cluster of RKE.
+func ClusterUpdated() Action {
+	const condition = `.status.conditions[?(@.type=="%s")].status`
+	columns := "ID:.metadata.name,NAME:.spec.displayName"
+	for _, c := range []struct{ column, condition string }{{"UPDATED", "Updated"}, {"PROVISIONED", "Provisioned"}, {"READY", "Ready"}} {
+		columns += "," + c.column + ":" + fmt.Sprintf(condition, c.condition)
+	}
+	return Action{
+		Why:     "apply the change to Rancher; on Rancher's own cluster, the cluster must become Updated, Provisioned and Ready again",
+		Command: shell.Line("kubectl get clusters.management.cattle.io -o custom-columns=%s", columns),
+		Shows:   true, Op: Settle{},
+	}
+}
+
+// SecretCredential is the key of the Secrets that a cloud-provider-config refers
+// to (rancher pkg/capr/planner).
+const SecretCredential = "credential"
+
+// Copy brings the Secret of a provider's configuration from Rancher's own cluster into the one that is migrated.
+func Copy(c CopySecret) Action {
+	return Action{
+		Why: "before the edit, copy the provider's configuration from Rancher's own cluster ($RANCHER_KUBECONFIG) into the cluster, where the chart mounts it",
+		Command: shell.Line(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" -n %s get secret -o jsonpath='{.data.`+SecretCredential+`}' %--%s | base64 -d | kubectl -n kube-system create secret generic --from-file=%s=/dev/stdin %--%s`,
+			c.Namespace, c.Name, c.Key, c.To),
+		Needs: NeedsCloudConfig, Op: c,
+	}
+}
+
+// ApplyConfigMap gives Rancher's own cluster the file with a ConfigMap.
+func ApplyConfigMap(file, namespace, name string) Action {
+	return Action{
+		Why:     "before the edit, apply the ConfigMap " + namespace + "/" + name + " to Rancher's own cluster ($RANCHER_KUBECONFIG), where the edit refers to it; plan --out writes it",
+		Command: shell.Line(`kubectl --kubeconfig "${RANCHER_KUBECONFIG:?}" apply -f %s`, shell.Path(path.Base(file))),
+		Needs:   NeedsConfigurations, Op: Apply{file, true},
+	}
+}
