@@ -27,20 +27,11 @@ func withCode(code int) error {
 	return silent{exitcode.New(exitcode.Code(code), "")}
 }
 
-// ended prints an error and returns the exit code for it.
-func ended(w io.Writer, err error) int {
-	if err != nil {
-		complain(w, err)
-	}
-	return exitcode.Of(err)
-}
-
 // complain prints an error, unless it is a silent one.
 func complain(w io.Writer, err error) {
-	if _, is := errors.AsType[silent](err); is {
-		return
+	if _, is := errors.AsType[silent](err); err != nil && !is {
+		fmt.Fprintln(w, "error:", err)
 	}
-	fmt.Fprintln(w, "error:", err)
 }
 
 // problem describes an error for programs.

@@ -98,7 +98,9 @@ func execute(ctx context.Context, args []string, s streams) int {
 	defer flush()
 	root := newRoot(s)
 	root.SetArgs(args)
-	code := ended(s.err, root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	complain(s.err, err)
+	code := exitcode.Of(err)
 	if flush(); out.err != nil {
 		fmt.Fprintln(s.err, "error:", out.err)
 		code = max(code, exitcode.Input)

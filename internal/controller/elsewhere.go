@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -79,11 +80,11 @@ func (w *work) drop(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster s
 // nextChange is the next stage of a cluster, without secrets.
 func nextChange(ctx context.Context, runs Runs, m migrate.Member) (map[string]string, error) {
 	data := map[string]string{"cluster": m.Cluster, "reason": m.Err.Error()}
-	o, err := runs.Get(ctx, m.Cluster)
+	found, err := runs.Find(ctx, rancher.Query{Name: m.Cluster})
 	if err != nil {
 		return nil, err
 	}
-	p, err := runs.Plan(ctx, o)
+	p, err := runs.Plan(ctx, found[0])
 	if err != nil {
 		return nil, err
 	}

@@ -24,12 +24,10 @@ const Interval = 10 * time.Second
 
 // Runs makes the runs of a LeaderMigration over its clusters.
 type Runs interface {
-	// Find returns the clusters with some labels, of all that the user can see.
-	Find(ctx context.Context, selector string) ([]rancher.Object, error)
+	// Find returns the clusters that are meant, of all that the user can see; it fails where no one has the name.
+	Find(ctx context.Context, which rancher.Query) ([]rancher.Object, error)
 	// Plan plans a cluster; it fails for one that cannot be migrated.
 	Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error)
-	// Get returns a cluster by its NAMESPACE/NAME or its ID.
-	Get(ctx context.Context, cluster string) (rancher.Object, error)
 	// Open makes the run over a cluster by its NAMESPACE/NAME or its ID, from how it is now.
 	Open(ctx context.Context, cluster string) (migrate.Options, error)
 	// Permitted fails where the policy does not permit the choices, or what belongs to clusters in a namespace.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -57,9 +58,9 @@ func mayRetry(m migrate.Member) bool { return m.State == waves.Failed || m.State
 // reconsidered is a cluster that begins again, if it can be migrated now. What was measured of it stays.
 func (w *work) reconsidered(ctx context.Context, runs Runs, was migrate.Member) migrate.Member {
 	m := migrate.Member{Cluster: was.Cluster, Wave: was.Wave, Switch: was.Switch, Watched: was.Watched, State: waves.Failed}
-	o, err := runs.Get(ctx, was.Cluster)
+	found, err := runs.Find(ctx, rancher.Query{Name: was.Cluster})
 	if m.Err = err; err == nil {
-		m.State, m.Err = w.classified(ctx, o, runs)
+		m.State, m.Err = w.classified(ctx, found[0], runs)
 	}
 	if m.State.Ended() {
 		m.Since = time.Now().UTC()

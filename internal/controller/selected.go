@@ -55,7 +55,7 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 	if err != nil {
 		return &problem{invalidSpec, fmt.Errorf("spec.selector: %w", err)}
 	}
-	objects, err := runs.Find(ctx, selector.String())
+	objects, err := runs.Find(ctx, rancher.Query{Selector: selector.String()})
 	if err != nil {
 		return &problem{notReady, err}
 	}

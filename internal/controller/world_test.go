@@ -229,16 +229,8 @@ func (r *runs) target() transform.Target {
 	return t
 }
 
-func (r *runs) Find(ctx context.Context, selector string) ([]rancher.Object, error) {
-	return r.server.Find(ctx, rancher.Query{Selector: selector})
-}
-
-func (r *runs) Get(ctx context.Context, cluster string) (rancher.Object, error) {
-	found, err := r.server.Find(ctx, rancher.Query{Name: cluster})
-	if err != nil {
-		return rancher.Object{}, err
-	}
-	return found[0], nil
+func (r *runs) Find(ctx context.Context, which rancher.Query) ([]rancher.Object, error) {
+	return r.server.Find(ctx, which)
 }
 
 func (r *runs) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error) {

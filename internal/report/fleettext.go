@@ -20,7 +20,7 @@ type FleetText struct {
 	Width   int // of the terminal that Err is; 0 where it is none
 	Height  int
 	Waves   []waves.Wave
-	Prefix  string // of each line
+	Prefix  string // of the lines of a migration among others
 
 	members map[string]migrate.Member
 	waited  map[string]string // what was said last of each
@@ -32,8 +32,8 @@ func (t *FleetText) Write(m migrate.Member, e RunEvent) {
 	if t.members == nil {
 		t.members, t.waited = map[string]migrate.Member{}, map[string]string{}
 	}
-	started := t.members[m.Cluster].State != m.State
-	t.members[m.Cluster] = m
+	started := t.members[t.Prefix+m.Cluster].State != m.State
+	t.members[t.Prefix+m.Cluster] = m
 	if t.Width == 0 {
 		t.say(m, e, started)
 		return
@@ -64,10 +64,10 @@ func (t *FleetText) say(m migrate.Member, e RunEvent, started bool) {
 		t.line(m, "stage "+e.Stage)
 		WriteFindings(t.Err, t.Palette, e.Findings, "  ")
 	case migrate.Awaited:
-		if t.waited[m.Cluster] != e.Message {
+		if t.waited[t.Prefix+m.Cluster] != e.Message {
 			t.line(m, "waiting: "+e.Message)
 		}
-		t.waited[m.Cluster] = e.Message
+		t.waited[t.Prefix+m.Cluster] = e.Message
 	case migrate.Finished: // the report has it
 	case migrate.Stopped, migrate.Noted:
 		t.line(m, e.Message)

@@ -26,9 +26,6 @@ type Leaders struct {
 	intervals []ownership.Interval
 }
 
-// leadersPause lies between two looks at the leases.
-const leadersPause = 500 * time.Millisecond
-
 // Run follows them until its time ends, or it is refused. It returns what was seen until then; nil for nothing.
 func (l *Leaders) Run(ctx context.Context) (*report.Ownership, error) {
 	for _, file := range l.Files {
@@ -76,7 +73,7 @@ func (l *Leaders) follow(ctx context.Context) {
 		case !l.outage.Retryable(err):
 			return
 		}
-		if !kube.Pause(ctx, leadersPause) {
+		if !kube.Pause(ctx, leasePause) {
 			return
 		}
 	}

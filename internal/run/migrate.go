@@ -63,7 +63,7 @@ func (m *Migrate) One(ctx context.Context, work func(context.Context, migrate.Op
 	if err != nil {
 		return "", err
 	}
-	r, err := m.Over(ctx, server, objects[0])
+	r, err := m.over(ctx, server, objects[0])
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +105,7 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 		if err != nil {
 			return migrate.Options{}, err
 		}
-		return m.Over(ctx, server, of[cluster])
+		return m.over(ctx, server, of[cluster])
 	}
 	waved, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -146,8 +146,8 @@ func (m *Migrate) refused(ctx context.Context, server *rancher.Server, objects [
 	return list
 }
 
-// Over is the run over a cluster; over one of many with the commands for it alone.
-func (m *Migrate) Over(ctx context.Context, server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
+// over is the run over a cluster; over one of many with the commands for it alone.
+func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Object) (r migrate.Options, err error) {
 	r = m.Chosen
 	r.Server, r.Object = server, o
 	if r.Continue == "" {
@@ -164,7 +164,7 @@ func (m *Migrate) Over(ctx context.Context, server *rancher.Server, o rancher.Ob
 		return r, err
 	}
 	r.Given = (&Arguments{Engine: m.Engine, Server: server, Object: o}).Of
-	r.Accept, r.Interval, r.User = r.Planner.Target.Accept, 2*time.Second, CurrentUser()
+	r.Accept, r.Interval, r.User = r.Planner.Target.Accept, 2*time.Second, currentUser()
 	return r, nil
 }
 
@@ -193,8 +193,8 @@ func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Ob
 	return f, err
 }
 
-// CurrentUser is who runs the tool, and where.
-func CurrentUser() migrate.User {
+// currentUser is who runs the tool, and where.
+func currentUser() migrate.User {
 	by := migrate.User{Name: "unknown", Host: "unknown"}
 	if u, err := user.Current(); err == nil {
 		by.Name = u.Username

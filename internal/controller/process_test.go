@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package controller
 
 import (
 	"crypto/tls"
@@ -10,14 +10,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/rke-lm/rke-lm/internal/controller"
 )
 
 func TestProbesAndMetricsAreServed(t *testing.T) {
 	var unhealthy error
 	said := ""
-	stop, err := serveHTTPS("127.0.0.1:0", probes(controller.NewMetrics(&controller.Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
+	s, err := serveHTTPS("127.0.0.1:0", probes(NewMetrics(&Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +46,13 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 	if _, err := serveHTTPS(address, nil, nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address "+address) {
 		t.Errorf("an address in use: %v", err)
 	}
-	stop()
+	stop(s)
 	if _, err := client.Get("https://" + address + "/healthz"); err == nil {
 		t.Error("it still answers after it was stopped")
 	}
-	if stop, err := serveHTTPS("", nil, nil); err != nil {
+	s, err = serveHTTPS("", nil, nil)
+	if err != nil {
 		t.Error(err)
-	} else {
-		stop()
 	}
+	stop(s)
 }
