@@ -86,11 +86,16 @@ func commandsIn(text string) (list []string) {
 // programs are the verbs that advice may use of other programs, and their flags.
 var programs = map[string]map[string][]string{
 	"kubectl": {
-		"annotate": nil, "apply": {"-f"}, "auth can-i": {"-n", "--as"}, "delete": {"-n", "--ignore-not-found"}, "describe": {"-n"}, "drain": {"--ignore-daemonsets", "--delete-emptydir-data"},
+		"annotate": {"-n", "--overwrite"}, "create": {"-n", "--from-file"}, "wait": {"-n", "--for", "--timeout"}, "apply": {"-f"}, "auth can-i": {"-n", "--as"}, "delete": {"-n", "--ignore-not-found"}, "describe": {"-n"}, "drain": {"--ignore-daemonsets", "--delete-emptydir-data"},
 		"get": {"-n", "-l", "-o", "-A"}, "logs": {"-n", "--previous"}, "patch": {"-n", "--type", "-p"}, "replace": {"-f"}, "taint": {"--overwrite"}, "uncordon": nil, "kustomize": nil, "edit": {"-n"},
 	},
-	"helm": {"get values": {"--namespace", "--output"}, "history": {"-n"}, "template": nil, "rollback": {"-n"}, "upgrade": nil, "uninstall": {"-n"}},
+	"helm": {"get values": {"--namespace", "--output"}, "history": {"-n"}, "template": nil, "rollback": {"-n"}, "upgrade": nil, "uninstall": {"-n"}, "install": {"--namespace", "--set"}},
 	"rke":  {"up": {"--config"}},
+	"cosign": {
+		"generate-key-pair": nil, "signing-config create": {"--out"},
+		"verify-blob-attestation": {"--type", "--bundle", "--certificate-identity", "--certificate-oidc-issuer", "--key", "--insecure-ignore-tlog"},
+	},
+	"skopeo": {"copy": {"--all"}},
 }
 
 // follow runs a command. It has to call a program, and each as the program is called.

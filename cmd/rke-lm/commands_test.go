@@ -179,7 +179,7 @@ func newMachine(t *testing.T) *machine {
 	// time. What asks for nodes gets one.
 	script := "#!" + sh + "\nn=0\nset -C\nuntil { : > \"$LOG/$$.$n\"; } 2>/dev/null; do n=$((n+1)); done\nset +C\n" +
 		"printf '%s\\0' \"${0##*/}\" \"$@\" > \"$LOG/$$.$n\"\ncase \"$*\" in *'get nodes'*|*'print $1'*) echo node-1;; esac\n"
-	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "sed", "grep", "awk", "xargs", "base64", "kubeadm", "rke", "rke-lm", "systemctl", "touch", "ls", "id"} {
+	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "sed", "grep", "awk", "xargs", "base64", "kubeadm", "rke", "rke-lm", "systemctl", "touch", "ls", "id", "cosign", "skopeo"} {
 		if err := os.WriteFile(filepath.Join(m.programs, name), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}

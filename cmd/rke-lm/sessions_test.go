@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // guide is a document with sessions, and what its reader has before the first of them.
@@ -208,14 +210,20 @@ var ofOneRun = regexp.MustCompile(`the run \S+/\d+/\S+ holds`)
 // Numbers of seconds depend on which goroutine of a bubble runs first.
 var seconds = regexp.MustCompile(`(none|one|two|unknown) for [\d.]+ s`)
 
-func (s *terminal) rkeLM(words []string) string {
-	std := streams{in: strings.NewReader("")}
-	var out bytes.Buffer // for both, so that the lines come in their order
-	std.out, std.err = &out, &out
+// start runs rke-lm, and keeps its exit code.
+func (s *terminal) start(words []string, out, errs io.Writer) {
+	std := streams{in: strings.NewReader(""), out: out, err: errs}
 	if i := slices.Index(words, "--rancher-cli"); i >= 0 {
 		words, std.network = slices.Concat(words[:i], s.flags, words[i+1:]), memnet.Dial
+	} else if os.Getenv("KUBECONFIG") != "" {
+		std.network = memnet.Dial
 	}
 	s.code = execute(s.t.Context(), words, std)
+}
+
+func (s *terminal) rkeLM(words []string) string {
+	var out bytes.Buffer // for both, so that the lines come in their order
+	s.start(words, &out, &out)
 	shown := ofOneRun.ReplaceAllString(out.String(), "this run holds")
 	shown = seconds.ReplaceAllString(shown, "$1 for … s")
 	if s.world != nil {
@@ -267,6 +275,117 @@ func (s *terminal) upload(file string) {
 	}
 	s.world.Rancher.Edit(s.world.Path, func(o map[string]any) { o["spec"] = object["spec"] })
 	s.world.Follow()
+}
+
+// commandBlock is a block of commands whose output a document does not show.
+var commandBlock = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
+
+// continued is where a command continues on the next line.
+var continued = regexp.MustCompile(`\s*(?:\\|(\|))\n\s*`)
+
+// Commands without output run as well: rke-lm, git and jq as they are, other programs as stubs that know how they
+// are called. There are clusters in files with their history, in a Rancher, and one in KUBECONFIG.
+func TestDocsCommandsRun(t *testing.T) {
+	for _, file := range documents(t) {
+		blocks := commandBlock.FindAllStringSubmatch(readDoc(t, file), -1)
+		if len(blocks) == 0 || strings.HasPrefix(file, "lab/") {
+			continue
+		}
+		t.Run(file, func(t *testing.T) {
+			targets, m := makeTargets(t), newMachine(t)
+			synctest.Test(t, func(t *testing.T) {
+				s := &terminal{t: t}
+				s.furnish()
+				for _, block := range blocks {
+					if strings.Contains(block[1], "host-names.txt") {
+						continue // see below
+					}
+					for line := range strings.Lines(continued.ReplaceAllString(block[1], " $1 ")) {
+						s.follow(m, targets, strings.TrimSpace(line))
+					}
+				}
+			})
+		})
+	}
+}
+
+// furnish makes what the commands of documents are about.
+func (s *terminal) furnish() {
+	s.t.Helper()
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	wrong := inputOf(s.t, "rke2-page-entry-overwrites")
+	h := newHistory(s.t)
+	for to, from := range map[string]string{"examples": examples, "clusters": filepath.Join(examples, "gitops/clusters")} {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.copy(wrong, "clusters/ridge.yaml")
+	for file, component := range map[string]string{"kcm.conf": "kube-controller-manager", "ccm.conf": "cloud-controller-manager"} {
+		putFile(s.t, file, s.rkeLM([]string{"leader-migration-config", "--component", component, "--kubernetes-version", "v1.26", "--ccm-version", "v1.28.1"}))
+	}
+	h.commit("clusters")
+	h.git("update-ref", "refs/remotes/origin/main", "HEAD")
+	h.git("fetch", "--quiet", ".", "main")
+	fleet := migratetest.NewFleet(s.t, "harbour", "orchard")
+	for _, w := range fleet.Worlds {
+		fleet.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["labels"] = map[string]any{"env": "staging"} })
+	}
+	s.flags = []string{"--rancher-url", fleet.URL, "--token-file", fleet.Rancher.TokenFile(s.t), "--insecure-skip-tls-verify"}
+	s.t.Setenv("KUBECONFIG", fleet.Worlds["harbour"].API.Kubeconfig(s.t))
+}
+
+// follow runs a command of a document.
+func (s *terminal) follow(m *machine, targets []string, line string) {
+	s.t.Helper()
+	line, _, _ = strings.Cut(line, " # ")
+	words := wordsOf(strings.Join(strings.Fields(line), " "))
+	switch command, filter, filtered := strings.Cut(line, " | "); {
+	case words[0] == "cd":
+		s.t.Chdir(words[1])
+	case words[0] == "make":
+		if !slices.Contains(targets, words[1]) {
+			s.t.Errorf("%s: no such target", line)
+		}
+	case words[0] == "git":
+		if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
+			s.t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	case words[0] == "jq":
+		s.filter(line, "")
+	case words[0] == "rke-lm" && words[1] == "controller": // it does not end
+		parses(s.t, words[1:])
+	case words[0] == "rke-lm":
+		words = wordsOf(strings.Join(strings.Fields(command), " "))[1:]
+		if words[0] == "migrate" && !slices.Contains(words, "--yes") {
+			words = append(words, "--yes") // no one is there who confirms
+		}
+		var out, errs bytes.Buffer
+		if s.start(words, &out, &errs); s.code != exitcode.Done && (s.code != exitcode.Found || words[0] == "migrate") {
+			s.t.Errorf("%s: exit %d\n%s%s", line, s.code, out.String(), errs.String())
+		}
+		if filtered {
+			s.filter(filter, out.String())
+		}
+	default:
+		m.follow(s.t, line)
+	}
+}
+
+// filter runs jq, which has to find something, unless it is for what is not as it should be.
+func (s *terminal) filter(command, input string) {
+	s.t.Helper()
+	if _, err := exec.LookPath("jq"); err != nil {
+		return
+	}
+	c := exec.Command("sh", "-c", command)
+	c.Stdin = strings.NewReader(input)
+	if out, err := c.CombinedOutput(); err != nil || len(out) == 0 && !strings.Contains(command, "| not)") {
+		s.t.Errorf("%s: %v\n%s\nof\n%s", command, err, out, input)
+	}
 }
 
 // The command of the guide reads the host names of all machines, and what it writes decides the end state.
