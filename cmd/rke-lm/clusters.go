@@ -37,7 +37,7 @@ func (o *options) found(ctx context.Context, paths []string) (run.Options, error
 	if err != nil {
 		return run.Options{}, err
 	}
-	defer o.progress.Start(ctx)()
+	defer o.progress.Start(ctx).End()
 	o.progress.Reached("clusters", 0, 0)
 	nodes, parsed := yamledit.Spent()
 	found, err := o.find(ctx, paths)

@@ -34,16 +34,6 @@ type streams struct {
 	progress *report.Progress // nil where none is shown
 }
 
-// forPeople puts escapes into what is written to the streams, until it is flushed.
-func (s streams) forPeople() (people streams, flush func()) {
-	out, err := report.NewEscapingWriter(s.out), report.NewEscapingWriter(s.err)
-	people, people.out, people.err = s, out, err
-	return people, func() {
-		out.Flush() // standardOutput keeps its errors
-		err.Flush()
-	}
-}
-
 // data is where documents and YAML go, which keep their bytes. A terminal gets them
 // with escapes: a document could steer it.
 func (s streams) data() io.Writer {
@@ -93,15 +83,17 @@ func endings() []os.Signal {
 func execute(ctx context.Context, args []string, s streams) int {
 	s = s.withProgress(os.Getenv)
 	out := &standardOutput{Writer: s.out}
-	s.out = out
-	s, flush := s.forPeople()
-	defer flush()
+	people, notes := report.NewEscapingWriter(out), report.NewEscapingWriter(s.err) // until they are flushed
+	s.out, s.err = people, notes
+	defer notes.Flush()
+	defer people.Flush()
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	complain(s.err, err)
 	code := exitcode.Of(err)
-	if flush(); out.err != nil {
+	people.Flush()
+	if notes.Flush(); out.err != nil {
 		fmt.Fprintln(s.err, "error:", out.err)
 		code = max(code, exitcode.Input)
 	}

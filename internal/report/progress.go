@@ -33,6 +33,9 @@ type Progress struct {
 	total   int    // 0 for unknown
 	drawn   string // the line on the terminal
 	partial bool   // the last line of others has no end yet
+
+	stop  context.CancelFunc
+	shown sync.WaitGroup
 }
 
 // NewProgress shows progress on a terminal.
@@ -40,18 +43,20 @@ func NewProgress(terminal io.Writer, width func() int) *Progress {
 	return &Progress{terminal: terminal, width: width}
 }
 
-// Start begins work. It ends with ctx, or with a call of what is returned: then the line is
-// removed.
-func (p *Progress) Start(ctx context.Context) (end func()) {
-	if p == nil {
-		return func() {}
+// Start begins work. It ends with ctx, or with End: then the line is removed.
+func (p *Progress) Start(ctx context.Context) *Progress {
+	if p != nil {
+		ctx, p.stop = context.WithCancel(ctx)
+		p.shown.Go(func() { p.show(ctx) })
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var shown sync.WaitGroup
-	shown.Go(func() { p.show(ctx) })
-	return func() {
-		cancel()
-		shown.Wait()
+	return p
+}
+
+// End ends work that was begun.
+func (p *Progress) End() {
+	if p != nil {
+		p.stop()
+		p.shown.Wait()
 	}
 }
 

@@ -50,10 +50,10 @@ const erased = "\r\x1b[K"
 func TestWorkThatEndsSoonShowsNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(80)
-		end := s.progress.Start(t.Context())
+		s.progress.Start(t.Context())
 		s.progress.Reached("files", 1, 2)
 		s.check(t, s.wait(shownAfter-1), "")
-		end()
+		s.progress.End()
 		s.check(t, s.wait(time.Hour), "")
 	})
 }
@@ -61,14 +61,14 @@ func TestWorkThatEndsSoonShowsNoProgress(t *testing.T) {
 func TestWorkThatLastsShowsItsProgressUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(80)
-		end := s.progress.Start(t.Context())
+		s.progress.Start(t.Context())
 		s.progress.Reached("files", 1, 2)
 		bar := "[" + strings.Repeat("=", 18) + strings.Repeat(" ", 19) + "]"
 		s.check(t, s.wait(shownAfter), "files: 1/2 "+bar)
 		s.check(t, s.wait(redrawnEach), "") // it is the same
 		s.progress.Reached("files", 2, 2)
 		s.check(t, s.wait(redrawnEach), erased+"files: 2/2 ["+strings.Repeat("=", 37)+"]")
-		end()
+		s.progress.End()
 		s.check(t, s.wait(time.Hour), erased)
 	})
 }
@@ -76,7 +76,7 @@ func TestWorkThatLastsShowsItsProgressUntilItEnds(t *testing.T) {
 func TestAnUnknownTotalIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(80)
-		defer s.progress.Start(t.Context())()
+		defer s.progress.Start(t.Context()).End()
 		s.check(t, s.wait(shownAfter), "") // nothing is known
 		s.progress.Reached("clusters", 7, 0)
 		s.check(t, s.wait(redrawnEach), "clusters: 7")
@@ -106,14 +106,14 @@ func TestTheLineIsRemovedBeforeOthersAndDrawnBelowThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(14)
 		over := s.progress.Over(&s.Buffer)
-		end := s.progress.Start(t.Context())
+		s.progress.Start(t.Context())
 		s.progress.Reached("clusters", 3, 0)
 		s.wait(shownAfter)
 		io.WriteString(over, "a.yaml:3: a war")
 		s.check(t, s.wait(time.Hour), erased+"a.yaml:3: a war") // the line has no end yet
 		io.WriteString(over, "ning\n")
 		s.check(t, s.wait(redrawnEach), "ning\nclusters: 3")
-		end()
+		s.progress.End()
 		s.check(t, s.wait(0), erased)
 		io.WriteString(over, "the summary\n")
 		s.check(t, s.wait(time.Hour), "the summary\n")
@@ -124,7 +124,7 @@ func TestAnInterruptRemovesTheLineBeforeTheWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScreen(80)
 		ctx, interrupt := context.WithCancel(t.Context())
-		defer s.progress.Start(ctx)()
+		defer s.progress.Start(ctx).End()
 		s.progress.Reached("clusters", 3, 0)
 		s.wait(shownAfter)
 		interrupt()
@@ -135,5 +135,5 @@ func TestAnInterruptRemovesTheLineBeforeTheWorkEnds(t *testing.T) {
 func TestProgressThatIsNotShownCostsNothing(t *testing.T) {
 	var none *Progress
 	none.Reached("files", 1, 2)
-	none.Start(t.Context())()
+	none.Start(t.Context()).End()
 }

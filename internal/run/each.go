@@ -38,7 +38,7 @@ type Result[T any] struct {
 
 // Each calls work for every cluster, on all cores. It fails if ctx ends.
 func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, transform.Target) (*T, error)) ([]Result[T], error) {
-	defer o.Progress.Start(ctx)()
+	defer o.Progress.Start(ctx).End()
 	var done atomic.Int64
 	results := clusters.Each(ctx, o.Found, func(r clusters.Result) Result[T] {
 		of := Result[T]{Result: r}

@@ -50,7 +50,7 @@ type reviewing struct {
 func (o Review) Run(ctx context.Context) (Reviewed, error) {
 	r := &reviewing{Review: o}
 	r.Result = report.Review{APIVersion: report.APIVersion, Kind: "Review", Base: r.From, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
-	defer r.Progress.Start(ctx)()
+	defer r.Progress.Start(ctx).End()
 	r.Nodes, r.Parsed = yamledit.Spent()
 	err := transform.Guard("the change", func() error {
 		err := r.compare(ctx)

@@ -87,7 +87,7 @@ func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string
 	if err != nil {
 		return result, nil, 0, err
 	}
-	defer s.Progress.Start(ctx)()
+	defer s.Progress.Start(ctx).End()
 	all := make([]seen, len(targets))
 	var ended sync.WaitGroup
 	room := make(chan struct{}, StatusServers)
