@@ -5,6 +5,8 @@ package transform
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -48,4 +50,44 @@ func Complete(c Cluster) bool {
 		}
 	}
 	return true
+}
+
+// StayDone requires of the documents after steps that none of these is left to do: each
+// was proven before, and a later one may have removed its result. The documents
+// are opened as the next run opens them, which decides on their situation again.
+func StayDone(d Distro, steps []PlannedStage, target Target) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	last := steps[len(steps)-1]
+	c, err := last.reopened(d, target)
+	if err != nil {
+		return err
+	}
+	for _, name := range namesOf(steps) {
+		i := slices.IndexFunc(c.stages, func(s Stage) bool { return s.Name == name })
+		if i < 0 {
+			continue
+		}
+		switch _, edit, err := c.look(i, Choice{}); {
+		case err != nil:
+			return err
+		case edit != nil:
+			return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s would still be todo after the edit", name), "nothing was written; check the document for a contradicting value, and make this change manually")
+		}
+	}
+	return nil
+}
+
+// reopened opens the documents after a step. Where the operator's choice means the same
+// for them as for those before, the cluster is the one that the step was proven on.
+func (s PlannedStage) reopened(d Distro, target Target) (*opened, error) {
+	c, err := d.Open(s.After(), target)
+	if err != nil {
+		return nil, err
+	}
+	if s.result != nil && reflect.DeepEqual(c.Chosen(), s.result.Chosen()) {
+		return s.result, nil
+	}
+	return withStages(c), nil
 }

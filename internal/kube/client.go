@@ -12,8 +12,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 )
@@ -146,4 +148,70 @@ func (c *Client) Config(perSecond float32) *rest.Config {
 	config.AcceptContentTypes, config.NegotiatedSerializer, config.WarningHandler = "", nil, nil
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, c.bounds.answer} })
 	return config
+}
+
+// chain puts the RoundTrippers of this package over client-go's, which sends the
+// credentials and unpacks answers. From there to the caller an answer is ended when it stays away,
+// counted, read whole, distinguished from a refusal and from what is no answer to the request;
+// then the request is returned, or made again.
+//
+// client-go would try again by itself what comes with a Retry-After header, ten times,
+// and wait for as long as the server says. Here the time is bounded, and what has no
+// such header may pass as well; so client-go never sees a refusal.
+func chain(base http.RoundTripper, tokens *tokens, limit int64, retry *retry) http.RoundTripper {
+	tokens.next = base
+	var next http.RoundTripper = &bounded{&timely{tokens}, limit}
+	retry.next = &whole{next, tokens}
+	return retry
+}
+
+// call is what the RoundTrippers have to know of a request apart from the request.
+type call struct {
+	// read fails where an answer is none to the request.
+	read func(Answer) error
+	// optional means that a refusal is returned even where all rights were reviewed.
+	optional bool
+}
+
+type callKey struct{}
+
+func (c call) in(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
+
+func callOf(ctx context.Context) call {
+	c, _ := ctx.Value(callKey{}).(call)
+	return c
+}
+
+// Pause waits, or returns false when the run is to end.
+func Pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Program is how API servers call this program: the field manager of what it writes, and the
+// component of its Events.
+const Program = "rke-lm"
+
+// mostOfEvent is what is kept of an Event's message, which may have 1024 bytes.
+const mostOfEvent = 1000
+
+// CreateEvent creates an Event that happened once, in the namespace of the object that it is
+// about. It has the name of its ID, so that there is one however often it is sent.
+func (c *Client) CreateEvent(ctx context.Context, id string, e corev1.Event) error {
+	e.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}
+	e.Namespace = cmp.Or(e.InvolvedObject.Namespace, metav1.NamespaceDefault) // of objects without one
+	e.Name, e.Source.Component = Program+"."+id, Program
+	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), mostOfEvent)], "")
+	e.LastTimestamp, e.Count = e.FirstTimestamp, 1
+	_, err := c.Do(ctx, Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(e.Namespace) + "/events", Body: e})
+	if Exists(err) {
+		return nil
+	}
+	return err
 }

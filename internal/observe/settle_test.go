@@ -4,9 +4,13 @@
 package observe
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
@@ -32,4 +36,49 @@ func TestLeasesAreFollowedForAsLongAsTheyLast(t *testing.T) {
 			t.Errorf("%s of %d s: %s, not %s", c.name, c.seconds, got, c.want)
 		}
 	}
+}
+
+func TestAnOutageIsNotedWhenItBeginsAndWhenItEnds(t *testing.T) {
+	var notes strings.Builder
+	o := Outage{Notes: &notes}
+	o.Over()
+	cut := errors.New("connection refused")
+	for range 2 {
+		if !o.Retryable(cut) || o.Lost != cut {
+			t.Errorf("%v", o.Lost)
+		}
+	}
+	o.Over()
+	o.Over()
+	if want := "unknown from now on, trying again: connection refused\nseen again\n"; notes.String() != want || o.Lost != nil {
+		t.Errorf("%q, %v", notes.String(), o.Lost)
+	}
+}
+
+func TestAClusterThatRefusesFromTheBeginningIsNotTriedAgain(t *testing.T) {
+	var notes strings.Builder
+	for _, err := range []error{&kube.Denied{Expired: true}, errors.New("getting credentials: exec: not found")} {
+		o := Outage{Notes: &notes, Denials: time.Minute}
+		if o.Retryable(err) || o.Lost != err || notes.Len() > 0 {
+			t.Errorf("%v: %q", err, notes.String())
+		}
+	}
+}
+
+func TestADenialOfWhatWasAllowedMayPassForSomeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notes strings.Builder
+		o := Outage{Notes: &notes, Denials: time.Minute}
+		o.Over()
+		for _, want := range []bool{true, true, false} {
+			if is := o.Retryable(&kube.Denied{Missing: []string{"list nodes"}}); is != want {
+				t.Errorf("%t, not %t", is, want)
+			}
+			time.Sleep(30 * time.Second)
+		}
+		o.Over()
+		if !o.Retryable(&kube.Denied{}) {
+			t.Error("the time begins again with each outage")
+		}
+	})
 }

@@ -6,14 +6,18 @@ package rancher
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -140,4 +144,22 @@ func lines(v any) ([]byte, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
 	return b.Bytes(), err
+}
+
+// Around reads what shows whether an object may be changed now; how far its last
+// change has come is for Rollout.
+func (s *Server) Around(ctx context.Context, o Object) (preconditions.Objects, error) {
+	seen := preconditions.Objects{Title: o.Title(), Object: o.Raw}
+	if !o.Kind.Planned {
+		return seen, nil
+	}
+	var err error
+	if seen.ControlPlane, err = s.controlPlane(ctx, o); err != nil {
+		return seen, s.explained(err)
+	}
+	seen.Infrastructure, err = s.optional(ctx, kube.Request{
+		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet,
+		Path: "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name),
+	}, "Cluster")
+	return seen, s.explained(err)
 }

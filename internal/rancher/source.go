@@ -4,8 +4,14 @@
 package rancher
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -86,4 +92,51 @@ func (s *Server) Downstream(id string) (*kube.Client, error) {
 		return c, nil
 	}
 	return nil, fmt.Errorf("%s is not the address of Rancher, so no other cluster can be reached through it; use --rancher-url, or a kubeconfig from Rancher for its cluster local", s.local.Address())
+}
+
+// pages are the paths below the address of a Rancher that is copied from a
+// browser, or from the settings of another client.
+var pages = []string{"dashboard", "v3", "v1", "k8s"}
+
+var (
+	errNoAddress  = errors.New("the address of a Rancher must be a URL such as https://rancher.example.com; correct --rancher-url")
+	errPlain      = errors.New("the address of a Rancher must start with https://, because the token is sent to it; correct --rancher-url")
+	errInLocation = errors.New("the address of a Rancher contains credentials; remove them, and set " + TokenVariable + ", or name a file with --token-file")
+)
+
+// address is where a Rancher is: the URL that someone gave, up to what its pages and
+// its API add. A path before that is kept. No error shows the URL, which may hold a
+// secret.
+func address(given string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(given))
+	switch {
+	case err != nil, u.Hostname() == "" && u.Scheme == "https":
+		return "", errNoAddress
+	case u.Scheme != "https":
+		return "", errPlain
+	case u.User != nil:
+		return "", errInLocation
+	}
+	path := strings.Split(strings.Trim(u.Path, "/"), "/")
+	if at := slices.IndexFunc(path, func(part string) bool { return slices.Contains(pages, part) }); at >= 0 {
+		path = path[:at]
+	}
+	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.Join(path, "/")}
+	return strings.TrimSuffix(base.String(), "/"), nil
+}
+
+// Version returns the version of Rancher, such as v2.8.5, which it gives to everybody
+// (rancher pkg/version, since before 2.7); "" where it cannot be read, as from the API
+// server of its own cluster.
+func (s *Server) Version(ctx context.Context) string {
+	itself, through := s.local.Itself()
+	if !through {
+		return ""
+	}
+	var info struct{ Version string }
+	read := func(a kube.Answer) error { return json.Unmarshal(a.Body, &info) }
+	if err := itself.Read(ctx, kube.Request{What: "read the version of Rancher", Method: http.MethodGet, Path: "/rancherversion", Accept: "application/json", Optional: true}, read); err != nil {
+		return ""
+	}
+	return info.Version
 }

@@ -31,3 +31,10 @@ func TestACommandIsReadAsTheComponentReadsIt(t *testing.T) {
 		}
 	}
 }
+
+func TestGatesAreReadFromTheirFlag(t *testing.T) {
+	got := Gates([]Arg{Parse("feature-gates=A=true, B=false"), Parse("--feature-gates=C"), Parse("v=2")})
+	if diff := cmp.Diff(map[string]string{"A": "true", "B": "false", "C": ""}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -5,6 +5,7 @@ package ccm
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -42,4 +43,31 @@ func (c Chart) File() (string, error) {
 	}
 	text, err := yaml.Marshal(c.Given())
 	return string(text), err
+}
+
+// managerName is part of the name of what runs the cloud-controller-manager of any cloud: of its
+// chart, image or object.
+var managerName = regexp.MustCompile(`cloud-controller|cloud-provider|\b(ccm|cpi)\b`)
+
+// OtherManager returns the name of a HelmChart or workload that runs the cloud-controller-manager
+// of a cloud that is not AWS; "" for none.
+func OtherManager(docs []*yamledit.Document) string {
+	for _, d := range docs {
+		root := d.Root()
+		names := []string{root.StringAt("metadata", "name")}
+		switch root.StringAt("kind") {
+		case "HelmChart":
+			names = append(names, root.StringAt("spec", "chart"))
+		case "DaemonSet", "Deployment":
+			for _, c := range root.Get("spec", "template", "spec", "containers").Items() {
+				names = append(names, c.StringAt("image"))
+			}
+		default:
+			continue
+		}
+		if all := strings.ToLower(strings.Join(names, " ")); managerName.MatchString(all) && !strings.Contains(all, "aws") {
+			return names[0]
+		}
+	}
+	return ""
 }

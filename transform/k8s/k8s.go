@@ -13,6 +13,10 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // The minors at which the in-tree provider of AWS and leader migration change.
@@ -50,4 +54,57 @@ func plain(version string) string {
 	version, _, _ = strings.Cut(version, "+")
 	version, _, _ = strings.Cut(version, "-")
 	return version
+}
+
+// IsName reports whether Kubernetes takes a name for an object of most kinds: a
+// DNS subdomain.
+func IsName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
+
+// IsNamespace reports whether Kubernetes takes a name for a namespace: a DNS label.
+func IsNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
+
+// CheckNames fails for an object whose name or namespace Kubernetes would refuse. A
+// file may leave both out.
+func CheckNames(metadata yamledit.Node) error {
+	name, namespace := metadata.Get("name"), metadata.Get("namespace")
+	if s, is := name.String(); is && s != "" && !IsName(s) {
+		return name.Errorf("not a name that Kubernetes accepts", "use lower case letters, digits, dashes and dots, at most 253, and a letter or digit at both ends")
+	}
+	if s, is := namespace.String(); is && s != "" && !IsNamespace(s) {
+		return namespace.Errorf("not a namespace that Kubernetes accepts", "use lower case letters, digits and dashes, at most 63, and a letter or digit at both ends")
+	}
+	return nil
+}
+
+// Statement is what a file says of its release.
+type Statement struct {
+	At      yamledit.Node // states it
+	Holder  yamledit.Node // would hold At
+	Key     string        // of At
+	Stated  string
+	Assumed string // replaces a release that the file does not state
+	Distro  string // "an RKE2", as a message calls a release of it
+	Example string
+	Is      func(version string) bool // well formed for the distro
+}
+
+// Version returns the stated release, or else the assumed one. It fails where
+// there is none, and refuses one without leader migration.
+func (s Statement) Version() (string, error) {
+	version, at := s.Stated, s.At
+	switch {
+	case s.Is(s.Stated):
+	case s.Assumed == "" && s.Stated == "":
+		return "", s.Holder.Errorf(s.Key+" is absent", "set it, or use --assume-version")
+	case s.Assumed == "":
+		return "", s.At.Errorf("not "+s.Distro+" release such as "+s.Example, "correct it, or use --assume-version")
+	case s.Is(s.Assumed):
+		version, at = s.Assumed, s.Holder.Document().Root()
+	default:
+		return "", s.Holder.Document().Root().Errorf("the assumed version is not "+s.Distro+" release", "give --assume-version a release such as "+s.Example)
+	}
+	if semver.Compare(semver.MajorMinor(version), FirstMigrates) < 0 {
+		return "", transform.NotMigratable(at, "leader migration requires Kubernetes 1.22 or later", "upgrade the cluster first")
+	}
+	return version, nil
 }

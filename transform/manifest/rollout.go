@@ -5,12 +5,15 @@ package manifest
 
 import (
 	"cmp"
+	"path"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // namespace is where the objects of the manager are.
@@ -119,4 +122,72 @@ func (m *migration) configurationFiles() ([]transform.File, error) {
 		object += "    " + line
 	}
 	return []transform.File{{Name: m.configMap() + ".yaml", Content: object}}, nil
+}
+
+// deliver reports how a changed manifest reaches its cluster. The kubelet starts
+// every file in its folder that has no dot in front, a half written one as well:
+// so the new one is written under such a name and takes its place at once.
+func deliver(doc *yamledit.Document, file string) transform.Delivery {
+	switch kindOf(doc) {
+	case kindConfiguration:
+		return transform.Delivery{How: "the cluster with kubeadm:", Command: action.KubeadmUpload(file).Command}
+	case kindInit, kindJoin:
+		return transform.Delivery{How: "where\nkubeadm reads it on new nodes. It changes no running kubelet."}
+	case kindPod:
+		to := podFile(doc.File(), programs(podOf(doc.Root(), kindPod))[0].component)
+		hidden := path.Join(path.Dir(to), "."+path.Base(to))
+		return transform.Delivery{
+			How:     "the control-plane nodes, one at a\ntime, with no copy of the old manifest in the kubelet's folder:",
+			Command: shell.Line("install -m 0600 %s %s && mv %s %s", shell.Path(file), hidden, hidden, to),
+		}
+	}
+	return transform.Delivery{How: "the cluster:", Command: shell.Line("kubectl apply -f %s", shell.Path(file)), Resource: transform.ResourceOf(doc)}
+}
+
+// podFile is where the manifest of a component lies on its node: where it was read,
+// in the folder of kubeadm, or else under the name that kubeadm gives it.
+func podFile(read, component string) string {
+	const folder = "/etc/kubernetes/manifests"
+	if path.Dir(read) == folder {
+		return read
+	}
+	return path.Join(folder, component+".yaml")
+}
+
+// configurationFile is how a command names the ClusterConfiguration: the user's
+// file, and for a stream the one that KubeadmSource fetches.
+func configurationFile(read string) string {
+	if read == yamledit.Stdin {
+		return action.KubeadmFile
+	}
+	return read
+}
+
+// controlPlaneLabel selects the control-plane nodes of kubeadm, whose label has
+// no value.
+const controlPlaneLabel = "node-role.kubernetes.io/control-plane"
+
+// cordon is the policy for the nodes on which kube-controller-manager runs.
+func (m *migration) cordon() stages.Cordoning {
+	return stages.Cordoning{
+		Instead:  m.cordonsNot(),
+		Choice:   m.target.Cordon,
+		Upgrades: m.target.Version != "",
+		Selector: controlPlaneLabel, Cluster: m.Name,
+		Why:        "No new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon: static pods and DaemonSet pods also start on a cordoned node.",
+		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
+	}
+}
+
+// cordonsNot reports why nothing is cordoned here, or "". The stages come with
+// kube-controller-manager. The pods of a Deployment are held back by a cordon, so there it
+// is made only where it is requested.
+func (m *migration) cordonsNot() string {
+	switch {
+	case m.Component != kubeManager || m.Kind == kindConfiguration:
+		return "The plan of the manifest of kube-controller-manager has this stage."
+	case m.Kind == kindDeployment && m.target.Cordon != transform.CordonAlways:
+		return "Not needed: the pods of the Deployment must be scheduled while it rolls out."
+	}
+	return ""
 }

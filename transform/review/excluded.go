@@ -5,9 +5,12 @@ package review
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/forms"
 )
 
 // Listed is the finding about a file that a plan.json lists, and that no plan of its cluster has.
@@ -28,4 +31,46 @@ func Excluded(pattern string, files int, hidden []string, configured bool, accep
 		f.Severity, f.Fix = transform.Warning, "review them as well, or remove the pattern from the configuration"
 	}
 	return excludedChange.Report([]transform.Finding{f}, accepted)
+}
+
+// NotRead is the finding about a file in a form that is not read, as a note or a warning.
+func NotRead(f forms.Found, severity transform.Severity, accept []string) []transform.Finding {
+	return formNotRead.Report([]transform.Finding{{File: f.File, Line: f.Line, Severity: severity, Message: f.Form.Name + ": it describes a cluster in a form that is not read, so nothing of it is checked", Fix: f.Form.Fix}}, accept)
+}
+
+// Forms are the findings about what a change does to files in forms that are not read. A file that
+// is renamed is removed and added.
+func Forms(before, after []forms.Found, accept []string) (found []transform.Finding) {
+	was, is := forms.ByFile(before), forms.ByFile(after)
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		line, differ, about := forms.Compare(was[name], is[name])
+		f := transform.Finding{File: name, Line: line, Severity: transform.Warning, Message: all[name].Form.Name + ": the change edits the description of a cluster in a form that is not read", Fix: all[name].Form.Fix}
+		if about {
+			f.Severity, f.Message = transform.Error, f.Message+", in a line about the provider, the arguments of a manager or the version"
+		}
+		if about || differ && was[name].Line+is[name].Line > 0 {
+			found = append(found, f)
+		}
+	}
+	return formNotRead.Report(found, accept)
+}
+
+// Link is a symbolic link or a submodule that belongs to a change.
+type Link struct {
+	File, Kind string
+	Edited     string // what it leads to, if the change edits that and not the link
+}
+
+// Links are the findings about links: what they lead to is not reviewed.
+func Links(links []Link, accepted []string) (found []transform.Finding) {
+	for _, l := range links {
+		f := transform.Finding{File: l.File, Message: "the change adds, moves or removes a " + l.Kind + ", and what it leads to is not reviewed", Fix: "use files of this repository in its place"}
+		if l.Edited != "" {
+			f.Message, f.Fix = "a "+l.Kind+" leads to "+l.Edited+", which the change edits, and which is not reviewed by its own name", "add that PATH to the command, or replace the link by the file"
+		}
+		found = append(found, f)
+	}
+	return contentUnknown.Report(found, accepted)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -122,4 +123,20 @@ func (c *Cluster) places(service string) []yamledit.Node {
 		}
 	}
 	return found
+}
+
+// situation reports what the release and the provider leave of a migration. The file of a
+// cluster that is external does not show whether the chart takes part in one.
+func (m *migration) situation() transform.Situation {
+	inTreeLeft := slices.ContainsFunc(components, func(service string) bool { return m.component(service) == inTree })
+	if !k8s.From(m.Version, k8s.FirstWithout) {
+		return transform.InTree
+	}
+	switch {
+	case inTreeLeft:
+		return transform.Broken
+	case m.neverGranted() && !m.migrates() && (m.file == nil || !m.file.chart.Migrates()):
+		return transform.Rescued
+	}
+	return transform.InTree
 }

@@ -5,10 +5,16 @@ package rke1
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Restarts compares the configuration of the components: rke up replaces the containers
@@ -60,4 +66,67 @@ func (m *migration) atOnce(key, otherwise string) string {
 		return "one at a time"
 	}
 	return text + " at a time"
+}
+
+// controlPlaneNodes returns what the scheduler sees of the control planes that the
+// file lists; none where Rancher makes them from pools of its own.
+func (c *Cluster) controlPlaneNodes() []ccm.NodeClass {
+	var classes []ccm.NodeClass
+	for _, n := range c.Read.Nodes {
+		if slices.Contains(n.Role, "controlplane") {
+			classes = append(classes, nodeClass(n))
+		}
+	}
+	return classes
+}
+
+// nodeClass returns RKE's labels and taints for a node's roles, and the node's own
+// (rancher/rke, services/workerplane.go).
+func nodeClass(n node) ccm.NodeClass {
+	const role = "node-role.kubernetes.io/"
+	class := ccm.NodeClass{Name: strings.Join(n.Role, ", "), Labels: map[string]string{"kubernetes.io/os": "linux"}, Taints: []corev1.Taint{ccm.Uninitialized}}
+	for _, r := range n.Role {
+		class.Labels[role+r] = "true"
+	}
+	for key, value := range n.Labels {
+		class.Labels[key] = value
+	}
+	taint := func(r string, effect corev1.TaintEffect) {
+		if slices.Contains(n.Role, r) && !slices.Contains(n.Role, "worker") {
+			class.Taints = append(class.Taints, corev1.Taint{Key: role + r, Value: "true", Effect: effect})
+		}
+	}
+	taint("etcd", corev1.TaintEffectNoExecute)
+	taint("controlplane", corev1.TaintEffectNoSchedule)
+	for _, t := range n.Taints {
+		class.Taints = append(class.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+	}
+	return class
+}
+
+// The upgrade strategy, as a cluster.yml spells it.
+const (
+	strategyKey    = "upgrade_strategy"
+	unavailableKey = "max_unavailable_controlplane"
+)
+
+// controlPlanesAtOnce counts as RKE does (services/node_util.go, CalculateMaxUnavailable): a
+// percentage is rounded down, and is one machine at the least. Control planes with
+// etcd count as well.
+func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
+	at := m.get(strategyKey, unavailableKey)
+	all := 0
+	for _, n := range m.Read.Nodes {
+		if slices.Contains(n.Role, "controlplane") {
+			all++
+		}
+	}
+	if all == 0 { // an object of Rancher names none
+		all = rules.MostControlPlanes
+	}
+	number, ok := rules.Concurrency(at.Value(), all, math.Floor)
+	if at.Exists() && ok {
+		key := m.spelling.of(strategyKey) + "." + m.spelling.of(unavailableKey)
+		rules.AtOnce(at, rules.Restart{By: "RKE", Most: min(number, all), All: all, Of: "control planes", Key: key}, found)
+	}
 }

@@ -8,6 +8,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // promised reports whether a key may go from one value to the other on machines of
@@ -45,4 +48,25 @@ func checkClass(class Class, before, after map[string]any, ok promised) error {
 		}
 	}
 	return nil
+}
+
+// settled waits until all machines have taken the document over.
+func (m *migration) settled() action.Action {
+	return action.ClusterSettled(m.Namespace, m.Name)
+}
+
+// controlPlaneNodeLabel selects RKE2's control-plane nodes.
+const controlPlaneNodeLabel = "node-role.kubernetes.io/control-plane=true"
+
+// cordon is the policy for the cluster. The stage comes after the chart: a
+// cordoned control plane holds back RKE2's Helm install Job, and no DaemonSet pod.
+func (m *migration) cordon() stages.Cordoning {
+	return stages.Cordoning{
+		Choice:   m.target.Cordon,
+		Workers:  slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && c.Worker() }),
+		Upgrades: m.target.Version != "",
+		Selector: controlPlaneNodeLabel, Cluster: m.Name,
+		Why:        "Part of the published procedure: no new workload starts on a control plane while it switches. The lease guarantees one leader, not the cordon. Cordon after the installation of the chart, whose Job cannot run on cordoned control planes.",
+		ReleaseWhy: "The nodes that were cordoned for the switch become schedulable again; nodes that another user cordoned stay cordoned.",
+	}
 }

@@ -6,11 +6,14 @@ package rke2
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // tier is machines that Rancher changes before it continues with the next tier (rancher
@@ -125,4 +128,42 @@ func (m *migration) atOnce(key string) string {
 	default:
 		return text + " at a time"
 	}
+}
+
+// controlPlanesAtOnce counts as Rancher's planner does (rancher pkg/capr/planner,
+// fullReconcile and calculateConcurrency): machines with etcd follow one by one, then
+// the other control planes by controlPlaneConcurrency, of which 0 means all.
+func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
+	at := m.RKEConfig().Get("upgradeStrategy", "controlPlaneConcurrency")
+	all, alone := m.controlPlanes()
+	number, ok := rules.Concurrency(at.Value(), all, math.Ceil)
+	most := min(number, alone)
+	if number == 0 {
+		most = alone
+	}
+	if at.Exists() && ok {
+		rules.AtOnce(at, rules.Restart{By: "Rancher", Most: most, All: alone, Of: "control planes without etcd", Key: "upgradeStrategy.controlPlaneConcurrency"}, found)
+	}
+}
+
+// controlPlanes counts the control planes, and those of them without etcd. A cluster
+// without pools does not show it.
+func (m *migration) controlPlanes() (all, alone int) {
+	for _, c := range m.Classes {
+		if !c.ControlPlane() {
+			continue
+		}
+		if !c.Pool.Exists() {
+			return rules.MostControlPlanes, rules.MostControlPlanes
+		}
+		n := 1 // of a pool that does not say
+		if q, err := strconv.Atoi(fmt.Sprint(c.Pool.Get("quantity").Value())); err == nil {
+			n = q
+		}
+		all += n
+		if !c.Etcd() {
+			alone += n
+		}
+	}
+	return all, alone
 }

@@ -5,7 +5,11 @@ package rke2
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // The reverse of a stage removes what the stage would have written, if it is
@@ -37,4 +41,49 @@ func (m *migration) installUndo(e *transform.Reverse) error {
 		e.Usual(chart.Decider("args").At, "it may have had the arguments of the migration before")
 	}
 	return m.bundle().Remove(e, ours)
+}
+
+// disableUndo gives the chart its flag back. The image stays: it is the one of the
+// cluster's minor.
+func (m *migration) disableUndo(e *transform.Reverse) error {
+	ed, chart, found, err := m.editChart(e.Edit)
+	if err != nil || !m.isExternal() || chart.Migrates() && !m.target.KeepLeaderMigration {
+		return err
+	}
+	if k8s.From(m.Version, afterMigrations) {
+		return transform.Lost(m.move().At, "at Kubernetes "+m.minor()[1:]+" no manager takes part in a migration, so the stage changed the image alone, and the file does not show its earlier tag")
+	}
+	if !found {
+		if m.target.KeepLeaderMigration {
+			return nil
+		}
+		return m.undoWorkload(e, true)
+	}
+	o := m.chartOptions()
+	_, o.CloudConfig = args.Last(chart.Args(), "cloud-config") // the switch took it off the file
+	if m.target.Version == m.Version || !m.installed(chart, o) {
+		e.Usual(chart.Root, "the image was this one or that of another release, and the flag was at an unknown place among the arguments")
+	}
+	if chart.Migrates() {
+		return nil // it was to keep the flag
+	}
+	if err := m.completeConfig(ed.In, chart); err != nil {
+		return err
+	}
+	return chart.StartMigrating(ed, o)
+}
+
+// installed reports whether a chart is the one that installCCM writes, but for
+// the flag.
+func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
+	if chart.Overrides() {
+		return false
+	}
+	o.LeaderMigration, o.MigrationConfig = chart.Migrates(), chart.OwnConfig()
+	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
+	if !ok {
+		return false
+	}
+	_, all := inlinemanifest.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
+	return all
 }

@@ -276,3 +276,53 @@ func Holder(processes []Process, leases Leases) (component, lease string) {
 	}
 	return "", lease
 }
+
+// Causes returns the processes that own one of some controllers. Where it cannot be
+// shown which pod leads, all that may are returned; a pod that only waits is not.
+func Causes(processes []Process, leases Leases, of []Controller) []Process {
+	return slices.DeleteFunc(slices.Clone(processes), func(p Process) bool {
+		return !slices.ContainsFunc(p.owned(processes, leases), func(c Controller) bool { return slices.Contains(of, c) })
+	})
+}
+
+// owned returns what a process owns if it is the one that leads.
+func (p Process) owned(processes []Process, leases Leases) []Controller {
+	if !p.Elects {
+		if !p.Running {
+			return nil
+		}
+		return p.with(UnderMain)
+	}
+	main := leases(p.Main)
+	rivals := slices.DeleteFunc(slices.Clone(processes), func(o Process) bool {
+		return !o.Elects || o.Component != p.Component || o.Main != p.Main
+	})
+	if main.Holder == "" || !slices.ContainsFunc(leaders(rivals, main), func(o Process) bool { return o.Path() == p.Path() }) {
+		return nil
+	}
+	owned, _ := p.owns(main, leases(p.Migration))
+	return owned
+}
+
+// ages remembers when pods and identities were first seen. A process takes a new
+// identity when it starts, so a pod that came later is not that of an identity
+// that was there before.
+type ages struct {
+	first map[string]time.Time
+	began bool // a first look was taken
+}
+
+// of returns when something was first seen; zero for the first look.
+func (a *ages) of(what string, now time.Time) time.Time {
+	if at, known := a.first[what]; known {
+		return at
+	}
+	if a.first == nil {
+		a.first = map[string]time.Time{}
+	}
+	if !a.began {
+		now = time.Time{}
+	}
+	a.first[what] = now
+	return now
+}

@@ -154,3 +154,17 @@ func (r Planner) InEffect(p *transform.Plan, stage string) (bool, error) {
 	s, err := p.Named(stage)
 	return err == nil && !s.Left(), err
 }
+
+// Needs returns what of the table of rights a plan needs that not every cluster does.
+func Needs(p *transform.Plan) []string {
+	var when []string
+	for _, s := range p.Steps {
+		for _, a := range slices.Concat(s.Stage.Before, s.Stage.After, s.Stage.UndoBefore, s.Stage.UndoAfter) {
+			if a.Needs != "" {
+				when = append(when, a.Needs)
+			}
+		}
+	}
+	slices.Sort(when)
+	return slices.Compact(when)
+}
