@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -81,7 +82,7 @@ func (a *advisor) follow(verb string, args ...string) {
 		}
 		if m := elsewhere.FindStringSubmatch(text[:at[0]]); m != nil {
 			a.exists(m[1], flag, verb, args)
-		} else if a.anywhere(flag) && (!slices.Contains(ofComponents, flag) || slices.Contains(choiceValues[flag], value)) && a.exists(verb, flag, verb, args) {
+		} else if a.anywhere(flag) && (!slices.Contains(ofComponents, flag) || slices.Contains(run.ChoiceValues[flag], value)) && a.exists(verb, flag, verb, args) {
 			a.try(verb, flag, value, args, first.code)
 		}
 	}
@@ -113,7 +114,7 @@ func (a *advisor) try(verb, flag, value string, args []string, before int) {
 	case flag == "accept":
 		a.accepted++
 		a.accept(verb, value, args)
-	case slices.Contains(choiceValues[flag], value) && !slices.Contains(args, "--"+flag):
+	case slices.Contains(run.ChoiceValues[flag], value) && !slices.Contains(args, "--"+flag):
 		a.others++
 		r := runHere(a.t, "", append([]string{verb, "--" + flag + "=" + value}, args...)...)
 		if r.code == exitcode.Input && before != exitcode.Input && strings.Contains(r.stderr, "--"+flag) {

@@ -100,7 +100,7 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		if slices.Contains(stages.Names(), stage) && !slices.Contains(stages.EditNames(), stage) {
 			return errors.New("--" + flag + " " + stage + " edits no file; " + shell.Line("rke-lm plan --stage %s shows its commands, and rke-lm verify --stage %s checks its result", stage, stage))
 		}
-		if err := checkOneOf(flag, stage, stages.EditNames()...); err != nil {
+		if err := run.CheckOneOf(flag, stage, stages.EditNames()...); err != nil {
 			return err
 		}
 	}

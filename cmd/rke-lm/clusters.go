@@ -81,7 +81,7 @@ func (o *options) checkFiles(paths []string) error {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	if o.distro != "" {
-		return checkOneOf("distro", o.distro, distroNames()...)
+		return run.CheckOneOf("distro", o.distro, distroNames()...)
 	}
 	return nil
 }

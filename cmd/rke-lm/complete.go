@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,11 +13,9 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
-	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -43,7 +40,7 @@ func (o *options) completeFlags(root *cobra.Command) {
 		"context":  o.completeContext, "cluster": o.completeCluster, "canary": o.completeCluster, "rancher-cli": completeServer,
 		"out": folders, "plan": folders,
 	}
-	for flag, values := range choiceValues {
+	for flag, values := range run.ChoiceValues {
 		of[flag] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for _, flag := range freeText {
@@ -83,27 +80,11 @@ func completeAccept(c *cobra.Command, _ []string, _ string) ([]cobra.Completion,
 	switch c.Name() {
 	case "verify":
 	case "migrate", "rollback":
-		rules = append(rules, staticRules()...)
+		rules = append(rules, run.StaticRules(distros())...)
 	default:
-		rules = staticRules()
+		rules = run.StaticRules(distros())
 	}
-	var names []string
-	seen := map[string]bool{}
-	for _, r := range rules {
-		if r.Acceptable && !seen[r.ID] {
-			names, seen[r.ID] = append(names, r.ID), true
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// staticRules are those of files, of objects and of changes.
-func staticRules() []transform.Rule {
-	var rules []transform.Rule
-	for _, d := range distros() {
-		rules = append(rules, d.Rules...)
-	}
-	return slices.Concat(rules, preconditions.Rules(), review.Rules())
+	return run.Acceptable(rules), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeContext offers the contexts of the kubeconfig. What cannot be read is not

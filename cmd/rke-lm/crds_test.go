@@ -22,6 +22,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -273,7 +274,7 @@ func optionProps() map[string]apiextensionsv1.JSONSchemaProps {
 			p.Type, p.Items = "array", &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}
 		default:
 			p.Type = "string"
-			p.Enum = values(choiceValues[f.Name]...)
+			p.Enum = values(run.ChoiceValues[f.Name]...)
 		}
 		list[f.Name] = p
 	})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/run"
 )
 
 // flagError names what is wrong with a flag: of one that does not exist the one that was meant, if no other can be.
@@ -34,7 +36,7 @@ func flagError(c *cobra.Command, err error) error {
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
-		do = strings.Replace(meant(name, known, do), "mean ", "mean --", 1)
+		do = strings.Replace(run.Meant(name, known, do), "mean ", "mean --", 1)
 	}
 	return fmt.Errorf("%w; %s", err, do)
 }

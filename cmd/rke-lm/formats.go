@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -20,9 +20,10 @@ var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, reportFormats)
 // reports reports whether the output is one of them.
 func (o *options) reports() bool { return slices.Contains(reportFormats, o.output) }
 
-// newResults is the list of what a verb finds.
+// newResults is the list of what a verb finds, with the rules of all tables; of one that several distros have that of
+// the first.
 func newResults(verb string) *report.Results {
-	return &report.Results{Verb: verb, Version: currentBuild().Version, Rules: everyRule()}
+	return &report.Results{Verb: verb, Version: currentBuild().Version, Rules: slices.Concat(run.StaticRules(distros()), verify.Rules())}
 }
 
 // writeResults writes what was found in the format of the flag.
@@ -38,10 +39,4 @@ func (o *options) writeResults(r *report.Results, t report.Table) error {
 		return r.WriteHTML(o.out, t)
 	}
 	return r.WriteMarkdown(o.out, t, o.maxBytes)
-}
-
-// everyRule lists the rules of all tables; of one that several distros have that of the
-// first.
-func everyRule() []transform.Rule {
-	return slices.Concat(staticRules(), verify.Rules())
 }

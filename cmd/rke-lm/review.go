@@ -130,7 +130,7 @@ func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform
 		return run.Reviewed{}, err
 	}
 	if r.distro != "" {
-		if err := checkOneOf("distro", r.distro, distroNames()...); err != nil {
+		if err := run.CheckOneOf("distro", r.distro, distroNames()...); err != nil {
 			return run.Reviewed{}, err
 		}
 	}

@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,16 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // options are the choices that several verbs share.
@@ -212,7 +208,7 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 	f.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		if _, is := f.Annotations[noOther]; is && err == nil && (value != "" || f.DefValue != "") {
-			err = checkOneOf(f.Name, value, f.Annotations[valuesOf]...)
+			err = run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...)
 		}
 	})
 	if o.output == "wide" {
@@ -233,31 +229,13 @@ func complete(c *cobra.Command, flag string, values []string) {
 	f.Annotations[valuesOf] = values
 }
 
-// choiceValues are the values of the choices that have a few.
-var choiceValues = map[string][]string{
-	"end-state":               {transform.EndStateExternal, transform.EndStateOverride},
-	"cordon":                  {transform.CordonAuto, transform.CordonAlways, transform.CordonNever},
-	"rbac":                    {transform.RBACRole, transform.RBACPatch},
-	"leader-migration-config": {transform.ConfigDefault, transform.ConfigGenerate},
-}
-
 // target checks the choices and returns them.
-func (o *options) target() (transform.Target, error) {
-	t := o.choices
+func (o *options) target() (t transform.Target, err error) {
+	t = o.choices
 	if t.EndState != "" {
 		t.EndStateBy = transform.EndStateByFlag
 		if o.configured["end-state"] {
 			t.EndStateBy = o.configuredBy
-		}
-	}
-	for _, c := range []struct{ flag, value string }{
-		{"end-state", t.EndState}, {"cordon", t.Cordon}, {"rbac", t.RBAC}, {"leader-migration-config", t.LeaderMigrationConfig},
-	} {
-		if c.value == "" {
-			continue
-		}
-		if err := checkOneOf(c.flag, c.value, choiceValues[c.flag]...); err != nil {
-			return t, err
 		}
 	}
 	if o.hostNames != "" {
@@ -269,82 +247,7 @@ func (o *options) target() (transform.Target, error) {
 			return t, err
 		}
 	}
-	for flag, version := range map[string]string{"rancher-version": t.RancherVersion, "rke-version": t.RKEVersion} {
-		if version != "" && !semver.IsValid("v"+strings.TrimPrefix(version, "v")) {
-			return t, fmt.Errorf("--%s %s is not a version such as 1.5.12", flag, version)
-		}
-	}
-	if err := cmp.Or(checkRelease("target-version", t.Version), checkMigration(t)); err != nil {
-		return t, err
-	}
-	for _, stage := range t.ManualDone {
-		if err := checkOneOf(manualDone, stage, stages.Names()...); err != nil {
-			return t, err
-		}
-	}
-	for _, id := range t.Accept {
-		if err := checkAccept(id, o.acceptable...); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
-}
-
-// checkRelease refuses what is no release of Kubernetes; "" is none.
-func checkRelease(flag, version string) error {
-	if v := "v" + strings.TrimPrefix(version, "v"); version != "" && (!semver.IsValid(v) || semver.MajorMinor(v) == v || semver.Major(v) != "v1") {
-		return fmt.Errorf("--%s %s is not a release such as v1.27.16+rke2r1", flag, version)
-	}
-	return nil
-}
-
-// checkMigration refuses choices of leader migration that mean nothing together.
-func checkMigration(t transform.Target) error {
-	if err := leadermigration.CheckLease(t.Lease()); err != nil {
-		return fmt.Errorf("--lease-name: %w", err)
-	}
-	generated := t.LeaderMigrationConfig == transform.ConfigGenerate
-	switch {
-	case t.KeepLeaderMigration && t.NoLeaderMigration:
-		return errors.New("--keep-leader-migration and --no-leader-migration are mutually exclusive; remove one")
-	case generated && t.NoLeaderMigration:
-		return errors.New("--leader-migration-config generate and --no-leader-migration are mutually exclusive; remove one")
-	case t.NodeIPAM && !generated && !t.NoLeaderMigration:
-		return errors.New("--nodeipam: the managers do not migrate it by default, and both would run it; add --leader-migration-config generate")
-	case t.Lease() != transform.DefaultLease && !generated:
-		return errors.New("--lease-name: only a configuration can set another name in both managers; add --leader-migration-config generate")
-	}
-	return nil
-}
-
-// checkAccept refuses rules that do not exist or must not be accepted.
-func checkAccept(id string, more ...transform.Rule) error {
-	return checkAcceptable(id, append(staticRules(), more...))
-}
-
-func checkAcceptable(id string, rules []transform.Rule) error {
-	var known []string
-	for _, r := range rules {
-		if r.Is(id) && r.Acceptable {
-			return nil
-		}
-		if r.Is(id) {
-			return fmt.Errorf("--accept %s: this rule cannot be accepted; correct what it finds", id)
-		}
-		if r.Acceptable {
-			known = append(known, r.ID)
-		}
-	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	return fmt.Errorf("--accept %s: no such rule; %s", id, meant(id, known, "rke-lm rules lists those that exist, and these can be accepted here: "+strings.Join(known, ", ")))
-}
-
-func checkOneOf(flag, value string, allowed ...string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return fmt.Errorf("--%s %s is not known; %s", flag, value, meant(value, allowed, "use one of "+strings.Join(allowed, ", ")))
+	return t, run.CheckChoices(t, slices.Concat(run.StaticRules(distros()), o.acceptable))
 }
 
 func distroNames() []string {

@@ -5,26 +5,11 @@ package main
 
 import (
 	"bufio"
-	"errors"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
-	"github.com/rke-lm/rke-lm/transform/review"
-	nearmiss "github.com/rke-lm/rke-lm/transform/spelling"
-)
-
-// What a rule checks that belongs to no distro.
-const (
-	onLiveClusters = "live"
-	onObjects      = "rancher"
-	onChanges      = "review"
+	"github.com/rke-lm/rke-lm/internal/run"
 )
 
 func newRules(o *options) *cobra.Command {
@@ -39,7 +24,7 @@ read, how to correct it, and when it can be accepted with --accept.`,
   rke-lm rules -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			list, err := rulesNamed(args)
+			list, err := run.Rules(distros(), args...)
 			if err != nil {
 				return err
 			}
@@ -49,7 +34,7 @@ read, how to correct it, and when it can be accepted with --accept.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return ruleNames(explainedRules()), cobra.ShellCompDirectiveNoFileComp
+			return run.RuleNames(distros()), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	o.outputFlag(c, "text", "json", "yaml")
@@ -68,52 +53,4 @@ func (o *options) showRules(list []report.Rule, explained bool) error {
 		report.WriteRuleList(b, o.palette(o.out), list)
 	}
 	return b.Flush()
-}
-
-// rulesNamed returns the rules of a name, one for each kind of cluster that has it in its
-// own way; without a name all.
-func rulesNamed(args []string) ([]report.Rule, error) {
-	all := explainedRules()
-	if len(args) == 0 {
-		return all, nil
-	}
-	found := slices.DeleteFunc(slices.Clone(all), func(r report.Rule) bool { return r.Name != args[0] && transform.FormerName(r.Name) != args[0] })
-	if len(found) == 0 {
-		return nil, errors.New("there is no rule " + args[0] + "; " + meant(args[0], ruleNames(all), "rke-lm rules lists them"))
-	}
-	return found, nil
-}
-
-// meant suggests the known word that another one was meant to be, or gives other advice.
-func meant(word string, known []string, otherwise string) string {
-	if near, found := nearmiss.Nearest(word, known); found && near != word {
-		return "did you mean " + near + "?"
-	}
-	return otherwise
-}
-
-func ruleNames(list []report.Rule) []string {
-	return slices.Compact(lists.Map(list, func(r report.Rule) string { return r.Name }))
-}
-
-// explainedRules are all rules by their names, with their reasons. What distros have in
-// common is one row.
-func explainedRules() []report.Rule {
-	var all []report.Rule
-	add := func(of string, list []transform.Rule) {
-		for _, r := range list {
-			all = report.AddRule(all, of, r)
-		}
-	}
-	for _, d := range distros() {
-		add(d.Name, d.Rules)
-	}
-	add(onObjects, preconditions.Rules())
-	add(onChanges, review.Rules())
-	add(onLiveClusters, verify.Rules())
-	for _, d := range distros() {
-		add(d.Name, []transform.Rule{transform.CommentOutdated})
-	}
-	slices.SortStableFunc(all, func(a, b report.Rule) int { return strings.Compare(a.Name, b.Name) })
-	return all
 }

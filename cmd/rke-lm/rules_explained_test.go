@@ -10,13 +10,15 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // TestEveryRuleIsExplained holds the reasons to the tables: what can be accepted has a
 // reason to, and nothing else has.
 func TestEveryRuleIsExplained(t *testing.T) {
-	for _, r := range explainedRules() {
+	all, _ := run.Rules(distros())
+	for _, r := range all {
 		if r.Finds == "" || r.Why == "" || r.Source == "" || r.Repair == "" {
 			t.Errorf("%s: %+v", r.Name, r)
 		}
@@ -32,7 +34,7 @@ func TestEveryRuleIsExplained(t *testing.T) {
 
 // TestEveryRuleThatIsPrintedIsExplained reads the names that the golden cases print.
 func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
-	known := ruleNames(explainedRules())
+	known := run.RuleNames(distros())
 	printed := regexp.MustCompile(`"rule": "([a-z-]+)"`)
 	for _, c := range golden.Inputs(t) {
 		for _, file := range golden.Read(t, c.Name).Outputs() {

@@ -6,7 +6,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,18 +13,14 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
 	*options
-	work   run.Verify
-	stage  string
-	target transform.Target // as it was planned
+	work run.Verify
 }
 
 func newVerify(o *options) *cobra.Command {
@@ -51,11 +46,11 @@ and provider IDs of nodes, and the load balancers.`,
 	v.connectionFlags(c)
 	v.clusterFlag(f)
 	o.outputFlag(c, everyFormat...)
-	f.StringVar(&v.stage, "stage", "", "also check the result of this stage")
+	f.StringVar(&v.work.Stage, "stage", "", "also check the result of this stage")
 	oneOf(c, "stage", stages.Names())
-	pathFlags(f, &v.target)
-	f.StringVar(&v.work.Choice.Version, "target-version", "", "release of the planned upgrade")
-	f.StringArrayVar(&v.work.Choice.Accept, "accept", nil, "accept the errors of a rule (repeatable)")
+	pathFlags(f, &v.work.Target)
+	f.StringVar(&v.work.Target.Version, "target-version", "", "release of the planned upgrade")
+	f.StringArrayVar(&v.work.Target.Accept, "accept", nil, "accept the errors of a rule (repeatable)")
 	f.DurationVar(&v.work.Wait, "wait", 0, "check again for this time while there are errors")
 	f.StringVar(&v.work.From, "from", "", "check this dump, or the output of kubectl get -o yaml, instead of a live cluster; - for standard input")
 	f.StringVar(&v.work.Dump, "dump", "", "write a dump of the cluster to this file")
@@ -67,9 +62,6 @@ and provider IDs of nodes, and the load balancers.`,
 }
 
 func (v *verifyOptions) run(ctx context.Context) error {
-	if err := v.check(); err != nil {
-		return err
-	}
 	verdict, kept, err := v.work.Run(ctx)
 	if err != nil {
 		return err
@@ -91,27 +83,4 @@ func (v *verifyOptions) run(ctx context.Context) error {
 		return err
 	}
 	return withCode(exitcode.Found)
-}
-
-// check refuses choices that mean nothing together.
-func (v *verifyOptions) check() error {
-	w := &v.work
-	if err := cmp.Or(checkRelease("target-version", w.Choice.Version), checkMigration(v.target)); err != nil {
-		return err
-	}
-	w.Choice.Check, w.Choice.Late, w.Choice.Cluster = stages.After(v.stage, v.target), stages.Late(v.stage), v.InShell()
-	switch {
-	case w.From != "" && v.Connection != (run.Connection{}):
-		return errors.New("--from reads a file; remove the connection flags")
-	case w.From != "" && (w.Wait > 0 || w.Snapshot == run.InCluster || w.AllPods):
-		return errors.New("--from reads a file; remove --wait, --all-pods and --snapshot without a file")
-	case w.Wait < 0:
-		return fmt.Errorf("--wait %s is too short; use a longer time, or remove it", w.Wait)
-	}
-	for _, id := range w.Choice.Accept {
-		if err := checkAcceptable(id, verify.Rules()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,20 +18,24 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Verify checks a live cluster, or a dump of one.
 type Verify struct {
 	*Connector
-	Choice   verify.Choice
-	From     string        // the dump; "" for a live cluster, and - for In
-	In       io.Reader     // standard input
-	Wait     time.Duration // for which it is checked again while there are errors, whose number is noted
+	Stage    string           // whose result is checked as well; "" for none
+	Target   transform.Target // of the migration as it was planned
+	From     string           // the dump; "" for a live cluster, and - for In
+	In       io.Reader        // standard input
+	Wait     time.Duration    // for which it is checked again while there are errors, whose number is noted
 	AllPods  bool
 	Against  string // the file of the snapshot to compare with; "" for that of the cluster
 	Dump     string // the file that gets a dump; "" for none
 	Snapshot string // the file that gets a snapshot, or InCluster; "" for none
+
+	choice verify.Choice
 }
 
 // InCluster keeps the snapshot as a ConfigMap.
@@ -40,6 +45,12 @@ const lookPause = 2 * time.Second // between two looks at everything
 
 // Run checks it, writes what was requested, and returns the verdict and what was written of a snapshot.
 func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept string, err error) {
+	if err := v.check(); err != nil {
+		return verdict, "", err
+	}
+	v.choice = verify.Choice{Version: v.Target.Version, Accept: v.Target.Accept, Late: stages.Late(v.Stage), Cluster: v.InShell()}
+	v.Target.Version = "" // it is checked by rules, and not by the stage
+	v.choice.Check = stages.After(v.Stage, v.Target)
 	var before *observation.Snapshot
 	if v.Against != "" {
 		if before, err = observe.ReadSnapshot(v.Against); err != nil {
@@ -56,11 +67,26 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 	if err != nil {
 		return verdict, "", err
 	}
-	verdict = report.NewVerification(o, v.Choice, verify.Evaluate(o, v.Choice))
+	verdict = report.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
 	if observer != nil {
 		verdict.Cluster = strings.TrimSpace(cmp.Or(v.Cluster, v.Context) + " (" + observer.Client.Address() + ")")
 	}
 	return verdict, kept, nil
+}
+
+// check refuses choices that mean nothing together.
+func (v Verify) check() error {
+	switch err := checkMigration(v.Target); {
+	case err != nil:
+		return err
+	case v.From != "" && v.Connection != (Connection{}):
+		return errors.New("--from reads a file; remove the connection flags")
+	case v.From != "" && (v.Wait > 0 || v.Snapshot == InCluster || v.AllPods):
+		return errors.New("--from reads a file; remove --wait, --all-pods and --snapshot without a file")
+	case v.Wait < 0:
+		return fmt.Errorf("--wait %s is too short; use a longer time, or remove it", v.Wait)
+	}
+	return checkAccept(v.Target.Accept, verify.Rules())
 }
 
 // observe reads the dump, or looks at the cluster for as long as there are errors
@@ -95,7 +121,7 @@ func (v Verify) observe(ctx context.Context, before *observation.Snapshot) (o *o
 func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
 	gone := v.Outage()
 	for end, last := time.Now().Add(v.Wait), 0; ; {
-		o, err := Settled(ctx, observer, v.Choice)
+		o, err := Settled(ctx, observer, v.choice)
 		over := time.Now().Add(lookPause).After(end)
 		if err != nil {
 			if over || ctx.Err() != nil || !gone.Retryable(err) || !kube.Pause(ctx, lookPause) {
@@ -104,7 +130,7 @@ func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observa
 			continue
 		}
 		gone.Over()
-		errs := len(transform.Stopping(verify.Evaluate(o, v.Choice).Findings))
+		errs := len(transform.Stopping(verify.Evaluate(o, v.choice).Findings))
 		if errs != last && v.Waits {
 			fmt.Fprintf(v.Notes, "errors: %d\n", errs)
 		}
