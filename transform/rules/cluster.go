@@ -1,0 +1,116 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// ChangedByOverlay refuses a document that kustomizations or Fleet change before it
+// reaches a cluster; package kustomize finds them.
+var ChangedByOverlay = transform.Rule{
+	ID: "changed-by-overlay", Severity: transform.Error, Acceptable: true,
+	Doc: "Refused: a kustomization or an overlay of Fleet changes the cluster, so that the file is not what reaches it, and an edit can get lost. Plan the output of `kubectl kustomize`.",
+}
+
+// DuplicateCluster refuses a document where another place describes the same cluster, and both are
+// applied together; package clusters finds the places.
+var DuplicateCluster = transform.Rule{
+	ID: transform.RuleDuplicate, Severity: transform.Error, Acceptable: true,
+	Doc: "Refused, with exit code 1: one file, folder, kustomization or bundle of Fleet describes a cluster with the same namespace and name twice. A warning where they are in different folders, which may be of different Ranchers.",
+}
+
+// Described refuses a document whose cluster another place describes as well.
+func Described(doc *yamledit.Document, id transform.Identity, other string) *transform.Refused {
+	return transform.Refuse(DuplicateCluster.ID, doc.Root(), id.Title()+" is described in "+other+" as well, and the one that is applied last overwrites the other",
+		"remove one of them, or correct its name; to keep both, use --accept "+DuplicateCluster.ID)
+}
+
+// NotMigratable is for clusters that every verb but lint refuses. A distro describes
+// which.
+var NotMigratable = transform.Rule{
+	ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
+}
+
+// UnknownProvider refuses an argument by which a component gets a provider that is
+// neither aws nor external. of says whose argument it is.
+func UnknownProvider(a args.Placed, of string) error {
+	return transform.NotMigratable(a.Node, of+" has the cloud provider "+strconv.Quote(a.Value)+", which is neither aws nor external", "write cloud-provider=aws or cloud-provider=external, or remove the argument")
+}
+
+// UnknownConfigKey is for a key that nothing reads, perhaps because it is misspelt.
+// Which keys are read is the distro's, which checks and describes it.
+var UnknownConfigKey = transform.Rule{ID: "unknown-config-key", Severity: transform.Warning, Guards: FlagEdits, Acceptable: true}
+
+// StorageClassInTree is for StorageClasses in the manifests of a cluster's file, without the driver.
+var StorageClassInTree = transform.Rule{
+	ID: "storage-class-in-tree", Severity: transform.Warning, Guards: TheSwitch, Acceptable: true,
+	Doc: "A manifest in the file has a StorageClass with the in-tree provisioner kubernetes.io/aws-ebs, and none installs the EBS CSI driver, without which no component creates or attaches such volumes after the switch.",
+}
+
+// InTreeClasses reports the StorageClasses at the string that holds the manifests.
+func InTreeClasses(docs []*yamledit.Document, at yamledit.Node, found *transform.Findings) {
+	if slices.ContainsFunc(docs, func(d *yamledit.Document) bool { return strings.Contains(string(d.Bytes()), "aws-ebs-csi-driver") }) {
+		return
+	}
+	for _, d := range docs {
+		root := d.Root()
+		kind, _ := root.Get("kind").String()
+		if by, _ := root.Get("provisioner").String(); kind == "StorageClass" && by == "kubernetes.io/aws-ebs" {
+			found.At(at, "StorageClass "+root.StringAt("metadata", "name")+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
+				"install the EBS CSI driver on every node before the switch; see the guide on volumes")
+		}
+	}
+}
+
+// ControlPlanesAtOnce is for an upgrade strategy that restarts several control planes
+// together. The migration lease still lets one manager run the cloud controllers, so it
+// stops nothing.
+var ControlPlanesAtOnce = transform.Rule{
+	ID: "control-planes-at-once", Severity: transform.Warning, Guards: FlagEdits, Acceptable: true,
+	Doc: "upgradeStrategy lets several control planes restart at once: controlPlaneConcurrency of RKE2, which counts for control planes without etcd, and max_unavailable_controlplane of RKE1. Their kube-apiservers and kube-controller-managers are down together, and the time in which no manager runs the cloud controllers is longer. Two managers still never run them at once, because of the migration lease.",
+}
+
+// Restart is how many control planes a strategy takes at once.
+type Restart struct {
+	By        string // the program that restarts them
+	Most, All int    // that many of all
+	Of        string // what they are called
+	Key       string // what to set to one
+}
+
+// MostControlPlanes is taken for a number of control planes that a document does not
+// tell: an upper bound.
+const MostControlPlanes = 5
+
+// AtOnce evaluates a strategy at a node.
+func AtOnce(at yamledit.Node, r Restart, found *transform.Findings) {
+	if r.Most < 2 {
+		return
+	}
+	many := fmt.Sprintf("up to %d", r.Most)
+	if r.Most >= r.All {
+		many = "all"
+	}
+	found.At(at, r.By+" restarts "+many+" of the "+r.Of+" at once: their kube-apiservers and kube-controller-managers are down together, and no manager runs the cloud controllers for longer than in a rollout one by one",
+		"set "+r.Key+` to "1" for the migration`)
+}
+
+// Concurrency reads how many of all machines a strategy takes at once: a number, or a
+// percentage, which is rounded. ok is false for anything else.
+func Concurrency(value any, all int, round func(float64) float64) (n int, ok bool) {
+	text := fmt.Sprint(value)
+	if n, err := strconv.Atoi(text); err == nil {
+		return n, true
+	}
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	return int(round(float64(all) * percent / 100)), err == nil
+}

@@ -1,0 +1,120 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// CloudControllersOff finds an in-tree kube-controller-manager that does not start its cloud controllers.
+// The route controller is left out: it only runs if routes are configured.
+var CloudControllersOff = OfComponents{
+	transform.Rule{
+		ID: "cloud-controllers-off", Severity: transform.Error, Guards: FlagEdits, Acceptable: true,
+		Doc: "kube-controller-manager is in-tree, and its argument `controllers` turns off service or cloud-node-lifecycle: with leader migration it holds the lease and does not run them, and no other manager can.",
+	},
+	func(c Component, at transform.Report) {
+		a, set := args.LastPlaced(c.Args, leadermigration.ControllersFlag)
+		if !set || c.Provider != inTree {
+			return
+		}
+		var off []string
+		for _, name := range []string{"service", "cloud-node-lifecycle"} {
+			if !leadermigration.Starts(a.Value, name) {
+				off = append(off, name)
+			}
+		}
+		if len(off) > 0 {
+			at(a.Node, "kube-controller-manager is in-tree and does not start "+strings.Join(off, " and ")+": no manager does, unless a cloud-controller-manager runs without leader migration",
+				"remove the controllers that are turned off from the list; the switch to external stops them")
+		}
+	},
+}
+
+// ConfigNotMounted is for a manager's configuration that is not where the manager
+// looks for it. What puts files there is the distro's: it checks and describes it.
+var ConfigNotMounted = transform.Rule{
+	ID: "config-not-mounted", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
+}
+
+// ConfigWithoutFlag finds the configuration of a manager that takes no part in the
+// migration. One that is external already may keep it for an undo.
+var ConfigWithoutFlag = OfComponents{
+	transform.Rule{ID: "config-without-flag", Severity: transform.Error, Guards: BothManagers, Acceptable: true},
+	func(c Component, at transform.Report) {
+		switch a, idle := IdleConfig(c.Args); {
+		case !idle:
+		case c.Provider == external:
+			at(a.Node, "an external manager takes no part in the migration, and ignores its configuration", "remove the argument once no undo needs it").Severity = transform.Note
+		default:
+			at(a.Node, "without enable-leader-migration the manager ignores its configuration, and takes no part in the migration", "add enable-leader-migration, or remove the argument")
+		}
+	},
+}
+
+// IdleConfig returns the argument that names a configuration where the flag is not on.
+func IdleConfig(list []args.Placed) (args.Placed, bool) {
+	flag, _ := args.LastPlaced(list, leaderFlag)
+	a, named := args.LastPlaced(list, configFlag)
+	return a, named && !flag.True()
+}
+
+// FlagLeftOnKCM finds an external kube-controller-manager that keeps the flag.
+var FlagLeftOnKCM = OfComponents{
+	transform.Rule{
+		ID: "flag-left-on-kcm", Severity: transform.Error, Guards: TheSwitch,
+		Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
+	},
+	func(c Component, at transform.Report) {
+		if a, set := args.LastPlaced(c.Args, leaderFlag); c.Provider == external && set && a.True() {
+			at(a.Node, "kube-controller-manager is external and keeps enable-leader-migration: it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever",
+				"remove the flag here")
+		}
+	},
+}
+
+// FlagOnExternalGate checks the gate of leader migration itself: on by default in 1.22
+// and 1.23, locked from 1.24 on, gone from 1.27 on.
+var FlagOnExternalGate = OfComponents{
+	transform.Rule{
+		ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, FlagEdits...), Acceptable: true,
+		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
+	},
+	func(c Component, at transform.Report) {
+		inGates(c.Args, migrationGate, func(value string) (message, fix string) {
+			switch {
+			case k8s.From(c.Version, k8s.FirstWithout):
+				return "release " + semver.MajorMinor(c.Version) + " does not know the feature gate " + migrationGate + ", and the component stops", "remove the gate"
+			case isOff(value):
+				return "the feature gate " + migrationGate + " is off: leader migration does not work, and from 1.24 on the component stops", "remove the gate"
+			}
+			return "", ""
+		}, at)
+	},
+}
+
+const migrationGate = "ControllerManagerLeaderMigration"
+
+// LeaseGrantMissing is for leader migration that is on before its permission is there: a
+// kube-controller-manager that runs the cloud controllers itself needs it.
+var LeaseGrantMissing = OfComponents{
+	transform.Rule{
+		ID: "lease-grant-missing", Severity: transform.Warning, Guards: []string{stages.EnableLeaderMigration}, Acceptable: true,
+		Doc: "kube-controller-manager has leader migration enabled, and the file grants it no permission on the migration lease: no manager runs the cloud controllers, unless the permission was granted elsewhere. For manifests, lint checks those whose file or folder has permissions.",
+	},
+	func(c Component, at transform.Report) {
+		if a, set := args.LastPlaced(c.Args, leaderFlag); c.Provider == inTree && set && a.True() {
+			at(a.Node, "leader migration is enabled, and the file grants kube-controller-manager no permission on the migration lease: without it no manager runs the cloud controllers",
+				"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease")
+		}
+	},
+}

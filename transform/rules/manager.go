@@ -1,0 +1,215 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
+var CCMArgsUnsafe = OfCharts{
+	transform.Rule{
+		ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
+	},
+	func(c Chart, found *transform.Findings) {
+		if c.RoutesUnsafe() {
+			found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
+		}
+		if c.LacksProvider() {
+			found.Add(c.At("Helm replaces the chart's arguments with this list, and it has no --cloud-provider=aws", "add --cloud-provider=aws", chartArgs))
+		}
+		if c.LacksRights() {
+			found.Add(c.At("the chart does not grant the permission to get serviceaccounts that is required by --use-service-account-credentials", "remove the argument, or grant the permission in clusterRoleRules", chartArgs))
+		}
+	},
+}
+
+// What to say of a manager whose routes are on without a range of addresses, which
+// ccm.RoutesUnsafe finds.
+const (
+	RoutesUnsafe = "routes are on without --cluster-cidr: the manager exits as soon as it acquires the lease"
+	RoutesFix    = "add --configure-cloud-routes=false, or --cluster-cidr where the VPC carries pod routes"
+)
+
+// UnsafeWorkload checks a cloud-controller-manager that the manifests of a cluster run
+// without the chart.
+func UnsafeWorkload(b inlinemanifest.Bundle, found *transform.Findings) {
+	w, runs := workload(b)
+	if runs && w.RoutesUnsafe() {
+		found.Add(b.Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
+	}
+	if runs && w.WrongProvider() {
+		found.Add(b.Finding(w.Index, w.Container, "--cloud-provider is not aws, as the manager spells it: it exits when it starts", "write --cloud-provider=aws"))
+	}
+}
+
+// workload returns the cloud-controller-manager that manifests run without the chart.
+func workload(b inlinemanifest.Bundle) (ccm.Workload, bool) {
+	docs, err := b.Documents()
+	if err != nil {
+		return ccm.Workload{}, false
+	}
+	return ccm.FindWorkload(docs)
+}
+
+// CCMFlagMissing finds a second owner of the cloud controllers: a chart next to an in-tree
+// kube-controller-manager.
+var CCMFlagMissing = OfCharts{
+	transform.Rule{
+		ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart, Acceptable: true,
+		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
+	},
+	func(c Chart, found *transform.Findings) {
+		if !c.Migrates() {
+			SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
+		}
+	},
+}
+
+// SecondWorkload checks a cloud-controller-manager that manifests run without the chart,
+// next to an in-tree kube-controller-manager.
+func SecondWorkload(b inlinemanifest.Bundle, t transform.Target, found *transform.Findings) {
+	if w, runs := workload(b); runs && !w.Migrates() {
+		SecondOwner(b.Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), t, found)
+	}
+}
+
+// SecondOwner adds the finding about a place: a warning where two owners were chosen, or where only
+// control planes that wait for their upgrade can be one of them.
+func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findings) {
+	f.Message = "the cloud-controller-manager runs without leader migration while kube-controller-manager is in-tree: two managers own the cloud controllers"
+	switch {
+	case t.Situation == transform.Broken:
+		f.Severity, f.Fix = transform.Warning, "apply the switch as soon as possible"
+		f.Message = "the cloud-controller-manager runs without leader migration, and control planes that were not upgraded yet may still run the in-tree cloud controllers"
+	case !t.Situation.HasInTreeProvider():
+		return
+	case t.NoLeaderMigration:
+		f.Severity, f.Fix = transform.Warning, "apply the switch in the same change"
+	}
+	found.Add(f)
+}
+
+// CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
+// the cluster's release. A distro describes what of it a file shows.
+var CCMMinorSkew = OfCharts{
+	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true},
+	minorSkew,
+}
+
+// Renamed reports whether a manager of a version takes part in the migration by the
+// default configuration of 1.28 and later, whose controllers have other names than
+// those of the in-tree manager: services and routes run in both. last finds the last
+// argument of a name.
+func Renamed(last func(name string) (args.Arg, bool), version string) bool {
+	_, configured := last(configFlag)
+	flag, _ := last(leaderFlag)
+	return !configured && flag.True() && k8s.From(version, "v1.28")
+}
+
+// minorSkew lets an image stay one minor older for as long as it migrates: the switch may move the
+// cluster, and the last stage moves the image.
+func minorSkew(c Chart, found *transform.Findings) {
+	minor := c.ImageMinor()
+	last := func(name string) (args.Arg, bool) { return args.Last(c.Args(), name) }
+	_, configured := last(configFlag)
+	minorsOlder := k8s.Minor(c.Release) - k8s.Minor(c.ImageTag())
+	var message string
+	switch {
+	case minor == "" || configured || minorsOlder == 1 && c.Migrates() && c.External:
+		return
+	case Renamed(last, minor):
+		message = "image " + minor + " has other controller names than the default configuration of leader migration, so services and routes run in both managers"
+	case minorsOlder != 0:
+		message = "image " + minor + " does not belong to Kubernetes " + semver.MajorMinor(c.Release)
+	default:
+		return
+	}
+	fix := "use an image of the cluster's minor"
+	if known := ccm.DefaultTag(c.Distro, semver.MajorMinor(c.Release)); known != "" {
+		fix = "set image.tag: " + known
+	}
+	if k8s.From(minor, "v1.28") {
+		fix += ", or add --leader-migration-config generate"
+	}
+	f := found.Add(c.At(message, fix, "image", "tag"))
+	if minorsOlder == 1 && c.External { // which kube-apiserver supports
+		f.Severity = transform.Warning
+		f.Fix += ", as " + stages.UpgradeCCM + " does with --target-version " + c.Release
+	}
+}
+
+// CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
+// not show.
+var CCMNotInFile = transform.Rule{
+	ID: transform.RuleNotInFile, Severity: transform.Warning, Guards: TheChart, Acceptable: true,
+	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1.",
+}
+
+// NotInFile is about the node that makes the cluster external; or is what else to do than
+// to accept the rule.
+func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
+	const look = "look with rke-lm verify whether one runs, then --accept ccm-not-in-file"
+	found.At(n, "the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none",
+		look+"; "+or)
+}
+
+// CCMUnschedulable finds control planes on which the chart runs no pod.
+var CCMUnschedulable = OfCharts{
+	transform.Rule{
+		ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
+		Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
+	},
+	func(c Chart, found *transform.Findings) {
+		for _, class := range c.Nodes() {
+			if why := c.Refuses(class); why != "" {
+				found.Add(c.At("no pod of the manager runs on machines of class "+class.Name+": "+why,
+					"select "+c.Label+`: "true", and tolerate every taint of control planes with operator: Exists`, c.Blamed(class)...))
+				return
+			}
+		}
+	},
+}
+
+// ChartUnpinned finds a chart that a new release changes. A distro describes what of it a file
+// shows.
+var ChartUnpinned = OfCharts{
+	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart, Acceptable: true},
+	func(c Chart, found *transform.Findings) {
+		if semver.IsValid(c.ImageTag()) {
+			return
+		}
+		fix := "set image.tag to a release of the cluster's minor"
+		if known := ccm.DefaultTag(c.Distro, semver.MajorMinor(c.Release)); known != "" {
+			fix = "set image.tag: " + known
+		}
+		found.Add(c.At("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
+	},
+}
+
+// CloudConfigLost is for a provider's configuration, which an external provider
+// ignores. A distro describes where its own has one.
+var CloudConfigLost = transform.Rule{
+	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
+}
+
+// ConfigCarried is about a configuration that the stages carry: a note.
+func ConfigCarried(n yamledit.Node, found *transform.Findings) {
+	found.At(n, "an external provider will ignore this configuration; the stages carry it to the cloud-controller-manager",
+		"nothing, as long as the stages are applied in their order").Severity = transform.Note
+}
+
+// ConfigLost is about one that they do not carry; why begins with a comma, or is "".
+func ConfigLost(n yamledit.Node, why string, found *transform.Findings) {
+	found.At(n, "an external provider ignores this configuration"+why,
+		"carry its content to the cloud-controller-manager as --cloud-config, then --accept "+CloudConfigLost.ID)
+}
