@@ -77,18 +77,30 @@ func TestDocsGuidesAreShortAndRun(t *testing.T) {
 		if rest := sessionBlock.ReplaceAllString(doc, ""); strings.Contains(rest, "```") || rest == doc {
 			t.Errorf("%s has a block of commands that is no session, or no session", g.file)
 		}
-		for paragraph := range strings.SplitSeq(sessionBlock.ReplaceAllString(doc, ""), "\n\n") {
+	}
+}
+
+// Each page is read in a few glances: no paragraph of more than 5 lines, and no sentence of more than 25 words.
+func TestDocsHaveShortParagraphsAndSentences(t *testing.T) {
+	for _, file := range documents(t) {
+		if file != "README.md" && !strings.HasPrefix(file, "docs/") {
+			continue
+		}
+		for paragraph := range strings.SplitSeq(anyBlock.ReplaceAllString(readDoc(t, file), ""), "\n\n") {
 			if isProse := strings.IndexAny(strings.TrimSpace(paragraph), "|-#<0123456789") != 0; isProse && strings.Count(strings.TrimSpace(paragraph), "\n") > 4 {
-				t.Errorf("%s has a paragraph of more than 5 lines: %s", g.file, paragraph)
+				t.Errorf("%s has a paragraph of more than 5 lines: %s", file, paragraph)
 			}
 			for _, sentence := range endOfSentence.Split(paragraph, -1) {
 				if len(strings.Fields(sentence)) > 25 {
-					t.Errorf("%s has a sentence of more than 25 words: %s", g.file, sentence)
+					t.Errorf("%s has a sentence of more than 25 words: %s", file, sentence)
 				}
 			}
 		}
 	}
 }
+
+// anyBlock is a block of commands, output or data.
+var anyBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 
 // endOfSentence also ends an item of a list and a cell of a table.
 var endOfSentence = regexp.MustCompile(`[.:?]\s|\n- |\n\d\. |\|`)

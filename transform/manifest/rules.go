@@ -31,7 +31,7 @@ func argumentRules() []rule {
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
 		{Rule: elsewhereRule(rules.CCMNotInFile), Check: (*migration).ccmNotInFile},
 		{Check: (*migration).skewed, Rule: rules.CCMMinorSkew.WithDoc(
-			"The image of the cloud-controller-manager is of 1.28 or later and takes part in the migration without a LeaderMigrationConfiguration of its own, so services and routes run in both managers.")},
+			"The image of the cloud-controller-manager is of 1.28 or later, and it migrates without a LeaderMigrationConfiguration of its own. Services and routes then run in both managers.")},
 		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).notMounted, Rule: rules.ConfigNotMounted.WithDoc(
 			"--leader-migration-config names a file that no volume mounts into the container, and the manager exits.")},
@@ -45,7 +45,7 @@ func argumentRules() []rule {
 		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
 		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
-			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override; an external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it; before the switch it is a warning.")},
+			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override. An external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it. Before the switch it is a warning.")},
 		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,
 			"nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR."),
 		{Rule: rules.ProviderMixed.WithGuards(stages.EnableLeaderMigration, stages.InstallCCM), Check: (*migration).providerMixed},
@@ -58,7 +58,7 @@ func argumentRules() []rule {
 func workloadRules() []rule {
 	return []rule{
 		transform.Row("backup-in-manifest-folder", transform.Warning, []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}, (*migration).backup,
-			"The file of a static pod is named like a backup. The kubelet starts every file in its folder whose name does not start with a dot, so a copy next to the original runs a second manager."),
+			"The file of a static pod is named like a backup. The kubelet starts every file in its folder, except those that start with a dot. A copy runs a second manager."),
 		transform.Row("certificates-in-image", transform.Warning, rules.FlagEdits, (*migration).baked,
 			"Arguments of a Deployment or DaemonSet name files that no volume mounts, so keys and certificates are in the image: everyone who can pull it has them, and they expire with it."),
 		transform.Row("circular-dependency", transform.Warning, rules.FlagEdits, (*migration).circular,

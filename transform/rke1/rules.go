@@ -37,7 +37,7 @@ func providerRules() []rule {
 		{Rule: rules.CCMNotInFile, Check: (*migration).ccmNotInFile},
 		{Rule: rules.CloudControllersOff.Rule, Check: rules.Components(rules.CloudControllersOff, (*migration).components)},
 		{Check: (*migration).cloudConfigLost, Rule: rules.CloudConfigLost.WithDoc(
-			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager; an error for a file in the arguments of kube-controller-manager, which they do not copy.")},
+			"The provider has a configuration, which an external provider ignores. A note for cloud_provider, which the stages copy to the cloud-controller-manager. An error for a file in the arguments of kube-controller-manager, which they do not copy.")},
 		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
 		{Rule: rules.FlagLeftOnKCM.Rule, Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},

@@ -48,7 +48,7 @@ func clusterRules() []rule {
 		transform.Row("node-name-shared", transform.Error, rules.TheSwitch, (*migration).nodeNameShared,
 			"The user data of a machine pool has a literal hostname or fqdn: with external all its machines register under one name. Checked with --end-state external, where the Amazonec2Config is in the same folder or stream, or can be read from a live Rancher."),
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
-			"With cloud-provider-name: aws RKE2 takes the names of nodes from the instance metadata, with external the kubelet uses the host name, and a node whose name changes registers as a new Node. An error if external is chosen for machine pools, which have other host names, or where host names are known to differ; for Windows machines up to 1.29.10, 1.30.6 and 1.31.2 with any end state; elsewhere until an end state is chosen or --host-names shows that all are equal; and if workers are external and control planes are not. Before the switch it is a warning. A note shows which end state the stages take, and why.")},
+			"With the provider aws RKE2 takes the names of nodes from the instance metadata, with external the kubelet uses the host name. A node whose name changes registers as a new Node. An error if external is chosen for machine pools, which have other host names, or where host names are known to differ. For Windows machines up to 1.29.10, 1.30.6 and 1.31.2 an error with any end state. Elsewhere an error until an end state is chosen, or --host-names shows that all names are equal. Also an error if workers are external and control planes are not. Before the switch it is a warning. A note shows which end state the stages take, and why.")},
 		{Check: (*migration).notMigratable, Rule: rules.NotMigratable.WithDoc(
 			"Refused with exit code 4 by every verb: rkeConfig is null, a K3s version, the cluster local, no cloud provider or another one than aws, or Kubernetes below 1.22. Windows machines are a warning.")},
 		{Rule: rules.ProviderMixed, Check: (*migration).providerMixed},
@@ -72,7 +72,7 @@ func clusterRules() []rule {
 func chartRules() []rule {
 	return []rule{
 		transform.Row("address-flapping", transform.Warning, rules.TheChart, (*migration).addressFlapping,
-			"Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes, from the installation of the chart until the kubelets are external."),
+			"Below Kubernetes 1.25 the cloud-controller-manager and the in-tree kubelets both write the addresses of nodes until the kubelets are external."),
 		{Check: (*migration).ccmArgsUnsafe, Rule: rules.CCMArgsUnsafe.WithDoc(
 			"With its arguments the cloud-controller-manager exits when it acquires the lease: routes are on without --cluster-cidr, --cloud-provider=aws is missing from the list, or service account credentials are used without permission to get service accounts.")},
 		{Rule: rules.CCMFlagMissing.Rule, Check: (*migration).ccmFlagMissing},
@@ -103,7 +103,7 @@ func machineConfigRules() []rule {
 		transform.Row("config-misindented", transform.Error, rules.FlagEdits, (*migration).configMisindented,
 			"Arguments are at the level of config or machineGlobalConfig instead of below it; Rancher silently drops them.").Fixed((*migration).indentConfig),
 		transform.Row("machine-files-refused", transform.Error, rules.FlagEdits, (*migration).filesRefused,
-			"Rancher's planner stops at an entry of machineSelectorFiles, and no machine gets a new configuration: the selector is invalid, one source names both a Secret and a ConfigMap, or the object with the configuration of kube-controller-manager does not authorize the cluster or has another hash."),
+			"Rancher's planner stops at an entry of machineSelectorFiles, and no machine gets a new configuration. The selector is invalid, or one source names both a Secret and a ConfigMap. Or the object with the configuration of kube-controller-manager does not authorize the cluster or has another hash."),
 		transform.Row("provider-in-selector", transform.Note, rules.TheSwitch, (*migration).providerInSelector,
 			"An entry of machineSelectorConfig overrides cloud-provider-name of machineGlobalConfig; the switch edits the entry."),
 		transform.Row[*migration](ruleSelectorInvalid, transform.Error, nil, nil,
@@ -121,9 +121,9 @@ func machineConfigRules() []rule {
 		transform.Row("value-erased", transform.Warning, rules.FlagEdits, (*migration).valueErased,
 			"A later null, number, mapping, [] or empty string erases a value that an earlier location set for the same machines. An error where it concerns kube-controller-manager-arg, or another list that the stages edit."),
 		transform.Row("webhook-drops-args", transform.Warning, rules.FlagEdits, (*migration).webhookDropsArgs,
-			"The cluster has a template for pod security admission, and kube-apiserver-arg of machineGlobalConfig has an argument without a value, or a flag several times whose values all count: whenever the cluster is written, the webhook of Rancher before 2.11.7, 2.12.3 and 2.13.0 drops the argument, and all but the last one of the flag."),
+			"The cluster has a template for pod security admission. kube-apiserver-arg of machineGlobalConfig has an argument without a value, or a flag several times whose values all count. The webhook of Rancher before 2.11.7, 2.12.3 and 2.13.0 drops the argument, and all but the last one of the flag, with every write."),
 		transform.Row("wrong-arg-spelling", transform.Error, rules.FlagEdits, (*migration).wrongArgSpelling,
-			"A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider; an unknown flag stops the component.").Fixed((*migration).spellArgs),
+			"A list of component arguments holds a key of RKE2, such as cloud-provider-name, instead of the component's flag, such as cloud-provider. An unknown flag stops the component.").Fixed((*migration).spellArgs),
 	}
 }
 

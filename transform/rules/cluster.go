@@ -53,7 +53,7 @@ var UnknownConfigKey = transform.Rule{ID: "unknown-config-key", Severity: transf
 // StorageClassInTree is for StorageClasses in the manifests of a cluster's file, without the driver.
 var StorageClassInTree = transform.Rule{
 	ID: "storage-class-in-tree", Severity: transform.Warning, Guards: TheSwitch, Acceptable: true,
-	Doc: "A manifest in the file has a StorageClass with the in-tree provisioner kubernetes.io/aws-ebs, and none installs the EBS CSI driver, without which no component creates or attaches such volumes after the switch.",
+	Doc: "A manifest in the file has a StorageClass with the in-tree provisioner kubernetes.io/aws-ebs, and none installs the EBS CSI driver. After the switch only that driver creates and attaches such volumes.",
 }
 
 // InTreeClasses reports the StorageClasses at the string that holds the manifests.

@@ -80,7 +80,7 @@ func staleGate(version, value string) (message, fix string) {
 var FlagUnknown = OfComponents{
 	transform.Rule{
 		ID: "flag-unknown", Severity: transform.Error, Guards: newRelease, Acceptable: true,
-		Doc: "A component is given a flag or a feature gate that it does not have in the release that the cluster runs or moves to, and does not start. A note for a release that is later than the tables, which end at 1.36.",
+		Doc: "A component does not start: the release that the cluster runs or moves to does not have one of its flags or feature gates. A note for a release that is later than the tables, which end at 1.36.",
 	},
 	flagUnknown,
 }

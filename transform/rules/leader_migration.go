@@ -87,7 +87,7 @@ var FlagLeftOnKCM = OfComponents{
 var FlagOnExternalGate = OfComponents{
 	transform.Rule{
 		ID: "flag-on-external-gate", Severity: transform.Error, Guards: append([]string{stages.UpgradeKubernetes}, FlagEdits...), Acceptable: true,
-		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component, or set to false, which leader migration does not work with.",
+		Doc: "The feature gate ControllerManagerLeaderMigration is named for Kubernetes 1.27 or later, which stops the component. Or it is false, which leader migration does not work with.",
 	},
 	func(c Component, at transform.Report) {
 		inGates(c.Args, migrationGate, func(value string) (message, fix string) {

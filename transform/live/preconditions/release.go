@@ -23,10 +23,10 @@ type Release struct {
 // releaseRules are those about it. A values file states what the operator wants, so what it does not
 // have is only reported.
 func releaseRules() []rule {
-	notInFile := row(ValuesNotInFile, false, Objects.valuesNotInFile, "With `--ccm-values`: the release of the cloud-controller-manager of an RKE1 cluster has values that the file does not have or changes, and that the migration does not require to change. helm gets those of the file.")
+	notInFile := row(ValuesNotInFile, false, Objects.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.")
 	notInFile.Severity = transform.Warning
 	return []rule{
-		row(ValuesReplaced, true, Objects.valuesReplaced, "The release of the cloud-controller-manager of an RKE1 cluster has values, such as an image mirror, that the run would drop or change although the migration does not require it: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."),
+		row(ValuesReplaced, true, Objects.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."),
 		notInFile,
 	}
 }
