@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -173,11 +173,11 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.files.Replace = func(path string, was atomicfile.Version, text []byte) error {
+	a.files.Replace = func(path string, was files.Version, text []byte) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}
-		return atomicfile.Replace(path, was, text)
+		return files.Replace(path, was, text)
 	}
 	err := a.run(context.Background(), []string{folder})
 	said := stderr.String()

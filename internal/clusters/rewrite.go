@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -21,8 +21,8 @@ type Rewriter struct {
 	DryRun bool      // write nothing
 	Print  bool      // to Out, in place of the file
 	Out    io.Writer // takes what is printed; a stream always is
-	// Replace replaces a file; nil for [atomicfile.Replace].
-	Replace func(path string, was atomicfile.Version, text []byte) error
+	// Replace replaces a file; nil for [files.Replace].
+	Replace func(path string, was files.Version, text []byte) error
 
 	printer Printer
 }
@@ -72,8 +72,8 @@ func (w *Rewriter) replaces(f File) bool {
 // should a later one fail, the files are between two stages, and not past one that was
 // left out; the error then names the files that were written. Those that cannot be
 // written as things are fail before the first one is.
-func (w *Rewriter) Write(files []File) error {
-	ordered := slices.Clone(files)
+func (w *Rewriter) Write(list []File) error {
+	ordered := slices.Clone(list)
 	if !w.Print {
 		slices.SortStableFunc(ordered, func(a, b File) int { return a.first() - b.first() })
 	}
@@ -93,12 +93,12 @@ func (w *Rewriter) Write(files []File) error {
 }
 
 // check looks at files before the first of them is written.
-func (w *Rewriter) check(files []File) error {
-	for _, f := range files {
-		if len(files) == 1 || !w.replaces(f) {
+func (w *Rewriter) check(list []File) error {
+	for _, f := range list {
+		if len(list) == 1 || !w.replaces(f) {
 			continue
 		}
-		if err := atomicfile.Unchanged(f.Path, atomicfile.See(f.Info)); err != nil {
+		if err := files.Unchanged(f.Path, files.See(f.Info)); err != nil {
 			return err
 		}
 	}
@@ -132,9 +132,9 @@ func (w *Rewriter) write(f File) error {
 	case w.Prints(f.Text):
 		return w.printer.Print(w.Out, text)
 	case w.Replace != nil:
-		return w.Replace(f.Path, atomicfile.See(f.Info), text)
+		return w.Replace(f.Path, files.See(f.Info), text)
 	}
-	return atomicfile.Replace(f.Path, atomicfile.See(f.Info), text)
+	return files.Replace(f.Path, files.See(f.Info), text)
 }
 
 // Printer writes files one after the other, as documents of their own.

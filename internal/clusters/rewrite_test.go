@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/internal/atomicfile"
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -37,7 +37,7 @@ func checkContent(t *testing.T, path, want string) {
 }
 
 // changed are files with a new text each, in the order given, which is that of the stages that change them.
-func changed(t *testing.T, paths ...string) (files []File) {
+func changed(t *testing.T, paths ...string) (list []File) {
 	t.Helper()
 	for i, path := range paths {
 		text, err := os.ReadFile(path)
@@ -48,12 +48,12 @@ func changed(t *testing.T, paths ...string) (files []File) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, File{
+		list = append(list, File{
 			Text:    source.Text{Source: source.Source{Name: path, Path: path}, Bytes: text, Info: info},
 			Changes: change(t, path, string(text), "new: "+filepath.Base(path)+"\n", i),
 		})
 	}
-	return files
+	return list
 }
 
 func change(t *testing.T, file, before, after string, first int) []Change {
@@ -71,17 +71,17 @@ func change(t *testing.T, file, before, after string, first int) []Change {
 func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
 	var order []string
-	w := &Rewriter{Replace: func(path string, was atomicfile.Version, text []byte) error {
+	w := &Rewriter{Replace: func(path string, was files.Version, text []byte) error {
 		order = append(order, filepath.Base(path))
-		return atomicfile.Replace(path, was, text)
+		return files.Replace(path, was, text)
 	}}
-	files := changed(t, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
+	list := changed(t, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
 	info, err := os.Stat(filepath.Join(folder, "b.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := File{Text: source.Text{Source: source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, Info: info}}
-	if err := w.Write([]File{files[1], b, files[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
+	if err := w.Write([]File{list[1], b, list[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
 		t.Errorf("%v, %v", order, err)
 	}
 	checkContent(t, filepath.Join(folder, "a.yaml"), "new: a.yaml\n")
@@ -91,11 +91,11 @@ func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": "a: 1\n", "kcm.yaml": "b: 1\n"})
 	w := &Rewriter{}
-	files := changed(t, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
+	list := changed(t, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
 	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte("b: 1\n# edited meanwhile\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Write(files); !errors.Is(err, atomicfile.ErrChanged) {
+	if err := w.Write(list); !errors.Is(err, files.ErrChanged) {
 		t.Error(err)
 	}
 	checkContent(t, filepath.Join(folder, "ccm.yaml"), "a: 1\n")
@@ -104,11 +104,11 @@ func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 func TestAWriteThatFailsInTheMiddleNamesWhatWasWritten(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
 	full := errors.New("no space left on the device")
-	w := &Rewriter{Replace: func(path string, was atomicfile.Version, text []byte) error {
+	w := &Rewriter{Replace: func(path string, was files.Version, text []byte) error {
 		if filepath.Base(path) == "b.yaml" {
 			return fmt.Errorf("%s: %w", path, full)
 		}
-		return atomicfile.Replace(path, was, text)
+		return files.Replace(path, was, text)
 	}}
 	a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
 	err := w.Write(changed(t, a, b, c))
@@ -127,8 +127,8 @@ func TestADryRunWritesNothing(t *testing.T) {
 	path := filepath.Join(folderOf(t, map[string]string{"a.yaml": "a: 1\n"}), "a.yaml")
 	var out strings.Builder
 	w := &Rewriter{DryRun: true, Out: &out}
-	files := changed(t, path)
-	if err := w.Write(files); err != nil || w.Prints(files[0].Text) || out.Len() > 0 {
+	list := changed(t, path)
+	if err := w.Write(list); err != nil || w.Prints(list[0].Text) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
 	}
 	checkContent(t, path, "a: 1\n")
@@ -139,9 +139,9 @@ func TestPrintedFilesAreDocumentsOfTheirOwn(t *testing.T) {
 	var out strings.Builder
 	w := &Rewriter{Print: true, Out: &out}
 	a, b := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
-	files := changed(t, a, b)
-	files[1].Changes = nil
-	if err := w.Write(files); err != nil || out.String() != "new: a.yaml\n---\nb: 1\n" {
+	list := changed(t, a, b)
+	list[1].Changes = nil
+	if err := w.Write(list); err != nil || out.String() != "new: a.yaml\n---\nb: 1\n" {
 		t.Errorf("%v, %q", err, out.String())
 	}
 	checkContent(t, a, "a: 1\n")

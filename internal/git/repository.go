@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/internal/files"
 )
 
 // Repository is the one around a folder.
@@ -45,8 +45,8 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 	if top == "" {
 		return nil, fmt.Errorf("%s: not a git repository, and in none; run review in the clone of one", dir)
 	}
-	temporary.Clean(os.TempDir())
-	at, lock, err := temporary.Folder(os.TempDir())
+	files.Clean(os.TempDir())
+	at, lock, err := files.TemporaryFolder(os.TempDir())
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/internal/temporary"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -93,9 +93,9 @@ func withoutHelm(a action.Action) string {
 type prepared struct{ program, folder, kubeconfig string }
 
 // inFolder prepares helm. The folder is removed however the use of it ends.
-func (h helm) inFolder(program string, files map[string]string, use func(prepared) error) error {
-	temporary.Clean(os.TempDir())
-	folder, lock, err := temporary.Folder(os.TempDir())
+func (h helm) inFolder(program string, named map[string]string, use func(prepared) error) error {
+	files.Clean(os.TempDir())
+	folder, lock, err := files.TemporaryFolder(os.TempDir())
 	if err != nil {
 		return fmt.Errorf("a folder for helm cannot be made: %w; make room in the folder for temporary files, and run the command again", err)
 	}
@@ -105,7 +105,7 @@ func (h helm) inFolder(program string, files map[string]string, use func(prepare
 	if err != nil {
 		return err
 	}
-	for name, text := range files {
+	for name, text := range named {
 		err = errors.Join(err, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"os"
 
-	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/internal/files"
 )
 
 // disk is what changes a file system; tests put one in its place that fails.
 type disk interface {
 	makeFolders(path string) error
-	makeTemporary(parent string) (string, temporary.Lock, error)
+	makeTemporary(parent string) (string, files.Lock, error)
 	writeFile(path string, content []byte) error
 	rename(from, to string) error
 	remove(path string) error
@@ -27,8 +27,8 @@ func (realDisk) makeFolders(path string) error { return os.MkdirAll(path, 0o700)
 
 // makeTemporary makes a folder that is hidden, so that no search for clusters
 // enters it.
-func (realDisk) makeTemporary(parent string) (string, temporary.Lock, error) {
-	return temporary.Folder(parent)
+func (realDisk) makeTemporary(parent string) (string, files.Lock, error) {
+	return files.TemporaryFolder(parent)
 }
 
 func (realDisk) writeFile(path string, content []byte) error {

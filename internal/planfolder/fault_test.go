@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -40,9 +40,9 @@ func (d *faulty) makeFolders(path string) error {
 	return d.realDisk.makeFolders(path)
 }
 
-func (d *faulty) makeTemporary(parent string) (string, temporary.Lock, error) {
+func (d *faulty) makeTemporary(parent string) (string, files.Lock, error) {
 	if d.fails() {
-		return "", temporary.Lock{}, errFault
+		return "", files.Lock{}, errFault
 	}
 	return d.realDisk.makeTemporary(parent)
 }
@@ -79,7 +79,7 @@ func (d *faulty) sync(folder string) error {
 func version(n int) (transform.Saved, []File) {
 	s := harbour()
 	s.Cluster.Version = fmt.Sprint(n)
-	return s, files(fmt.Sprintf("%d.diff", n), "runbook.md")
+	return s, named(fmt.Sprintf("%d.diff", n), "runbook.md")
 }
 
 // complete returns which version of the plan is in a folder, 0 for none. A folder

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -39,7 +39,7 @@ func harbour() transform.Saved {
 	}
 }
 
-func files(names ...string) []File {
+func named(names ...string) []File {
 	var out []File
 	for _, n := range names {
 		out = append(out, File{Name: n, Content: []byte("content of " + n)})
@@ -49,7 +49,7 @@ func files(names ...string) []File {
 
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	root := t.TempDir()
-	path, err := Write(root, harbour(), files("runbook.md"), false)
+	path, err := Write(root, harbour(), named("runbook.md"), false)
 	if err != nil || path != filepath.Join(root, "fleet-default", "harbour") {
 		t.Fatal(path, err)
 	}
@@ -69,7 +69,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 
 func TestOnlyTheUserReadsAPlan(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "made", "by us")
-	if _, err := Write(root, harbour(), files("runbook.md"), false); err != nil {
+	if _, err := Write(root, harbour(), named("runbook.md"), false); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
@@ -109,12 +109,12 @@ func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 
 func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 	root := t.TempDir()
-	if _, err := Write(root, harbour(), files("old.diff", "runbook.md"), false); err != nil {
+	if _, err := Write(root, harbour(), named("old.diff", "runbook.md"), false); err != nil {
 		t.Fatal(err)
 	}
 	next := harbour()
 	next.Cluster.Version = "v1.27.16+rke2r1"
-	path, err := Write(root, next, files("new.diff", "runbook.md"), false)
+	path, err := Write(root, next, named("new.diff", "runbook.md"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := snapshot(t, root)
-			if _, err := Write(root, harbour(), files("runbook.md"), false); !errors.Is(err, ErrForeign) {
+			if _, err := Write(root, harbour(), named("runbook.md"), false); !errors.Is(err, ErrForeign) {
 				t.Errorf("got %v", err)
 			}
 			if diff := cmp.Diff(before, snapshot(t, root)); diff != "" {
@@ -256,13 +256,13 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 	for name, placed := range map[string]bool{"between the two renames": false, "after them": true} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			path, err := Write(root, harbour(), files("runbook.md"), false)
+			path, err := Write(root, harbour(), named("runbook.md"), false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
 			if placed {
-				if old, err = Write(t.TempDir(), harbour(), files("runbook.md"), false); err != nil {
+				if old, err = Write(t.TempDir(), harbour(), named("runbook.md"), false); err != nil {
 					t.Fatal(err)
 				}
 			} else if err := os.Mkdir(made, 0o700); err != nil {
@@ -272,7 +272,7 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			settle(filepath.Dir(path))
-			temporary.Take(made, os.RemoveAll) // Clean looks once in a run
+			files.Take(made, os.RemoveAll) // Clean looks once in a run
 			if diff := cmp.Diff([]string{"harbour"}, namesIn(t, filepath.Dir(path))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -285,7 +285,7 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 
 // Neither a name nor a content alone makes a file one of a plan.
 func TestAPlanListsItsFilesByNameAndContent(t *testing.T) {
-	path, err := Write(t.TempDir(), harbour(), files("00-start.yaml", "runbook.md"), false)
+	path, err := Write(t.TempDir(), harbour(), named("00-start.yaml", "runbook.md"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

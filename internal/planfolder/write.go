@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/internal/temporary"
+	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -86,7 +86,7 @@ func fill(d disk, folder string, files []File) error {
 func put(d disk, made, path string, exists bool) error {
 	old := made + oldSuffix
 	if exists {
-		lock, _ := temporary.Hold(path)
+		lock, _ := files.Hold(path)
 		defer lock.Release()
 		if err := d.rename(path, old); err != nil {
 			return err
@@ -140,9 +140,9 @@ const oldSuffix = ".old"
 // settle ends what killed runs have begun in a folder of plans. An old plan whose
 // place is empty gets it back.
 func settle(folder string) {
-	left, _ := filepath.Glob(filepath.Join(folder, temporary.Pattern+oldSuffix))
+	left, _ := filepath.Glob(filepath.Join(folder, files.Pattern+oldSuffix))
 	for _, old := range left {
-		temporary.Take(old, func(string) error {
+		files.Take(old, func(string) error {
 			p, err := read(old)
 			if err != nil {
 				return os.RemoveAll(old)
@@ -154,5 +154,5 @@ func settle(folder string) {
 			return os.RemoveAll(old)
 		})
 	}
-	temporary.Clean(folder)
+	files.Clean(folder)
 }

@@ -3,7 +3,7 @@
 
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package temporary
+package files
 
 import (
 	"bufio"
@@ -22,12 +22,12 @@ func TestMain(m *testing.M) {
 	if folder == "" {
 		os.Exit(m.Run())
 	}
-	f, _, err := File(folder)
+	f, _, err := TemporaryFile(folder)
 	if err != nil {
 		panic(err)
 	}
 	f.WriteString("password: of a document\n")
-	if _, _, err := Folder(folder); err != nil {
+	if _, _, err := TemporaryFolder(folder); err != nil {
 		panic(err)
 	}
 	os.Stdout.WriteString("made\n")
@@ -69,7 +69,7 @@ func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
 
 func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
 	folder := t.TempDir()
-	f, l, err := File(folder)
+	f, l, err := TemporaryFile(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
 func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 	folder := t.TempDir()
 	leave := func() {
-		left, l, err := Folder(folder)
+		left, l, err := TemporaryFolder(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,10 +134,10 @@ func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 
 func TestWithoutAFolderNothingIsMade(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	if f, l, err := File(gone); !errors.Is(err, fs.ErrNotExist) || f != nil || l != (Lock{}) {
+	if f, l, err := TemporaryFile(gone); !errors.Is(err, fs.ErrNotExist) || f != nil || l != (Lock{}) {
 		t.Errorf("%v %v", f, err)
 	}
-	if made, l, err := Folder(gone); !errors.Is(err, fs.ErrNotExist) || made != "" || l != (Lock{}) {
+	if made, l, err := TemporaryFolder(gone); !errors.Is(err, fs.ErrNotExist) || made != "" || l != (Lock{}) {
 		t.Errorf("%q %v", made, err)
 	}
 	Lock{}.Release() // of what was not made

@@ -1,12 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package atomicfile replaces the content of a file as a whole or not at all.
+// Package files replaces the content of a file as a whole or not at all, and makes files and folders that
+// are renamed or removed before the run ends. It removes those of runs that were killed.
 //
 // Invariant: at every moment, through every error, panic and power cut, the
 // path holds either all of the old bytes or all of the new ones; and what is
 // not content – links to the file, mode, owner, access list – stays. Where that
 // cannot be had, nothing is written and the error says why.
 //
-// The file must be the one that was read: see [Version].
-package atomicfile
+// The file must be the one that was read: see [Version]. Nothing temporary of a process that is alive is
+// removed, and nothing of another user.
+package files

@@ -3,7 +3,7 @@
 
 //go:build !linux
 
-package atomicfile
+package files
 
 // copyAccessList does nothing where the mode is all that this program can read.
 func copyAccessList(_, _ string) error { return nil }

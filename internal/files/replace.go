@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package atomicfile
+package files
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"github.com/rke-lm/rke-lm/internal/temporary"
 )
 
 // Replace gives the file at path another content. Links are
@@ -34,8 +32,8 @@ func replace(path string, seen Version, write func(io.Writer) error) error {
 	if err := t.replaceable(seen); err != nil {
 		return err
 	}
-	temporary.Clean(t.folder())
-	f, lock, err := temporary.File(t.folder())
+	Clean(t.folder())
+	f, lock, err := TemporaryFile(t.folder())
 	if err != nil {
 		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; make the folder writable, or use a copy of the file", path, t.folder(), cause(err))
 	}

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package atomicfile
+package files
 
 import (
 	"io"

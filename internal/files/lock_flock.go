@@ -3,7 +3,7 @@
 
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package temporary
+package files
 
 import (
 	"io/fs"

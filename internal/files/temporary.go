@@ -1,12 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package temporary makes files and folders that are renamed or removed before the
-// run ends, and removes those of runs that were killed.
-//
-// Invariant: nothing of a process that is alive is removed, and nothing of another
-// user.
-package temporary
+package files
 
 import (
 	"errors"
@@ -37,8 +32,8 @@ func (l Lock) Release() {
 	}
 }
 
-// File makes a file in a folder.
-func File(folder string) (*os.File, Lock, error) {
+// TemporaryFile makes a file in a folder.
+func TemporaryFile(folder string) (*os.File, Lock, error) {
 	for range tries {
 		f, err := os.CreateTemp(folder, Pattern)
 		if err != nil {
@@ -52,8 +47,8 @@ func File(folder string) (*os.File, Lock, error) {
 	return nil, Lock{}, &fs.PathError{Op: "createtemp", Path: folder, Err: errTaken}
 }
 
-// Folder makes a folder in another one, for the user alone.
-func Folder(parent string) (string, Lock, error) {
+// TemporaryFolder makes a folder in another one, for the user alone.
+func TemporaryFolder(parent string) (string, Lock, error) {
 	for range tries {
 		made, err := os.MkdirTemp(parent, Pattern)
 		if err != nil {
