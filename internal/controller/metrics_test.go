@@ -4,10 +4,21 @@
 package controller_test
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	core "k8s.io/client-go/testing"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/controller"
@@ -50,6 +61,58 @@ func TestPrometheusReadsHowFarClustersAre(t *testing.T) {
 		m.Active(false)
 		if !strings.Contains(scraped(m), "rke_lm_active 0\n") {
 			t.Error("a process that is not active says that it is")
+		}
+	})
+}
+
+// reviewer is an API server that knows a token, and one user who has permission.
+type reviewer struct {
+	*fake.Clientset
+	broken error
+}
+
+func newReviewer() *reviewer {
+	r := &reviewer{Clientset: fake.NewClientset()}
+	r.PrependReactor("create", "tokenreviews", func(a core.Action) (bool, runtime.Object, error) {
+		t := a.(core.CreateAction).GetObject().(*authentication.TokenReview)
+		switch t.Spec.Token {
+		case "of-prometheus", "of-another":
+			t.Status = authentication.TokenReviewStatus{Authenticated: true, User: authentication.UserInfo{Username: t.Spec.Token, UID: "1", Groups: []string{"g"}, Extra: map[string]authentication.ExtraValue{"k": {"v"}}}}
+		}
+		return true, t, r.broken
+	})
+	r.PrependReactor("create", "subjectaccessreviews", func(a core.Action) (bool, runtime.Object, error) {
+		s := a.(core.CreateAction).GetObject().(*authorization.SubjectAccessReview)
+		what := *s.Spec.NonResourceAttributes
+		s.Status.Allowed = s.Spec.User == "of-prometheus" && s.Spec.UID == "1" && slices.Equal(s.Spec.Groups, []string{"g"}) && s.Spec.Extra["k"][0] == "v" && what == authorization.NonResourceAttributes{Path: "/metrics", Verb: "get"}
+		return true, s, nil
+	})
+	return r
+}
+
+func TestMetricsAreReadByUsersWithPermission(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := newReviewer()
+		of := &controller.Readers{Client: api, Next: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the metrics") })}
+		get := func(header string) string {
+			answer, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+			if header != "" {
+				r.Header.Set("Authorization", header)
+			}
+			of.ServeHTTP(answer, r)
+			return fmt.Sprintf("%d %s", answer.Code, answer.Body)
+		}
+		for _, c := range []struct{ header, want string }{
+			{"", "401 Unauthorized\n"}, {"Basic b2YtcHJvbWV0aGV1czo=", "401 Unauthorized\n"}, {"Bearer ", "401 Unauthorized\n"}, {"Bearer wrong", "401 Unauthorized\n"},
+			{"Bearer of-another", "403 Forbidden\n"}, {"Bearer of-prometheus", "200 the metrics"},
+		} {
+			if got := get(c.header); got != c.want {
+				t.Errorf("%q: %q", c.header, got)
+			}
+		}
+		api.broken = errors.New("no API server")
+		if got := get("Bearer of-prometheus"); got != "503 Service Unavailable\n" {
+			t.Errorf("a permission of before counts: %q", got)
 		}
 	})
 }

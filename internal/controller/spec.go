@@ -4,8 +4,12 @@
 package controller
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -13,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -96,4 +102,68 @@ func CheckAccept(accepted []string) error {
 		return fmt.Errorf("spec.options.accept: the controller never changes a cluster that another program manages; remove %s", preconditions.ManagedElsewhere)
 	}
 	return nil
+}
+
+// decoded reads a LeaderMigration. One that is not valid has what identifies it, and of specification and
+// status the one that is.
+func decoded(raw []byte) (*v1alpha1.LeaderMigration, error) {
+	var parts struct {
+		Metadata     metav1.ObjectMeta
+		Spec, Status json.RawMessage
+	}
+	err := json.Unmarshal(raw, &parts)
+	lm := &v1alpha1.LeaderMigration{ObjectMeta: parts.Metadata}
+	if wrong := part(parts.Spec, &lm.Spec); wrong != nil {
+		err = errors.Join(err, fmt.Errorf("spec: %w; correct the value", wrong))
+	}
+	if wrong := part(parts.Status, &lm.Status); wrong != nil {
+		err = errors.Join(err, fmt.Errorf("status: %w; delete the LeaderMigration, and create another one", wrong))
+	}
+	return lm, err
+}
+
+// part reads all of a part of an object, or nothing.
+func part[T any](raw json.RawMessage, into *T) (err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		*into = *new(T)
+	}
+	return err
+}
+
+// digestOf identifies what cannot be changed of a specification: API servers below 1.25 do not prevent it.
+func digestOf(s v1alpha1.LeaderMigrationSpec) string {
+	s.Timeout, s.Pause, s.MaxUnavailable, s.MaxFailures, s.Window, s.Approval, s.RollbackOnFailure = nil, false, 0, 0, nil, "", false
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err.Error() // its options came as JSON
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// List returns the LeaderMigrations of Rancher's own cluster, in all namespaces; none where
+// their definition is not installed.
+func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, error) {
+	at := "/apis/" + v1alpha1.GroupVersion.String()
+	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", JSONOnly: true, Optional: true}
+	list, err := kube.Collect(ctx, c, r, func(raw *json.RawMessage, kept []v1alpha1.LeaderMigration) []v1alpha1.LeaderMigration {
+		lm, bad := decoded(*raw)
+		if bad != nil {
+			lm.Status.Conditions = append(lm.Status.Conditions, metav1.Condition{Type: v1alpha1.Failed, Status: metav1.ConditionTrue, Reason: string(invalidSpec), Message: redact.Text(bad.Error())})
+		}
+		return append(kept, *lm)
+	})
+	switch {
+	case kube.HasStatus(err, http.StatusNotFound):
+		return nil, nil
+	case kube.HasStatus(err, http.StatusForbidden):
+		// A user without the permission is refused also where there is no definition; this one every user can get.
+		_, known := c.Do(ctx, kube.Request{What: "get the resources of " + v1alpha1.GroupVersion.Group, Method: http.MethodGet, Path: at, Accept: "application/json", Optional: true})
+		if kube.HasStatus(known, http.StatusNotFound) {
+			return nil, nil
+		}
+	}
+	return list, err
 }

@@ -5,10 +5,14 @@ package migrate
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 // NodeActionRequired says what a person does for one Node before the run can continue. The run sees
@@ -57,4 +61,29 @@ func (r *run) initialize(ctx context.Context) error {
 		Why:     "the name of the node " + u.Unproven[0] + " does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
 		Command: route.IdentifyByHand(u.Unproven[0]),
 	}
+}
+
+// RestartCommand is a user's command that restarts the kubelet of a machine.
+type RestartCommand string
+
+// Restart runs it for a machine.
+func (command RestartCommand) Restart(ctx context.Context, m route.KubeletRestart) error {
+	c := exec.CommandContext(ctx, "sh", "-c", string(command))
+	c.Env = append(os.Environ(), "NODE="+m.Node, "ADDRESS="+m.Address, "COMMAND="+m.Command)
+	printed, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("--restart-command for the node %s: %w%s", m.Node, err, lastLines(printed))
+	}
+	return nil
+}
+
+// lastLines is the end of what a command printed, redacted.
+func lastLines(printed []byte) string {
+	const most = 5
+	lines := strings.Split(strings.TrimSpace(string(printed)), "\n")
+	text := strings.Join(lines[max(0, len(lines)-most):], "; ")
+	if text == "" {
+		return ""
+	}
+	return ": " + redact.Text(text)
 }

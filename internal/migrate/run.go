@@ -5,8 +5,14 @@ package migrate
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
 // run is a run in progress.
@@ -131,4 +137,89 @@ func (r *run) stages(ctx context.Context) error {
 		finish(name)
 	}
 	return nil
+}
+
+// Options are what a user chose for a run over one cluster. A run does not change them.
+type Options struct {
+	Server  *rancher.Server
+	Object  rancher.Object // of the cluster
+	Planner route.Planner
+	Accept  []string // rules whose errors are accepted
+
+	Until        string // the last stage of a migration; "" for all
+	EtcdSnapshot bool   // take snapshots of etcd
+	// CanaryService proves at the end of a migration that the cloud controllers work.
+	CanaryService bool
+
+	Timeout  time.Duration // of each wait
+	Interval time.Duration // between two looks at what is waited for
+
+	AuditLog string // a file; "" for none
+	User     User
+	// Given reads the arguments that a kube-controller-manager may have that is no pod;
+	// nil where it is one.
+	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
+	// Restart restarts the kubelet of a machine; nil where a person does it.
+	Restart func(context.Context, route.KubeletRestart) error
+	// Confirm asks whether to continue with a stage; nil for yes.
+	Confirm func(ctx context.Context, stage string) (bool, error)
+	// Permit fails when the run must not write any more; nil where it always may.
+	Permit func() error
+	// OnEvent is called with each event, from one goroutine at a time; nil for none.
+	OnEvent func(Event)
+	// Continue and Revert are the command lines that continue with the run, and take the
+	// stages back.
+	Continue, Revert string
+}
+
+// User is who runs the tool, and where.
+type User struct {
+	Name string `json:"user"`
+	Host string `json:"host"`
+}
+
+// progress is how far a run has come.
+type progress struct {
+	done  []string   // the stages that are done, in their order
+	stage string     // the one in work
+	edit  route.Edit // what became of its edit
+	wrote bool       // the run has written something
+}
+
+// enter begins with a stage.
+func (p *progress) enter(stage string) { p.stage, p.edit = stage, route.NotWritten }
+
+// add adds a stage that is done. An earlier run may have done it.
+func (p *progress) add(stage string) {
+	if !slices.Contains(p.done, stage) {
+		p.done = append(p.done, stage)
+	}
+}
+
+// remove takes away a stage that was undone.
+func (p *progress) remove(stage string) {
+	p.done = slices.DeleteFunc(p.done, func(s string) bool { return s == stage })
+}
+
+// last is the last stage that is done; "" for none.
+func (p *progress) last() string {
+	if len(p.done) == 0 {
+		return ""
+	}
+	return p.done[len(p.done)-1]
+}
+
+// upTo lists the stages of a plan up to one; none for "".
+func upTo(p *transform.Plan, last string) []string {
+	names := []string{}
+	for _, s := range p.Steps {
+		if last == "" {
+			break
+		}
+		names = append(names, s.Stage.Name)
+		if s.Stage.Name == last {
+			break
+		}
+	}
+	return names
 }

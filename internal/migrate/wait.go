@@ -5,12 +5,14 @@ package migrate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -73,6 +75,69 @@ func (r *run) await(ctx context.Context, at func(context.Context) (look, error))
 		}
 		if !kube.Pause(ctx, r.Interval) {
 			return context.Cause(ctx)
+		}
+	}
+}
+
+// errOvertaken means that someone else changed the object.
+var errOvertaken = exitcode.New(exitcode.Refused, "another user changed the object during the stage; check the change with rke-lm plan, and run the command again")
+
+// settle waits until every machine has what the object says. The rendered
+// configurations prove it; the conditions of the object are copies.
+func (r *run) settle(ctx context.Context) error {
+	wanted, err := r.cluster.wanted()
+	if err != nil {
+		return err
+	}
+	failed := failures{}
+	return r.await(ctx, func(ctx context.Context) (look, error) {
+		p, err := r.rollout(ctx, wanted)
+		if err != nil {
+			return look{}, err
+		}
+		failed.note(p.Machines, r.events.note)
+		if p.Failed != "" {
+			return look{}, errors.New(p.Failed)
+		}
+		return look{done: p.Done, waiting: p.Waiting, machines: p.Machines}, nil
+	})
+}
+
+// rollout looks how far the last change has come. Someone who changed the object
+// meanwhile ends the run.
+func (r *run) rollout(ctx context.Context, wanted rollout.Wanted) (rollout.Progress, error) {
+	now, err := r.cluster.server.Get(ctx, r.cluster.object)
+	if err != nil {
+		return rollout.Progress{}, err
+	}
+	var object map[string]any
+	if err := json.Unmarshal(now.Raw, &object); err != nil {
+		return rollout.Progress{}, err
+	}
+	if rollout.Overtaken(object, wanted) {
+		return rollout.Progress{}, errOvertaken
+	}
+	seen, err := r.cluster.server.Rollout(ctx, now)
+	if err != nil {
+		return rollout.Progress{}, err
+	}
+	return rollout.Evaluate(seen, wanted), nil
+}
+
+// failures are what was said of machines whose plans fail, by their names.
+type failures map[string]string
+
+// note says a failure once, and again when a later try prints something else: what
+// is waited for is drawn over, and the reason has to stay.
+func (f failures) note(machines []rollout.MachineProgress, say func(string)) {
+	for _, m := range machines {
+		if m.Failures == 0 {
+			delete(f, m.Name)
+			continue
+		}
+		if before, told := f[m.Name]; !told || before != m.Output {
+			f[m.Name] = m.Output
+			say(m.Failure())
 		}
 	}
 }
