@@ -4,20 +4,14 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/internal/run"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // configOptions are the flags of leader-migration-config.
@@ -26,12 +20,6 @@ type configOptions struct {
 	config lm.Config
 	form   string
 	lint   bool
-}
-
-// given is a configuration that was found in a file.
-type given struct {
-	root   yamledit.Node
-	quotes []transform.Finding // about its text
 }
 
 func newLeaderMigrationConfig(o *options) *cobra.Command {
@@ -92,79 +80,15 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	all := m.collect()
-	sources, err := source.Find(paths, m.in, source.Excluded{})
-	all.fail(err)
-	var configs []given
-	for _, s := range sources {
-		found, err := read(ctx, s)
+	found, errs, err := run.LintConfigs(ctx, m.config, paths, m.in)
+	for _, err := range errs {
 		all.fail(err)
-		configs = append(configs, found...)
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := m.check(configs, all); err != nil {
-		return err
+	for _, of := range found {
+		all.show("", "", 0, of, 0)
 	}
 	return all.finish()
-}
-
-// read returns the configurations of a file; one that was named must hold one.
-func read(ctx context.Context, s source.Source) ([]given, error) {
-	var all []given
-	text, err := s.Read()
-	if err != nil {
-		return nil, err
-	}
-	for c, err := range text.Documents() {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return all, err
-		}
-		if !bytes.Contains(c.Bytes, []byte(lm.Kind)) {
-			continue
-		}
-		roots, quotes, err := lm.Read(c)
-		for _, root := range roots {
-			all, quotes = append(all, given{root, quotes}), nil
-		}
-		if err != nil {
-			return all, err
-		}
-	}
-	if s.Named && len(all) == 0 {
-		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind))
-	}
-	return all, err
-}
-
-// check checks each configuration, and two against each other.
-func (m *configOptions) check(configs []given, all *collector) error {
-	sides := []string{m.config.Component}
-	if m.config.Component == "" && len(configs) == 2 {
-		sides = []string{lm.Manager, lm.CloudManager}
-	}
-	for i, g := range configs {
-		by, err := m.reader(sides[i%len(sides)])
-		if err != nil {
-			return err
-		}
-		found := slices.Concat(g.quotes, lm.Lint(g.root, by))
-		if len(sides) == 2 && i == 1 {
-			found = append(found, lm.LintBoth(configs[0].root, g.root)...)
-		}
-		slices.SortStableFunc(found, func(a, b transform.Finding) int { return a.Line - b.Line })
-		all.show("", "", 0, found, 0)
-	}
-	return nil
-}
-
-// reader returns what is known of the manager on a side. A version that was not
-// given, and that of a side that no one named, is not known.
-func (m *configOptions) reader(side string) (lm.Reader, error) {
-	c := m.config
-	c.Component = side
-	if side != "" && (c.Kubernetes != "" || side == lm.CloudManager && c.CCM != "") {
-		return c.Reader()
-	}
-	return lm.Reader{Component: side, Lease: c.Lease, NodeIPAM: c.NodeIPAM}, nil
 }

@@ -4,15 +4,20 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -81,4 +86,72 @@ func counted(rules []string) string {
 		text = append(text, r)
 	}
 	return strings.Join(text, ", ")
+}
+
+// configured is a LeaderMigrationConfiguration that was found in a file.
+type configured struct {
+	root   yamledit.Node
+	quotes []transform.Finding // about its text
+}
+
+// LintConfigs checks each LeaderMigrationConfiguration in files, and two against each other. It returns the findings
+// of each, and the errors of files.
+func LintConfigs(ctx context.Context, by lm.Config, paths []string, in io.Reader) (all [][]transform.Finding, errs []error, err error) {
+	sources, err := source.Find(paths, in, source.Excluded{})
+	errs = []error{err}
+	var configs []configured
+	for _, s := range sources {
+		found, err := configsIn(ctx, s)
+		configs, errs = append(configs, found...), append(errs, err)
+	}
+	sides := []string{by.Component}
+	if by.Component == "" && len(configs) == 2 {
+		sides = []string{lm.Manager, lm.CloudManager}
+	}
+	for i, c := range configs {
+		side := by
+		side.Component = sides[i%len(sides)]
+		// A version that was not given, and that of a side that no one named, is not known.
+		reader := lm.Reader{Component: side.Component, Lease: by.Lease, NodeIPAM: by.NodeIPAM}
+		if side.Component != "" && (by.Kubernetes != "" || side.Component == lm.CloudManager && by.CCM != "") {
+			if reader, err = side.Reader(); err != nil {
+				return all, errs, cmp.Or(ctx.Err(), err)
+			}
+		}
+		found := slices.Concat(c.quotes, lm.Lint(c.root, reader))
+		if len(sides) == 2 && i == 1 {
+			found = append(found, lm.LintBoth(configs[0].root, c.root)...)
+		}
+		slices.SortStableFunc(found, func(a, b transform.Finding) int { return a.Line - b.Line })
+		all = append(all, found)
+	}
+	return all, errs, ctx.Err()
+}
+
+// configsIn returns the configurations of a file; one that was named must hold one.
+func configsIn(ctx context.Context, s source.Source) ([]configured, error) {
+	var all []configured
+	text, err := s.Read()
+	if err != nil {
+		return nil, err
+	}
+	for c, err := range text.Documents() {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return all, err
+		}
+		if !bytes.Contains(c.Bytes, []byte(lm.Kind)) {
+			continue
+		}
+		roots, quotes, err := lm.Read(c)
+		for _, root := range roots {
+			all, quotes = append(all, configured{root, quotes}), nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+	if s.Named && len(all) == 0 {
+		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it has no %s; use a file with one, or a ConfigMap with one", s.Name, lm.Kind))
+	}
+	return all, err
 }
