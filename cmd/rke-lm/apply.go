@@ -120,41 +120,39 @@ func (a *applyOptions) check(c *cobra.Command) error {
 }
 
 func (a *applyOptions) run(ctx context.Context, paths []string) error {
-	a.files.Out = a.data()
+	a.files.Out = a.Data
 	apply, results, err := a.decide(ctx, paths)
 	if err != nil {
 		return err
 	}
 	all := a.collect()
-	all.flags, all.folder = a.flags, a.saved
-	var states []worked
+	all.Flags, all.Folder = a.flags, a.saved
+	var states []run.Left
 	if a.Live() && len(paths) == 0 {
 		states = a.patchAll(ctx, apply, results, all)
 	} else {
 		states = a.write(ctx, results, all)
 	}
-	all.writeOutcomes("clusters")
+	all.WriteOutcomes("clusters")
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	made := func(is func(*run.Applied) bool) bool {
 		return slices.ContainsFunc(results, func(r run.Result[run.Applied]) bool { return r.Made != nil && is(r.Made) })
 	}
-	if a.saved != "" && all.code == exitcode.Done && !made(func(m *run.Applied) bool { return m.Known }) {
-		all.fail(exitcode.New(exitcode.Refused, a.saved+": it has no plan for these clusters; plan them with --out, or use other files"))
+	if a.saved != "" && all.Code == exitcode.Done && !made(func(m *run.Applied) bool { return m.Known }) {
+		all.Fail(exitcode.New(exitcode.Refused, a.saved+": it has no plan for these clusters; plan them with --out, or use other files"))
 	}
 	if made(func(m *run.Applied) bool { return m.Open }) {
-		all.code = max(all.code, exitcode.Found)
+		all.Code = max(all.Code, exitcode.Found)
 	}
-	single := len(states) == 1 && len(a.written) == 1 && all.state(states[0])
+	single := len(states) == 1 && len(a.written) == 1 && states[0].Add(all)
 	a.writeCheck(single && all.Rows[0].Next == "")
 	if single && a.undo == "" && all.Rows[0].Next != "" {
-		all.WriteNext(a.err, a.palette(a.err))
+		all.WriteNext(a.Err, a.ErrPalette)
 	}
-	if err := all.writeStates(a.err, states); err != nil {
-		return err
-	}
-	return withCode(all.code)
+	all.WriteStates(run.SumUp(all, states))
+	return withCode(all.Code)
 }
 
 // decide decides what is to be done to the clusters.
@@ -188,12 +186,12 @@ func (a *applyOptions) writeCheck(last bool) {
 	if last || a.undo != "" {
 		before = "now"
 	}
-	fmt.Fprintf(a.err, "%s: %s, then %s\n", before, how, check)
+	fmt.Fprintf(a.Err, "%s: %s, then %s\n", before, how, check)
 }
 
 // write shows what is done, and writes each file once all of its clusters are known. It returns the clusters
 // as the run leaves them.
-func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Applied], all *collector) (states []worked) {
+func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Applied], all *report.Collector) (states []run.Left) {
 	errs, edits, failed := map[string][]error{}, map[string][]run.Edit{}, map[string]bool{} // by file
 	for _, r := range results {
 		if ctx.Err() != nil {
@@ -202,7 +200,7 @@ func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Appli
 		if r.Made != nil {
 			a.tell(r.Made)
 			if a.show(r.Made.Edit); len(r.Made.Changes) == 0 {
-				all.outcome(r.Made.Outcome)
+				all.Became(r.Made.Outcome)
 			}
 			edits[r.File] = append(edits[r.File], r.Made.Edit)
 		}
@@ -227,7 +225,7 @@ func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Appli
 			failed[in.Name] = stays
 		}
 		for _, err := range of {
-			all.fail(err)
+			all.Fail(err)
 		}
 	}
 	for _, r := range results {
@@ -237,17 +235,17 @@ func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Appli
 }
 
 // left is a cluster as the run leaves it: unchanged where that failed. One that is not in the saved plans is none.
-func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) []worked {
+func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) []run.Left {
 	switch {
 	case r.Made != nil && r.Made.Known && r.Made.After != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
 			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Planned, "--context", "CONTEXT")...))
 		}
-		return []worked{{r.Cluster, r.Made.Target, r.Made.After, err}}
+		return []run.Left{{Cluster: r.Cluster, Target: r.Made.Target, After: r.Made.After, Err: err}}
 	case r.Made != nil && r.Made.Known:
-		return []worked{{r.Cluster, r.Made.Target, r.Docs, err}}
+		return []run.Left{{Cluster: r.Cluster, Target: r.Made.Target, After: r.Docs, Err: err}}
 	case err != nil:
-		return []worked{{err: err}}
+		return []run.Left{{Err: err}}
 	}
 	return nil
 }
@@ -255,13 +253,13 @@ func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) [
 // tell prints what is to be known before a cluster changes.
 func (a *applyOptions) tell(made *run.Applied) {
 	for _, found := range made.Findings {
-		report.WriteFindings(a.err, a.palette(a.err), found, "")
+		report.WriteFindings(a.Err, a.ErrPalette, found, "")
 	}
 	for _, caution := range made.Cautions {
-		fmt.Fprintln(a.err, a.palette(a.err).Wrap("caution: "+caution, ""))
+		fmt.Fprintln(a.Err, a.ErrPalette.Wrap("caution: "+caution, ""))
 	}
 	for _, m := range made.Manual {
-		report.WriteManual(a.err, a.palette(a.err), m)
+		report.WriteManual(a.Err, a.ErrPalette, m)
 	}
 }
 

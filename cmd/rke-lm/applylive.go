@@ -13,7 +13,7 @@ import (
 
 // patchAll applies to clusters of a Rancher, each by itself. Each has its line at once: nothing
 // else shows which objects a run has changed until it was ended.
-func (a *applyOptions) patchAll(ctx context.Context, apply run.Apply, results []run.Result[run.Applied], all *collector) (states []worked) {
+func (a *applyOptions) patchAll(ctx context.Context, apply run.Apply, results []run.Result[run.Applied], all *report.Collector) (states []run.Left) {
 	for _, r := range results {
 		if ctx.Err() != nil {
 			return states
@@ -24,11 +24,11 @@ func (a *applyOptions) patchAll(ctx context.Context, apply run.Apply, results []
 			switch {
 			case made.After != nil:
 				err = a.patch(ctx, apply, r)
-			case made.Outcome != (run.Outcome{}):
-				fmt.Fprintln(a.err, made.Outcome)
+			case made.Outcome != (report.Outcome{}):
+				fmt.Fprintln(a.Err, made.Outcome)
 			}
 		}
-		all.fail(err)
+		all.Fail(err)
 		states = append(states, a.left(r, err, err != nil)...)
 	}
 	return states
@@ -37,12 +37,12 @@ func (a *applyOptions) patchAll(ctx context.Context, apply run.Apply, results []
 // patch applies to the cluster of a Rancher, and prints what became of it.
 func (a *applyOptions) patch(ctx context.Context, apply run.Apply, r run.Result[run.Applied]) error {
 	p, err := apply.Patch(ctx, r, a.files.DryRun, a.server)
-	report.WriteFindings(a.err, a.palette(a.err), p.Findings, "")
+	report.WriteFindings(a.Err, a.ErrPalette, p.Findings, "")
 	if p.Diff != "" {
-		report.WriteDiff(a.out, a.palette(a.out), p.Diff)
+		report.WriteDiff(a.Out, a.Palette, p.Diff)
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintf(a.err, "%s: the server warns: %s\n", r.Docs[0].File(), w)
+		fmt.Fprintf(a.Err, "%s: the server warns: %s\n", r.Docs[0].File(), w)
 	}
 	if err != nil {
 		return err
@@ -54,6 +54,6 @@ func (a *applyOptions) patch(ctx context.Context, apply run.Apply, r run.Result[
 	case a.files.DryRun:
 		done = "would be applied"
 	}
-	fmt.Fprintln(a.err, r.Made.Outcome, done)
+	fmt.Fprintln(a.Err, r.Made.Outcome, done)
 	return nil
 }

@@ -58,10 +58,10 @@ func (o *options) find(ctx context.Context, paths []string) ([]clusters.Result, 
 		}
 		found := o.finder().Files(ctx, paths, o.in)
 		if n := len(found.Saved); n > 0 {
-			fmt.Fprintf(o.err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, found.Saved[0].Name)
+			fmt.Fprintf(o.Err, "note: %d files of saved plans are not read, such as %s; apply them with --plan\n", n, found.Saved[0].Name)
 		}
 		if o.skipUnknown && len(found.Results) == 0 { // as in the files of a commit
-			fmt.Fprintln(o.err, "note: no cluster in these files")
+			fmt.Fprintln(o.Err, "note: no cluster in these files")
 		}
 		return found.Results, nil
 	}

@@ -20,9 +20,9 @@ const (
 var colors = []string{colorAuto, colorAlways, colorNever}
 
 // palette is that of an output: its colors and its width.
-func (o *options) palette(w io.Writer) report.Palette {
+func (o *options) palette(w io.Writer, wide bool) report.Palette {
 	terminal := isTerminal(underneath(w))
-	return report.Palette{On: o.colored(terminal, os.Getenv), Width: width(underneath(w)), Wide: o.wide}
+	return report.Palette{On: o.colored(terminal, os.Getenv), Width: width(underneath(w)), Wide: wide}
 }
 
 // colored decides on colors: a flag wins over the environment (no-color.org,

@@ -34,7 +34,7 @@ func (o *options) configure(flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.err, "configuration:", file)
+	fmt.Fprintln(o.Err, "configuration:", file)
 	return o.apply(flags, file, settings)
 }
 
@@ -97,4 +97,21 @@ func choiceKinds() map[string]config.Kind {
 		}
 	})
 	return known
+}
+
+// repeatedChoices are the migration options on the command line, as another command takes
+// them. Those of a configuration file apply by themselves.
+func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
+	var all options
+	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.targetFlags(choice)
+	all.inputFlags(choice)
+	all.valuesFlag(choice, "")
+	var words []string
+	choice.VisitAll(func(f *pflag.Flag) {
+		if given := flags.Lookup(f.Name); given != nil && given.Changed && !o.configured[f.Name] {
+			words = append(words, flagWords(given)...)
+		}
+	})
+	return words
 }

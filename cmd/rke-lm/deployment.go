@@ -64,14 +64,14 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	var printer clusters.Printer
 	for _, r := range results {
 		if r.Made != nil {
-			if err := printer.Print(d.data(), []byte(r.Made.text)); err != nil {
+			if err := printer.Print(d.Data, []byte(r.Made.text)); err != nil {
 				return err
 			}
-			report.WriteFindings(d.err, d.palette(d.err), r.Made.findings, "")
+			report.WriteFindings(d.Err, d.ErrPalette, r.Made.findings, "")
 		}
-		all.fail(r.Err)
+		all.Fail(r.Err)
 	}
-	return withCode(all.code)
+	return withCode(all.Code)
 }
 
 // deployment is one for a static pod, with what the rules find in it.

@@ -45,7 +45,7 @@ func newExplain(o *options) *cobra.Command {
 }
 
 func (e *explainOptions) run(ctx context.Context, paths []string) error {
-	if e.diff != "" && e.output != "text" {
+	if e.diff != "" && e.Format != "text" {
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
 	o, err := e.found(ctx, paths)
@@ -67,28 +67,28 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 				return err
 			}
 		}
-		all.fail(r.Err)
+		all.Fail(r.Err)
 	}
-	if list.Errors = all.errors; e.output != "text" {
-		if err := e.dump(list); err != nil {
+	if list.Errors = all.Errors; e.Format != "text" {
+		if err := e.Dump(list); err != nil {
 			return err
 		}
 	}
-	return withCode(all.code)
+	return withCode(all.Code)
 }
 
 // show prints what a cluster's machines get, or what a stage changes of it.
 func (e *explainOptions) show(x *run.Explained) error {
 	if x.Note != "" {
-		fmt.Fprintln(e.err, x.Note)
+		fmt.Fprintln(e.Err, x.Note)
 	}
 	for _, d := range x.Diffs {
-		report.WriteDiff(e.out, e.palette(e.out), d)
+		report.WriteDiff(e.Out, e.Palette, d)
 	}
-	if e.diff != "" || e.output != "text" {
+	if e.diff != "" || e.Format != "text" {
 		return nil
 	}
-	b := bufio.NewWriter(e.out)
-	report.WriteEffective(b, e.palette(e.out), x.Config)
+	b := bufio.NewWriter(e.Out)
+	report.WriteEffective(b, e.Palette, x.Config)
 	return b.Flush()
 }

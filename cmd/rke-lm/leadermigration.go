@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +61,8 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 	switch {
 	case len(paths) > 0:
 		return errors.New("files are only for --lint; add --lint to check them")
-	case m.output != "text":
-		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", m.output)
+	case m.Format != "text":
+		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", m.Format)
 	case m.config.Component == "":
 		return errors.New("no component; add --component " + lm.Manager + " or " + lm.CloudManager)
 	}
@@ -70,7 +71,7 @@ func (m *configOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(m.data(), text)
+	_, err = fmt.Fprint(m.Data, text)
 	return err
 }
 
@@ -82,13 +83,13 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	all := m.collect()
 	found, errs, err := run.LintConfigs(ctx, m.config, paths, m.in)
 	for _, err := range errs {
-		all.fail(err)
+		all.Fail(err)
 	}
 	if err != nil {
 		return err
 	}
 	for _, of := range found {
-		all.show("", "", 0, of, 0)
+		all.Show("", "", 0, of, 0)
 	}
-	return all.finish()
+	return cmp.Or(all.Finish(), withCode(all.Code))
 }

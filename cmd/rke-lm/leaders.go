@@ -54,8 +54,8 @@ no manager ran them, one, two, and unknown.`,
 
 func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 	w.OnInterval = func(i ownership.Interval) {
-		if o.output == "text" { // as they come, where people read
-			report.WriteInterval(o.out, o.palette(o.out), i)
+		if o.Format == "text" { // as they come, where people read
+			report.WriteInterval(o.Out, o.Palette, i)
 		}
 	}
 	seen, err := w.Run(ctx)
@@ -64,14 +64,14 @@ func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 	}
 	var failed error
 	switch {
-	case o.output == "text":
-		report.WriteOwnership(o.out, *seen)
-	case o.reports():
+	case o.Format == "text":
+		report.WriteOwnership(o.Out, *seen)
+	case o.Reports():
 		found := newResults("leaders")
 		found.Keep(seen.Subject(cmp.Or(o.Cluster, "cluster")))
-		failed = o.writeResults(found, report.OwnershipTable)
+		failed = o.WriteResults(found, report.OwnershipTable)
 	default:
-		failed = o.dump(seen)
+		failed = o.Dump(seen)
 	}
 	return cmp.Or(failed, err)
 }

@@ -4,13 +4,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
@@ -22,9 +23,9 @@ import (
 // lintOptions are the flags of lint.
 type lintOptions struct {
 	rewrite
-	fix   bool
-	shown io.Writer // where findings go as text
-	flags []string  // that the next command repeats
+	work  run.Lint
+	toErr bool     // findings go there as text
+	flags []string // that the next command repeats
 }
 
 func newLint(o *options) *cobra.Command {
@@ -49,7 +50,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, everyFormat...)
-	c.Flags().BoolVar(&l.fix, "fix", false, "make the corrections that need no decision")
+	c.Flags().BoolVar(&l.work.Fix, "fix", false, "make the corrections that need no decision")
 	l.rewriteFlags(c)
 	return c
 }
@@ -58,43 +59,42 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err := l.check(paths); err != nil {
 		return err
 	}
-	l.files.Out = l.data()
-	o, err := l.found(ctx, paths)
-	if err != nil {
+	l.files.Out = l.Data
+	var err error
+	if l.work.Options, err = l.found(ctx, paths); err != nil {
 		return err
 	}
-	results, err := run.Lint{Options: o, Fix: l.fix, DryRun: l.files.DryRun}.Run(ctx)
+	l.work.DryRun = l.files.DryRun
+	results, err := l.work.Run(ctx)
 	if err != nil {
 		return err
 	}
 	all := l.collect()
-	all.flags, all.shown = l.flags, l.shown
+	all.Flags, all.ToErr = l.flags, l.toErr
 	failed := l.write(ctx, results, all)
-	all.writeOutcomes("clusters")
+	all.WriteOutcomes("clusters")
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l.output == "text" {
-		var states []worked
+	if l.Format == "text" {
+		var states []run.Left
 		for _, r := range results {
 			switch {
 			case r.Made != nil && !failed[r.File]:
-				states = append(states, worked{r.Cluster, r.Target, r.Made.Docs, r.Err})
+				states = append(states, run.Left{Cluster: r.Cluster, Target: r.Target, After: r.Made.Docs, Err: r.Err})
 			case r.Made != nil:
-				states = append(states, worked{r.Cluster, r.Target, r.Docs, r.Err})
+				states = append(states, run.Left{Cluster: r.Cluster, Target: r.Target, After: r.Docs, Err: r.Err})
 			case r.Err != nil:
-				states = append(states, worked{err: r.Err})
+				states = append(states, run.Left{Err: r.Err})
 			}
 		}
-		if err := all.writeStates(l.err, states); err != nil {
-			return err
-		}
+		all.WriteStates(run.SumUp(all, states))
 	}
-	return all.finish()
+	return cmp.Or(all.Finish(), withCode(all.Code))
 }
 
 // write shows what was found, and writes what fixes changed. It returns the files that are not written.
-func (l *lintOptions) write(ctx context.Context, results []run.Result[run.Checked], all *collector) map[string]bool {
+func (l *lintOptions) write(ctx context.Context, results []run.Result[run.Checked], all *report.Collector) map[string]bool {
 	failed, edits := map[string]bool{}, map[string][]run.Edit{}
 	moved := 0 // lines that fixes added to the file
 	for _, r := range results {
@@ -103,24 +103,24 @@ func (l *lintOptions) write(ctx context.Context, results []run.Result[run.Checke
 		}
 		if r.Made != nil {
 			doc := r.Docs[0]
-			all.show(r.Made.Title, doc.File(), doc.Root().Line(), r.Made.Findings, moved)
+			all.Show(r.Made.Title, doc.File(), doc.Root().Line(), r.Made.Findings, moved)
 			l.show(r.Made.Edit)
 			moved, edits[r.File] = moved+r.Made.Moved, append(edits[r.File], r.Made.Edit)
 		}
 		if r.Err != nil {
-			failed[r.File] = all.refuse(r.Err, l.choices.Accept, moved) || failed[r.File]
+			failed[r.File] = l.refuse(all, r.Err, moved) || failed[r.File]
 		}
 		if form := r.Form; form.Line > 0 {
-			all.show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, l.choices.Accept), moved)
+			all.Show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, l.choices.Accept), moved)
 		}
-		if len(r.Ended) == 0 || !l.fix {
+		if len(r.Ended) == 0 || !l.work.Fix {
 			continue
 		}
 		moved = 0
 		stays := slices.ContainsFunc(r.Ended, func(in source.Text) bool { return failed[in.Name] })
 		if err := l.rewrite.write(r.Ended, edits, stays, all); err != nil {
 			stays = true
-			all.refuse(err, l.choices.Accept, 0)
+			l.refuse(all, err, 0)
 		}
 		for _, in := range r.Ended {
 			failed[in.Name] = stays
@@ -132,16 +132,15 @@ func (l *lintOptions) write(ctx context.Context, results []run.Result[run.Checke
 // check refuses choices that mean nothing together. Where standard output takes
 // files or diffs, findings go to standard error.
 func (l *lintOptions) check(paths []string) error {
-	l.shown = l.out
 	switch {
 	case l.server:
 		return errors.New("--dry-run=server requires apply and a cluster of a Rancher; remove =server")
-	case l.fix && l.Live():
+	case l.work.Fix && l.Live():
 		return errors.New("--fix writes files; remove it for a cluster of a Rancher")
-	case l.fix && (l.files.DryRun || l.files.Print || slices.Contains(paths, "-")):
-		l.shown = l.err
-		if l.output != "text" {
-			return errors.New("standard output is used for the file or the diff; remove -o " + l.output)
+	case l.work.Fix && (l.files.DryRun || l.files.Print || slices.Contains(paths, "-")):
+		l.toErr = true
+		if l.Format != "text" {
+			return errors.New("standard output is used for the file or the diff; remove -o " + l.Format)
 		}
 	case l.files.DryRun || l.files.Print:
 		return errors.New("--dry-run and --stdout require --fix")
@@ -152,15 +151,15 @@ func (l *lintOptions) check(paths []string) error {
 // refuse shows an error, and reports whether it keeps the file from being written.
 // A refusal is the finding of its rule, and keeps the code that it has for every
 // verb, unless it is about a part of a cluster.
-func (c *collector) refuse(err error, accept []string, moved int) bool {
+func (l *lintOptions) refuse(all *report.Collector, err error, moved int) bool {
 	var r *transform.Refused
 	if !errors.As(err, &r) {
-		c.fail(err)
+		all.Fail(err)
 		return true
 	}
-	found := asFindings(r, accept)
+	found := l.work.Refusal(r)
 	stops := found[0].Stops()
-	c.show(r.At.File, r.At.File, r.At.Line, found, moved)
+	all.Show(r.At.File, r.At.File, r.At.Line, found, moved)
 	switch r.Rule {
 	case transform.Templated.ID, transform.Encrypted.ID:
 	case rules.ChangedByOverlay.ID, rules.DuplicateCluster.ID:
@@ -170,19 +169,6 @@ func (c *collector) refuse(err error, accept []string, moved int) bool {
 	default:
 		return false
 	}
-	c.code = max(c.code, exitcode.Of(err))
+	all.Code = max(all.Code, exitcode.Of(err))
 	return true
-}
-
-// asFindings returns a refusal as its rule finds it.
-func asFindings(r *transform.Refused, accept []string) []transform.Finding {
-	list := []transform.Finding{r.Finding()}
-	for _, d := range distros() {
-		for _, rule := range d.Rules {
-			if rule.ID == r.Rule {
-				return rule.Report(list, accept)
-			}
-		}
-	}
-	return list
 }

@@ -90,7 +90,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	complain(s.err, err)
+	report.WriteError(s.err, err)
 	code := exitcode.Of(err)
 	people.Flush()
 	if notes.Flush(); out.err != nil {
@@ -117,7 +117,7 @@ func (s *standardOutput) Write(p []byte) (int, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("standard output: %w; the output is not complete", err)
-		s.err = silent{err} // run says it, once
+		s.err = report.Silent{Err: err} // execute says it, once
 	}
 	return n, s.err
 }
@@ -130,4 +130,12 @@ func (s streams) closed() bool {
 	}
 	out, is := w.(*standardOutput)
 	return is && out.err != nil
+}
+
+// withCode lets a run end with a code after its errors were printed.
+func withCode(code int) error {
+	if code == exitcode.Done {
+		return nil
+	}
+	return report.Silent{Err: exitcode.New(exitcode.Code(code), "")}
 }

@@ -29,7 +29,7 @@ func newManual(o *options) *cobra.Command {
 			if err := doc.GenManTree(root, header, args[0]); err != nil {
 				return fmt.Errorf("man: %w", err)
 			}
-			fmt.Fprintf(o.err, "%s: pages written\n", args[0])
+			fmt.Fprintf(o.Err, "%s: pages written\n", args[0])
 			return nil
 		},
 	}

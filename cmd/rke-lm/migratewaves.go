@@ -51,8 +51,8 @@ func (c *runOptions) startMany(cmd *cobra.Command) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	text := &report.FleetText{Err: c.err, Palette: c.palette(c.err)}
-	text.Width, text.Height = size(underneath(c.err))
+	text := &report.FleetText{Err: c.Err, Palette: c.ErrPalette}
+	text.Width, text.Height = size(underneath(c.Err))
 	c.shown.Many = text
 	c.work.Show = func(m migrate.Member, e migrate.Event) {
 		text.Waves = c.work.Waves
@@ -72,9 +72,9 @@ func (c *runOptions) startMany(cmd *cobra.Command) error {
 
 // agree asks on the terminal whether to start a wave.
 func (c *runOptions) agree(ctx context.Context, w waves.Wave) (bool, error) {
-	fmt.Fprintf(c.err, "\n%s:\n", w.Name)
+	fmt.Fprintf(c.Err, "\n%s:\n", w.Name)
 	for _, cluster := range w.Clusters {
-		fmt.Fprintf(c.err, "  %s\n", cluster)
+		fmt.Fprintf(c.Err, "  %s\n", cluster)
 	}
 	return c.ask(ctx, w.Name)
 }
@@ -83,17 +83,17 @@ func (c *runOptions) agree(ctx context.Context, w waves.Wave) (bool, error) {
 func (c *runOptions) end(s migrate.Summary, again string) error {
 	made := report.NewMigration(s, again)
 	var failed error
-	switch c.output {
+	switch c.Format {
 	case "json":
-		report.WriteJSONLine(c.out, made) // c.out keeps its errors
+		report.WriteJSONLine(c.Out, made) // c.Out keeps its errors
 	case "html":
-		report.WriteMigration(c.err, c.palette(c.err), made)
+		report.WriteMigration(c.Err, c.ErrPalette, made)
 		for _, one := range s.Members {
 			c.shown.End(one.Cluster, one.State, one.Err)
 		}
 		failed = c.shown.WritePage(newResults("migrate"))
 	default:
-		report.WriteMigration(c.out, c.palette(c.out), made)
+		report.WriteMigration(c.Out, c.Palette, made)
 	}
 	if err := errors.Join(s.Err, failed); err != nil {
 		return exitcode.With(s.ExitCode(), err)

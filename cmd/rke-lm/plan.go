@@ -68,8 +68,8 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 }
 
 func (p *planOptions) check(paths []string) (err error) {
-	if p.alone && p.output != "text" {
-		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.output)
+	if p.alone && p.Format != "text" {
+		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.Format)
 	}
 	if p.folders.Server, err = p.Flags(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	plan := run.Plan{Options: o, Stage: p.stage, Whole: p.exitCode, Classes: p.output == "html"}
+	plan := run.Plan{Options: o, Stage: p.stage, Whole: p.exitCode, Classes: p.Format == "html"}
 	if p.folders.Dir != "" {
 		plan.Folders = &p.folders
 	}
@@ -97,42 +97,42 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	all, left := p.collect(), false
-	all.flags, all.folder = p.flags, p.folders.Dir
+	all.Flags, all.Folder = p.flags, p.folders.Dir
 	var found []transform.Finding // about no cluster
 	for _, r := range results {
 		if r.Made != nil && ctx.Err() == nil {
 			left = left || r.Made.Left
 			p.sumUp(all, r)
 		}
-		all.fail(r.Err)
+		all.Fail(r.Err)
 		if r.Form.Line > 0 && r.Err == nil { // an error names it
 			found = append(found, report.Findings(review.NotRead(r.Form, transform.Note, p.choices.Accept))...)
 		}
 	}
-	all.writeOutcomes("plans")
+	all.WriteOutcomes("plans")
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	all.fail(p.write(all, results, found))
-	if all.code == exitcode.Done && p.exitCode && left {
-		all.code = exitcode.Found
+	all.Fail(p.write(all, results, found))
+	if all.Code == exitcode.Done && p.exitCode && left {
+		all.Code = exitcode.Found
 	}
-	return withCode(all.code)
+	return withCode(all.Code)
 }
 
 // sumUp writes the folders of a cluster, and adds its row. The plan of one stage is no plan of what comes next.
-func (p *planOptions) sumUp(all *collector, r run.Result[run.Planned]) {
+func (p *planOptions) sumUp(all *report.Collector, r run.Result[run.Planned]) {
 	first := all.Command == ""
-	if p.output == "text" && p.stage == "" {
-		all.row(r.Made.Plans[0].Status, r.Live, false)
+	if p.Format == "text" && p.stage == "" {
+		all.Row(r.Made.Plans[0].Status, r.Live.Name(), false)
 	}
 	for i, folder := range r.Made.Folders {
 		written, err := p.folders.Write(folder)
 		if err != nil {
-			all.fail(err)
+			all.Fail(err)
 			return
 		}
-		all.outcome(run.Outcome{Name: written + ": plan ", What: "written"})
+		all.Became(report.Outcome{Name: written + ": plan ", What: "written"})
 		if i == 0 && first && all.Command != "" {
 			all.Runbook = folder.Runbook
 		}
@@ -140,21 +140,21 @@ func (p *planOptions) sumUp(all *collector, r run.Result[run.Planned]) {
 }
 
 // write writes the plans in the form of the output.
-func (p *planOptions) write(all *collector, results []run.Result[run.Planned], found []transform.Finding) error {
+func (p *planOptions) write(all *report.Collector, results []run.Result[run.Planned], found []transform.Finding) error {
 	switch {
-	case p.output == "text":
+	case p.Format == "text":
 		return p.writeText(all, results, found)
-	case p.reports():
+	case p.Reports():
 		list := newResults("plan")
-		list.Findings, list.Errors = found, all.errors
+		list.Findings, list.Errors = found, all.Errors
 		for _, r := range results {
 			if r.Made != nil {
 				addPlans(list, r.Made)
 			}
 		}
-		return p.writeResults(list, report.PlanTable)
+		return p.WriteResults(list, report.PlanTable)
 	}
-	list := report.Plans{APIVersion: report.APIVersion, Kind: "Plan", Clusters: []report.Plan{}, Errors: all.errors, Findings: found}
+	list := report.Plans{APIVersion: report.APIVersion, Kind: "Plan", Clusters: []report.Plan{}, Errors: all.Errors, Findings: found}
 	for _, r := range results {
 		if r.Made != nil {
 			first := &r.Made.Plans[0]
@@ -162,7 +162,7 @@ func (p *planOptions) write(all *collector, results []run.Result[run.Planned], f
 			list.Clusters = append(list.Clusters, r.Made.Plans...)
 		}
 	}
-	return p.dump(list)
+	return p.Dump(list)
 }
 
 // addPlans adds the plans of a cluster to a report. The effective configuration is that of the documents as they are.
@@ -177,30 +177,30 @@ func addPlans(to *report.Results, m *run.Planned) {
 }
 
 // writeText writes plans for people: of several clusters the summary, and then all stages if they are asked for.
-func (p *planOptions) writeText(all *collector, results []run.Result[run.Planned], found []transform.Finding) error {
-	colors := p.palette(p.out)
-	report.WriteFindings(p.err, p.palette(p.err), found, "")
-	all.Refused = len(all.errors)
+func (p *planOptions) writeText(all *report.Collector, results []run.Result[run.Planned], found []transform.Finding) error {
+	colors := p.Palette
+	report.WriteFindings(p.Err, p.ErrPalette, found, "")
+	all.Refused = len(all.Errors)
 	whole := p.all || p.stage != ""
-	if len(all.Rows) > 0 && (p.alone || all.several()) {
-		all.Summary.Write(p.out, colors)
+	if len(all.Rows) > 0 && (p.alone || all.Several()) {
+		all.Summary.Write(p.Out, colors)
 		if p.alone || !whole {
-			report.WriteFindings(p.err, p.palette(p.err), objections(results), "")
+			report.WriteFindings(p.Err, p.ErrPalette, objections(results), "")
 			return nil
 		}
-		fmt.Fprintln(p.out)
+		fmt.Fprintln(p.Out)
 	}
 	for _, r := range results {
 		if r.Made == nil {
 			continue
 		}
 		for _, plan := range r.Made.Plans {
-			report.WritePlan(p.out, colors, plan, whole)
+			report.WritePlan(p.Out, colors, plan, whole)
 		}
-		report.WriteFindings(p.out, colors, r.Made.Unseen, "")
+		report.WriteFindings(p.Out, colors, r.Made.Unseen, "")
 	}
-	if all.several() {
-		all.Summary.Write(p.out, colors)
+	if all.Several() {
+		all.Summary.Write(p.Out, colors)
 		return nil
 	}
 	for _, r := range results { // the only one
@@ -212,10 +212,10 @@ func (p *planOptions) writeText(all *collector, results []run.Result[run.Planned
 		case r.Made.Plans[0].Decision() != "":
 			all.Command = r.Made.Plans[0].Decision()
 		case s.Outlook.Manual:
-			all.Command = all.apply(s, r.Live, "--"+manualDone+"="+s.Next)
+			all.Command = all.Apply(s, r.Live.Name(), "--"+manualDone+"="+s.Next)
 		}
 	}
-	all.WriteNext(p.out, colors)
+	all.WriteNext(p.Out, colors)
 	return nil
 }
 
@@ -231,8 +231,8 @@ func objections(results []run.Result[run.Planned]) (found []transform.Finding) {
 
 // dump writes a value for programs.
 func (o *options) dump(v any) error {
-	if o.output == "yaml" {
-		return report.WriteYAML(o.data(), v)
+	if o.Format == "yaml" {
+		return report.WriteYAML(o.Data, v)
 	}
-	return report.WriteJSON(o.out, v)
+	return report.WriteJSON(o.Out, v)
 }

@@ -28,7 +28,7 @@ type reviewOptions struct {
 	from, to string // commits; to is "" for the working tree
 	tip      string // of what the change is merged into
 	changes  []git.Change
-	all      *collector
+	all      *report.Collector
 }
 
 func newReview(o *options) *cobra.Command {
@@ -83,7 +83,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	reviewed, err := r.compare(ctx, paths, target)
 	r.all = r.collect()
 	for _, err := range reviewed.Errs {
-		r.all.fail(err)
+		r.all.Fail(err)
 	}
 	if err != nil {
 		return err
@@ -93,14 +93,14 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	r.reconfigured(target.Accept, &result)
 	for _, f := range result.AllFindings() {
 		if f.Stops() {
-			r.all.code = max(r.all.code, exitcode.Found)
+			r.all.Code = max(r.all.Code, exitcode.Found)
 		}
 	}
-	result.Errors = r.all.errors
+	result.Errors = r.all.Errors
 	if err := r.show(result); err != nil {
 		return err
 	}
-	return withCode(r.all.code)
+	return withCode(r.all.Code)
 }
 
 // commits finds the two versions.
@@ -155,21 +155,21 @@ func (r *reviewOptions) requested(paths []string) (clusters.Requested, error) {
 
 func (r *reviewOptions) show(result report.Review) error {
 	switch {
-	case r.reports():
+	case r.Reports():
 		found := newResults("review")
 		found.Findings, found.Errors, found.Read = result.Findings, result.Errors, result.Read.Line()
 		for _, c := range result.Clusters {
 			found.Keep(c.Subject())
 		}
-		return r.writeResults(found, report.ReviewTable)
-	case r.output != "text":
-		return r.dump(result)
+		return r.WriteResults(found, report.ReviewTable)
+	case r.Format != "text":
+		return r.Dump(result)
 	}
-	b := bufio.NewWriter(r.out)
+	b := bufio.NewWriter(r.Out)
 	for _, c := range result.Clusters {
-		report.WriteReview(b, r.palette(r.out), c)
+		report.WriteReview(b, r.Palette, c)
 	}
-	report.WriteFindings(b, r.palette(r.out), result.Findings, "")
+	report.WriteFindings(b, r.Palette, result.Findings, "")
 	if err := b.Flush(); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (r *reviewOptions) show(result report.Review) error {
 			count[f.Severity]++
 		}
 	}
-	fmt.Fprintln(r.err, result.Read.Line())
-	fmt.Fprintf(r.err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
+	fmt.Fprintln(r.Err, result.Read.Line())
+	fmt.Fprintf(r.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
 	return nil
 }

@@ -88,7 +88,7 @@ func (r *reviewOptions) reconfigured(accepted []string, result *report.Review) {
 			err = fmt.Errorf("%s: a %s in the change, which is not read; replace it by a file", r.repo.Name(has.Path), has.Kind())
 		}
 		if err != nil {
-			r.all.fail(err)
+			r.all.Fail(err)
 			continue
 		}
 		file := has

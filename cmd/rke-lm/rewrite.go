@@ -70,12 +70,12 @@ func (f dryRunFlag) Set(value string) error {
 // show shows the diffs of a dry run.
 func (w *rewrite) show(e run.Edit) {
 	for _, d := range e.Diffs {
-		report.WriteDiff(w.out, w.palette(w.out), d)
+		report.WriteDiff(w.Out, w.Palette, d)
 	}
 }
 
 // write writes files that end together, with the edits of their clusters, unless one failed in a part.
-func (w *rewrite) write(texts []source.Text, edits map[string][]run.Edit, failed bool, all *collector) error {
+func (w *rewrite) write(texts []source.Text, edits map[string][]run.Edit, failed bool, all *report.Collector) error {
 	var changes []clusters.Change
 	for _, t := range texts {
 		for _, e := range edits[t.Name] {
@@ -95,7 +95,7 @@ func (w *rewrite) write(texts []source.Text, edits map[string][]run.Edit, failed
 			}
 		}
 		if files = append(files, f); failed && len(f.Changes) > 0 {
-			fmt.Fprintf(w.err, "%s: not written, because of errors in %s\n", f.Name, of)
+			fmt.Fprintf(w.Err, "%s: not written, because of errors in %s\n", f.Name, of)
 		}
 	}
 	if failed {
@@ -106,13 +106,13 @@ func (w *rewrite) write(texts []source.Text, edits map[string][]run.Edit, failed
 	}
 	for _, f := range files {
 		if len(f.Changes) > 0 && !w.files.Prints(f.Text) {
-			all.files = counting(all.files, run.Outcome{What: w.written(f.Text)})
+			all.FileBecame(w.written(f.Text))
 		}
 	}
 	for _, t := range texts {
 		for _, e := range edits[t.Name] {
 			if len(e.Changes) > 0 {
-				all.outcome(run.Outcome{Name: e.Name, What: e.What + " " + w.written(t)})
+				all.Became(report.Outcome{Name: e.Name, What: e.What + " " + w.written(t)})
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // options are the choices that several verbs share.
@@ -32,9 +33,7 @@ type options struct {
 	copiesValues bool   // the verb uses a copy of it for a live cluster
 	separate     bool   // every document is a cluster of its own
 	choices      transform.Target
-	output       string
-	wide         bool // of -o wide, which is text otherwise
-	maxBytes     int  // of Markdown
+	report.Output
 	run.Connector
 	acceptable []transform.Rule // in addition to the static ones
 
@@ -51,7 +50,7 @@ type options struct {
 }
 
 func newRoot(s streams) *cobra.Command {
-	o := &options{streams: s, overlays: &source.Overlays{}, Connector: run.Connector{Network: s.network, Notes: s.err}}
+	o := &options{streams: s, overlays: &source.Overlays{}, Output: report.Output{Out: s.out, Err: s.err}, Connector: run.Connector{Network: s.network, Notes: s.err}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",
@@ -69,7 +68,7 @@ stage as a small diff, and changes only what the stage promises.`,
 		if !*printVersion {
 			return c.Help()
 		}
-		fmt.Fprint(o.out, currentBuild())
+		fmt.Fprint(o.Out, currentBuild())
 		return nil
 	}
 	root.SetIn(s.in)
@@ -184,10 +183,10 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
-	c.Flags().StringVarP(&o.output, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
+	c.Flags().StringVarP(&o.Format, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
 	oneOf(c, "output", formats)
 	if slices.Contains(formats, "markdown") {
-		c.Flags().IntVar(&o.maxBytes, "max-bytes", report.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
+		c.Flags().IntVar(&o.MaxBytes, "max-bytes", report.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
 	}
 }
 
@@ -211,11 +210,13 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 			err = run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...)
 		}
 	})
-	if o.output == "wide" {
-		o.output, o.wide = "text", true
+	wide := o.Format == "wide"
+	if wide {
+		o.Format = "text"
 	}
-	if o.maxBytes < 0 {
-		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.maxBytes, report.DefaultMaxBytes)
+	o.Data, o.Palette, o.ErrPalette = o.data(), o.palette(o.Out, wide), o.palette(o.Err, wide)
+	if o.MaxBytes < 0 {
+		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.MaxBytes, report.DefaultMaxBytes)
 	}
 	return err
 }
@@ -252,4 +253,25 @@ func (o *options) target() (t transform.Target, err error) {
 
 func distroNames() []string {
 	return lists.Map(distros(), func(d transform.Distro) string { return d.Name })
+}
+
+// newResults is the list of what a verb finds, with the rules of all tables; of one that several distros have that of
+// the first.
+func newResults(verb string) *report.Results {
+	return &report.Results{Verb: verb, Version: currentBuild().Version, Rules: slices.Concat(run.StaticRules(distros()), verify.Rules())}
+}
+
+// everyFormat are those of verbs that find something.
+var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, report.Formats)
+
+// collect collects results, with the choices that the next command repeats.
+func (o *options) collect() *report.Collector {
+	all := report.NewCollector(&o.Output, newResults("lint"))
+	all.Verbose = o.verbose
+	return all
+}
+
+// verboseFlag is that of verbs with outcomes.
+func (o *options) verboseFlag(f *pflag.FlagSet, with string) {
+	f.BoolVarP(&o.verbose, "verbose", "v", false, with+"print a line for each cluster, not one for all with the same result")
 }

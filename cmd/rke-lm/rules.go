@@ -43,14 +43,14 @@ read, how to correct it, and when it can be accepted with --accept.`,
 
 // showRules writes rules for programs, or for people: one explained, or all as a list.
 func (o *options) showRules(list []report.Rule, explained bool) error {
-	if o.output != "text" {
-		return o.dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
+	if o.Format != "text" {
+		return o.Dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
 	}
-	b := bufio.NewWriter(o.out)
+	b := bufio.NewWriter(o.Out)
 	if explained {
-		report.WriteRules(b, o.palette(o.out), list)
+		report.WriteRules(b, o.Palette, list)
 	} else {
-		report.WriteRuleList(b, o.palette(o.out), list)
+		report.WriteRuleList(b, o.Palette, list)
 	}
 	return b.Flush()
 }

@@ -65,7 +65,7 @@ func (c *runOptions) check() (err error) {
 	if err := c.checkLiveValues(); err != nil {
 		return err
 	}
-	c.work.Finder, c.work.Show, c.shown.Format, c.shown.Out = c.finder(), c.shown.Show, c.output, c.out
+	c.work.Finder, c.work.Show, c.shown.Format, c.shown.Out = c.finder(), c.shown.Show, c.Format, c.Out
 	c.work.Chosen.Planner.Target, err = c.target()
 	signal.Notify(brokenPipes, syscall.SIGPIPE)
 	return err
@@ -107,9 +107,9 @@ func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrat
 	if err := c.check(); err != nil {
 		return err
 	}
-	text := &report.RunText{Out: c.out, Err: c.err, Palette: c.palette(c.out), Width: width(underneath(c.err))}
-	if c.output == "html" {
-		text.Out, text.Palette = c.err, c.palette(c.err)
+	text := &report.RunText{Out: c.Out, Err: c.Err, Palette: c.Palette, Width: width(underneath(c.Err))}
+	if c.Format == "html" {
+		text.Out, text.Palette = c.Err, c.ErrPalette
 	}
 	c.shown.One = text
 	r := &c.work.Chosen
@@ -121,7 +121,7 @@ func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrat
 		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
 	}
 	cluster, err := c.work.One(cmd.Context(), work)
-	if c.output != "html" || cluster == "" {
+	if c.Format != "html" || cluster == "" {
 		return err
 	}
 	state := waves.Done
@@ -137,7 +137,7 @@ var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart
 
 // ask asks on the terminal. A user who ends the run need not answer.
 func (c *runOptions) ask(ctx context.Context, stage string) (bool, error) {
-	fmt.Fprintf(c.err, "\nContinue with %s? [y/N] ", stage)
+	fmt.Fprintf(c.Err, "\nContinue with %s? [y/N] ", stage)
 	answer := make(chan string, 1)
 	go func() {
 		line, err := bufio.NewReader(oneByte{c.in}).ReadString('\n')

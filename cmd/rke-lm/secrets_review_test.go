@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/report"
 )
 
 // otherSecret turns each planted secret into another one, which is as long.
@@ -30,7 +32,7 @@ func TestNoReviewShowsASecret(t *testing.T) {
 			if n := len(marks(textOf(t, "cluster.yaml"))); n != len(p.places) {
 				t.Fatalf("%d secrets changed, %d are in the file", n, len(p.places))
 			}
-			for _, format := range slices.Concat([]string{"text", "json", "yaml"}, reportFormats) {
+			for _, format := range slices.Concat([]string{"text", "json", "yaml"}, report.Formats) {
 				if r := p.run(t, "", []string{"review", "--base", "HEAD", "-o", format}); len(r.stdout) < 100 && format != "github" {
 					t.Errorf("-o %s says nothing: %s%s", format, r.stdout, r.stderr)
 				}

@@ -39,13 +39,13 @@ func (o *options) runStatus(ctx context.Context) error {
 		return err
 	}
 	for _, note := range notes {
-		fmt.Fprintln(o.err, note)
+		fmt.Fprintln(o.Err, note)
 	}
-	if o.output == "text" {
-		colors := o.palette(o.out)
-		report.WriteStatuses(o.out, colors, result.Clusters)
-		report.WriteMigrations(o.out, colors, result.Migrations)
-	} else if err := o.dump(result); err != nil {
+	if o.Format == "text" {
+		colors := o.Palette
+		report.WriteStatuses(o.Out, colors, result.Clusters)
+		report.WriteMigrations(o.Out, colors, result.Migrations)
+	} else if err := o.Dump(result); err != nil {
 		return err
 	}
 	return withCode(code)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -128,7 +129,7 @@ func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 // The states of very many clusters cost as much as their change.
 func TestApplyAndLintOfVeryManyClustersNameTheVerbThatSumsUp(t *testing.T) {
 	var stream strings.Builder
-	for i := range mostSummed + 1 {
+	for i := range run.MostSummed + 1 {
 		stream.WriteString(strings.Replace(wharf, "name: wharf", fmt.Sprintf("name: wharf-%d", i), 1) + "---\n")
 	}
 	here(t, map[string]string{"a.yaml": stream.String()})

@@ -67,17 +67,17 @@ func (v *verifyOptions) run(ctx context.Context) error {
 		return err
 	}
 	if kept != "" {
-		fmt.Fprintln(v.err, kept)
+		fmt.Fprintln(v.Err, kept)
 	}
 	switch {
-	case v.output == "text":
-		report.WriteVerification(v.out, v.palette(v.out), verdict)
-	case v.reports():
+	case v.Format == "text":
+		report.WriteVerification(v.Out, v.Palette, verdict)
+	case v.Reports():
 		found := newResults("verify")
 		found.Keep(verdict.Subject(cmp.Or(v.Cluster, v.work.From, "cluster")))
-		err = v.writeResults(found, report.FindingTable)
+		err = v.WriteResults(found, report.FindingTable)
 	default:
-		err = v.dump(verdict)
+		err = v.Dump(verdict)
 	}
 	if err != nil || verdict.OK {
 		return err

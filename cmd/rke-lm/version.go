@@ -39,10 +39,10 @@ func newVersion(o *options) *cobra.Command {
 		Short: "Print the version",
 		Args:  noFiles,
 		RunE: func(*cobra.Command, []string) error {
-			if o.output != "text" {
-				return o.dump(currentBuild())
+			if o.Format != "text" {
+				return o.Dump(currentBuild())
 			}
-			fmt.Fprint(o.out, currentBuild())
+			fmt.Fprint(o.Out, currentBuild())
 			return nil
 		},
 	}

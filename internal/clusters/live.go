@@ -31,8 +31,13 @@ type Live struct {
 	labels   *transform.Machines // theirs
 }
 
-// Name is how a command line names the cluster.
-func (l *Live) Name() string { return l.Object.FullName() }
+// Name is how a command line names the cluster; "" for nil.
+func (l *Live) Name() string {
+	if l == nil {
+		return ""
+	}
+	return l.Object.FullName()
+}
 
 // Rancher returns the clusters of a Rancher.
 func (f Finder) Rancher(ctx context.Context, server *rancher.Server, version string, query rancher.Query) (results []Result) {

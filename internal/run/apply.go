@@ -66,7 +66,7 @@ func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error)
 	}
 	made.Edit = edited(made.Outcome, a.Diffs, f.Docs, made.After, func(i int) int { return made.first[i] })
 	if len(made.Changes) == 0 {
-		made.Outcome = Outcome{}
+		made.Outcome = report.Outcome{}
 	}
 	return made, err
 }
@@ -135,17 +135,17 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 	case errors.As(err, &first):
 		made.Manual = []transform.Manual{first.Manual}
 		if first.Alone { // nothing is kept from the other clusters of the file
-			made.Open, made.Outcome = true, Outcome{name, first.At.What + "; " + first.At.Do}
+			made.Open, made.Outcome = true, report.Outcome{Name: name, What: first.At.What + "; " + first.At.Do}
 			return made, nil
 		}
 		return made, err
 	case errors.Is(err, errNotPlanned):
-		made.Outcome = Outcome{name, err.Error()}
+		made.Outcome = report.Outcome{Name: name, What: err.Error()}
 		return made, nil
 	case err != nil:
 		return made, err
 	case len(fileSteps) == 0:
-		made.Outcome = Outcome{name, "nothing to do"}
+		made.Outcome = report.Outcome{Name: name, What: "nothing to do"}
 		return made, nil
 	}
 	var names []string
@@ -169,7 +169,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 	for i, doc := range f.Docs {
 		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))
 	}
-	made.Outcome = Outcome{name, strings.Join(names, ", ") + a.direction()}
+	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ") + a.direction()}
 	return made, nil
 }
 
@@ -190,22 +190,16 @@ func (a Apply) unblock(found []transform.Finding, rules []transform.Rule) string
 	return advice
 }
 
-// Outcome is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",
-// "grant-migration-lease written". The zero Outcome is not printed.
-type Outcome struct{ Name, What string }
-
-func (o Outcome) String() string { return o.Name + o.What }
-
 // Edit is what becomes of the documents of a cluster.
 type Edit struct {
-	Outcome // up to what becomes of the file
-	Changes []clusters.Change
-	Diffs   []string // of a dry run
-	Moved   int      // lines that are added
+	report.Outcome // up to what becomes of the file
+	Changes        []clusters.Change
+	Diffs          []string // of a dry run
+	Moved          int      // lines that are added
 }
 
 // edited compares documents with those that replace them; first is the stage that changes each first.
-func edited(o Outcome, diffs bool, before, after []*yamledit.Document, first func(i int) int) Edit {
+func edited(o report.Outcome, diffs bool, before, after []*yamledit.Document, first func(i int) int) Edit {
 	e := Edit{Outcome: o}
 	for i, doc := range before {
 		if after[i] == doc {

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Names of files that are of one cluster, as in Finder.Only and in errors: with the host names of its Nodes, and with
@@ -63,4 +64,51 @@ func CheckHostNames(f clusters.Finder, c clusters.Cluster) error {
 		return nil
 	}
 	return c.Docs[0].Root().Errorf("--"+HostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
+}
+
+// Left is a cluster as a verb leaves it, or an error in the place of one, or both.
+type Left struct {
+	clusters.Cluster
+	Target transform.Target
+	After  []*yamledit.Document // nil for no cluster
+	Err    error
+}
+
+// MostSummed bounds the clusters of which a verb that changes or checks them works out the state:
+// that costs as much as the change.
+const MostSummed = 100
+
+// SumUp adds the states of several clusters to a summary; what has no plan is refused. It returns the number of
+// clusters if there are too many.
+func SumUp(to *report.Collector, all []Left) (many int) {
+	for _, one := range all {
+		if one.After != nil {
+			many++
+		}
+	}
+	if many > MostSummed {
+		return many
+	}
+	for _, one := range all {
+		if len(all) > 1 && (one.After == nil || !one.Add(to)) && one.Err != nil {
+			to.Refused++
+		}
+	}
+	return 0
+}
+
+// Add adds the state of the cluster to a summary; false where its documents have no plan, which the verb reports.
+func (l Left) Add(to *report.Collector) bool {
+	var p *transform.Plan
+	err := transform.Guard(l.Place(), func() (err error) {
+		p, err = transform.BuildFor(l.Distro, l.After, l.Target, transform.Choice{Next: true})
+		return err
+	})
+	if err != nil {
+		return false
+	}
+	s := report.NewStatus(p)
+	s.Count(l.Objections(l.Target))
+	to.Row(s, l.Live.Name(), l.Refusal(l.Target) != nil)
+	return true
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -64,12 +65,23 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	r := &Checked{Title: c.Identity().Distro + " " + c.Identity().Title(), Findings: append(findings, unseen...), Docs: f.Docs}
 	if len(made) > 0 {
 		after := c.Documents()[:len(f.Docs)]
-		r.Edit = edited(Outcome{f.Docs[0].File() + ": " + c.Identity().Title() + ": ", "fixed " + counted(made) + ","}, l.DryRun, f.Docs, after, func(int) int { return 0 })
+		r.Edit = edited(report.Outcome{Name: f.Docs[0].File() + ": " + c.Identity().Title() + ": ", What: "fixed " + counted(made) + ","}, l.DryRun, f.Docs, after, func(int) int { return 0 })
 		if !l.DryRun {
 			r.Docs = after
 		}
 	}
 	return r, err
+}
+
+// Refusal returns a refusal as its rule finds it.
+func (l Lint) Refusal(r *transform.Refused) []transform.Finding {
+	list := []transform.Finding{r.Finding()}
+	for _, d := range l.Finder.Distros {
+		if i := slices.IndexFunc(d.Rules, func(rule transform.Rule) bool { return rule.ID == r.Rule }); i >= 0 {
+			return d.Rules[i].Report(list, l.Target.Accept)
+		}
+	}
+	return list
 }
 
 // counted lists rules, with how often each is in the list.

@@ -1,0 +1,276 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Output is where a verb shows what it made, and in which format.
+type Output struct {
+	Format              string // of -o
+	MaxBytes            int    // of Markdown
+	Out, Err            io.Writer
+	Data                io.Writer // where YAML and documents go, which keep their bytes
+	Palette, ErrPalette Palette   // of Out and of Err
+}
+
+// Formats are those of the verbs that find something, in addition to their own.
+var Formats = []string{"markdown", "sarif", "junit", "github", "html"}
+
+// Reports reports whether the format is one of them.
+func (o *Output) Reports() bool { return slices.Contains(Formats, o.Format) }
+
+// Dump writes a value for programs.
+func (o *Output) Dump(v any) error {
+	if o.Format == "yaml" {
+		return WriteYAML(o.Data, v)
+	}
+	return WriteJSON(o.Out, v)
+}
+
+// WriteResults writes what was found.
+func (o *Output) WriteResults(r *Results, t Table) error {
+	switch o.Format {
+	case "sarif":
+		return r.WriteSARIF(o.Out)
+	case "junit":
+		return r.WriteJUnit(o.Out)
+	case "github":
+		return r.WriteGitHub(o.Out)
+	case "html":
+		return r.WriteHTML(o.Out, t)
+	}
+	return r.WriteMarkdown(o.Out, t, o.MaxBytes)
+}
+
+// Collector computes from the results of a run what is shown last, and the exit code.
+type Collector struct {
+	*Output
+	Code    int
+	Errors  []Problem // of all, for programs
+	ToErr   bool      // findings go there as text
+	Verbose bool      // a line for each outcome
+
+	count    map[transform.Severity]int // of findings
+	accepted int                        // errors that do not count
+	kept     []transform.Finding        // for programs
+	results  *Results                   // for the formats of other programs
+
+	lines, files []sameOutcome // of clusters, and of files
+
+	Summary
+	Flags  []string // choices of the command line, which the next command repeats
+	Folder string   // of saved plans; "" for none
+}
+
+// NewCollector collects results of a verb that finds something.
+func NewCollector(o *Output, r *Results) *Collector {
+	return &Collector{Output: o, Errors: []Problem{}, count: map[transform.Severity]int{}, kept: []transform.Finding{}, results: r}
+}
+
+// Silent only sets the exit code: what there is to say was said.
+type Silent struct{ Err error }
+
+// Unwrap returns the error with the code.
+func (s Silent) Unwrap() error { return s.Err }
+
+func (s Silent) Error() string { return s.Err.Error() }
+
+// WriteError prints an error, unless it is a silent one.
+func WriteError(w io.Writer, err error) {
+	if _, is := errors.AsType[Silent](err); err != nil && !is {
+		fmt.Fprintln(w, "error:", err)
+	}
+}
+
+// Fail prints an error. It keeps others from nothing; the highest code wins.
+func (c *Collector) Fail(err error) {
+	if err == nil {
+		return
+	}
+	WriteError(c.Err, err)
+	p := Problem{Message: err.Error()}
+	if at, is := errors.AsType[*yamledit.Error](err); is {
+		p.File, p.Line = at.File, at.Line
+	}
+	if r, is := errors.AsType[*transform.Refused](err); is {
+		p.Rule = r.Rule
+	}
+	c.Errors, c.Code = append(c.Errors, p), max(c.Code, exitcode.Of(err))
+}
+
+// found counts findings.
+func (c *Collector) found(findings []transform.Finding) {
+	for _, f := range findings {
+		switch {
+		case f.Stops() && f.Rule == transform.RuleNotMigratable: // the code is that of every verb
+			c.Code = max(c.Code, exitcode.Refused)
+		case f.Stops():
+			c.Code = max(c.Code, exitcode.Found)
+		}
+		if f.Accepted && f.Severity == transform.Error {
+			c.accepted++
+		} else {
+			c.count[f.Severity]++
+		}
+	}
+}
+
+// Show shows findings or keeps them, with the lines that the file has after the fixes in front of them.
+func (c *Collector) Show(title, file string, line int, found []transform.Finding, moved int) {
+	for i := range found {
+		if found[i].File != "" {
+			found[i].Line += moved
+		}
+	}
+	c.found(found)
+	switch {
+	case c.Format != "text" && c.Reports():
+		c.results.Keep(FindingSubject(title, file, line, found))
+	case c.Format != "text":
+		c.kept = append(c.kept, Findings(found)...)
+	case c.ToErr:
+		WriteFindings(c.Err, c.ErrPalette, found, "")
+	default:
+		WriteFindings(c.Out, c.Palette, found, "")
+	}
+}
+
+// Finish shows what was kept, or counts what was shown.
+func (c *Collector) Finish() error {
+	switch {
+	case c.Reports():
+		c.results.Errors = c.Errors
+		return c.WriteResults(c.results, FindingTable)
+	case c.Format != "text":
+		return c.Dump(c.kept)
+	}
+	fmt.Fprintf(c.Err, "errors: %d, warnings: %d, notes: %d", c.count[transform.Error], c.count[transform.Warning], c.count[transform.Note])
+	if c.accepted > 0 {
+		fmt.Fprintf(c.Err, ", accepted: %d", c.accepted)
+	}
+	fmt.Fprintln(c.Err)
+	return nil
+}
+
+// Outcome is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",
+// "grant-migration-lease written". The zero Outcome is not printed.
+type Outcome struct{ Name, What string }
+
+func (o Outcome) String() string { return o.Name + o.What }
+
+// sameOutcome is that of clusters, or of files, that had the same one.
+type sameOutcome struct {
+	Outcome // of the first
+	n       int
+}
+
+// Became prints what became of a cluster if each has its own line, and else counts it.
+func (c *Collector) Became(o Outcome) {
+	if o == (Outcome{}) {
+		return
+	}
+	if c.Verbose {
+		fmt.Fprintln(c.Err, o)
+	}
+	c.lines = counting(c.lines, o)
+}
+
+// FileBecame counts what became of a file.
+func (c *Collector) FileBecame(what string) { c.files = counting(c.files, Outcome{What: what}) }
+
+func counting(list []sameOutcome, o Outcome) []sameOutcome {
+	i := slices.IndexFunc(list, func(same sameOutcome) bool { return same.What == o.What })
+	if i < 0 {
+		return append(list, sameOutcome{o, 1})
+	}
+	list[i].n++
+	return list
+}
+
+// WriteOutcomes prints one line for clusters, or plans, with the same outcome: the only one of its
+// outcome is named. Of several clusters the files are counted as well.
+func (c *Collector) WriteOutcomes(of string) {
+	number := 0
+	for _, l := range c.lines {
+		switch number += l.n; {
+		case c.Verbose:
+		case l.n == 1:
+			fmt.Fprintln(c.Err, l)
+		default:
+			fmt.Fprintf(c.Err, "%d %s: %s\n", l.n, of, l.What)
+		}
+	}
+	for _, l := range c.files {
+		if number > 1 {
+			fmt.Fprintf(c.Err, "files %s: %d\n", l.What, l.n)
+		}
+	}
+}
+
+// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues. live is
+// the name of a live cluster.
+func (c *Collector) Row(s Status, live string, refused bool) {
+	if live != "" {
+		s.File = ""
+	}
+	c.Rows = append(c.Rows, s)
+	switch {
+	case refused || s.Next == "" || s.File == yamledit.Stdin:
+	case len(s.Outlook.Blocked) > 0:
+		c.Decide = cmp.Or(c.Decide, c.next(s, live))
+	default:
+		c.Command = cmp.Or(c.Command, c.next(s, live))
+	}
+}
+
+// next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
+func (c *Collector) next(s Status, live string) string {
+	if c.Folder == "" && (len(s.Outlook.Blocked) > 0 || s.Outlook.Manual) {
+		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, whereOf(s, live))...)
+	}
+	return c.Apply(s, live)
+}
+
+// Apply is the command that applies the next stage of a cluster. A plan folder has the choices.
+func (c *Collector) Apply(s Status, live string, confirmed ...string) string {
+	verb, flags := []string{"rke-lm", "apply", "--next"}, c.Flags
+	if c.Folder != "" {
+		verb = []string{"rke-lm", "apply", "--plan", c.Folder, "--next"}
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
+	}
+	return shell.Words(slices.Concat(verb, confirmed, flags, whereOf(s, live))...)
+}
+
+// whereOf are the words that name a cluster on a command line.
+func whereOf(s Status, live string) []string {
+	if live != "" {
+		return []string{"--cluster", live}
+	}
+	return []string{shell.Path(s.File)}
+}
+
+// Several reports whether there is something to sum up: documents that were all refused have their errors.
+func (c *Collector) Several() bool { return len(c.Rows) > 0 && len(c.Rows)+c.Refused > 1 }
+
+// WriteStates writes the summary of several clusters, or the number of too many.
+func (c *Collector) WriteStates(many int) {
+	switch {
+	case many > 0:
+		fmt.Fprintf(c.Err, "clusters: %d; rke-lm plan --summary shows their states\n", many)
+	case c.Several():
+		c.Summary.Write(c.Err, c.ErrPalette)
+	}
+}
