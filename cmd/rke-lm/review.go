@@ -5,30 +5,24 @@ package main
 
 import (
 	"bufio"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/clusters"
-	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/review"
 )
 
-// reviewOptions are the flags of review, and what it knows of the two versions.
+// reviewOptions are the flags of review.
 type reviewOptions struct {
 	*options
-	base, head string
-
-	repo     *git.Repository
-	from, to string // commits; to is "" for the working tree
-	tip      string // of what the change is merged into
-	changes  []git.Change
-	all      *report.Collector
+	work run.Review
 }
 
 func newReview(o *options) *cobra.Command {
@@ -52,105 +46,57 @@ has them as well: a change cannot accept its own errors. Nothing is checked out 
 	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, everyFormat...)
-	c.Flags().StringVar(&r.base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
-	c.Flags().StringVar(&r.head, "head", "", "commit with the change (default: the working tree)")
+	c.Flags().StringVar(&r.work.Base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
+	c.Flags().StringVar(&r.work.Head, "head", "", "commit with the change (default: the working tree)")
 	return c
 }
 
 func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
-	ctx := c.Context()
-	if r.base == "" {
+	if r.work.Base == "" {
 		return errors.New("--base is not set; set it to the branch into which the change is merged, such as origin/main")
 	}
-	var err error
-	if r.repo, err = git.Open(ctx, "."); err != nil {
-		return err
+	r.work.Paths, r.work.Config, r.work.Kinds = paths, r.config, choiceKinds()
+	r.work.Choose = func(file string, settings []review.Setting) (run.Options, bool, error) {
+		o, err := r.choose(c.Flags(), file, settings)
+		return o, r.configured["exclude"], err
 	}
-	defer r.repo.Close()
-	if err := r.commits(ctx); err != nil {
-		return err
-	}
-	if err := r.choose(c); err != nil {
-		return err
-	}
-	if err := r.leaveOut(); err != nil {
-		return err
-	}
-	target, err := r.target()
-	if err != nil {
-		return err
-	}
-	reviewed, err := r.compare(ctx, paths, target)
-	r.all = r.collect()
+	reviewed, err := r.work.Run(c.Context())
+	all := r.collect()
 	for _, err := range reviewed.Errs {
-		r.all.Fail(err)
+		all.Fail(err)
 	}
 	if err != nil {
 		return err
 	}
 	result := reviewed.Result
-	r.changes = reviewed.Changes
-	r.reconfigured(target.Accept, &result)
 	for _, f := range result.AllFindings() {
 		if f.Stops() {
-			r.all.Code = max(r.all.Code, exitcode.Found)
+			all.Code = max(all.Code, exitcode.Found)
 		}
 	}
-	result.Errors = r.all.Errors
+	result.Errors = all.Errors
 	if err := r.show(result); err != nil {
 		return err
 	}
-	return withCode(r.all.Code)
+	return withCode(all.Code)
 }
 
-// commits finds the two versions.
-func (r *reviewOptions) commits(ctx context.Context) (err error) {
-	if r.tip, err = r.repo.Commit(ctx, r.base); err != nil {
-		return err
+// choose sets the flags from the settings that count.
+func (r *reviewOptions) choose(flags *pflag.FlagSet, file string, settings []review.Setting) (o run.Options, err error) {
+	if file != "" {
+		err = r.apply(flags, file, settings)
 	}
-	head := "HEAD"
-	if r.head != "" {
-		head = r.head
-	}
-	change, err := r.repo.Commit(ctx, head)
-	if err != nil {
-		return err
-	}
-	if r.head != "" {
-		r.to = change
-	}
-	r.from, err = r.repo.MergeBase(ctx, r.tip, change)
-	return err
-}
-
-// compare reviews every cluster of the files that differ.
-func (r *reviewOptions) compare(ctx context.Context, paths []string, t transform.Target) (run.Reviewed, error) {
-	requested, err := r.requested(paths)
-	if err != nil {
-		return run.Reviewed{}, err
+	if err = cmp.Or(err, r.leaveOut()); err != nil {
+		return o, err
 	}
 	if r.distro != "" {
-		if err := run.CheckOneOf("distro", r.distro, distroNames()...); err != nil {
-			return run.Reviewed{}, err
-		}
+		err = run.CheckOneOf("distro", r.distro, distroNames()...)
 	}
-	return run.Review{
-		Options: run.Options{Finder: r.finder(), Target: t, Progress: r.progress},
-		Repo:    r.repo, From: r.from, To: r.to, Paths: requested, Excluding: r.configured["exclude"],
-	}.Run(ctx)
-}
-
-// requested returns the paths in the repository.
-func (r *reviewOptions) requested(paths []string) (clusters.Requested, error) {
-	var roots clusters.Requested
-	for _, p := range paths {
-		root, inside := r.repo.Path(p)
-		if !inside {
-			return nil, fmt.Errorf("%s: not in this repository; run review in the repository of the clusters", p)
-		}
-		roots = append(roots, root)
+	o.Target, o.Finder, o.Progress = r.choices, r.finder(), r.progress
+	if err == nil {
+		o.Target, err = r.target()
 	}
-	return roots, nil
+	return o, err
 }
 
 func (r *reviewOptions) show(result report.Review) error {

@@ -17,6 +17,7 @@ var withoutCode = map[string]string{
 	"internal/kube.TooLarge":          "only in an Unreached",
 	"internal/kube.broken":            "only in an Unreached",
 	"internal/rancher.advised":        "says more about the error in it, which has the code",
+	"internal/report.Silent":          "only keeps the error in it, which has the code, from being printed again",
 	"internal/rancher.Incomplete":     "holds the errors of several clusters, which have codes",
 	"internal/migrate.late":           "only in an End, which has a code for it",
 	"internal/migrate.ManualRequired": "only in an End, which has a code for it",

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
+	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -26,37 +27,88 @@ import (
 
 // Review compares the clusters of two versions in git.
 type Review struct {
-	Options
-	Repo      *git.Repository
-	From, To  string // commits; To is "" for the working tree
-	Paths     clusters.Requested
-	Excluding bool // the patterns of what is left out are those of a configuration file
+	Base, Head string // of the change; "" of Head is the working tree
+	Paths      []string
+	Config     string // a file, in place of those of the base; "" for none
+	Kinds      map[string]config.Kind
+	// Choose makes the choices of the settings that count, by their file, "" for none; excluding means that the patterns
+	// of what is left out are among them.
+	Choose func(file string, settings []review.Setting) (o Options, excluding bool, err error)
 }
 
 // Reviewed is what a change does to clusters.
 type Reviewed struct {
-	Result  report.Review
-	Changes []git.Change
-	Errs    []error // of clusters, in the order in which they were met
+	Result report.Review
+	Errs   []error // of clusters, in the order in which they were met
 }
 
 // reviewing is a review while it runs.
 type reviewing struct {
 	Review
+	Options
 	Reviewed
+
+	repo          *git.Repository
+	from, to, tip string // commits: where the change parted, of the change or "", and of what it is merged into
+	excluding     bool
+	requested     clusters.Requested
+	changes       []git.Change
 }
 
 // Run compares them, as far as the budget of a run lasts.
 func (o Review) Run(ctx context.Context) (Reviewed, error) {
-	r := &reviewing{Review: o}
-	r.Result = report.Review{APIVersion: report.APIVersion, Kind: "Review", Base: r.From, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
+	repo, err := git.Open(ctx, ".")
+	if err != nil {
+		return Reviewed{}, err
+	}
+	defer repo.Close()
+	r := &reviewing{Review: o, repo: repo}
+	if err := r.begin(ctx); err != nil {
+		return r.Reviewed, err
+	}
+	r.Result = report.Review{APIVersion: report.APIVersion, Kind: "Review", Base: r.from, Clusters: []report.ReviewedCluster{}, Findings: []transform.Finding{}}
 	defer r.Progress.Start(ctx).End()
 	r.Nodes, r.Parsed = yamledit.Spent()
-	err := transform.Guard("the change", func() error {
+	err = transform.Guard("the change", func() error {
 		err := r.compare(ctx)
 		return cmp.Or(err, yamledit.CheckRun(r.Nodes, r.Parsed))
 	})
+	if err == nil {
+		r.reconfigured()
+	}
 	return r.Reviewed, err
+}
+
+// begin finds the two versions, and the choices.
+func (r *reviewing) begin(ctx context.Context) (err error) {
+	if r.tip, err = r.repo.Commit(ctx, r.Base); err != nil {
+		return err
+	}
+	change, err := r.repo.Commit(ctx, cmp.Or(r.Head, "HEAD"))
+	if err != nil {
+		return err
+	}
+	if r.Head != "" {
+		r.to = change
+	}
+	if r.from, err = r.repo.MergeBase(ctx, r.tip, change); err != nil {
+		return err
+	}
+	name, settings, err := r.agreed(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Options, r.excluding, err = r.Choose(name, settings); err != nil {
+		return err
+	}
+	for _, p := range r.Paths {
+		root, inside := r.repo.Path(p)
+		if !inside {
+			return fmt.Errorf("%s: not in this repository; run review in the repository of the clusters", p)
+		}
+		r.requested = append(r.requested, root)
+	}
+	return nil
 }
 
 func (r *reviewing) fail(err error) { r.Errs = append(r.Errs, err) }
@@ -64,11 +116,11 @@ func (r *reviewing) fail(err error) { r.Errs = append(r.Errs, err) }
 // compare reviews every cluster of the files that differ.
 func (r *reviewing) compare(ctx context.Context) error {
 	t, result := r.Target, &r.Result
-	v, err := r.Finder.Compare(ctx, r.Repo, r.From, r.To, r.Paths)
+	v, err := r.Finder.Compare(ctx, r.repo, r.from, r.to, r.requested)
 	if err != nil {
 		return err
 	}
-	r.Changes = v.Changes
+	r.changes = v.Changes
 	result.Read.Skipped = v.Skipped
 	was, has := r.open(ctx, v.Before), r.open(ctx, v.After)
 	before, after := was.sides, has.sides
@@ -147,11 +199,11 @@ func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places revie
 // checkValues requires a cluster for a values file that the change touches: it alone shows
 // nothing.
 func (r *reviewing) checkValues(after []*review.Side) error {
-	at, inside := r.Repo.Path(r.Finder.Values)
+	at, inside := r.repo.Path(r.Finder.Values)
 	is := func(c git.Change) bool {
 		return c.Before != nil && c.Before.Path == at || c.After != nil && c.After.Path == at
 	}
-	if r.Finder.Values == "" || !inside || len(after) > 0 || len(r.Errs) > 0 || !slices.ContainsFunc(r.Changes, is) {
+	if r.Finder.Values == "" || !inside || len(after) > 0 || len(r.Errs) > 0 || !slices.ContainsFunc(r.changes, is) {
 		return nil
 	}
 	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", CCMValues, r.Finder.Values)
@@ -232,7 +284,7 @@ func (r *reviewing) leftOut(ctx context.Context, pattern string, v clusters.Vers
 			hidden[p.After.Docs[0].File()] = true
 		}
 	}
-	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.Excluding, accept)
+	return review.Excluded(pattern, len(files), slices.Sorted(maps.Keys(hidden)), r.excluding, accept)
 }
 
 // listedFiles reports the files that a plan.json of the change lists, but for those that the plan of a cluster

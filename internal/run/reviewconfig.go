@@ -1,44 +1,38 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package run
 
 import (
 	"context"
 	"fmt"
 	"path"
 
-	"github.com/spf13/cobra"
-
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/git"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
-// choose sets the choices on which the commit where the change parted and the tip of its target agree.
-func (r *reviewOptions) choose(c *cobra.Command) error {
-	parted, _, err := r.counting(c.Context(), r.from)
+// agreed are the settings on which the commit where the change parted and the tip of its target agree, and their file.
+func (r *reviewing) agreed(ctx context.Context) (name string, settings []review.Setting, err error) {
+	parted, _, err := r.counting(ctx, r.from)
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	tip, name, err := r.counting(c.Context(), r.tip)
-	if err != nil || name == "" {
-		return err
-	}
-	return r.apply(c.Flags(), name, review.Agreed(parted, tip))
+	tip, name, err := r.counting(ctx, r.tip)
+	return name, review.Agreed(parted, tip), err
 }
 
 // counting returns the settings of the file of a commit that counts for the current folder, and the
 // name of that file; "" for none.
-func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {
+func (r *reviewing) counting(ctx context.Context, commit string) ([]review.Setting, string, error) {
 	places := lists.Map(r.repo.Above(), func(folder string) string { return path.Join(folder, config.Name) })
-	if r.config != "" {
-		place, inside := r.repo.Path(r.config)
+	if r.Config != "" {
+		place, inside := r.repo.Path(r.Config)
 		if !inside {
-			settings, err := config.Read(r.config, choiceKinds())
-			return settings, r.config, err
+			settings, err := config.Read(r.Config, r.Kinds)
+			return settings, r.Config, err
 		}
 		places = []string{place}
 	}
@@ -52,27 +46,27 @@ func (r *reviewOptions) counting(ctx context.Context, commit string) ([]review.S
 }
 
 // settings reads the configuration that a file of a commit or of the working tree is; none for nil.
-func (r *reviewOptions) settings(f *git.File, err error) ([]review.Setting, error) {
+func (r *reviewing) settings(f *git.File, err error) ([]review.Setting, error) {
 	if f == nil || err != nil || f.Kind() != "" {
 		return nil, err
 	}
 	name := r.repo.Name(f.Path)
 	if f.Hash == "" {
-		return config.Read(name, choiceKinds())
+		return config.Read(name, r.Kinds)
 	}
 	text, err := r.repo.Read(*f, config.MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	return config.Parse(name, text, choiceKinds())
+	return config.Parse(name, text, r.Kinds)
 }
 
 // reconfigured reports what the change does to configuration files, those of all folders: rke-lm
 // reads the nearest one.
-func (r *reviewOptions) reconfigured(accepted []string, result *report.Review) {
-	named, _ := r.repo.Path(r.config)
+func (r *reviewing) reconfigured() {
+	named, _ := r.repo.Path(r.Config)
 	is := func(f *git.File) *git.File {
-		if f == nil || path.Base(f.Path) != config.Name && (r.config == "" || f.Path != named) {
+		if f == nil || path.Base(f.Path) != config.Name && (r.Config == "" || f.Path != named) {
 			return nil
 		}
 		return f
@@ -88,14 +82,14 @@ func (r *reviewOptions) reconfigured(accepted []string, result *report.Review) {
 			err = fmt.Errorf("%s: a %s in the change, which is not read; replace it by a file", r.repo.Name(has.Path), has.Kind())
 		}
 		if err != nil {
-			r.all.Fail(err)
+			r.fail(err)
 			continue
 		}
 		file := has
 		if file == nil {
 			file = was
 		}
-		found := review.Configuration(r.repo.Name(file.Path), before, after, len(result.Clusters) > 0, accepted)
-		result.Findings = append(result.Findings, report.Findings(found)...)
+		found := review.Configuration(r.repo.Name(file.Path), before, after, len(r.Result.Clusters) > 0, r.Target.Accept)
+		r.Result.Found(found...)
 	}
 }
