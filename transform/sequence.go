@@ -73,7 +73,7 @@ func StayDone(d Distro, steps []PlannedStage, target Target) error {
 		case err != nil:
 			return err
 		case edit != nil:
-			return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s would still be todo after the edit", name), "nothing was written; check the document for a contradicting value, and make this change manually")
+			return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s would still be to do after the edit", name), "nothing was written; check the document for a contradicting value, and make this change manually")
 		}
 	}
 	return nil

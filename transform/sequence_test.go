@@ -28,7 +28,7 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := StayDone(swings, p.Steps, Target{}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be todo after the edit") {
+	if err := StayDone(swings, p.Steps, Target{}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be to do after the edit") {
 		t.Errorf("%v", err)
 	}
 	if err := StayDone(swings, p.Steps[1:], Target{}); err != nil {

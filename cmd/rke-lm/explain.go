@@ -27,7 +27,7 @@ func newExplain(o *options) *cobra.Command {
 	e := &explainOptions{options: o}
 	c := &cobra.Command{
 		Use:   "explain PATH...",
-		Short: "Show what each machine class gets, and which line sets it",
+		Short: "Show what each machine class gets, and from which line",
 		Example: `  rke-lm explain clusters/harbour.yaml
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
   rke-lm explain --diff switch-to-external clusters/harbour.yaml

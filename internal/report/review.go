@@ -256,7 +256,7 @@ func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
 	}
 	fmt.Fprintln(w, p.Wrap(s.Why, "    "))
 	for _, a := range s.Before {
-		fmt.Fprintln(w, p.Wrap("Before the merge: "+a.Why, "    "))
+		fmt.Fprintln(w, p.Wrap("Before the merge: "+strings.TrimPrefix(a.Why, "before the edit, "), "    "))
 	}
 }
 
@@ -301,7 +301,7 @@ func (c ReviewedCluster) writeMarkdown(w io.Writer) {
 	for _, s := range c.Stages {
 		fmt.Fprintf(w, "**%s.** %s\n\n", s.Name, inline(s.Why))
 		for _, a := range s.Before {
-			fmt.Fprintf(w, "- Before the merge: %s\n", inline(a.Why))
+			fmt.Fprintf(w, "- Before the merge: %s\n", inline(strings.TrimPrefix(a.Why, "before the edit, ")))
 		}
 		if len(s.Before) > 0 {
 			fmt.Fprintln(w)

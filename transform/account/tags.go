@@ -92,7 +92,7 @@ func Tag(id string) action.Action {
 		command = shell.Line(resources+"%s,Value=owned", id)
 	}
 	return action.Action{
-		Why:     "add the tag where it is missing (owned, or shared for a subnet of several clusters), but never to a second security group of one instance",
+		Why:     "add the tag where it is missing (owned, or shared for a subnet of several clusters); never to a second security group of an instance",
 		Command: command,
 	}
 }

@@ -60,8 +60,8 @@ func (m *migration) switchWhy() string {
 
 // RKE refuses the file before it changes a machine (rancher/rke, cluster/defaults.go at v1.8.14).
 const brokenWhy = "RKE refuses the provider aws from Kubernetes 1.27 on, before it changes anything, so the cluster still runs its earlier release with the in-tree provider. " +
-	"If that is 1.26 or earlier, the better way is to set that release in the file again and to migrate with leader migration before the upgrade. " +
-	"With this stage RKE upgrades the cluster and makes it external in one run: a control plane runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed afterwards, and in between no manager runs the cloud controllers. "
+	"If that is 1.26 or earlier, it is better to set that release in the file again, and to migrate before the upgrade. " +
+	"With this stage RKE upgrades the cluster and makes it external in one run: a control plane runs the in-tree cloud controllers until its turn comes. So the cloud-controller-manager is installed afterwards, and in between no manager runs the cloud controllers. "
 
 // hidesManager reports whether the cloud-controller-manager comes first and no file shows whether
 // it runs: helm installs its chart, also with the operator's values. A cluster that is external

@@ -44,7 +44,7 @@ var clusterReasons = []Reason{
 	{"flag-on-external-gate", "From 1.27 on the gate does not exist, and a component that is given it exits. Set to false, it disables leader migration.",
 		removals, "Remove ControllerManagerLeaderMigration from every feature-gates argument.",
 		"Never with the release that the finding names; the component does not start."},
-	{"flag-unknown", "A component that is given a flag or gate that it does not have exits, and after an upgrade no control plane, or no node, starts.",
+	{"flag-unknown", "A component with a flag or gate that it does not have exits, and after an upgrade no control plane, or no node, starts.",
 		"kubernetes/kubernetes cmd and pkg/features, v1.22 to v1.36; rancher/rke2 #8926", "Remove the flag or the gate, or correct its name, before the upgrade.",
 		"If the component is not the one of Kubernetes, and has the flag."},
 	{"in-tree-gone", "Kubernetes 1.27 removed the in-tree provider: kubelet, kube-controller-manager and from 1.29 on kube-apiserver exit with aws.",

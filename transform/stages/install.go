@@ -47,7 +47,7 @@ const (
 	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
 
 	installWhy       = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
-	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed in another way, such as a release of Helm, or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
+	installElsewhere = "The provider is external, and no cloud-controller-manager of AWS is in the file. One may have been installed in another way, such as a release of Helm. Or there is none, and then no manager initializes nodes or creates load balancers. The file does not show which. "
 
 	installLateWhy = "No other manager runs the cloud controllers: kube-controller-manager has none from Kubernetes 1.27 on. The cloud-controller-manager becomes the leader at once, creates the load balancers that are pending, and initializes new nodes. "
 

@@ -58,7 +58,7 @@ const (
 	switchGapWhy = "Expect a gap of " + switchGap + " in which no manager runs the cloud controllers. "
 
 	switchBrokenWhy = "The components do not start with the provider aws: Kubernetes 1.27 and later do not have it, and an upgrade to such a release stops at the first machine. With an external provider they start, one machine after another. " +
-		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes, so the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
+		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes. So the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
 		"To return to 1.26, restore a snapshot of etcd from before the upgrade, together with its Kubernetes version. "
 
 	switchedWhy = "The provider is external: the switch is done but for what the edit brings to the same state. "
