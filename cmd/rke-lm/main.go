@@ -10,10 +10,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,27 +29,9 @@ type streams struct {
 	out, err io.Writer
 	network  kube.Dial // nil for the network of this machine
 
-	progress *report.Progress // nil where none is shown
-}
-
-// data is where documents and YAML go, which keep their bytes. A terminal gets them
-// with escapes: a document could steer it.
-func (s streams) data() io.Writer {
-	if people, is := s.out.(*report.EscapingWriter); is && !isTerminal(underneath(s.out)) {
-		return people.Under()
-	}
-	return s.out
-}
-
-// underneath returns the stream that text is written to in the end.
-func underneath(w io.Writer) io.Writer {
-	switch w := w.(type) {
-	case *standardOutput:
-		return underneath(w.Writer)
-	case interface{ Under() io.Writer }:
-		return underneath(w.Under())
-	}
-	return w
+	data     io.Writer              // where documents and YAML go, which keep their bytes
+	standard *report.StandardOutput // under out and data
+	progress *report.Progress       // nil where none is shown
 }
 
 func main() {
@@ -81,10 +61,13 @@ func endings() []os.Signal {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
-	s = s.withProgress(os.Getenv)
-	out := &standardOutput{Writer: s.out}
-	people, notes := report.NewEscapingWriter(out), report.NewEscapingWriter(s.err) // until they are flushed
-	s.out, s.err = people, notes
+	s.out, s.err, s.progress = report.ProgressOn(s.out, s.err)
+	s.standard = &report.StandardOutput{Writer: s.out}
+	people, notes := report.NewEscapingWriter(s.standard), report.NewEscapingWriter(s.err) // until they are flushed
+	s.out, s.err, s.data = people, notes, s.standard
+	if report.IsTerminal(people) {
+		s.data = people // a document could steer it
+	}
 	defer notes.Flush()
 	defer people.Flush()
 	root := newRoot(s)
@@ -93,43 +76,11 @@ func execute(ctx context.Context, args []string, s streams) int {
 	report.WriteError(s.err, err)
 	code := exitcode.Of(err)
 	people.Flush()
-	if notes.Flush(); out.err != nil {
-		fmt.Fprintln(s.err, "error:", out.err)
+	if notes.Flush(); s.standard.Err != nil {
+		fmt.Fprintln(s.err, "error:", s.standard.Err)
 		code = max(code, exitcode.Input)
 	}
 	return code
-}
-
-// standardOutput remembers its first error, for not everyone who writes looks
-// at it: half of an output must not be taken for all.
-type standardOutput struct {
-	io.Writer
-	err error
-}
-
-func (s *standardOutput) Write(p []byte) (int, error) {
-	if s.err != nil || len(p) == 0 {
-		return 0, s.err
-	}
-	n, err := s.Writer.Write(p)
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		err = path.Err
-	}
-	if err != nil {
-		err = fmt.Errorf("standard output: %w; the output is not complete", err)
-		s.err = report.Silent{Err: err} // execute says it, once
-	}
-	return n, s.err
-}
-
-// closed reports whether out takes no more output.
-func (s streams) closed() bool {
-	w := s.out
-	if people, is := w.(*report.EscapingWriter); is {
-		w = people.Under()
-	}
-	out, is := w.(*standardOutput)
-	return is && out.err != nil
 }
 
 // withCode lets a run end with a code after its errors were printed.

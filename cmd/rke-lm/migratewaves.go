@@ -52,7 +52,7 @@ func (c *runOptions) startMany(cmd *cobra.Command) error {
 		return err
 	}
 	text := &report.FleetText{Err: c.Err, Palette: c.ErrPalette}
-	text.Width, text.Height = size(underneath(c.Err))
+	text.Width, text.Height = report.Size(c.Err)
 	c.shown.Many = text
 	c.work.Show = func(m migrate.Member, e migrate.Event) {
 		text.Waves = c.work.Waves

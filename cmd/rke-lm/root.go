@@ -50,7 +50,7 @@ type options struct {
 }
 
 func newRoot(s streams) *cobra.Command {
-	o := &options{streams: s, overlays: &source.Overlays{}, Output: report.Output{Out: s.out, Err: s.err}, Connector: run.Connector{Network: s.network, Notes: s.err}}
+	o := &options{streams: s, overlays: &source.Overlays{}, Output: report.Output{Out: s.out, Err: s.err, Data: s.data}, Connector: run.Connector{Network: s.network, Notes: s.err}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",
@@ -74,8 +74,8 @@ stage as a small diff, and changes only what the stage promises.`,
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.PersistentFlags().StringVar(&o.color, "color", colorAuto, "colors in the output: auto, always, never (also: NO_COLOR, CLICOLOR_FORCE)")
-	oneOf(root, "color", colors)
+	root.PersistentFlags().StringVar(&o.color, "color", report.ColorAuto, "colors in the output: auto, always, never (also: NO_COLOR, CLICOLOR_FORCE)")
+	oneOf(root, "color", []string{report.ColorAuto, report.ColorAlways, report.ColorNever})
 	root.PersistentFlags().BoolVar(&o.noColor, "no-color", false, "the same as --color never")
 	root.PersistentFlags().StringVar(&o.config, "config", "", "YAML file with migration options, such as end-state: external; flags on the command line take precedence")
 	helpFlags(root.PersistentFlags())
@@ -214,7 +214,10 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 	if wide {
 		o.Format = "text"
 	}
-	o.Data, o.Palette, o.ErrPalette = o.data(), o.palette(o.Out, wide), o.palette(o.Err, wide)
+	if o.noColor {
+		o.color = report.ColorNever
+	}
+	o.Palette, o.ErrPalette = report.NewPalette(o.Out, o.color, wide), report.NewPalette(o.Err, o.color, wide)
 	if o.MaxBytes < 0 {
 		return fmt.Errorf("--max-bytes %d is negative; use a number of bytes, such as %d", o.MaxBytes, report.DefaultMaxBytes)
 	}

@@ -12,13 +12,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -38,7 +36,7 @@ type runOptions struct {
 }
 
 func newRun(o *options) *runOptions {
-	return &runOptions{options: o, work: run.Migrate{Connector: &o.Connector, Engine: engine, Closed: o.closed}}
+	return &runOptions{options: o, work: run.Migrate{Connector: &o.Connector, Engine: engine, Closed: func() bool { return o.standard.Err != nil }}}
 }
 
 func (c *runOptions) flags(cmd *cobra.Command) {
@@ -58,7 +56,7 @@ func (c *runOptions) check() (err error) {
 	if !c.Live() {
 		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
 	}
-	if !c.yes && !isTerminal(c.in) {
+	if !c.yes && !report.IsTerminal(c.in) {
 		return errors.New("there is no terminal for the confirmation; add --yes")
 	}
 	c.acceptable, c.copiesValues = verify.Rules(), true
@@ -75,39 +73,12 @@ func (c *runOptions) check() (err error) {
 // middle, with nodes cordoned. A helm that is started does not inherit that.
 var brokenPipes = make(chan os.Signal, 1)
 
-func isTerminal(of any) bool {
-	f, is := of.(*os.File)
-	return is && term.IsTerminal(int(f.Fd()))
-}
-
-// width is that of a terminal, or that which COLUMNS sets; 0 for neither.
-func width(of any) int {
-	columns, _ := size(of)
-	if columns == 0 {
-		columns, _ = strconv.Atoi(os.Getenv("COLUMNS")) // 0 for what is no number
-	}
-	return columns
-}
-
-// size is that of a terminal in columns and lines; 0 for what is none.
-func size(of any) (columns, lines int) {
-	f, is := of.(*os.File)
-	if !is {
-		return 0, 0
-	}
-	columns, lines, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0, 0
-	}
-	return columns, lines
-}
-
 // start runs over one cluster.
 func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	text := &report.RunText{Out: c.Out, Err: c.Err, Palette: c.Palette, Width: width(underneath(c.Err))}
+	text := &report.RunText{Out: c.Out, Err: c.Err, Palette: c.Palette, Width: report.Width(c.Err)}
 	if c.Format == "html" {
 		text.Out, text.Palette = c.Err, c.ErrPalette
 	}

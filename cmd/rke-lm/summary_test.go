@@ -219,26 +219,10 @@ func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 	}
 }
 
-func TestColorsDependOnTheFlagThenOnTheEnvironment(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		options  options
-		env      map[string]string
-		terminal bool
-		want     bool
-	}{
-		{"a terminal", options{color: colorAuto}, nil, true, true},
-		{"a pipe", options{color: colorAuto}, nil, false, false},
-		{"NO_COLOR", options{color: colorAuto}, map[string]string{"NO_COLOR": "1"}, true, false},
-		{"NO_COLOR and always", options{color: colorAlways}, map[string]string{"NO_COLOR": "1"}, false, true},
-		{"CLICOLOR_FORCE", options{color: colorAuto}, map[string]string{"CLICOLOR_FORCE": "1"}, false, true},
-		{"CLICOLOR_FORCE=0", options{color: colorAuto}, map[string]string{"CLICOLOR_FORCE": "0"}, false, false},
-		{"NO_COLOR and CLICOLOR_FORCE", options{color: colorAuto}, map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, true, false},
-		{"never", options{color: colorNever}, map[string]string{"CLICOLOR_FORCE": "1"}, true, false},
-		{"--no-color", options{color: colorAlways, noColor: true}, nil, true, false},
-	} {
-		if got := c.options.colored(c.terminal, func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+func TestNoColorWinsOverColor(t *testing.T) {
+	for want, flag := range map[bool]string{true: "--color=always", false: "--no-color"} {
+		if r := runHere(t, "", "rules", "--color=always", flag); strings.Contains(r.stdout, "\x1b[") != want {
+			t.Errorf("%s: %.200q", flag, r.stdout)
 		}
 	}
 }

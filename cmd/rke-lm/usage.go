@@ -76,7 +76,7 @@ func help(c *cobra.Command, _ []string) {
 	if !c.Flags().Changed("help-all") {
 		text, _, _ = strings.Cut(text, "\n\n")
 	}
-	page := pageOf(width(underneath(c.OutOrStdout())))
+	page := pageOf(report.Width(c.OutOrStdout()))
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		fmt.Fprintf(c.OutOrStdout(), "%s\n\n", page.Wrap(paragraph, ""))
 	}
@@ -153,7 +153,7 @@ func (u *usages) add(f *pflag.Flag, group string) {
 
 // write writes the groups, as wide as the terminal.
 func (u *usages) write(w io.Writer) {
-	columns := width(underneath(w))
+	columns := report.Width(w)
 	for _, group := range []string{ownGroup, wavesGroup, inputGroup, choiceGroup, connectionGroup, globalGroup} {
 		if f := u.of[group]; f != nil {
 			fmt.Fprintf(w, "\n\n%s:\n%s", group, strings.TrimRight(f.FlagUsagesWrapped(columns), "\n"))

@@ -137,3 +137,26 @@ func TestProgressThatIsNotShownCostsNothing(t *testing.T) {
 	none.Reached("files", 1, 2)
 	none.Start(t.Context()).End()
 }
+
+func TestColorsDependOnTheFlagThenOnTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		color    string
+		env      map[string]string
+		terminal bool
+		want     bool
+	}{
+		{"a terminal", ColorAuto, nil, true, true},
+		{"a pipe", ColorAuto, nil, false, false},
+		{"NO_COLOR", ColorAuto, map[string]string{"NO_COLOR": "1"}, true, false},
+		{"NO_COLOR and always", ColorAlways, map[string]string{"NO_COLOR": "1"}, false, true},
+		{"CLICOLOR_FORCE", ColorAuto, map[string]string{"CLICOLOR_FORCE": "1"}, false, true},
+		{"CLICOLOR_FORCE=0", ColorAuto, map[string]string{"CLICOLOR_FORCE": "0"}, false, false},
+		{"NO_COLOR and CLICOLOR_FORCE", ColorAuto, map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, true, false},
+		{"never", ColorNever, map[string]string{"CLICOLOR_FORCE": "1"}, true, false},
+	} {
+		if got := colored(c.color, c.terminal, func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
