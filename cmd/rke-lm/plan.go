@@ -88,7 +88,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	plan := run.Plan{Options: o, Stage: p.stage, Whole: p.exitCode, Classes: p.Format == "html"}
+	plan := run.Plan{Options: o, Stage: p.stage, Classes: p.Format == "html"}
 	if p.folders.Dir != "" {
 		plan.Folders = &p.folders
 	}

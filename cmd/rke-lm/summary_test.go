@@ -227,6 +227,19 @@ func TestNoColorWinsOverColor(t *testing.T) {
 	}
 }
 
+// Later stages decide it, also those that are not shown.
+func TestThePlanOfAStageShowsTheSituationOfTheCluster(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf})
+	must(t, exitcode.Done, "apply", "--stage", "install-ccm", "--through", "a.yaml")
+	if r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml"); !strings.Contains(r.stdout, "\nprovider: aws  situation: migrating\n") {
+		t.Error(r.stdout)
+	}
+	must(t, exitcode.Done, "apply", "--stage", "disable-leader-migration", "--through", "--end-state", "aws-override", "a.yaml")
+	if r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml"); !strings.Contains(r.stdout, "\nprovider: external  situation: external\n") {
+		t.Error(r.stdout)
+	}
+}
+
 func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
 	here(t, map[string]string{"a.yaml": strings.Replace(wharf, "    machineGlobalConfig", "    machinePools: [{name: all, controlPlaneRole: true, etcdRole: true, workerRole: true}]\n    machineGlobalConfig", 1)})
 	const line = "\nend state (clusters: 1): aws-override (external renames nodes); --end-state changes it\n"

@@ -15,7 +15,6 @@ import (
 type Plan struct {
 	Options
 	Stage   string // the only one that is shown; "" for all
-	Whole   bool   // plan all stages also where one is shown
 	Classes bool   // with the effective configuration
 	Folders *Folders
 }
@@ -72,11 +71,7 @@ func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, 
 	if t.Version != "" {
 		return transform.Sequence(f.Distro, f.Docs, t)
 	}
-	choice := transform.Choice{Stage: p.Stage}
-	if p.Whole {
-		choice = transform.Choice{}
-	}
-	plan, err := transform.BuildFor(f.Distro, f.Docs, t, choice)
+	plan, err := transform.Build(f.Distro, f.Docs, t) // all stages also where one is shown: the situation depends on them
 	return []*transform.Plan{plan}, err
 }
 
