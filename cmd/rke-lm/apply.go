@@ -125,7 +125,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	all := a.collect()
+	all := a.collect("apply")
 	all.Flags, all.Folder = a.flags, a.saved
 	var states []run.Left
 	if a.Live() && len(paths) == 0 {

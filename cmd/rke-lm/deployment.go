@@ -60,7 +60,7 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	all := d.collect()
+	all := d.collect("deployment")
 	var printer clusters.Printer
 	for _, r := range results {
 		if r.Made != nil {

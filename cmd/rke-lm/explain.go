@@ -56,7 +56,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	all := e.collect()
+	all := e.collect("explain")
 	list := report.EffectiveConfigs{APIVersion: report.APIVersion, Kind: "EffectiveConfig", Clusters: []report.EffectiveConfig{}}
 	for _, r := range results {
 		if r.Made != nil && len(r.Made.Keys) > 0 && r.Made.Note == "" {

@@ -80,7 +80,7 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
-	all := m.collect()
+	all := m.collect("lint")
 	found, errs, err := run.LintConfigs(ctx, m.config, paths, m.in)
 	for _, err := range errs {
 		all.Fail(err)

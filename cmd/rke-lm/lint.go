@@ -69,7 +69,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	all := l.collect()
+	all := l.collect("lint")
 	all.Flags, all.ToErr = l.flags, l.toErr
 	failed := l.write(ctx, results, all)
 	all.WriteOutcomes("clusters")

@@ -16,16 +16,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // planOptions are the flags of plan.
 type planOptions struct {
 	*options
-	stage    string
+	text     report.PlanText
 	exitCode bool
-	alone    bool // the summary
-	all      bool // every stage
 	folders  run.Folders
 	flags    []string // that the next command repeats
 }
@@ -53,13 +50,13 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 	o.liveFlags(c)
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, slices.Insert(slices.Clone(everyFormat), 1, "wide")...)
-	c.Flags().StringVar(&p.stage, "stage", "", "show this stage only")
+	c.Flags().StringVar(&p.text.Stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&p.folders.Dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
 	c.Flags().BoolVar(&p.folders.Replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
 	o.verboseFlag(c.Flags(), "with --out ")
-	c.Flags().BoolVar(&p.alone, "summary", false, "show a line for each cluster, also of one")
-	c.Flags().BoolVar(&p.all, "all", false, "show every stage whole, of each cluster")
+	c.Flags().BoolVar(&p.text.Alone, "summary", false, "show a line for each cluster, also of one")
+	c.Flags().BoolVar(&p.text.All, "all", false, "show every stage whole, of each cluster")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("summary", "all")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
@@ -68,7 +65,7 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 }
 
 func (p *planOptions) check(paths []string) (err error) {
-	if p.alone && p.Format != "text" {
+	if p.text.Alone && p.Format != "text" {
 		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.Format)
 	}
 	if p.folders.Server, err = p.Flags(); err != nil {
@@ -88,7 +85,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	plan := run.Plan{Options: o, Stage: p.stage, Classes: p.Format == "html"}
+	plan := run.Plan{Options: o, Stage: p.text.Stage, Classes: p.Format == "html"}
 	if p.folders.Dir != "" {
 		plan.Folders = &p.folders
 	}
@@ -96,12 +93,13 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	all, left := p.collect(), false
+	all, left := p.collect("plan"), false
+	var plans []report.Planned
 	all.Flags, all.Folder = p.flags, p.folders.Dir
 	var found []transform.Finding // about no cluster
 	for _, r := range results {
 		if r.Made != nil && ctx.Err() == nil {
-			left = left || r.Made.Left
+			left, plans = left || r.Made.Left, append(plans, r.Made.Planned)
 			p.sumUp(all, r)
 		}
 		all.Fail(r.Err)
@@ -113,7 +111,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	all.Fail(p.write(all, results, found))
+	all.Fail(all.WritePlans(plans, found, p.text))
 	if all.Code == exitcode.Done && p.exitCode && left {
 		all.Code = exitcode.Found
 	}
@@ -123,7 +121,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 // sumUp writes the folders of a cluster, and adds its row. The plan of one stage is no plan of what comes next.
 func (p *planOptions) sumUp(all *report.Collector, r run.Result[run.Planned]) {
 	first := all.Command == ""
-	if p.Format == "text" && p.stage == "" {
+	if p.Format == "text" && p.text.Stage == "" {
 		all.Row(r.Made.Plans[0].Status, r.Live.Name(), false)
 	}
 	for i, folder := range r.Made.Folders {
@@ -137,102 +135,4 @@ func (p *planOptions) sumUp(all *report.Collector, r run.Result[run.Planned]) {
 			all.Runbook = folder.Runbook
 		}
 	}
-}
-
-// write writes the plans in the form of the output.
-func (p *planOptions) write(all *report.Collector, results []run.Result[run.Planned], found []transform.Finding) error {
-	switch {
-	case p.Format == "text":
-		return p.writeText(all, results, found)
-	case p.Reports():
-		list := newResults("plan")
-		list.Findings, list.Errors = found, all.Errors
-		for _, r := range results {
-			if r.Made != nil {
-				addPlans(list, r.Made)
-			}
-		}
-		return p.WriteResults(list, report.PlanTable)
-	}
-	list := report.Plans{APIVersion: report.APIVersion, Kind: "Plan", Clusters: []report.Plan{}, Errors: all.Errors, Findings: found}
-	for _, r := range results {
-		if r.Made != nil {
-			first := &r.Made.Plans[0]
-			first.Findings = append(first.Findings, report.Findings(r.Made.Unseen)...)
-			list.Clusters = append(list.Clusters, r.Made.Plans...)
-		}
-	}
-	return p.Dump(list)
-}
-
-// addPlans adds the plans of a cluster to a report. The effective configuration is that of the documents as they are.
-func addPlans(to *report.Results, m *run.Planned) {
-	for i, plan := range m.Plans {
-		subject := plan.Subject()
-		if i == 0 {
-			subject.Content.Classes = m.Classes
-		}
-		to.Keep(subject)
-	}
-}
-
-// writeText writes plans for people: of several clusters the summary, and then all stages if they are asked for.
-func (p *planOptions) writeText(all *report.Collector, results []run.Result[run.Planned], found []transform.Finding) error {
-	colors := p.Palette
-	report.WriteFindings(p.Err, p.ErrPalette, found, "")
-	all.Refused = len(all.Errors)
-	whole := p.all || p.stage != ""
-	if len(all.Rows) > 0 && (p.alone || all.Several()) {
-		all.Summary.Write(p.Out, colors)
-		if p.alone || !whole {
-			report.WriteFindings(p.Err, p.ErrPalette, objections(results), "")
-			return nil
-		}
-		fmt.Fprintln(p.Out)
-	}
-	for _, r := range results {
-		if r.Made == nil {
-			continue
-		}
-		for _, plan := range r.Made.Plans {
-			report.WritePlan(p.Out, colors, plan, whole)
-		}
-		report.WriteFindings(p.Out, colors, r.Made.Unseen, "")
-	}
-	if all.Several() {
-		all.Summary.Write(p.Out, colors)
-		return nil
-	}
-	for _, r := range results { // the only one
-		if r.Made == nil || r.Docs[0].File() == yamledit.Stdin {
-			continue
-		}
-		switch s := r.Made.Plans[0].Status; {
-		case p.stage != "" && p.stage != s.Next:
-		case r.Made.Plans[0].Decision() != "":
-			all.Command = r.Made.Plans[0].Decision()
-		case s.Outlook.Manual:
-			all.Command = all.Apply(s, r.Live.Name(), "--"+manualDone+"="+s.Next)
-		}
-	}
-	all.WriteNext(p.Out, colors)
-	return nil
-}
-
-// objections are what was found about clusters as a whole.
-func objections(results []run.Result[run.Planned]) (found []transform.Finding) {
-	for _, r := range results {
-		if r.Made != nil {
-			found = append(found, r.Made.Plans[0].Findings...)
-		}
-	}
-	return found
-}
-
-// dump writes a value for programs.
-func (o *options) dump(v any) error {
-	if o.Format == "yaml" {
-		return report.WriteYAML(o.Data, v)
-	}
-	return report.WriteJSON(o.Out, v)
 }

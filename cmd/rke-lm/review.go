@@ -61,7 +61,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 		return o, r.configured["exclude"], err
 	}
 	reviewed, err := r.work.Run(c.Context())
-	all := r.collect()
+	all := r.collect("review")
 	for _, err := range reviewed.Errs {
 		all.Fail(err)
 	}

@@ -267,9 +267,9 @@ func newResults(verb string) *report.Results {
 // everyFormat are those of verbs that find something.
 var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, report.Formats)
 
-// collect collects results, with the choices that the next command repeats.
-func (o *options) collect() *report.Collector {
-	all := report.NewCollector(&o.Output, newResults("lint"))
+// collect collects the results of a verb.
+func (o *options) collect(verb string) *report.Collector {
+	all := report.NewCollector(&o.Output, newResults(verb))
 	all.Verbose = o.verbose
 	return all
 }

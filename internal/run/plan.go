@@ -21,9 +21,7 @@ type Plan struct {
 
 // Planned is the plan of a cluster, and those that follow it up to a later release.
 type Planned struct {
-	Plans   []report.Plan
-	Unseen  []transform.Finding // about documents that were not given
-	Classes []report.Class
+	report.Planned
 	Folders []Folder // what is written for each plan
 	Left    bool     // edits, or manual stages
 }
@@ -45,7 +43,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	if err != nil {
 		return nil, err
 	}
-	made := &Planned{Unseen: plans[0].Unseen, Classes: p.classes(f, t)}
+	made := &Planned{Planned: report.Planned{Unseen: plans[0].Unseen, Classes: p.classes(f, t), Live: f.Live.Name()}}
 	for _, plan := range plans {
 		made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
 	}

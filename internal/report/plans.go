@@ -1,0 +1,94 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Planned is the plan of a cluster, and those that follow it up to a later release.
+type Planned struct {
+	Plans   []Plan
+	Unseen  []transform.Finding // about documents that were not given
+	Classes []Class
+	Live    string // the name of a live cluster; "" for that of a file
+}
+
+// PlanText is what people see of plans.
+type PlanText struct {
+	Stage string // the only one; "" for all
+	All   bool   // every stage whole
+	Alone bool   // the summary
+}
+
+// WritePlans writes plans, and what was found about no cluster, in the form of the output.
+func (c *Collector) WritePlans(all []Planned, found []transform.Finding, text PlanText) error {
+	list := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{}, Errors: c.Errors, Findings: found}
+	c.results.Findings, c.results.Errors = found, c.Errors
+	switch {
+	case c.Format == "text":
+		c.writePlans(all, found, text)
+		return nil
+	case c.Reports():
+		for _, m := range all {
+			for i, plan := range m.Plans {
+				subject := plan.Subject()
+				if i == 0 { // the effective configuration is that of the documents as they are
+					subject.Content.Classes = m.Classes
+				}
+				c.results.Keep(subject)
+			}
+		}
+		return c.WriteResults(c.results, PlanTable)
+	}
+	for _, m := range all {
+		first := &m.Plans[0]
+		first.Findings = append(first.Findings, Findings(m.Unseen)...)
+		list.Clusters = append(list.Clusters, m.Plans...)
+	}
+	return c.Dump(list)
+}
+
+// writePlans writes plans for people: of several clusters the summary, and then all stages if they are asked for.
+func (c *Collector) writePlans(all []Planned, found []transform.Finding, text PlanText) {
+	WriteFindings(c.Err, c.ErrPalette, found, "")
+	c.Refused = len(c.Errors)
+	whole := text.All || text.Stage != ""
+	if len(c.Rows) > 0 && (text.Alone || c.Several()) {
+		c.Write(c.Out, c.Palette)
+		if text.Alone || !whole {
+			var objections []transform.Finding // about clusters as a whole
+			for _, m := range all {
+				objections = append(objections, m.Plans[0].Findings...)
+			}
+			WriteFindings(c.Err, c.ErrPalette, objections, "")
+			return
+		}
+		fmt.Fprintln(c.Out)
+	}
+	for _, m := range all {
+		for _, plan := range m.Plans {
+			WritePlan(c.Out, c.Palette, plan, whole)
+		}
+		WriteFindings(c.Out, c.Palette, m.Unseen, "")
+	}
+	if c.Several() {
+		c.Write(c.Out, c.Palette)
+		return
+	}
+	for _, m := range all { // the only one
+		switch s := m.Plans[0].Status; {
+		case m.Plans[0].Source.File == yamledit.Stdin:
+		case text.Stage != "" && text.Stage != s.Next:
+		case m.Plans[0].Decision() != "":
+			c.Command = m.Plans[0].Decision()
+		case s.Outlook.Manual:
+			c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
+		}
+	}
+	c.WriteNext(c.Out, c.Palette)
+}
