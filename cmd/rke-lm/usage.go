@@ -7,10 +7,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -173,5 +176,51 @@ func writeCommands(w io.Writer, c *cobra.Command) {
 		if sub.IsAvailableCommand() || sub.Name() == "help" {
 			fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
 		}
+	}
+}
+
+// programName is that of the program where nothing calls it by another one.
+const programName = "rke-lm"
+
+// calledAs returns the name by which a user runs the program: as a plugin, kubectl finds
+// it as kubectl-leader_migration.
+func calledAs(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".exe")
+	plugin, is := strings.CutPrefix(name, "kubectl-")
+	if !is {
+		return programName
+	}
+	return "kubectl " + strings.NewReplacer("-", " ", "_", "-").Replace(plugin)
+}
+
+// call shows a name in usage and examples.
+func call(root *cobra.Command, name string) {
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	for _, c := range root.Commands() {
+		c.Example = strings.ReplaceAll(c.Example, programName+" ", name+" ")
+	}
+}
+
+// newManual writes the pages of the manual, for packages.
+func newManual(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:    "man FOLDER",
+		Short:  "Write the pages of the manual",
+		Long:   "Write a page of the manual for each command into a folder. The date is that of SOURCE_DATE_EPOCH, or today.",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			root := c.Root()
+			root.DisableAutoGenTag = true
+			header := &doc.GenManHeader{Section: "1", Source: "rke-lm " + currentBuild().Version, Manual: "rke-lm"}
+			if err := doc.GenManTree(root, header, args[0]); err != nil {
+				return fmt.Errorf("man: %w", err)
+			}
+			fmt.Fprintf(o.Err, "%s: pages written\n", args[0])
+			return nil
+		},
 	}
 }
