@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -152,16 +153,19 @@ var statusColumns = []column{
 	{title: "FILE", cell: func(s Status) string { return s.File }, optional: true},
 }
 
-// shortened are clusters in shorter words: without the namespace that all have, and warnings next to errors.
+// shortened are clusters in shorter words: without namespaces, if their names then differ, and warnings next to errors.
 func shortened(clusters []Status) []Status {
-	namespace, _, _ := strings.Cut(clusters[0].Name, "/")
-	differs := slices.ContainsFunc(clusters, func(s Status) bool { return !strings.HasPrefix(s.Name, namespace+"/") })
+	names := lists.Map(clusters, func(s Status) string { return path.Base(s.Name) })
+	differ := len(lists.Distinct(names)) == len(names)
 	return lists.Map(clusters, func(s Status) Status {
-		if !differs {
-			s.Name = s.Name[len(namespace)+1:]
+		if differ {
+			s.Name = path.Base(s.Name)
 		}
 		s.Version, _, _ = strings.Cut(strings.Replace(s.Version, "-rancher", "+", 1), "+")
-		if strings.HasPrefix(string(s.Situation), "broken") {
+		switch {
+		case s.Situation == transform.ProgressNone:
+			s.Situation = "none"
+		case strings.HasPrefix(string(s.Situation), "broken"):
 			s.Situation = "broken"
 		}
 		if s.Errors > 0 {

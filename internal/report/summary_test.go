@@ -56,7 +56,7 @@ func TestASummaryFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// The namespace that all have, the build of a release and warnings next to errors are the first to be left out, then columns.
+// Namespaces, the build of a release and warnings next to errors are the first to be left out, then columns.
 func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 	rows := aSummary().Rows[:2]
 	rows[1].Warnings, rows[1].Situation = 3, transform.ProgressBroken("v1.27.1")
@@ -75,6 +75,10 @@ func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 			}
 		}
 	}
+	twins := []Status{{Name: "fleet-default/harbour", Situation: transform.ProgressNone}, {Name: "fleet-eu/harbour"}}
+	var alike bytes.Buffer
+	WriteStatuses(&alike, Palette{Width: 40}, twins)
+	says(t, alike.String(), "fleet-default/harbour  none ", "fleet-eu/harbour")
 	// Of clusters whose next stage is not known the last one is shown. What cannot be read has its whole reason.
 	rows[0].planned, rows[1] = false, Status{Name: "fleet-default/orchard", Problem: "missing permissions: list nodes, which the user does not have in any namespace of it"}
 	var b bytes.Buffer
