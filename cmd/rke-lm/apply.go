@@ -73,9 +73,7 @@ them, if they are paused, or if their last change is not applied.`,
 			return a.run(c.Context(), args)
 		},
 	}
-	o.fileFlags(c.Flags())
-	o.liveFlags(c)
-	o.targetFlags(c.Flags())
+	o.allFlags(c)
 	c.Flags().StringVar(&a.choice.Stage, "stage", "", "the stage to apply")
 	c.Flags().BoolVar(&a.choice.Next, "next", false, "apply the first stage that is not done")
 	c.Flags().StringVar(&a.undo, "undo", "", "the stage to undo")

@@ -86,9 +86,6 @@ func (o *options) checkFiles(paths []string) error {
 	return nil
 }
 
-// ccmValues is the flag for the values file of an RKE cluster, which no document names.
-const ccmValues = run.CCMValues
-
 // What becomes of the file.
 const (
 	valuesInFiles = "values file with which helm installs the cloud-controller-manager of the one RKE cluster in PATH: the stages edit it as well, and their helm commands use it"
@@ -97,7 +94,7 @@ const (
 
 func (o *options) valuesFlag(f *pflag.FlagSet, usage string) {
 	defer group(f, inputGroup)()
-	f.StringVar(&o.values, ccmValues, "", usage)
+	f.StringVar(&o.values, run.CCMValues, "", usage)
 }
 
 // checkLiveValues refuses host names and a values file next to clusters of a Rancher, unless there is one and the
@@ -105,13 +102,13 @@ func (o *options) valuesFlag(f *pflag.FlagSet, usage string) {
 func (o *options) checkLiveValues() error {
 	switch {
 	case o.hostNames != "" && o.Selector != "":
-		return errors.New("--" + hostNames + " is of one cluster; use --cluster in place of --selector")
+		return errors.New("--" + run.HostNames + " is of one cluster; use --cluster in place of --selector")
 	case o.values == "":
 		return nil
 	case o.Selector != "":
-		return errors.New("--" + ccmValues + " is of one cluster; use --cluster in place of --selector")
+		return errors.New("--" + run.CCMValues + " is of one cluster; use --cluster in place of --selector")
 	case !o.copiesValues:
-		return errors.New("--" + ccmValues + ": this command changes or checks files or objects, and a live cluster has no such file; name the file of the cluster, such as the output of kubectl get -o yaml, in place of --cluster")
+		return errors.New("--" + run.CCMValues + ": this command changes or checks files or objects, and a live cluster has no such file; name the file of the cluster, such as the output of kubectl get -o yaml, in place of --cluster")
 	}
 	return nil
 }

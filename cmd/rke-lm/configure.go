@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/config"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -68,7 +69,7 @@ func (o *options) apply(flags *pflag.FlagSet, file string, settings []review.Set
 			o.excludeFrom = filepath.Dir(file)
 		}
 		for _, v := range s.Values {
-			if s.Key == ccmValues && o.config == "" && !filepath.IsAbs(v) {
+			if s.Key == run.CCMValues && o.config == "" && !filepath.IsAbs(v) {
 				v = filepath.Join(filepath.Dir(file), v)
 			}
 			if err := flags.Set(s.Key, v); err != nil {

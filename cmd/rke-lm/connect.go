@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
+	"github.com/rke-lm/rke-lm/internal/run"
 )
 
 // naming are the flags that name a server, a cluster or a file of one.
-var naming = []string{"cluster", "selector", "context", "kubeconfig", "rancher-url", "rancher-cli", ccmValues}
+var naming = []string{"cluster", "selector", "context", "kubeconfig", "rancher-url", "rancher-cli", run.CCMValues}
 
 // checkGiven refuses an empty one, as a shell makes of a variable that is not set: it
 // would mean another cluster than the one that was meant.
@@ -58,8 +59,10 @@ func (c *options) clusterFlags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("cluster", "selector")
 }
 
-// liveFlags are those of verbs about files that also take clusters of a Rancher.
-func (o *options) liveFlags(cmd *cobra.Command) {
-	o.connectionFlags(cmd)
-	o.clusterFlags(cmd)
+// allFlags are those of verbs about files that also take clusters of a Rancher.
+func (c *options) allFlags(cmd *cobra.Command) {
+	c.fileFlags(cmd.Flags())
+	c.connectionFlags(cmd)
+	c.clusterFlags(cmd)
+	c.targetFlags(cmd.Flags())
 }

@@ -34,9 +34,7 @@ func newExplain(o *options) *cobra.Command {
   rke-lm explain --context rancher --cluster c-m-8kqlhbsd`,
 		RunE: func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
 	}
-	o.fileFlags(c.Flags())
-	o.liveFlags(c)
-	o.targetFlags(c.Flags())
+	o.allFlags(c)
 	o.outputFlag(c, "text", "json", "yaml")
 	c.Flags().StringVar(&e.key, "key", "", "show this key only")
 	c.Flags().StringVar(&e.diff, "diff", "", "show the changes of this stage")

@@ -46,9 +46,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 			return l.run(c.Context(), args)
 		},
 	}
-	o.fileFlags(c.Flags())
-	o.liveFlags(c)
-	o.targetFlags(c.Flags())
+	o.allFlags(c)
 	o.outputFlag(c, everyFormat...)
 	c.Flags().BoolVar(&l.work.Fix, "fix", false, "make the corrections that need no decision")
 	l.rewriteFlags(c)

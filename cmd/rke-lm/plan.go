@@ -46,9 +46,7 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 			return p.run(c.Context(), args)
 		},
 	}
-	o.fileFlags(c.Flags())
-	o.liveFlags(c)
-	o.targetFlags(c.Flags())
+	o.allFlags(c)
 	o.outputFlag(c, slices.Insert(slices.Clone(everyFormat), 1, "wide")...)
 	c.Flags().StringVar(&p.text.Stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")

@@ -114,7 +114,7 @@ stage as a small diff, and changes only what the stage promises.`,
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
 	f.StringVar(&o.distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.hostNames, hostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
+	f.StringVar(&o.hostNames, run.HostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
 	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
@@ -131,9 +131,6 @@ func (o *options) leaveOut() (err error) {
 	}
 	return nil
 }
-
-// hostNames is the flag for what is known of host names.
-const hostNames = run.HostNames
 
 // fileFlags are those of verbs that read files.
 func (o *options) fileFlags(f *pflag.FlagSet) {
@@ -245,7 +242,7 @@ func (o *options) target() (t transform.Target, err error) {
 	if o.hostNames != "" {
 		text, err := os.ReadFile(o.hostNames)
 		if err != nil {
-			return t, fmt.Errorf("--"+hostNames+": %w", err)
+			return t, fmt.Errorf("--"+run.HostNames+": %w", err)
 		}
 		if t.HostNames, err = transform.ReadHostNames(o.hostNames, text); err != nil {
 			return t, err
