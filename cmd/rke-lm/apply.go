@@ -184,7 +184,7 @@ func (a *applyOptions) writeCheck(last bool) {
 	if last || a.undo != "" {
 		before = "now"
 	}
-	fmt.Fprintf(a.Err, "%s: %s, then %s\n", before, how, check)
+	fmt.Fprintf(a.Err, "%s: %s, and check it:\n  %s\n", before, how, check)
 }
 
 // write shows what is done, and writes each file once all of its clusters are known. It returns the clusters
