@@ -48,6 +48,11 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
 	}
 	first := &made.Plans[0]
+	if p.Stage != "" && t.Version == "" { // the stages after that one decide how far the cluster is
+		if whole, err := transform.Build(f.Distro, f.Docs, t); err == nil {
+			first.Status = report.NewStatus(whole)
+		}
+	}
 	first.Findings = report.Findings(f.Objections(t))
 	first.Status.Count(first.Findings)
 	made.Left = first.Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
@@ -69,7 +74,7 @@ func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, 
 	if t.Version != "" {
 		return transform.Sequence(f.Distro, f.Docs, t)
 	}
-	plan, err := transform.Build(f.Distro, f.Docs, t) // all stages also where one is shown: the situation depends on them
+	plan, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: p.Stage})
 	return []*transform.Plan{plan}, err
 }
 
