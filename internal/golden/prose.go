@@ -90,7 +90,7 @@ func paragraphs(text string, known func(string) bool) []paragraph {
 			if strings.HasPrefix(line, "error: ") {
 				p.text, p.group = strings.TrimSuffix(line, "\n"), groupWrong
 			}
-			if m := stageLine.FindStringSubmatch(line); m != nil {
+			if m := stageLine.FindStringSubmatch(line); m != nil && !strings.Contains(line, "  blocked: ") { // what blocks one is said of its rule
 				stage = m[1]
 			}
 		case stage == "":
