@@ -301,7 +301,7 @@ func writeActions(w io.Writer, p Palette, actions []action.Action) {
 // WriteManual writes what someone has to do by hand for a stage.
 func WriteManual(w io.Writer, p Palette, m transform.Manual) {
 	if !m.Left {
-		fmt.Fprintf(w, "%s  %s; %s shows its commands\n", p.paint(bold, m.Stage), Check, shell.Words("rke-lm", "plan", "--stage", m.Stage))
+		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, m.Stage), Check)
 		return
 	}
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), Manual)
