@@ -100,8 +100,8 @@ func choiceKinds() map[string]config.Kind {
 	return known
 }
 
-// repeatedChoices are the migration options on the command line, as another command takes
-// them. Those of a configuration file apply by themselves.
+// repeatedChoices are the migration options on the command line, and the configuration file that it names, as another
+// command takes them. What the configuration of the folder chooses applies by itself.
 func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
 	var all options
 	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -114,5 +114,8 @@ func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
 			words = append(words, flagWords(given)...)
 		}
 	})
+	if given := flags.Lookup("config"); given != nil && given.Changed {
+		words = append(words, flagWords(given)...)
+	}
 	return words
 }

@@ -234,8 +234,21 @@ func TestThePlanOfAStageShowsTheSituationOfTheCluster(t *testing.T) {
 	if r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml"); !strings.Contains(r.stdout, "\nprovider: aws  situation: migrating\n") {
 		t.Error(r.stdout)
 	}
+	ha := strings.Replace(textOf(t, "a.yaml"), "    machineGlobalConfig", "    machinePools: [{name: cp, controlPlaneRole: true, etcdRole: true, quantity: 3}, {name: w, workerRole: true, quantity: 3}]\n    machineGlobalConfig", 1)
+	putFile(t, "ha.yaml", ha)
+	if r := must(t, exitcode.Done, "plan", "--stage", "cordon-control-plane", "ha.yaml"); !strings.Contains(r.stdout, "cordon-control-plane  check") || !strings.Contains(r.stdout, "kubectl cordon") {
+		t.Errorf("it is due before the switch:\n%s", r.stdout)
+	}
 	must(t, exitcode.Done, "apply", "--stage", "disable-leader-migration", "--through", "--end-state", "aws-override", "a.yaml")
 	if r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml"); !strings.Contains(r.stdout, "\nprovider: external  situation: external\n") {
+		t.Error(r.stdout)
+	}
+}
+
+// The configuration of the folder applies by itself, a file that the command line names does not.
+func TestTheNextCommandNamesTheConfigurationThatWasNamed(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf, "choices.yaml": "end-state: external\naccept: [node-rename]\n"})
+	if r := must(t, exitcode.Done, "plan", "--config", "choices.yaml", "a.yaml"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next --config=choices.yaml a.yaml\n") {
 		t.Error(r.stdout)
 	}
 }

@@ -41,7 +41,7 @@ func (s Summary) WriteNext(w io.Writer, p Palette) {
 	case command != "":
 		fmt.Fprintf(w, "next: %s\n", p.paint(bold, command))
 	case len(s.Rows) == 1 && s.Rows[0].Next == "":
-		fmt.Fprintf(w, "all stages are done\nnext: %s\n", p.paint(bold, "rke-lm verify --context CONTEXT"))
+		fmt.Fprintln(w, "all stages are done; check the cluster with rke-lm verify --context CONTEXT")
 	}
 }
 

@@ -48,10 +48,14 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
 	}
 	first := &made.Plans[0]
-	if p.Stage != "" && t.Version == "" { // the stages after that one decide how far the cluster is
-		if whole, err := transform.Build(f.Distro, f.Docs, t); err == nil {
-			first.Status = report.NewStatus(whole)
+	if step, _ := plans[0].Step(p.Stage); step.State == transform.NotInFile && t.Version == "" { // only a choice of this very stage edits the file
+		alone, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: p.Stage})
+		if err != nil {
+			return nil, err
 		}
+		status := first.Status
+		*first = report.NewPlan(alone, p.Stage)
+		first.Status = status
 	}
 	first.Findings = report.Findings(f.Objections(t))
 	first.Status.Count(first.Findings)
@@ -74,7 +78,7 @@ func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, 
 	if t.Version != "" {
 		return transform.Sequence(f.Distro, f.Docs, t)
 	}
-	plan, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: p.Stage})
+	plan, err := transform.Build(f.Distro, f.Docs, t)
 	return []*transform.Plan{plan}, err
 }
 
