@@ -135,7 +135,7 @@ func (f failures) note(machines []rollout.MachineProgress, say func(string)) {
 			delete(f, m.Name)
 			continue
 		}
-		if before, told := f[m.Name]; !told || before != m.Output {
+		if before, known := f[m.Name]; !known || before != m.Output {
 			f[m.Name] = m.Output
 			say(m.Failure())
 		}
