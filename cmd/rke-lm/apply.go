@@ -27,8 +27,7 @@ type applyOptions struct {
 	rewrite
 	choice transform.Choice
 	undo   string
-	saved  string   // the folder of saved plans; "" for none
-	flags  []string // that the next command repeats
+	saved  string // the folder of saved plans; "" for none
 
 	written []string // the command that checks each cluster that was changed
 }
@@ -66,9 +65,6 @@ them, if they are paused, or if their last change is not applied.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.check(c); err != nil {
 				return err
-			}
-			if a.saved == "" {
-				a.flags = a.repeatedChoices(c.Flags())
 			}
 			return a.run(c.Context(), args)
 		},
@@ -124,7 +120,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	all := a.collect("apply")
-	all.Flags, all.Folder = a.flags, a.saved
+	all.Folder = a.saved
 	var states []run.Left
 	if a.Live() && len(paths) == 0 {
 		states = a.patchAll(ctx, apply, results, all)

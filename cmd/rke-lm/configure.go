@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/config"
@@ -100,22 +101,25 @@ func choiceKinds() map[string]config.Kind {
 	return known
 }
 
-// repeatedChoices are the migration options on the command line, and the configuration file that it names, as another
-// command takes them. What the configuration of the folder chooses applies by itself.
-func (o *options) repeatedChoices(flags *pflag.FlagSet) []string {
+// repeated are the flags of the command line that another command about the same clusters takes too: the migration
+// options with the configuration file that they name, and the connection. What the configuration of the folder chooses
+// applies by itself.
+func (o *options) repeated() (choices, server []string) {
 	var all options
-	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.targetFlags(choice)
-	all.inputFlags(choice)
-	all.valuesFlag(choice, "")
-	var words []string
-	choice.VisitAll(func(f *pflag.Flag) {
-		if given := flags.Lookup(f.Name); given != nil && given.Changed && !o.configured[f.Name] {
-			words = append(words, flagWords(given)...)
+	of, connection := pflag.NewFlagSet("", pflag.ContinueOnError), &cobra.Command{}
+	all.targetFlags(of)
+	all.inputFlags(of)
+	all.valuesFlag(of, "")
+	of.StringVar(&all.config, "config", "", "")
+	all.connectionFlags(connection)
+	o.given.Visit(func(f *pflag.Flag) {
+		switch {
+		case o.configured[f.Name]:
+		case of.Lookup(f.Name) != nil:
+			choices = append(choices, flagWords(f)...)
+		case connection.Flags().Lookup(f.Name) != nil:
+			server = append(server, flagWords(f)...)
 		}
 	})
-	if given := flags.Lookup("config"); given != nil && given.Changed {
-		words = append(words, flagWords(given)...)
-	}
-	return words
+	return choices, server
 }

@@ -24,8 +24,7 @@ import (
 type lintOptions struct {
 	rewrite
 	work  run.Lint
-	toErr bool     // findings go there as text
-	flags []string // that the next command repeats
+	toErr bool // findings go there as text
 }
 
 func newLint(o *options) *cobra.Command {
@@ -42,7 +41,6 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
   rke-lm lint --fix --dry-run clusters/harbour.yaml
   rke-lm lint -o json --end-state external clusters/harbour.yaml`,
 		RunE: func(c *cobra.Command, args []string) error {
-			l.flags = l.repeatedChoices(c.Flags())
 			return l.run(c.Context(), args)
 		},
 	}
@@ -68,7 +66,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	all := l.collect("lint")
-	all.Flags, all.ToErr = l.flags, l.toErr
+	all.ToErr = l.toErr
 	failed := l.write(ctx, results, all)
 	all.WriteOutcomes("clusters")
 	if err := ctx.Err(); err != nil {

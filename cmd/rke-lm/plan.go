@@ -24,7 +24,6 @@ type planOptions struct {
 	text     report.PlanText
 	exitCode bool
 	folders  run.Folders
-	flags    []string // that the next command repeats
 }
 
 func newPlan(o *options) *cobra.Command {
@@ -42,7 +41,6 @@ diff; of several clusters a line each. The clusters are those of files, or with 
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error {
 			p.copiesValues = true
-			p.flags = p.repeatedChoices(c.Flags())
 			return p.run(c.Context(), args)
 		},
 	}
@@ -93,7 +91,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	}
 	all, left := p.collect("plan"), false
 	var plans []report.Planned
-	all.Flags, all.Folder = p.flags, p.folders.Dir
+	all.Folder = p.folders.Dir
 	var found []transform.Finding // about no cluster
 	for _, r := range results {
 		if r.Made != nil && ctx.Err() == nil {

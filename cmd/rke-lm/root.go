@@ -37,6 +37,7 @@ type options struct {
 	run.Connector
 	acceptable []transform.Rule // in addition to the static ones
 
+	given        *pflag.FlagSet  // of the verb that runs
 	config       string          // file with choices
 	configured   map[string]bool // flags that it has set
 	configuredBy string          // the file that was read
@@ -84,6 +85,7 @@ stage as a small diff, and changes only what the stage promises.`,
 			o.completeFlags(root)
 			return nil
 		}
+		o.given = c.Flags()
 		o.UserAgent = programName + "/" + currentBuild().Version
 		if err := cmp.Or(checkGiven(c.Flags()), checkGroups(c.Flags())); err != nil {
 			return err
@@ -268,6 +270,7 @@ var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, report.Formats
 func (o *options) collect(verb string) *report.Collector {
 	all := report.NewCollector(&o.Output, newResults(verb))
 	all.Verbose = o.verbose
+	all.Flags, all.Server = o.repeated()
 	return all
 }
 

@@ -153,7 +153,11 @@ func flagWords(f *pflag.Flag) (words []string) {
 		values = list.GetSlice()
 	}
 	for _, v := range values {
-		words = append(words, "--"+f.Name+"="+v)
+		if v != "" && v == f.NoOptDefVal {
+			words = append(words, "--"+f.Name)
+		} else {
+			words = append(words, "--"+f.Name+"="+v)
+		}
 	}
 	return words
 }

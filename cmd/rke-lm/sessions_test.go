@@ -128,7 +128,7 @@ func checkSessions(t *testing.T, g guide) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := g.world(t)
-		flags := []string{"--rancher-url", w.URL, "--cacert", w.Rancher.Authority(t), "--token-file", w.Rancher.TokenFile(t)}
+		flags := []string{"--cacert=" + w.Rancher.Authority(t), "--rancher-url=" + w.URL, "--token-file=" + w.Rancher.TokenFile(t)}
 		replaySessions(t, g, &terminal{t: t, world: w, flags: flags})
 	})
 }
@@ -346,7 +346,7 @@ func (s *terminal) furnish() {
 	for _, w := range fleet.Worlds {
 		fleet.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["labels"] = map[string]any{"env": "staging"} })
 	}
-	s.flags = []string{"--rancher-url", fleet.URL, "--token-file", fleet.Rancher.TokenFile(s.t), "--insecure-skip-tls-verify"}
+	s.flags = []string{"--insecure-skip-tls-verify", "--rancher-url=" + fleet.URL, "--token-file=" + fleet.Rancher.TokenFile(s.t)}
 	s.t.Setenv("KUBECONFIG", fleet.Worlds["harbour"].API.Kubeconfig(s.t))
 }
 

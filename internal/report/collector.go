@@ -72,6 +72,7 @@ type Collector struct {
 
 	Summary
 	Flags  []string // choices of the command line, which the next command repeats
+	Server []string // and the flags of the connection to a live cluster
 	Folder string   // of saved plans; "" for none
 }
 
@@ -239,7 +240,7 @@ func (c *Collector) Row(s Status, live string, refused bool) {
 // next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
 func (c *Collector) next(s Status, live string) string {
 	if c.Folder == "" && (len(s.Outlook.Blocked) > 0 || s.Outlook.Manual) {
-		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, whereOf(s, live))...)
+		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, c.whereOf(s, live))...)
 	}
 	return c.Apply(s, live)
 }
@@ -251,13 +252,13 @@ func (c *Collector) Apply(s Status, live string, confirmed ...string) string {
 		verb = []string{"rke-lm", "apply", "--plan", c.Folder, "--next"}
 		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
 	}
-	return shell.Words(slices.Concat(verb, confirmed, flags, whereOf(s, live))...)
+	return shell.Words(slices.Concat(verb, confirmed, flags, c.whereOf(s, live))...)
 }
 
 // whereOf are the words that name a cluster on a command line.
-func whereOf(s Status, live string) []string {
+func (c *Collector) whereOf(s Status, live string) []string {
 	if live != "" {
-		return []string{"--cluster", live}
+		return slices.Concat(c.Server, []string{"--cluster", live})
 	}
 	return []string{shell.Path(s.File)}
 }
