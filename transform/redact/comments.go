@@ -7,21 +7,14 @@ import (
 	"bytes"
 )
 
-// comments returns the secrets in the comments of a document, on the lines of a range and
-// those comments that are joined with them. Lines of comments one after the other are read
-// as one text: a manifest that was commented out, a key of several lines.
-func comments(text []byte, in span) []span {
-	if bytes.IndexByte(text[in.start:in.end], '#') < 0 {
+// comments returns the secrets in the comments of a document. Lines of comments one after
+// the other are read as one text: a manifest that was commented out, a key of several lines.
+func comments(text []byte) []span {
+	if bytes.IndexByte(text, '#') < 0 {
 		return nil
 	}
-	for in.start > 0 && wholeComment(lineAt(text, in.start-1)) {
-		in.start = lineStart(text, in.start-1)
-	}
-	for in.end < len(text) && wholeComment(lineAt(text, in.end)) {
-		in.end = lineEnd(text, in.end)
-	}
 	c := commentReader{text: text, data: manifest.Match(text)}
-	for start := in.start; start < in.end; {
+	for start := 0; start < len(text); {
 		end := start + len(lineAt(text, start))
 		whole := wholeComment(text[start:end])
 		if !whole {
@@ -36,7 +29,7 @@ func comments(text []byte, in span) []span {
 		start = end + 1
 	}
 	c.flush()
-	count(in.end - in.start)
+	count(len(text))
 	return c.found
 }
 

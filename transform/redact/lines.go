@@ -5,82 +5,25 @@ package redact
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Lines returns the lines of a document from the offset start up to end, both where a line
-// starts or the text ends, without its secrets. They are those of Document, and the rest of the document is
-// read where it is their context.
+// Lines returns the lines of Document from the offset start up to end, both where a line
+// of the document starts or its text ends.
 func Lines(d *yamledit.Document, start, end int) []byte {
 	if start == end {
 		return nil
 	}
-	text := d.Bytes()
-	in := span{start, end}
-	if !local(text) {
-		in = span{0, len(text)}
-	}
-	var splices []yamledit.Splice
-	for {
-		splices = within(secretsAndShapes(d, in), in)
-		wide := around(text, splices, in)
-		if wide == in {
-			break
-		}
-		in = wide
-	}
-	for i := range splices {
-		splices[i].Start -= in.start
-		splices[i].End -= in.start
-	}
-	shown := applied(text[in.start:in.end], splices)
-	shown = shown[afterLines(shown, bytes.Count(text[in.start:start], newline)):]
+	text, shown := d.Bytes(), Document(d)
+	from := afterLines(shown, bytes.Count(text[:start], newline))
 	if end == len(text) {
-		return shown // with what is after the last line break
+		return shown[from:] // with what is after the last line break
 	}
-	return shown[:afterLines(shown, bytes.Count(text[start:end], newline))]
+	return shown[from:afterLines(shown, bytes.Count(text[:end], newline))]
 }
 
 var newline = []byte("\n")
-
-// local reports whether lines tell about other lines only by the structure of the document:
-// no alias has its text elsewhere, and no private key and no element has several lines.
-func local(text []byte) bool {
-	aliases := bytes.IndexByte(text, '*') >= 0 && bytes.IndexByte(text, '&') >= 0
-	several := []string{"PRIVATE KEY", "Static key", "PuTTY-User-Key-File-", "</"}
-	return !aliases && !slices.ContainsFunc(several, func(mark string) bool { return bytes.Contains(text, []byte(mark)) })
-}
-
-// secretsAndShapes returns splices for all secrets in a range of whole lines; some hide more.
-func secretsAndShapes(d *yamledit.Document, in span) []yamledit.Splice {
-	text := d.Bytes()
-	found := shapes(text[in.start:in.end])
-	for i := range found {
-		found[i].start += in.start
-		found[i].end += in.start
-	}
-	return append(secrets(d, in), covers(text, append(found, comments(text, in)...))...)
-}
-
-// within returns the splices that change something in a range.
-func within(splices []yamledit.Splice, in span) []yamledit.Splice {
-	return slices.DeleteFunc(splices, func(s yamledit.Splice) bool { return s.End <= in.start || s.Start >= in.end })
-}
-
-// around returns the range with all lines that splices reach.
-func around(text []byte, splices []yamledit.Splice, in span) span {
-	for _, s := range splices {
-		if s.Start < in.start {
-			in.start = lineStart(text, s.Start)
-		}
-		if s.End > in.end {
-			in.end = lineEnd(text, s.End)
-		}
-	}
-	return in
-}
 
 // afterLines returns the offset after the first n lines.
 func afterLines(text []byte, n int) (at int) {

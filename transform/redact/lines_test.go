@@ -170,7 +170,7 @@ func seeds(tb testing.TB) (texts [][]byte) {
 	return texts
 }
 
-// sameLines compares the lines of each document of a stream, read alone, with those of the
+// sameLines compares lines of each document of a stream with those lines of the whole redacted
 // document.
 func sameLines(t *testing.T, stream []byte, first, count int) {
 	t.Helper()

@@ -21,9 +21,17 @@ import (
 // Mark replaces a secret.
 const Mark = "<redacted>"
 
-// Document returns the text of a document without its secrets.
+// Document returns the text of a document without its secrets. No one may change it.
 func Document(d *yamledit.Document) []byte {
-	return Lines(d, 0, len(d.Bytes()))
+	return yamledit.Derive(d, shownText{}, func() []byte { return applied(d.Bytes(), secretsAndShapes(d)) })
+}
+
+type shownText struct{}
+
+// secretsAndShapes returns splices for all secrets of a document; some hide more.
+func secretsAndShapes(d *yamledit.Document) []yamledit.Splice {
+	text := d.Bytes()
+	return append(secrets(d), covers(text, append(shapes(text), comments(text)...))...)
 }
 
 // Value returns a configuration value without secrets: a string, or what

@@ -11,10 +11,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// secrets walks over what a document has in a range of its text, and returns splices that
-// hide its secrets there, but for those that shapes finds in the text.
-func secrets(d *yamledit.Document, in span) []yamledit.Splice {
-	w := walker{doc: d, in: in}
+// secrets walks over a document, and returns splices that hide its secrets, but for those
+// that shapes finds in the text.
+func secrets(d *yamledit.Document) []yamledit.Splice {
+	w := walker{doc: d}
 	switch {
 	case bytes.HasPrefix(d.Bytes(), []byte("#cloud-config")):
 		w.hideAll(d.Root())
@@ -26,20 +26,7 @@ func secrets(d *yamledit.Document, in span) []yamledit.Splice {
 
 type walker struct {
 	doc     *yamledit.Document
-	in      span
 	splices []yamledit.Splice
-}
-
-// reaches reports whether child i, with the comments after it, may be in the range.
-func (w *walker) reaches(children []yamledit.Node, i int) bool {
-	if start, written := children[i].Start(); written && start >= w.in.end {
-		return false
-	}
-	if i+1 == len(children) {
-		return true
-	}
-	next, written := children[i+1].Start()
-	return !written || next > w.in.start
 }
 
 // node hides the secrets in n. key is that of the closest mapping around it.
@@ -57,11 +44,9 @@ func (w *walker) node(n yamledit.Node, key string) {
 func (w *walker) list(n yamledit.Node, key string) {
 	children := n.Children()
 	for i, c := range children {
-		switch {
-		case !w.reaches(children, i):
-		case i > 0 && announces(children[i-1], c):
+		if i > 0 && announces(children[i-1], c) {
 			w.hide(c, refers)
-		default:
+		} else {
 			w.node(c, key)
 		}
 	}
@@ -71,9 +56,8 @@ func (w *walker) mapping(n yamledit.Node) {
 	children := n.Children()
 	kind, secretValue, pair := heading(children)
 	isSecret := kind == "Secret" || kind == "SecretList"
-	for i, c := range children {
+	for _, c := range children {
 		switch key := c.Key(); {
-		case !w.reaches(children, i):
 		case isSecret && (key == "data" || key == "stringData"):
 			w.hideData(c)
 		case kind == "SecretList" && key == "items":

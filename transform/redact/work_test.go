@@ -90,7 +90,7 @@ func BenchmarkDocument(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
 				for b.Loop() {
-					Document(d)
+					secretsAndShapes(d)
 				}
 			})
 		}
