@@ -36,11 +36,7 @@ func (c Chart) Complete(ed Edits, o Options, nodes []NodeClass) error {
 		return c.completeValues(ed, o, nodes)
 	}
 	text := o.adapt(base, nodes)
-	if at := spec.Get(valuesKey); at.Exists() {
-		outer.Set(at, strings.TrimSuffix(text, "\n"))
-	} else {
-		outer.Insert(spec, valuesKey, strings.TrimSuffix(text, "\n"))
-	}
+	outer.Put(spec, strings.TrimSuffix(text, "\n"), valuesKey)
 	return c.CompleteOver(ed, text, o, nodes)
 }
 

@@ -79,30 +79,9 @@ func (p place) list(path string) (yamledit.Node, error) {
 func (p place) put(v any, path ...string) {
 	if p.layer.Form == helmchart.Entry {
 		p.edit.Set(p.layer.At, v)
-		return
+	} else {
+		p.edit.Put(p.root, v, path...)
 	}
-	at := p.root
-	for i, key := range path {
-		below := at.Get(key)
-		switch {
-		case below.IsMap() && i < len(path)-1:
-			at = below
-			continue
-		case below.Exists():
-			p.edit.Set(below, nest(v, path[i+1:]))
-		default:
-			p.edit.Insert(at, key, nest(v, path[i+1:]))
-		}
-		return
-	}
-}
-
-// nest wraps a value in mappings.
-func nest(v any, path []string) any {
-	for i := len(path) - 1; i >= 0; i-- {
-		v = yamledit.Map{{Key: path[i], Value: v}}
-	}
-	return v
 }
 
 // key writes a path as spec.set does.

@@ -41,13 +41,9 @@ func (b Bundle) Documents() ([]*yamledit.Document, error) {
 // Append adds manifests after the existing ones.
 func (b Bundle) Append(e *yamledit.Edit, text string) error {
 	at := b.At()
-	// A new string ends in the last line, so that it is stripped (|-).
-	switch fresh := strings.TrimSuffix(text, "\n"); {
-	case !at.Exists():
-		e.Insert(b.Holder, b.Key, fresh)
-		return nil
-	case at.IsNull():
-		e.Set(at, fresh)
+	if !at.Exists() || at.IsNull() {
+		// A new string ends in the last line, so that it is stripped (|-).
+		e.Put(b.Holder, strings.TrimSuffix(text, "\n"), b.Key)
 		return nil
 	}
 	in, err := e.Embedded(at)

@@ -53,7 +53,7 @@ func (m *migration) disableEdit(e *yamledit.Edit) error {
 		return nil
 	}
 	if !m.finished() {
-		m.setMark(e)
+		e.Put(m.Root, markValue, "metadata", "annotations", markKey)
 	}
 	m.leave(e, args.Update{})
 	return nil
@@ -62,20 +62,6 @@ func (m *migration) disableEdit(e *yamledit.Edit) error {
 // finished reports whether the manifest states that its migration is complete.
 func (m *Manifest) finished() bool {
 	return m.Root.StringAt("metadata", "annotations", markKey) == markValue
-}
-
-func (m *Manifest) setMark(e *yamledit.Edit) {
-	mark := yamledit.Map{{Key: markKey, Value: markValue}}
-	switch at := m.Root.Get("metadata", "annotations"); {
-	case at.Get(markKey).Exists():
-		e.Set(at.Get(markKey), markValue)
-	case at.IsMap():
-		e.Insert(at, markKey, markValue)
-	case at.Exists():
-		e.Set(at, mark)
-	default:
-		e.Insert(m.Root.Get("metadata"), "annotations", mark)
-	}
 }
 
 func isMark(n yamledit.Node) bool { return n.Key() == markKey }

@@ -97,13 +97,10 @@ func (m *Manifest) configMap() string { return m.Component + "-leader-migration"
 // add puts an item at the end of a list that may be absent.
 func add(e *yamledit.Edit, list, holder yamledit.Node, key string, item yamledit.Map) {
 	item = like(list, item)
-	switch {
-	case list.IsList():
+	if list.IsList() {
 		e.Append(list, item)
-	case list.Exists():
-		e.Set(list, []any{item})
-	default:
-		e.Insert(holder, key, []any{item})
+	} else {
+		e.Put(holder, []any{item}, key)
 	}
 }
 

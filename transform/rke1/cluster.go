@@ -73,34 +73,16 @@ func identify(doc *yamledit.Document) transform.Identity {
 // get follows keys of RKE from the configuration on.
 func (c *Cluster) get(keys ...string) yamledit.Node { return c.spelling.get(c.Config, keys...) }
 
-// put writes a value at the end of a path of keys, with the mappings that are
-// missing on it.
+// put writes a value at the end of a path of keys, each as the document spells it.
 func (c *Cluster) put(e *yamledit.Edit, value any, path ...string) {
-	at := c.Config
+	written, at := make([]string, len(path)), c.Config
 	for i, key := range path {
-		next := c.spelling.get(at, key)
-		if next.IsMap() {
-			at = next
-			continue
+		written[i], at = c.spelling.of(key), c.spelling.get(at, key)
+		if at.Exists() {
+			written[i] = at.Key()
 		}
-		for _, inner := range reversed(path[i+1:]) {
-			value = yamledit.Map{{Key: c.spelling.of(inner), Value: value}}
-		}
-		if next.Exists() {
-			e.Set(next, value)
-		} else {
-			e.Insert(at, c.spelling.of(key), value)
-		}
-		return
 	}
-}
-
-func reversed(keys []string) []string {
-	out := make([]string, len(keys))
-	for i, key := range keys {
-		out[len(keys)-1-i] = key
-	}
-	return out
+	e.Put(c.Config, value, written...)
 }
 
 var releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+-rancher\d+(-\d+)?$`)

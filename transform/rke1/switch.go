@@ -100,20 +100,11 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 // switchProvider edits cloud_provider: the name, where the names of nodes come
 // from, and the block of settings.
 func (m *migration) switchProvider(e *yamledit.Edit) {
-	name := m.get(providerKey, nameKey)
-	switch text, _ := name.String(); {
-	case text == externalName:
-	case name.Exists():
-		e.Set(name, externalName)
-	default:
-		e.Insert(m.get(providerKey), nameKey, externalName)
+	if provider := m.get(providerKey); provider.StringAt(nameKey) != externalName {
+		e.Put(provider, externalName, nameKey)
 	}
-	switch on := m.get(providerKey, metadataKey); {
-	case !m.wantsMetadata():
-	case on.Exists():
-		e.Set(on, true)
-	default:
-		m.insertProvider(e, metadataKey, true)
+	if m.wantsMetadata() {
+		m.putProvider(e, metadataKey, true)
 	}
 	m.removeBlock(e)
 }
@@ -127,22 +118,19 @@ func (m *migration) removeBlock(e *yamledit.Edit) {
 	}
 	e.Remove(block)
 	config := strings.TrimSuffix(m.cloudConfig(), "\n")
-	switch own := m.get(providerKey, customKey); {
-	case config == "" || m.Read.CloudProvider.CustomCloudProvider != "":
-	case own.Exists():
-		e.Set(own, config)
-	default:
-		m.insertProvider(e, customKey, config)
+	if config != "" && m.Read.CloudProvider.CustomCloudProvider == "" {
+		m.putProvider(e, customKey, config)
 	}
 }
 
-// insertProvider adds a key to cloud_provider, after the name.
-func (m *migration) insertProvider(e *yamledit.Edit, key string, v any) {
-	if name := m.get(providerKey, nameKey); name.Exists() {
+// putProvider sets a key of cloud_provider, or adds it after the name.
+func (m *migration) putProvider(e *yamledit.Edit, key string, v any) {
+	provider := m.get(providerKey)
+	if name := provider.Get(nameKey); name.Exists() && !provider.Get(key).Exists() {
 		e.InsertAfter(name, key, v)
 		return
 	}
-	e.Insert(m.get(providerKey), key, v)
+	e.Put(provider, v, key)
 }
 
 // checkSwitch requires that the provider is external for every component, that the

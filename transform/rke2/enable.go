@@ -98,16 +98,13 @@ func (m *migration) lacksLocation(c Class) bool {
 func (m *migration) insertEntry(e *yamledit.Edit, list []string) {
 	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: list})
 	entries := m.RKEConfig().Get(selectorKey)
-	switch {
-	case !entries.Exists():
-		e.Insert(m.RKEConfig(), selectorKey, []any{entry, plainEntry})
-	case entries.IsNull() || entries.Len() == 0:
-		e.Set(entries, []any{entry, plainEntry})
-	default:
-		e.InsertItem(entries, 0, entry)
-		if m.lacksPlainEntry() {
-			e.Append(entries, plainEntry)
-		}
+	if entries.Len() == 0 {
+		e.Put(m.RKEConfig(), []any{entry, plainEntry}, selectorKey)
+		return
+	}
+	e.InsertItem(entries, 0, entry)
+	if m.lacksPlainEntry() {
+		e.Append(entries, plainEntry)
 	}
 }
 

@@ -16,16 +16,7 @@ func askForSnapshot(doc *yamledit.Document) (*yamledit.Document, int64, error) {
 		return nil, 0, err
 	}
 	e, next := doc.Edit(), last+1
-	switch at := config.Get(snapshotKey); {
-	case at.Get("generation").Exists():
-		e.Set(at.Get("generation"), int(next))
-	case at.IsMap():
-		e.Insert(at, "generation", int(next))
-	case at.Exists():
-		e.Set(at, yamledit.Map{{Key: "generation", Value: int(next)}})
-	default:
-		e.Insert(config, snapshotKey, yamledit.Map{{Key: "generation", Value: int(next)}})
-	}
+	e.Put(config, int(next), snapshotKey, "generation")
 	after, _, err := e.Apply()
 	return after, next, err
 }

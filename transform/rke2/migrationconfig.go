@@ -82,14 +82,10 @@ func (m *migration) deliverConfig(e *yamledit.Edit) {
 	if !m.configured() || !slices.ContainsFunc(m.kinds, m.lacksConfig) {
 		return
 	}
-	list := m.RKEConfig().Get(filesKey)
-	switch {
-	case !list.Exists():
-		e.Insert(m.RKEConfig(), filesKey, []any{m.fileEntry()})
-	case list.IsNull() || list.Len() == 0:
-		e.Set(list, []any{m.fileEntry()})
-	default:
+	if list := m.RKEConfig().Get(filesKey); list.Len() > 0 {
 		e.Append(list, m.fileEntry())
+	} else {
+		e.Put(m.RKEConfig(), []any{m.fileEntry()}, filesKey)
 	}
 }
 

@@ -106,6 +106,24 @@ func (e *Edit) Rename(n Node, key string) {
 	e.change(n).rename = &key
 }
 
+// Put gives the value at the end of a path of keys below a mapping, with the mappings that
+// are missing on it.
+func (e *Edit) Put(m Node, v any, path ...string) {
+	at := m.Get(path[0])
+	if at.IsMap() && len(path) > 1 {
+		e.Put(at, v, path[1:]...)
+		return
+	}
+	for _, key := range slices.Backward(path[1:]) {
+		v = Map{{Key: key, Value: v}}
+	}
+	if at.Exists() {
+		e.Set(at, v)
+	} else {
+		e.Insert(m, path[0], v)
+	}
+}
+
 // Insert adds a key to a mapping: in its place where three or more keys are
 // sorted, else at the end.
 func (e *Edit) Insert(m Node, key string, v any) { e.insertKey(m, m.written(), key, v) }

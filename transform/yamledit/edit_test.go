@@ -161,6 +161,18 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 	})
 }
 
+func TestPutMakesTheMappingsThatAreMissing(t *testing.T) {
+	put := func(e *Edit, root Node) { e.Put(root, 1, "a", "b", "c") }
+	runEdits(t, []editCase{
+		{"the value", "a:\n  b:\n    c: 2\n", put, "a:\n  b:\n    c: 1\n"},
+		{"a key", "a:\n  b:\n    d: 2\n", put, "a:\n  b:\n    d: 2\n    c: 1\n"},
+		{"one mapping", "a:\n  d: 2\n", put, "a:\n  d: 2\n  b:\n    c: 1\n"},
+		{"all mappings", "d: 2\n", put, "d: 2\na:\n  b:\n    c: 1\n"},
+		{"what is no mapping", "a:\n  b: []\n", put, "a:\n  b:\n    c: 1\n"},
+		{"null", "a:\n", put, "a:\n  b:\n    c: 1\n"},
+	})
+}
+
 func TestALiteralBlockTakesNothingThatFollows(t *testing.T) {
 	runEdits(t, []editCase{
 		{"blanks at the end", "a: 1\nb: 2\n    \n", add("t", "x\ny"), "a: 1\nt: |-\n  x\n  y\nb: 2\n    \n"},

@@ -83,13 +83,10 @@ func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 	}
 	taint := yamledit.Map{{Key: "key", Value: observation.Uninitialized}, {Key: "value", Value: "true"}, {Key: "effect", Value: "NoSchedule"}}
 	e := node.Edit()
-	switch taints, spec := root.Get("spec", "taints"), root.Get("spec"); {
-	case taints.Exists():
+	if taints := root.Get("spec", "taints"); taints.Exists() {
 		e.Append(taints, taint)
-	case spec.Exists():
-		e.Insert(spec, "taints", []any{taint})
-	default:
-		e.Insert(root, "spec", yamledit.Map{{Key: "taints", Value: []any{taint}}})
+	} else {
+		e.Put(root, []any{taint}, "spec", "taints")
 	}
 	after, _, err := e.Apply()
 	return after, err

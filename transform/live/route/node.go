@@ -20,19 +20,8 @@ func Cordon(node *yamledit.Document, run string) (*yamledit.Document, error) {
 	if on, _ := root.Get("spec", unschedulable).Value().(bool); on {
 		return node, nil
 	}
-	if at := root.Get("spec", unschedulable); at.Exists() {
-		e.Set(at, true)
-	} else {
-		e.Insert(root.Get("spec"), unschedulable, true)
-	}
-	switch marks := root.Get("metadata", "annotations"); {
-	case marks.Get(action.CordonAnnotation).Exists():
-		e.Set(marks.Get(action.CordonAnnotation), run)
-	case marks.Exists():
-		e.Insert(marks, action.CordonAnnotation, run)
-	default:
-		e.Insert(root.Get("metadata"), "annotations", yamledit.Map{{Key: action.CordonAnnotation, Value: run}})
-	}
+	e.Put(root, true, "spec", unschedulable)
+	e.Put(root, run, "metadata", "annotations", action.CordonAnnotation)
 	after, _, err := e.Apply()
 	return after, err
 }
