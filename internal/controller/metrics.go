@@ -61,8 +61,8 @@ func (m *Metrics) Active(is bool) {
 func (m *Metrics) Observe(migration string, of migrate.Member, e migrate.Event) {
 	switch {
 	case e.Type == migrate.Watched:
-		m.gaps.WithLabelValues(e.Stage).Observe(e.Owned.None)
-		m.two.WithLabelValues(of.Cluster).Add(e.Owned.Two)
+		m.gaps.WithLabelValues(e.Stage).Observe(e.Owners.None)
+		m.two.WithLabelValues(of.Cluster).Add(e.Owners.Two)
 	case e.Type == "" && of.State == waves.Failed:
 		m.failures.WithLabelValues(migration).Inc()
 	}

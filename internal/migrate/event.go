@@ -31,23 +31,26 @@ const (
 	Finished = "finished" // the run is complete
 )
 
-// Event is what happens in a run. It may hold secrets of the cluster's object: whoever
-// shows it redacts it.
+// Event is what happens in a run. It may hold secrets of the cluster's object:
+// report.NewRunEvent redacts it.
 type Event struct {
-	Type           string
-	Time           time.Time
-	Cluster, Stage string
-	Message        string
+	Time    time.Time `json:"time"`
+	Cluster string    `json:"cluster"`
+	Type    string    `json:"type"`
+	Stage   string    `json:"stage,omitempty"`
+	Message string    `json:"message,omitempty"`
 
 	// From and To are the cluster's object before and after the edit of a stage; nil
-	// where it has none.
-	From, To *yamledit.Document
-	Prepare  []action.Action // what the user has to have done
-	Actions  []action.Action
-	Findings []transform.Finding
-	Machines []rollout.MachineProgress
-	Owned    *Owned   // during a stage
-	Outcome  *Outcome // of a run that ends
+	// where it has none. Diff shows them to people.
+	From     *yamledit.Document        `json:"-"`
+	To       *yamledit.Document        `json:"-"`
+	Diff     string                    `json:"diff,omitempty"`
+	Prepare  []action.Action           `json:"prepare,omitempty"` // what the user has to have done
+	Actions  []action.Action           `json:"actions,omitempty"`
+	Findings []transform.Finding       `json:"findings,omitempty"`
+	Machines []rollout.MachineProgress `json:"machines,omitempty"`
+	Owners   *Owned                    `json:"owners,omitempty"` // during a stage
+	End      *Outcome                  `json:"end,omitempty"`    // of a run that ends
 }
 
 // Outcome is how a run ends.

@@ -146,7 +146,7 @@ func TestARunSaysForHowLongTheCloudControllersHadNoOwner(t *testing.T) {
 		r := w.run(t, "one", func(e migrate.Event) {
 			logged(t)(e)
 			if e.Type == migrate.Watched {
-				seen[e.Stage] = *e.Owned
+				seen[e.Stage] = *e.Owners
 			}
 		})
 		if err := migrate.Forward(t.Context(), r); err != nil {

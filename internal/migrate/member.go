@@ -41,11 +41,11 @@ func (m *Member) take(e Event) {
 	case Awaited:
 		m.Waiting = e.Message
 	case Watched:
-		m.watched(*e.Owned)
+		m.watched(*e.Owners)
 	case Stopped:
-		m.Outcome, m.Findings = e.Outcome, e.Findings
+		m.Outcome, m.Findings = e.End, e.Findings
 	case Finished:
-		m.Outcome = e.Outcome
+		m.Outcome = e.End
 	}
 }
 

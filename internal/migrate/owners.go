@@ -61,7 +61,7 @@ func (r *run) watched(ctx context.Context, t route.Transition, work func() error
 	ended.Wait()
 	seconds, unknown := ownership.Seconds(append(intervals, owners.End(time.Now(), lost)...))
 	o := Owned{tenths(seconds[0]), tenths(seconds[1]), tenths(seconds[2]), tenths(unknown)}
-	r.events.emit(Event{Type: Watched, Message: o.String(), Owned: &o})
+	r.events.emit(Event{Type: Watched, Message: o.String(), Owners: &o})
 	return err
 }
 

@@ -34,9 +34,9 @@ func changes() []change {
 	return []change{
 		{of("a", waves.Running, "", ""), RunEvent{}},
 		{of("b", waves.Running, "", ""), RunEvent{}},
-		{of("a", waves.Running, "install-ccm", ""), RunEvent{Type: migrate.Staged, Stage: "install-ccm", Message: "Why."}},
-		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}},
-		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}},
+		{of("a", waves.Running, "install-ccm", ""), RunEvent{Event: migrate.Event{Type: migrate.Staged, Stage: "install-ccm", Message: "Why."}}},
+		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Event: migrate.Event{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}}},
+		{of("a", waves.Running, "install-ccm", "for x"), RunEvent{Event: migrate.Event{Type: migrate.Awaited, Stage: "install-ccm", Message: "for x"}}},
 		{failed, RunEvent{}},
 		{of("a", waves.Done, "verify-provider-ids", ""), RunEvent{}},
 	}

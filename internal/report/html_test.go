@@ -50,7 +50,7 @@ func hostileResults(t *testing.T) *Results {
 		{From: start.Add(30 * time.Second), To: start.Add(40 * time.Second)},
 	}, nil, nil).Subject("owners"))
 	run := Timeline{Cluster: hostile}
-	for i, e := range []RunEvent{
+	for i, e := range []migrate.Event{
 		{Type: migrate.Began, Message: hostile},
 		{Type: migrate.Staged, Stage: stages.SwitchToExternal, Message: hostile, Diff: "@@ -1 +1 @@\n+" + hostile + "\n", Findings: []transform.Finding{finding}},
 		{Type: migrate.Awaited, Stage: stages.SwitchToExternal, Message: hostile}, {Type: migrate.Awaited, Stage: stages.SwitchToExternal, Message: hostile},
@@ -58,7 +58,7 @@ func hostileResults(t *testing.T) *Results {
 		{Type: migrate.Stopped, Stage: stages.SwitchToExternal, Message: hostile, End: &migrate.Outcome{Done: []string{hostile}, Holds: hostile, Continue: hostile, Revert: hostile}},
 	} {
 		e.Time = start.Add(time.Duration(i) * 20 * time.Second)
-		run.Add(e)
+		run.Add(RunEvent{Event: e})
 	}
 	r.Keep(run.Subject("failed", errors.New(hostile)))
 	return r

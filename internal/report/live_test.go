@@ -77,7 +77,7 @@ func TestAnEventForProgramsHasNoSecret(t *testing.T) {
 		Findings: []transform.Finding{{Rule: "r", Message: "password=hunter2"}},
 		Machines: []rollout.MachineProgress{{Name: "m", Node: "n", Waiting: "token=hunter2", Failures: 2, Output: "no space left"}},
 		Actions:  planned(t, renaming).Steps[2].Stage.After,
-		Outcome:  &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
+		End:      &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
 	})
 	if err := WriteJSONLine(&b, e); err != nil {
 		t.Fatal(err)

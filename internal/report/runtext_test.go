@@ -11,12 +11,13 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // waits are three looks at two machines, of which one gets on.
 func waits() []RunEvent {
 	look := func(state string, done bool) RunEvent {
-		return RunEvent{Type: migrate.Awaited, Message: "machine a: x", Machines: []RunMachine{{Name: "a", Node: "n-a", Waiting: "x"}, {Name: "b", Node: "n-b", Waiting: state, Done: done}}}
+		return RunEvent{Event: migrate.Event{Type: migrate.Awaited, Message: "machine a: x", Machines: []rollout.MachineProgress{{Name: "a", Node: "n-a", Waiting: "x"}, {Name: "b", Node: "n-b", Waiting: state, Done: done}}}}
 	}
 	return []RunEvent{look("y", false), look("z", false), look("", true)}
 }
@@ -43,7 +44,7 @@ func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 	if want := block + "\x1b[3A\x1b[J" + block + "\x1b[3A\x1b[J" + block; err.String() != want {
 		t.Errorf("%q", err.String())
 	}
-	text.Write(RunEvent{Type: migrate.Checked, Message: "it holds"})
+	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Checked, Message: "it holds"}})
 	err.Reset()
 	text.Write(waits()[0])
 	if strings.Contains(err.String(), "\x1b") || out.String() != "  ok it holds\n" {
@@ -54,13 +55,13 @@ func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 	var out, err bytes.Buffer
 	text := &RunText{Out: &out, Err: &err}
-	text.Write(RunEvent{Type: migrate.Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []action.Action{{Why: "look", Command: "kubectl get"}}, Prepare: []action.Action{{Why: "a tag is there", Command: "aws a\naws b"}},
-		Findings: []transform.Finding{{Rule: "r", Severity: transform.Warning, Path: "p", Message: "m"}}})
+	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []action.Action{{Why: "look", Command: "kubectl get"}}, Prepare: []action.Action{{Why: "a tag is there", Command: "aws a\naws b"}},
+		Findings: []transform.Finding{{Rule: "r", Severity: transform.Warning, Path: "p", Message: "m"}}}})
 	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # add in AWS, if missing: a tag is there\n  #   aws a\n  #   aws b\n  # look\n  $ kubectl get\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
 	}
-	text.Write(RunEvent{Type: migrate.Stopped, Message: "no", Findings: []transform.Finding{{Rule: "r", Severity: transform.Error, Path: "p", Message: "password=hunter2"}}})
+	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Stopped, Message: "no", Findings: []transform.Finding{{Rule: "r", Severity: transform.Error, Path: "p", Message: "password=hunter2"}}}})
 	if s := err.String(); !strings.Contains(s, "error r  p") || strings.Contains(s, "hunter2") {
 		t.Errorf("%q", s)
 	}
@@ -68,7 +69,7 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 
 func TestAnEventIsOneLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteJSONLine(&out, RunEvent{APIVersion: APIVersion, Kind: "RunEvent", Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}); err != nil {
+	if err := WriteJSONLine(&out, RunEvent{APIVersion, "RunEvent", migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"apiVersion":"rke-lm/v1","kind":"RunEvent","time":"0001-01-01T00:00:00Z","cluster":"c","type":"note","message":"a\nb <c>"}` + "\n"

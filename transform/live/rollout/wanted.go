@@ -59,12 +59,12 @@ type Progress struct {
 
 // MachineProgress is how far one machine has come.
 type MachineProgress struct {
-	Name    string
-	Node    string
-	Done    bool
-	Waiting string // what it lacks; "" when done
+	Name    string `json:"name"`
+	Node    string `json:"node"`
+	Done    bool   `json:"done"`
+	Waiting string `json:"waiting,omitempty"` // what it lacks; "" when done
 	// Failures counts the tries of its plan that failed, and Output is the end of what
 	// the last one printed, redacted. Both are zero once the plan is applied.
-	Failures int
-	Output   string
+	Failures int    `json:"failures,omitempty"`
+	Output   string `json:"output,omitempty"`
 }
