@@ -106,24 +106,9 @@ func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) error {
 }
 
 func (u Update) list(e *yamledit.Edit, at yamledit.Node) {
-	for _, name := range u.Remove {
-		for _, n := range occurrences(at, name) {
-			e.Remove(n)
-		}
-	}
-	list := Of(at.Value())
-	for _, set := range u.Set {
-		have, found := Last(list, set.Name)
-		switch {
-		case !found:
-			e.Append(at, dashesLike(list, set))
-		case !have.same(set):
-			for _, n := range occurrences(at, set.Name) {
-				old, _ := n.String()
-				e.Set(n, dashesLike([]Arg{{Text: old}}, With(set.Name, set.Value)))
-			}
-		}
-	}
+	u.place(Place(at), func(p Placed) { e.Remove(p.Node) }, func(p Placed, a Arg) {
+		e.Set(p.Node, dashesLike([]Arg{p.Arg}, With(a.Name, a.Value)))
+	}, func(a Arg) { e.Append(at, dashesLike(Of(at.Value()), a)) })
 }
 
 // scalar changes a string, or a null, which becomes a list where it grows.
@@ -179,24 +164,14 @@ func Remove(e *yamledit.Edit, at yamledit.Node, name string) {
 
 // Rewrite gives every occurrence of a flag in a list the text of an argument, and
 // reports whether there was one.
-func Rewrite(e *yamledit.Edit, at yamledit.Node, text string) bool {
-	nodes := occurrences(at, Parse(text).Name)
-	for _, n := range nodes {
-		e.Set(n, text)
+func Rewrite(e *yamledit.Edit, at yamledit.Node, text string) (found bool) {
+	for _, p := range Place(at) {
+		if p.Name == Parse(text).Name {
+			e.Set(p.Node, text)
+			found = true
+		}
 	}
-	return len(nodes) > 0
-}
-
-// occurrences returns the nodes that hold a flag.
-func occurrences(at yamledit.Node, name string) []yamledit.Node {
-	nodes := at.Items()
-	if at.IsScalar() {
-		nodes = []yamledit.Node{at}
-	}
-	return slices.DeleteFunc(nodes, func(n yamledit.Node) bool {
-		text, ok := n.String()
-		return !ok || Parse(text).Name != name
-	})
+	return found
 }
 
 func texts(list []Arg) []string {

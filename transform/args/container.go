@@ -93,13 +93,10 @@ func (c Container) Apply(e *yamledit.Edit, u Update) {
 // list; a container without any gets args.
 func (c Container) add(e *yamledit.Edit, a Arg) {
 	flag := "--" + a.Text
-	switch at := c.home(); {
-	case at.Exists():
+	if at := c.home(); at.Exists() {
 		e.Append(at, flag)
-	case c.node.Get("args").Exists():
-		e.Set(c.node.Get("args"), []string{flag})
-	default:
-		e.Insert(c.node, "args", []string{flag})
+	} else {
+		e.Put(c.node, []string{flag}, "args")
 	}
 }
 

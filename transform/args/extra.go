@@ -79,16 +79,6 @@ func OfMap(at yamledit.Node) []Placed {
 	return list
 }
 
-// LastPlaced returns the occurrence of a flag that counts.
-func LastPlaced(list []Placed, name string) (Placed, bool) {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Name == name {
-			return list[i], true
-		}
-	}
-	return Placed{}, false
-}
-
 // written returns a value as it is written: RKE passes 0644 and yes on as they are.
 func written(n yamledit.Node) string {
 	if text, ok := n.String(); ok || n.IsNull() {
@@ -106,18 +96,6 @@ func (u Update) ApplyMap(e *yamledit.Edit, at yamledit.Node) {
 			e.Remove(n)
 		}
 	}
-	for _, set := range u.Set {
-		n := at.Get(set.Name)
-		switch have, found := LastPlaced(OfMap(at), set.Name); {
-		case !n.Exists():
-			e.Insert(at, set.Name, set.Value)
-		case found && have.same(set):
-		case found && n.IsList():
-			for _, item := range n.Items() {
-				e.Set(item, set.Value)
-			}
-		default:
-			e.Set(n, set.Value)
-		}
-	}
+	set := func(p Placed, a Arg) { e.Set(p.Node, a.Value) }
+	Update{Set: u.Set}.place(OfMap(at), nil, set, func(a Arg) { e.Put(at, a.Value, a.Name) })
 }

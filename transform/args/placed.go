@@ -4,7 +4,6 @@
 package args
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -27,41 +26,27 @@ func (p Placed) Nodes() []yamledit.Node {
 }
 
 // Place returns the arguments in a string or a list of arguments.
-func Place(at yamledit.Node) []Placed {
-	list := make([]Placed, 0, at.Len())
-	for p := range backward(at) {
-		list = append(list, p)
+func Place(at yamledit.Node) (list []Placed) {
+	nodes := at.Items()
+	if at.IsScalar() {
+		nodes = []yamledit.Node{at}
 	}
-	slices.Reverse(list)
+	for _, n := range nodes {
+		if text, ok := n.String(); ok && text != "" {
+			list = append(list, Placed{Arg: Parse(text), Node: n})
+		}
+	}
 	return list
 }
 
-// LastAt returns the occurrence of a flag that counts in a string or a list of arguments.
-func LastAt(at yamledit.Node, name string) (Placed, bool) {
-	if !at.Exists() {
-		return Placed{}, false
-	}
-	for p := range backward(at) {
+// LastPlaced returns the occurrence of a flag that counts.
+func LastPlaced(list []Placed, name string) (Placed, bool) {
+	for _, p := range slices.Backward(list) {
 		if p.Name == name {
 			return p, true
 		}
 	}
 	return Placed{}, false
-}
-
-// backward yields the arguments in a string or a list, the last one first.
-func backward(at yamledit.Node) iter.Seq[Placed] {
-	return func(yield func(Placed) bool) {
-		each := at.Backward()
-		if at.IsScalar() {
-			each = func(yield func(yamledit.Node) bool) { yield(at) }
-		}
-		for n := range each {
-			if text, ok := n.String(); ok && text != "" && !yield(Placed{Arg: Parse(text), Node: n}) {
-				return
-			}
-		}
-	}
 }
 
 // place reports what the change means for arguments with places: which occurrence

@@ -136,7 +136,7 @@ func (m *migration) nameStopsStub() bool {
 
 // providerOrigin returns what decides on the provider of a component.
 func (c Config) providerOrigin(component string) yamledit.Node {
-	if a, found := args.LastAt(c[component].Origin, componentFlag); found {
+	if a, found := args.LastPlaced(args.Place(c[component].Origin), componentFlag); found {
 		return a.Node
 	}
 	return c[providerKey].Origin

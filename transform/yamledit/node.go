@@ -4,7 +4,6 @@
 package yamledit
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,21 +187,6 @@ func (n Node) Items() []Node {
 		return nil
 	}
 	return n.children()
-}
-
-// Backward yields a list's items, the last one first.
-func (n Node) Backward() iter.Seq[Node] {
-	return func(yield func(Node) bool) {
-		if !n.IsList() {
-			return
-		}
-		for i := n.written() - 1; i >= 0; i-- {
-			n.doc.Visit(1)
-			if !yield(n.take(i)) {
-				return
-			}
-		}
-	}
 }
 
 // Parent returns the collection that holds the node.
