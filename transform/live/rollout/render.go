@@ -4,9 +4,11 @@
 package rollout
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -29,7 +31,7 @@ func lacks(rendered, effective map[string]any) string {
 			return key
 		}
 	}
-	if empty(effective[cloudConfig]) != empty(rendered[cloudConfig]) {
+	if (full(effective[cloudConfig]) == nil) != (full(rendered[cloudConfig]) == nil) {
 		return cloudConfig
 	}
 	for _, key := range promised.Arguments {
@@ -60,58 +62,31 @@ func lacksFlag(rendered, wanted []args.Arg) string {
 
 // same compares decoded JSON. What is absent, null and empty are the same: Rancher's
 // types leave all three out.
-func same(a, b any) bool {
-	if empty(a) || empty(b) {
-		return empty(a) && empty(b)
-	}
-	switch a := a.(type) {
-	case map[string]any:
-		b, is := b.(map[string]any)
-		return is && covers(b, a) && covers(a, b)
-	case []any:
-		b, is := b.([]any)
-		if !is || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !same(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
-}
+func same(a, b any) bool { return reflect.DeepEqual(full(a), full(b)) }
 
-func empty(v any) bool {
+// full returns decoded JSON without what is null or empty; nil if that is all.
+func full(v any) any {
 	switch v := v.(type) {
-	case nil:
-		return true
 	case string:
-		return v == ""
+		if v != "" {
+			return v
+		}
 	case map[string]any:
-		for _, inner := range v {
-			if !empty(inner) {
-				return false
+		left := map[string]any{}
+		for key, inner := range v {
+			if inner = full(inner); inner != nil {
+				left[key] = inner
 			}
 		}
-		return true
-	case []any:
-		return len(v) == 0
-	}
-	return false
-}
-
-// covers reports whether a mapping has all that another one has.
-func covers(whole, part map[string]any) bool {
-	for key, v := range part {
-		if !same(v, whole[key]) {
-			return false
+		if len(left) > 0 {
+			return left
 		}
+	case []any:
+		if len(v) > 0 {
+			return lists.Map(v, full)
+		}
+	default:
+		return v
 	}
-	return true
+	return nil
 }
