@@ -78,35 +78,13 @@ func (w *walker) inside(n yamledit.Node, inner []yamledit.Splice) {
 		return
 	}
 	start, end := n.Span()
-	offsets, ok := offsetsOf(w.doc.Bytes()[start:end], n)
-	if !ok { // folded, or quoted over several lines
+	if string(w.doc.Bytes()[start:end]) != text { // folded, or quoted over several lines
 		w.splices = append(w.splices, w.coverScalar(start, end))
 		return
 	}
 	for _, s := range inner {
-		w.splices = append(w.splices, yamledit.Splice{Start: start + offsets[s.Start], End: start + offsets[s.End], New: s.New})
+		w.splices = append(w.splices, yamledit.Splice{Start: start + s.Start, End: start + s.End, New: s.New})
 	}
-}
-
-// offsetsOf maps the offsets of the value of a plain or single-quoted scalar on one
-// line to its bytes.
-func offsetsOf(raw []byte, n yamledit.Node) (offsets []int, ok bool) {
-	value, _ := n.String()
-	i, end := 0, len(raw)
-	quoted := len(raw) >= 2 && raw[0] == '\''
-	if quoted {
-		i, end = 1, end-1
-	}
-	for _, c := range []byte(value) {
-		if i >= end || raw[i] != c {
-			return nil, false
-		}
-		offsets = append(offsets, i)
-		if i++; quoted && c == '\'' {
-			i++ // it is doubled
-		}
-	}
-	return append(offsets, end), i == end
 }
 
 // embedded returns splices of a stream that hide its secrets.
