@@ -3,7 +3,11 @@
 
 package helmchart
 
-import "maps"
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // given returns the values that layers give to the chart, without those that are
 // unknown: mappings are merged, all else is replaced.
@@ -17,7 +21,7 @@ func given(layers []Layer) (map[string]any, error) {
 				return nil, err
 			}
 		default:
-			values = overlay(values, clone(l.values))
+			values = overlay(values, runtime.DeepCopyJSON(l.values)) // entries of spec.set change them in place
 		}
 	}
 	return values, nil
@@ -62,27 +66,4 @@ func coalesce(values, own map[string]any) map[string]any {
 		}
 	}
 	return out
-}
-
-// clone copies mappings and lists, which entries of spec.set change in place.
-func clone(m map[string]any) map[string]any {
-	out := make(map[string]any, len(m))
-	for key, v := range m {
-		out[key] = cloneValue(v)
-	}
-	return out
-}
-
-func cloneValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return clone(v)
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = cloneValue(item)
-		}
-		return out
-	}
-	return v
 }
