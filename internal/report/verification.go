@@ -22,24 +22,10 @@ type Verification struct {
 	Version    string              `json:"version"`
 	Stage      string              `json:"stage"`
 	Reached    string              `json:"reached"`
-	Nodes      []NodeVerdict       `json:"nodes"`
+	Nodes      []verify.Node       `json:"nodes"`
 	Lease      LeaseVerdict        `json:"lease"`
 	Findings   []transform.Finding `json:"findings"`
-	NotChecked []Unchecked         `json:"notChecked"`
-}
-
-// Unchecked is a rule that had nothing to check.
-type Unchecked struct {
-	Rule   string `json:"rule"`
-	Why    string `json:"why"`
-	Needed bool   `json:"needed"`
-}
-
-// NodeVerdict is the verdict on one node.
-type NodeVerdict struct {
-	Name       string `json:"name"`
-	ProviderID string `json:"providerID"`
-	OK         bool   `json:"ok"`
+	NotChecked []verify.NotChecked `json:"notChecked"`
 }
 
 // LeaseVerdict is who holds the migration lease.
@@ -54,17 +40,11 @@ type LeaseVerdict struct {
 func NewVerification(o *observation.Observation, c verify.Choice, v verify.Verdict) Verification {
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
-		Nodes: []NodeVerdict{}, Findings: Findings(v.Findings), NotChecked: []Unchecked{},
+		Nodes: append([]verify.Node{}, v.Nodes...), Findings: Findings(v.Findings), NotChecked: append([]verify.NotChecked{}, v.NotChecked...),
 		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
 	}
 	if out.Lease.Owner == "" || v.Lease.Life == observation.Dead {
 		out.Lease.Owner = "none"
-	}
-	for _, n := range v.NotChecked {
-		out.NotChecked = append(out.NotChecked, Unchecked(n))
-	}
-	for _, n := range v.Nodes {
-		out.Nodes = append(out.Nodes, NodeVerdict{n.Name, n.ProviderID, n.OK})
 	}
 	return out
 }
@@ -104,7 +84,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 
 // writeNotChecked lists the rules that had nothing to check by the reason, and returns
 // those that are needed.
-func writeNotChecked(w io.Writer, p Palette, list []Unchecked) (needed []string) {
+func writeNotChecked(w io.Writer, p Palette, list []verify.NotChecked) (needed []string) {
 	var whys []string
 	rules := map[string][]string{}
 	for _, n := range list {

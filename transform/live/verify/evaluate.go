@@ -38,8 +38,9 @@ type Verdict struct {
 
 // Node is the verdict on one Node.
 type Node struct {
-	Name, ProviderID string
-	OK               bool
+	Name       string `json:"name"`
+	ProviderID string `json:"providerID"`
+	OK         bool   `json:"ok"`
 }
 
 // Lease is the migration lease.

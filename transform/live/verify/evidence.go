@@ -13,11 +13,11 @@ import (
 
 // NotChecked is a rule that found nothing because what it checks was not seen.
 type NotChecked struct {
-	Rule string
-	Why  string
+	Rule string `json:"rule"`
+	Why  string `json:"why"`
 	// Needed means that the stage that was requested, or without one the cluster, cannot
 	// be checked without it.
-	Needed bool
+	Needed bool `json:"needed"`
 }
 
 // notChecked lists the rules that had nothing to check.
