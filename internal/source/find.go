@@ -92,7 +92,6 @@ func (f *finder) add(key string, s Source) {
 // folder adds the files below a folder. Only the entries below it are hidden by
 // a dot: the folder itself was requested.
 func (f *finder) folder(root string) {
-	real := realPath(root)
 	// The separator makes the walk enter a root that is a link.
 	top := root + string(filepath.Separator)
 	visit := func(path string, e fs.DirEntry, err error) error {
@@ -104,7 +103,7 @@ func (f *finder) folder(root string) {
 			return filepath.SkipDir
 		case left: // but not what is next to it
 		case slices.Contains(extensions, filepath.Ext(path)):
-			f.entry(root, real, path, e)
+			f.entry(path, e)
 		}
 		return nil
 	}
@@ -115,26 +114,15 @@ func (f *finder) folder(root string) {
 
 // entry adds a file, or a link to one. A link to nothing is added too: opening
 // it fails with its name, where leaving it out could hide a cluster.
-func (f *finder) entry(root, real, path string, e fs.DirEntry) {
-	s := Source{Name: path, Path: path}
-	switch {
-	case e.Type().IsRegular():
-		f.add(below(root, real, path), s)
-	case e.Type()&fs.ModeSymlink != 0:
-		if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
-			f.add(realPath(path), s)
-		}
+func (f *finder) entry(path string, e fs.DirEntry) {
+	regular := e.Type().IsRegular()
+	if e.Type()&fs.ModeSymlink != 0 {
+		info, err := os.Stat(path)
+		regular = err != nil || info.Mode().IsRegular()
 	}
-}
-
-// below is realPath for a file that no link below root leads to, without the
-// system calls.
-func below(root, real, path string) string {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return realPath(path)
+	if regular {
+		f.add(realPath(path), Source{Name: path, Path: path})
 	}
-	return filepath.Join(real, rel)
 }
 
 // realPath identifies a file whatever links lead to it.
