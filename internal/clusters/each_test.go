@@ -6,7 +6,6 @@ package clusters
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,7 +30,7 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 			time.Sleep(time.Duration(rand.IntN(100)) * time.Microsecond)
 			return i
 		}
-		got := slices.Collect(InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(500), work))
+		got := Each(t.Context(), 8, numbers(500), work)
 		if want := numbers(500); !slices.Equal(got, want) {
 			t.Errorf("got %v", got)
 		}
@@ -39,12 +38,12 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 }
 
 func TestNoJobsGiveNoResults(t *testing.T) {
-	for r := range InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(0), double) {
+	if r := Each(t.Context(), 8, numbers(0), double); len(r) > 0 {
 		t.Errorf("got %d", r)
 	}
 }
 
-func TestJobsRunOnAllCores(t *testing.T) {
+func TestSoManyJobsRunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		now, most := 0, 0
@@ -60,15 +59,13 @@ func TestJobsRunOnAllCores(t *testing.T) {
 			count(-1)
 			return i
 		}
-		for range InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(100), work) {
-		}
-		if most != runtime.GOMAXPROCS(0) {
-			t.Errorf("%d jobs at once on %d cores", most, runtime.GOMAXPROCS(0))
+		if Each(t.Context(), 8, numbers(100), work); most != 8 {
+			t.Errorf("%d jobs at once", most)
 		}
 	})
 }
 
-func TestTheEndOfTheContextEndsTheResults(t *testing.T) {
+func TestTheEndOfTheContextLeavesNoResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		end := make(chan struct{})
@@ -80,29 +77,25 @@ func TestTheEndOfTheContextEndsTheResults(t *testing.T) {
 			}
 			return i
 		}
-		n := 0
-		for range InOrder(ctx, runtime.GOMAXPROCS(0), numbers(500), work) {
-			n++
-		}
-		if n > 50 {
-			t.Errorf("%d results", n)
+		if got := Each(ctx, 8, numbers(500), work); got != nil {
+			t.Errorf("%d results", len(got))
 		}
 	})
 }
 
-func TestALoopThatIsLeftBeginsNoMoreJobs(t *testing.T) {
+func TestAfterTheEndOfTheContextNoMoreJobsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
 		var begun atomic.Int64
 		work := func(i int) int {
 			begun.Add(1)
 			time.Sleep(time.Second)
+			cancel()
 			return i
 		}
-		for range InOrder(t.Context(), runtime.GOMAXPROCS(0), numbers(500), work) {
-			break
-		}
+		Each(ctx, 8, numbers(500), work)
 		time.Sleep(time.Hour)
-		if n := begun.Load(); n > 2*int64(runtime.GOMAXPROCS(0)) {
+		if n := begun.Load(); n > 8 {
 			t.Errorf("%d jobs", n)
 		}
 	})

@@ -78,7 +78,7 @@ func (f Finder) search(ctx context.Context, sources []source.Source, compare boo
 			}
 		}
 	}
-	found.Results = Each(ctx, f.group(sources, files), func(r Result) Result {
+	found.Results = Each(ctx, 0, f.group(sources, files), func(r Result) Result {
 		if r.Docs != nil && r.Err == nil {
 			r.Err = transform.Guard(r.Place(), func() error { f.surround(&r.Cluster, known); return nil })
 		}

@@ -47,7 +47,7 @@ type document struct {
 // read reads sources and opens their documents.
 func (f Finder) read(ctx context.Context, sources []source.Source) ([]*file, error) {
 	var size atomic.Int64
-	files := Each(ctx, sources, func(s source.Source) *file {
+	files := Each(ctx, 0, sources, func(s source.Source) *file {
 		if size.Load() > source.MaxFile {
 			return nil
 		}
@@ -66,7 +66,7 @@ func (f Finder) read(ctx context.Context, sources []source.Source) ([]*file, err
 		}
 		docs = append(docs, file.docs...)
 	}
-	Each(ctx, docs, func(d *document) error { f.open(d); return nil })
+	Each(ctx, 0, docs, func(d *document) error { f.open(d); return nil })
 	return files, nil
 }
 

@@ -41,7 +41,7 @@ type Result[T any] struct {
 func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, transform.Target) (*T, error)) ([]Result[T], error) {
 	defer o.Progress.Start(ctx).End()
 	var done atomic.Int64
-	results := clusters.Each(ctx, o.Found, func(r clusters.Result) Result[T] {
+	results := clusters.Each(ctx, 0, o.Found, func(r clusters.Result) Result[T] {
 		of := Result[T]{Result: r}
 		if r.Docs != nil && r.Err == nil {
 			of.Target = r.For(o.Target)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -186,14 +187,17 @@ func (s Status) managed(ctx context.Context, t target) (all seen, err error) {
 	take := func(some seen) {
 		all.list, all.code = append(all.list, some.list...), max(all.code, some.code)
 	}
-	read := func(o rancher.Object) seen { return s.read(ctx, t, o, moving.of[o.FullName()]) }
-	done := 0
-	// What was listed is shown, also after the time that a look has.
-	for r := range clusters.InOrder(context.WithoutCancel(ctx), StatusReads, objects, read) {
-		take(r)
-		if done++; t.manages {
-			s.Progress.Reached("clusters", done, len(objects))
+	var done atomic.Int64
+	read := func(o rancher.Object) seen {
+		r := s.read(ctx, t, o, moving.of[o.FullName()])
+		if n := done.Add(1); t.manages {
+			s.Progress.Reached("clusters", int(n), len(objects))
 		}
+		return r
+	}
+	// What was listed is shown, also after the time that a look has.
+	for _, r := range clusters.Each(context.WithoutCancel(ctx), StatusReads, objects, read) {
+		take(r)
 	}
 	if part != nil {
 		for _, hidden := range part.Unseen {
