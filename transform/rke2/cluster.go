@@ -31,7 +31,6 @@ type Cluster struct {
 	pools   []provv1.RKEMachinePool
 	kinds   []Class           // the first class of each reach
 	configs map[*reach]Config // what Effective returns
-	setters *setters
 	strict  schema.Strictness
 
 	manifests func() ([]*yamledit.Document, error) // of additionalManifest
@@ -76,7 +75,7 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 		return nil, err
 	}
 	c.setReaches()
-	c.configs, c.setters = c.effective(), &setters{byReach: map[*reach]map[string][]int{}}
+	c.configs = c.effective()
 	c.manifests = sync.OnceValues(inlinemanifest.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil

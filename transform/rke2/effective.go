@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -105,31 +104,14 @@ func (c *Cluster) effectiveOf(class Class) Config {
 const dataDirKey = "data-dir"
 
 // Candidates returns the layers that set a key for a class, in the order of the
-// merge: the last one wins. The caller must not change the result.
-func (c *Cluster) Candidates(class Class, key string) []int { return c.setters.of(class, c)[key] }
-
-// setters are the layers that set each key, by the reach of the classes for which they do.
-type setters struct {
-	mu      sync.Mutex
-	byReach map[*reach]map[string][]int
-}
-
-// of goes through the layers once for each reach.
-func (s *setters) of(class Class, c *Cluster) map[string][]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	byKey, known := s.byReach[class.reach]
-	if known {
-		return byKey
-	}
-	byKey = map[string][]int{}
+// merge: the last one wins.
+func (c *Cluster) Candidates(class Class, key string) (found []int) {
 	for i, l := range c.matching(class) {
-		for _, e := range c.entries(l) {
-			byKey[e.Key] = append(byKey[e.Key], i)
+		if l.Get(key).Exists() {
+			found = append(found, i)
 		}
 	}
-	s.byReach[class.reach] = byKey
-	return byKey
+	return found
 }
 
 // matching are the layers that machines of a class get, with their numbers.
