@@ -131,13 +131,18 @@ func GetSecret(ctx context.Context, c *Client, namespace, name string) (*corev1.
 		What: "get secrets in " + namespace, Method: http.MethodGet,
 		Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets/" + url.PathEscape(name),
 	}, "Secret", &secret)
-	switch {
-	case HasStatus(err, http.StatusNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
+	return Found(&secret, err)
+}
+
+// Found is what was read; nothing where it is not there.
+func Found[T any](read T, err error) (T, error) {
+	if err == nil {
+		return read, nil
 	}
-	return &secret, nil
+	if HasStatus(err, http.StatusNotFound) {
+		err = nil
+	}
+	return *new(T), err
 }
 
 // Config is the configuration of the client for other clients of client-go, which watch. They

@@ -74,10 +74,7 @@ func (c *canaryService) sweep(ctx context.Context) error {
 // read reads an object; none where it does not exist.
 func (c *canaryService) read(ctx context.Context, o Ref) ([]byte, error) {
 	a, err := c.cluster.request(ctx, o, kube.Request{Method: http.MethodGet, Optional: true})
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	return a.Body, err
+	return kube.Found(a.Body, err)
 }
 
 // prove makes the Service, waits for its address, deletes it, and compares.

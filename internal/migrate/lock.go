@@ -121,10 +121,7 @@ func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	var found coordinationv1.Lease
 	r := kube.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path + "/" + url.PathEscape(l.lease.Name)}
 	err := l.client.Get(ctx, r, "Lease", &found)
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	return &found, kube.Refusal(err)
+	return kube.Found(&found, kube.Refusal(err))
 }
 
 // update writes the lock with a new time, over the lease that was found. One whose answer

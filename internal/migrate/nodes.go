@@ -33,14 +33,12 @@ func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*cor
 // node reads a Node; nil where it is gone.
 func (c *cluster) node(ctx context.Context, name string) (*yamledit.Document, error) {
 	a, err := c.request(ctx, Ref{Server: c.object.ID, Kind: "Node", Name: name}, kube.Request{Method: http.MethodGet})
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	if err != nil {
+	raw, err := kube.Found(a.Body, err)
+	if raw == nil {
 		return nil, err
 	}
 	var lines bytes.Buffer
-	if err := json.Indent(&lines, a.Body, "", "  "); err != nil {
+	if err := json.Indent(&lines, raw, "", "  "); err != nil {
 		return nil, &kube.Unreached{What: "get nodes", Err: err}
 	}
 	return yamledit.Parse(yamledit.Chunk{File: "node " + name, Bytes: lines.Bytes()})

@@ -155,8 +155,5 @@ func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*c
 	var m corev1.ConfigMap
 	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name), Optional: namespace != managersNamespace}
 	err := o.Get(ctx, r, "ConfigMap", &m)
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	return &m, err
+	return kube.Found(&m, err)
 }

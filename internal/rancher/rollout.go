@@ -57,10 +57,7 @@ func (s *Server) controlPlane(ctx context.Context, o Object) ([]byte, error) {
 // optional reads what need not be there.
 func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]byte, error) {
 	a, err := s.local.Object(ctx, r, kind)
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return nil, nil
-	}
-	return a.Body, err
+	return kube.Found(a.Body, err)
 }
 
 // MachineConfigKind is that of machine configurations of pools on AWS.
