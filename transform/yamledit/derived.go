@@ -35,24 +35,11 @@ func Attempt[T any](d *Document, key any, find func() (T, error)) (T, error) {
 }
 
 // Recall returns what a text is read as. It follows from text and type alone, and is kept
-// for a document and those that edits make of it: most of their texts are the same.
+// for a document and those that edits make of it: most of their texts are the same. To read a text may
+// need others, never the same one.
 func Recall[T any](d *Document, text []byte, read func() T) T {
-	all := d.texts.readings.once((*T)(nil), func() any { return &readings[T]{known: map[string]T{}} })().(*readings[T])
-	all.mu.Lock()
-	v, known := all.known[string(text)]
-	all.mu.Unlock()
-	if known {
-		return v
-	}
-	v = read() // which may ask for texts inside of this one
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.known[string(text)] = v
-	return v
+	return d.texts.readings.once(reading[T](text), func() any { return read() })().(T)
 }
 
-// readings are what texts were read as.
-type readings[T any] struct {
-	mu    sync.Mutex
-	known map[string]T
-}
+// reading is the key of a text and the type as which it is read.
+type reading[T any] string
