@@ -9,6 +9,7 @@
 package k8s
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,12 +43,15 @@ func Minor(version string) int {
 // that v1.26.9-rancher1-1 is as late as v1.26.9.
 func AtLeast(version, least string) bool { return semver.Compare(plain(version), plain(least)) >= 0 }
 
-// AtLeastOf reports whether a version is as late as the first patch that one
-// minor got a change in, or as the minor that was released with it. Both are read
-// with or without a v.
-func AtLeastOf(version, patched, released string) bool {
-	version = "v" + strings.TrimPrefix(version, "v")
-	return AtLeast(version, released) || semver.MajorMinor(version) == semver.MajorMinor(patched) && AtLeast(version, patched)
+// Since reports whether a release has what came with these, each the first one of its minor. Minors
+// after the last that is named have it from the start, others do not have it.
+func Since(version string, first ...string) bool {
+	minor := semver.MajorMinor(version)
+	i := slices.IndexFunc(first, func(f string) bool { return semver.MajorMinor(f) == minor })
+	if i < 0 {
+		return semver.Compare(minor, semver.MajorMinor(first[len(first)-1])) > 0
+	}
+	return AtLeast(version, first[i])
 }
 
 func plain(version string) string {

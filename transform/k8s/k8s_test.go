@@ -21,10 +21,10 @@ func TestReleasesCompareByMinorAndPatch(t *testing.T) {
 		"no number of what is no release":  Minor("latest") == 0,
 		"a patch, whatever follows":        AtLeast("v1.26.9-rancher1-1", "v1.26.9"),
 		"not an earlier patch":             !AtLeast("v1.26.8+rke2r9", "v1.26.9"),
-		"patched in an old minor":          AtLeastOf("1.4.15", "v1.4.15", "v1.5.0"),
-		"released with a new one":          AtLeastOf("v1.5.0", "v1.4.15", "v1.5.0"),
-		"neither":                          !AtLeastOf("v1.4.14", "v1.4.15", "v1.5.0"),
-		"not patched in a minor before it": !AtLeastOf("v1.3.99", "v1.4.15", "v1.5.0"),
+		"patched in an old minor":          Since("v1.4.15", "v1.4.15"),
+		"in every minor after the last":    Since("v1.5.0", "v1.4.15"),
+		"neither":                          !Since("v1.4.14", "v1.4.15"),
+		"not patched in a minor before it": !Since("v1.3.99", "v1.4.15"),
 	} {
 		if !ok {
 			t.Error(name)

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/rancher/rke/types"
-	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
@@ -29,18 +28,10 @@ func (c *Cluster) lacksOwnName() bool {
 	return len(c.Read.Nodes) == 0 || slices.ContainsFunc(c.Read.Nodes, func(n node) bool { return !hasOwnName(n) })
 }
 
-// firstWithMetadata lists the first release of each minor whose kubelet takes its
-// name from the instance metadata (rke-tools 0.1.95); later minors all do, and
-// earlier ones none.
-var firstWithMetadata = map[string]string{"v1.25": "v1.25.14", "v1.26": "v1.26.9", "v1.27": "v1.27.6"}
-
-// metadataSupported reports whether a release can take names from the metadata.
+// metadataSupported reports whether the kubelet of a release can take its name from the
+// instance metadata (rke-tools 0.1.95).
 func metadataSupported(version string) bool {
-	first, listed := firstWithMetadata[semver.MajorMinor(version)]
-	if listed {
-		return k8s.AtLeast(version, first)
-	}
-	return k8s.From(version, "v1.28")
+	return k8s.Since(version, "v1.25.14", "v1.26.9", "v1.27.6")
 }
 
 // usesMetadata reports whether the file says so. Stored clusters hold a false that

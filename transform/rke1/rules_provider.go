@@ -167,7 +167,7 @@ func (m *migration) rkeTooOld(found *transform.Findings) {
 	at := m.near(m.get(providerKey, nameKey))
 	rke, rancher := m.target.RKEVersion, m.target.RancherVersion
 	switch {
-	case rke != "" && !k8s.AtLeastOf(rke, "v1.4.15", "v1.5.0"):
+	case rke != "" && !k8s.Since("v"+strings.TrimPrefix(rke, "v"), "v1.4.15"):
 		found.At(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
 	case rancher != "":
 		m.rancherUnfit(found, at, ranchers.Of(rancher))

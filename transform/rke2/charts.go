@@ -4,10 +4,9 @@
 package rke2
 
 import (
-	"golang.org/x/mod/semver"
-
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -34,27 +33,14 @@ func (c *Cluster) chart() (ccm.Chart, bool, error) {
 	return all[0], true, err
 }
 
-// What the helm-controller of a minor knows from which patch on; later minors know
+// chartFields returns the fields of HelmCharts that a release of RKE2 knows: those of its
+// helm-controller, of a minor from which patch on; later minors know
 // it from the start (rke2 go.mod at all tags up to v1.36.3+rke2r1; helm-controller
 // pkg/apis/helm.cattle.io/v1/types.go: valuesSecrets from v0.16.7, values from
 // v0.16.20 and v0.17.0).
-var (
-	valuesSecretsSince = map[string]string{"v1.30": "v1.30.12", "v1.31": "v1.31.8", "v1.32": "v1.32.4"}
-	valuesSince        = map[string]string{"v1.33": "v1.33.11", "v1.34": "v1.34.7", "v1.35": "v1.35.4"}
-)
-
-// chartFields returns the fields of HelmCharts that a release of RKE2 knows.
 func chartFields(version string) helmchart.Fields {
 	return helmchart.Fields{
-		Values:        knownSince(version, valuesSince, "v1.36"),
-		ValuesSecrets: knownSince(version, valuesSecretsSince, "v1.33"),
+		Values:        k8s.Since(version, "v1.33.11", "v1.34.7", "v1.35.4"),
+		ValuesSecrets: k8s.Since(version, "v1.30.12", "v1.31.8", "v1.32.4"),
 	}
-}
-
-func knownSince(version string, patches map[string]string, always string) bool {
-	if semver.Compare(semver.MajorMinor(version), always) >= 0 {
-		return true
-	}
-	since, known := patches[semver.MajorMinor(version)]
-	return known && semver.Compare(version, since) >= 0
 }

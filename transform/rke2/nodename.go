@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -24,7 +25,7 @@ const nodeNameKey = "node-name-from-cloud-provider-metadata"
 var ownNodeName = []string{"v1.29.11", "v1.30.7", "v1.31.3"}
 
 // onlyNamesNodes reports whether aws is no cloud provider any more.
-func (m *migration) onlyNamesNodes() bool { return reached(m.Version, ownNodeName) }
+func (m *migration) onlyNamesNodes() bool { return k8s.Since(m.Version, ownNodeName...) }
 
 // namedByMetadata reports whether machines of a class take their name from the
 // instance metadata whatever their provider is.

@@ -204,18 +204,7 @@ func (r Release) Later(key string) (laterArgument, bool) {
 	if _, known := r.Type(key); known || !listed {
 		return laterArgument{}, false
 	}
-	return a, reached(r.Version, a.first)
-}
-
-// reached reports whether a release is at or after the first one of its minor.
-// Minors after the last that is named have always reached it.
-func reached(version string, first []string) bool {
-	minor := semver.MajorMinor(version)
-	i := slices.IndexFunc(first, func(f string) bool { return semver.MajorMinor(f) == minor })
-	if i < 0 {
-		return semver.Compare(minor, semver.MajorMinor(first[len(first)-1])) > 0
-	}
-	return k8s.AtLeast(version, first[i])
+	return a, k8s.Since(r.Version, a.first...)
 }
 
 // isLater reports whether newer metadata lists an argument for any release: it is
