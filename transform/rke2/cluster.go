@@ -81,22 +81,9 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	return c, nil
 }
 
-// described is the key of what decides on the configuration of a machine, whatever machines the cluster
-// has, with the version of a document that states none.
-type described string
-
-// describe reads it, once for each document. It fails as Open does. The cluster is a copy for
-// the caller to complete.
+// describe reads what decides on the configuration of a machine, whatever machines the cluster has. It
+// fails as Open does.
 func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	d, err := yamledit.Attempt(doc, described(assumeVersion), func() (*Cluster, error) { return describeNew(doc, assumeVersion) })
-	if err != nil {
-		return nil, err
-	}
-	c := *d
-	return &c, nil
-}
-
-func describeNew(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	root := doc.Root()
 	if !IsCluster(doc) {
 		return nil, root.Errorf("not a Cluster of provisioning.cattle.io/v1", "name a document that is one")
