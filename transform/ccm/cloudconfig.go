@@ -30,16 +30,22 @@ var cloudConfigMount = mount{
 
 // CloudConfigManifest returns a Secret with a provider's configuration.
 func CloudConfigManifest(config string) (string, error) {
-	return holding("Secret", CloudConfigSecret, "stringData", CloudConfigKey, config)
+	return Holding("Secret", kubeSystem(CloudConfigSecret), "stringData", CloudConfigKey, config)
 }
 
-// holding returns an object in kube-system that holds a text byte for byte.
-func holding(kind, name, field, key, content string) (string, error) {
-	d, err := yamledit.ParseString("manifest.yaml", "apiVersion: v1\nkind: "+kind+"\nmetadata:\n  name: "+name+"\n  namespace: kube-system\n"+field+":\n  "+key+": \"\"\n")
+// kubeSystem is the metadata of an object next to the manager.
+func kubeSystem(name string) yamledit.Map {
+	return yamledit.Map{{Key: "name", Value: name}, {Key: "namespace", Value: "kube-system"}}
+}
+
+// Holding returns an object that holds a text byte for byte.
+func Holding(kind string, metadata yamledit.Map, field, key, content string) (string, error) {
+	d, err := yamledit.ParseString("manifest.yaml", "apiVersion: v1\nkind: "+kind+"\nmetadata: {}\n"+field+":\n  "+key+": \"\"\n")
 	if err != nil {
 		return "", err
 	}
 	e := d.Edit()
+	e.Set(d.Root().Get("metadata"), metadata)
 	e.Set(d.Root().Get(field, key), content)
 	after, _, err := e.Apply()
 	if err != nil {

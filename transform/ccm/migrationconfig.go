@@ -36,7 +36,7 @@ func MigrationConfigManifest(at yamledit.Node, release, tag, lease string) (stri
 	if err != nil {
 		return "", at.Errorf("no configuration can be made for an image with this tag: "+err.Error(), "choose a release with --ccm-image-tag")
 	}
-	return holding("ConfigMap", MigrationConfigMap, "data", leadermigration.ConfigFile, config)
+	return Holding("ConfigMap", kubeSystem(MigrationConfigMap), "data", leadermigration.ConfigFile, config)
 }
 
 // FindMigrationConfig returns the index of the ConfigMap that MigrationConfigManifest

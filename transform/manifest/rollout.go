@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -117,11 +118,8 @@ func (m *migration) configurationFiles() ([]transform.File, error) {
 	if m.Kind == kindPod {
 		return []transform.File{{Name: configFile, Content: content}}, nil
 	}
-	object := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + m.configMap() + "\n  namespace: " + m.namespace() + "\ndata:\n  " + configFile + ": |\n"
-	for line := range strings.Lines(content) {
-		object += "    " + line
-	}
-	return []transform.File{{Name: m.configMap() + ".yaml", Content: object}}, nil
+	object, err := ccm.Holding("ConfigMap", yamledit.Map{{Key: "name", Value: m.configMap()}, {Key: "namespace", Value: m.namespace()}}, "data", configFile, content)
+	return []transform.File{{Name: m.configMap() + ".yaml", Content: object}}, err
 }
 
 // deliver reports how a changed manifest reaches its cluster. The kubelet starts

@@ -145,22 +145,11 @@ func (m *migration) managerConfigMap() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d, err := yamledit.ParseString(configMapFile, "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\ndata:\n  "+leadermigration.ConfigFile+": \"\"\n")
-	if err != nil {
-		return "", err
-	}
-	e := d.Edit()
-	e.Set(d.Root().Get("metadata"), yamledit.Map{
+	return ccm.Holding("ConfigMap", yamledit.Map{
 		{Key: "annotations", Value: yamledit.Map{{Key: "rke.cattle.io/object-authorized-for-clusters", Value: m.Name}}},
 		{Key: "name", Value: m.Name + configSuffix},
 		{Key: "namespace", Value: m.Namespace},
-	})
-	e.Set(d.Root().Get("data", leadermigration.ConfigFile), config)
-	after, _, err := e.Apply()
-	if err != nil {
-		return "", err
-	}
-	return string(after.Bytes()), nil
+	}, "data", leadermigration.ConfigFile, config)
 }
 
 // suppliesConfig reports whether control planes get the configuration from rke-lm's own
