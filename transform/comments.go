@@ -17,7 +17,8 @@ import (
 const RuleComment = "comment-outdated"
 
 // CommentOutdated is the rule of such notes. They block nothing.
-var CommentOutdated = Rule{ID: RuleComment, Severity: Note, Doc: "A comment next to a value that a stage changes describes the old value, or names it; the stage keeps the comment."}
+var CommentOutdated = Rule{ID: RuleComment, Severity: Note, Doc: "A comment next to a value that a stage changes describes the old value, or names it; the stage keeps the comment."}.Because(
+	"A comment next to a changed value describes the old value, and a reader trusts it.", "the file itself", "Update the comment in the same commit.", "")
 
 // line is one of a document.
 type line struct {

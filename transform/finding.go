@@ -85,6 +85,7 @@ type Rule struct {
 	// Fixable means that lint --fix can correct what the rule finds.
 	Fixable bool
 	Doc     string // one sentence for docs/rules.md
+	Reason  Reason
 }
 
 // formerNames are those that rules had in the release before. They still accept and explain the rules.

@@ -16,11 +16,11 @@ var (
 	Encrypted = Rule{
 		ID: "encrypted", Severity: Error,
 		Doc: "Refused: the file is encrypted with SOPS, and an edit would break its checksum.",
-	}
+	}.Because("SOPS signs the whole file. A changed byte breaks the signature, and the file cannot be decrypted any more.", "getsops/sops README: message authentication code", "Decrypt it, plan and apply, and encrypt it again; or make the printed change inside of sops.", "")
 	Templated = Rule{
 		ID: "templated", Severity: Error,
 		Doc: "Refused: the file is a template, whose values are not set yet.",
-	}
+	}.Because("The values are not set yet: what machines get, and where a stage has to edit, is unknown.", "Helm, Go templates", "Render the file, plan the result, and make the printed change in the template.", "")
 )
 
 // Parse parses one document and refuses what must not be edited as text:

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Rules are the rules, for programs.
@@ -30,13 +29,13 @@ type Rule struct {
 	Acceptable bool               `json:"acceptable"`
 	Fixable    bool               `json:"fixable"`
 	Finds      string             `json:"finds"`
-	rules.Reason
+	transform.Reason
 }
 
 // AddRule adds a rule of one kind of clusters, to the row of another kind that has the
 // same.
 func AddRule(list []Rule, of string, r transform.Rule) []Rule {
-	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable, Fixable: r.Fixable, Finds: r.Doc, Reason: rules.ReasonOf(r.ID)}
+	row := Rule{Name: r.ID, Severity: r.Severity, Stages: append([]string{}, r.Guards...), Acceptable: r.Acceptable, Fixable: r.Fixable, Finds: r.Doc, Reason: r.Reason}
 	for i, other := range list {
 		kinds := other.For
 		if other.For = nil; reflect.DeepEqual(other, row) {

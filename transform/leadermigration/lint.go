@@ -39,25 +39,45 @@ func row(id, doc string, check func(reading) []transform.Finding) rule {
 	return rule{transform.Rule{ID: id, Severity: transform.Error, Acceptable: true, Doc: doc}, check}
 }
 
+// because is the row with the reason of its rule.
+func (r rule) because(why, source, repair, accept string) rule {
+	r.Rule = r.Because(why, source, repair, accept)
+	return r
+}
+
 // rules is the one table of what is wrong with configurations. Below 1.36 a
 // manager decodes them leniently, so most of it is accepted silently
 // (k8s.io/controller-manager/pkg/leadermigration).
 func rules() []rule {
 	return []rule{
-		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: no manager would initialize nodes while the other one holds the lease.", reading.cloudNode),
-		row("component-mirrored", "A manager's LeaderMigrationConfiguration gives controllers to the other manager: this one holds the lease and does not run them.", reading.mirrored),
-		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it regardless of who holds the migration lease.", reading.notListed),
-		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry takes effect.", reading.duplicates),
-		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty),
-		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or differs from that of the other manager: with two leases both managers run the controllers.", reading.lease),
-		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes.", reading.ipam),
-		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which is not a field of that version; managers from 1.36 on exit.", reading.lockExtra),
-		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing),
-		row("unknown-api-version", "The manager does not support the apiVersion of its LeaderMigrationConfiguration, and exits.", reading.apiVersion),
-		row("unknown-component", "An entry of a LeaderMigrationConfiguration names no manager, so that none starts the controller.", reading.components),
-		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager has under another name, and that controller runs in both managers. The names changed in 1.28.", reading.unknown),
-		row("unknown-key", "A LeaderMigrationConfiguration has an unknown key; managers ignore it, and from 1.36 on they exit.", reading.keys),
-		row(wildcardUnquoted, "A component is * without quotes, as in the published example. This is not valid YAML, and the manager exits.", nil),
+		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: no manager would initialize nodes while the other one holds the lease.", reading.cloudNode).because(
+			"cloud-node initializes nodes and is never migrated: while the other manager holds the lease, new nodes stay uninitialized.", transform.SourceConfiguration, "Remove cloud-node from the list.", "Never during a migration."),
+		row("component-mirrored", "A manager's LeaderMigrationConfiguration gives controllers to the other manager: this one holds the lease and does not run them.", reading.mirrored).because(
+			"The manager holds the lease and starts none of the controllers, so that they run nowhere.", transform.SourceConfiguration, "Name this manager, or \"*\", as the component.", "Never during a migration."),
+		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it regardless of who holds the migration lease.", reading.notListed).because(
+			"A controller that is not listed runs under the manager's own lease, at once and in both managers.", transform.SourceConfiguration, "List service, route and cloud-node-lifecycle under the names of this manager's version.", "If the other manager does not have the controller."),
+		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry takes effect.", reading.duplicates).because(
+			"The last entry wins, so that the manager of the first one does not run the controller as intended.", transform.SourceConfiguration, "Remove one of the two entries.", "If both entries name the same component."),
+		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty).because(
+			"Nothing is under the migration lease, so both managers run all controllers.", transform.SourceConfiguration, "List the controllers, or remove the file: the managers have a default configuration.", "Never while two managers run."),
+		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or differs from that of the other manager: with two leases both managers run the controllers.", reading.lease).because(
+			"With two leases both managers are the only candidate of their own one, and both run the controllers.", transform.SourceConfiguration, "Set the same leaderName on both sides.", "If the other side is not in the file and has the same name."),
+		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes.", reading.ipam).because(
+			"The AWS manager has no nodeipam controller, so new nodes get no pod CIDR.", transform.SourceAWS, "Remove nodeipam from the list.", "If pod CIDRs are not assigned by Kubernetes, as with most network plugins of Rancher."),
+		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which is not a field of that version; managers from 1.36 on exit.", reading.lockExtra).because(
+			"Managers from 1.36 on refuse unknown fields of v1, and exit.", transform.SourceConfiguration, "Remove resourceLock.", "Below 1.36 on both sides, also after the next upgrade."),
+		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing).because(
+			"The field is required in v1alpha1 and v1beta1, and the manager exits without it.", transform.SourceConfiguration, "Add resourceLock: leases, or use v1.", "Never; the manager does not start."),
+		row("unknown-api-version", "The manager does not support the apiVersion of its LeaderMigrationConfiguration, and exits.", reading.apiVersion).because(
+			"The manager cannot decode the file, and exits.", transform.SourceConfiguration, "Use a version that the manager's release has.", "If the manager is upgraded in the same change."),
+		row("unknown-component", "An entry of a LeaderMigrationConfiguration names no manager, so that none starts the controller.", reading.components).because(
+			"An entry for a component that does not exist starts the controller nowhere.", transform.SourceConfiguration, "Use kube-controller-manager, cloud-controller-manager or \"*\".", "Never during a migration."),
+		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager has under another name, and that controller runs in both managers. The names changed in 1.28.", reading.unknown).because(
+			"The name matches no controller, so that the real one runs in both managers. The names changed in 1.28.", transform.SourceConfiguration, "Use the names of the manager's own version; `rke-lm leader-migration-config` prints them.", "If the controller of that name belongs to a manager of your own."),
+		row("unknown-key", "A LeaderMigrationConfiguration has an unknown key; managers ignore it, and from 1.36 on they exit.", reading.keys).because(
+			"Managers before 1.36 ignore the key, so that what it was meant to set is not set; later ones exit.", transform.SourceConfiguration, "Correct or remove the key.", "Below 1.36, if the key is a note for people."),
+		row(wildcardUnquoted, "A component is * without quotes, as in the published example. This is not valid YAML, and the manager exits.", nil).because(
+			"An unquoted * is an alias of YAML: the file cannot be read, and the manager exits.", "yaml.org, 1.2.2, section 7.1", "Quote it: \"*\".", "Never; the manager does not start."),
 	}
 }
 

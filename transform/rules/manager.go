@@ -19,7 +19,7 @@ import (
 var CCMArgsUnsafe = OfCharts{
 	transform.Rule{
 		ID: "ccm-args-unsafe", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
-	},
+	}.Because("The manager is healthy as long as it waits, and exits at the moment it acquires the lease, which is the switch.", transform.SourceAWS, "Set --cloud-provider=aws and --configure-cloud-routes=false, or --cluster-cidr where the VPC has pod routes.", "If the log of a manager that holds its lease shows that it runs."),
 	func(c Chart, found *transform.Findings) {
 		if c.RoutesUnsafe() {
 			found.Add(c.At(RoutesUnsafe, RoutesFix, chartArgs))
@@ -67,7 +67,7 @@ var CCMFlagMissing = OfCharts{
 	transform.Rule{
 		ID: "ccm-flag-missing", Severity: transform.Error, Guards: TheChart, Acceptable: true,
 		Doc: "A cloud-controller-manager without leader migration is in the file while the provider is still in-tree: two managers run the cloud controllers. A warning with --no-leader-migration.",
-	},
+	}.Because("Two managers run the cloud controllers now: both create, change and delete load balancers and routes.", transform.SourceMigration, "Add --enable-leader-migration to the cloud-controller-manager, or remove it until its stage.", "With --no-leader-migration, where the switch follows at once."),
 	func(c Chart, found *transform.Findings) {
 		if !c.Migrates() {
 			SecondOwner(c.At("", "add --"+leaderFlag+"=true, as the stage install-ccm does", chartArgs), c.Target, found)
@@ -102,7 +102,8 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A distro describes what of it a file shows.
 var CCMMinorSkew = OfCharts{
-	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true},
+	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true}.Because(
+		"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
 	minorSkew,
 }
 
@@ -153,7 +154,7 @@ func minorSkew(c Chart, found *transform.Findings) {
 var CCMNotInFile = transform.Rule{
 	ID: transform.RuleNotInFile, Severity: transform.Warning, Guards: TheChart, Acceptable: true,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1.",
-}
+}.Because("The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it.")
 
 // NotInFile is about the node that makes the cluster external; or is what else to do than
 // to accept the rule.
@@ -168,7 +169,7 @@ var CCMUnschedulable = OfCharts{
 	transform.Rule{
 		ID: "ccm-unschedulable", Severity: transform.Error, Guards: ChartRuns, Acceptable: true,
 		Doc: "With the node selector or the tolerations of the chart the cloud-controller-manager cannot be scheduled to the nodes of a class of control planes.",
-	},
+	}.Because("The DaemonSet has no pod on the control planes, and `kubectl rollout status` still reports success.", "rancher/rancher pkg/capr/planner: taints without a value on control planes and etcd", "Use the selector and tolerations that the stage writes: operator Exists.", "If other machines than the file shows carry the manager."),
 	func(c Chart, found *transform.Findings) {
 		for _, class := range c.Nodes() {
 			if why := c.Refuses(class); why != "" {
@@ -183,7 +184,8 @@ var CCMUnschedulable = OfCharts{
 // ChartUnpinned finds a chart that a new release changes. A distro describes what of it a file
 // shows.
 var ChartUnpinned = OfCharts{
-	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart, Acceptable: true},
+	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart, Acceptable: true}.Because(
+		"helm-controller installs the newest chart at each change, and with it another image and other defaults.", "k3s-io/helm-controller; "+transform.SourceAWS, "Set an exact version and image.tag.", "If the repository of charts has one version only."),
 	func(c Chart, found *transform.Findings) {
 		if semver.IsValid(c.ImageTag()) {
 			return
@@ -200,7 +202,7 @@ var ChartUnpinned = OfCharts{
 // ignores. A distro describes where its own has one.
 var CloudConfigLost = transform.Rule{
 	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
-}
+}.Because("An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider.")
 
 // ConfigCarried is about a configuration that the stages carry: a note.
 func ConfigCarried(n yamledit.Node, found *transform.Findings) {

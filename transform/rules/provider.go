@@ -17,7 +17,7 @@ import (
 var InTreeGone = transform.Rule{
 	ID: "in-tree-gone", Severity: transform.Error, Guards: EveryEdit,
 	Doc: "The provider is aws at Kubernetes 1.27 or later, where the in-tree provider no longer exists.",
-}
+}.Because("Kubernetes 1.27 removed the in-tree provider: kubelet, kube-controller-manager and from 1.29 on kube-apiserver exit with aws.", transform.SourceRemovals, "Migrate before 1.27; for a cluster that is past it, follow the stages of docs/past-1.26.md.", "")
 
 // IsInTreeGone checks the release that the cluster runs or is about to move to. The switch
 // moves it in the same edit, so the stages before do not answer for the target.
@@ -56,7 +56,7 @@ func GoneFromImage(n yamledit.Node) (message, fix string) {
 var ProviderMixed = transform.Rule{
 	ID: "provider-mixed", Severity: transform.Warning, Guards: []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.InstallCCM}, Acceptable: true,
 	Doc: "Components or machines of one cluster have different cloud providers: some are aws, others external. The finding lists which.",
-}
+}.Because("A node with an external kubelet keeps the taint for uninitialized nodes until a cloud-controller-manager runs, while an in-tree kube-controller-manager still manages the load balancers.", transform.SourceMigration, "Set aws everywhere, and let switch-to-external change all of them.", "If the machines are moved in a fixed order, and a cloud-controller-manager runs.")
 
 // Provided is a component of some machines with its provider.
 type Provided struct {
@@ -81,4 +81,5 @@ func Mixed(list []Provided, version string, found *transform.Findings) {
 
 // ProviderRemoved is for clusters that lost their provider. What shows that they had
 // one is the distro's, which checks and describes it.
-var ProviderRemoved = transform.Rule{ID: "provider-removed", Severity: transform.Error, Guards: TheSwitch}
+var ProviderRemoved = transform.Rule{ID: "provider-removed", Severity: transform.Error, Guards: TheSwitch}.Because(
+	"Without a provider RKE2 starts its own stub, which gives new nodes the provider ID rke2://. It cannot be changed afterwards.", "rancher/rke2 pkg/rke2/rke2_linux.go; k3s-io/k3s pkg/cloudprovider", "Set cloud-provider-name to external, do not remove it.", "")

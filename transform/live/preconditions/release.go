@@ -20,13 +20,18 @@ type Release struct {
 	File     string // the operator's values file; "" for none
 }
 
+// helmValues is where helm decides which values a release gets.
+const helmValues = "helm/helm pkg/action/upgrade.go (reuseValues)"
+
 // releaseRules are those about it. A values file states what the operator wants, so what it does not
 // have is only reported.
 func releaseRules() []rule {
-	notInFile := row(ValuesNotInFile, false, Objects.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.")
+	notInFile := row(ValuesNotInFile, false, Objects.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.").Because(
+		"The file is what the operator wants, and a file that is older than the release removes what was set since.", helmValues, "Add the values to the file.", "")
 	notInFile.Severity = transform.Warning
 	return []rule{
-		row(ValuesReplaced, true, Objects.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it."),
+		row(ValuesReplaced, true, Objects.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it.").Because(
+			"helm upgrade with a values file replaces all values of a release: an image mirror, a selector or resources disappear silently, and the pods might not start.", helmValues, "Write the values of the release to a file, and name it with --ccm-values.", "If no cluster needs the values any more."),
 		notInFile,
 	}
 }

@@ -51,12 +51,18 @@ type rule = transform.Checked[Objects]
 // rules is the one table of them.
 func rules() []rule {
 	return append([]rule{
-		row(Deleting, false, Objects.deleting, "The cluster is being deleted."),
-		row(NotSettled, true, Objects.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed."),
-		row(Paused, false, Objects.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines."),
-		row(PauseNotObeyed, true, Objects.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused."),
-		row(NoSnapshot, false, Objects.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI."),
-		row(ManagedElsewhere, true, Objects.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found."),
+		row(Deleting, false, Objects.deleting, "The cluster is being deleted.").Because(
+			"What is changed is deleted.", "kubernetes docs: finalizers", "Use another cluster.", ""),
+		row(NotSettled, true, Objects.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(
+			"A stage on top of an unfinished change restarts machines twice, and a failed change hides which of the two failed.", "rancher/rancher pkg/capr/planner/planner.go: status.appliedSpec", "Wait until the change is applied, or repair it.", "If the finding is about a machine that is known to be lost."),
+		row(Paused, false, Objects.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
+			"Rancher stores the change and applies it to no machine.", "rancher/rancher pkg/capr/planner: spec.paused", "Ask who paused it, and unpause it.", ""),
+		row(PauseNotObeyed, true, Objects.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
+			"The person who set the annotation expects that nothing changes, and Rancher would change machines all the same.", "rancher/rancher pkg/capr/planner", "Ask who paused it, and remove the annotation, or pause it in the way that Rancher obeys.", "If that person agrees."),
+		row(NoSnapshot, false, Objects.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI.").Because(
+			"Rancher would record a snapshot that it cannot take.", "rancher/rancher pkg/controllers/management/etcdbackup", "Set services.etcd.backupConfig, or leave --etcd-snapshot out.", ""),
+		row(ManagedElsewhere, true, Objects.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found.").Because(
+			"The program that made the object writes it again and reverts the stage, maybe in the middle of it.", "annotations and managedFields of the object", "Change the source that the program uses.", "If that program is stopped, or ignores the fields that the stages change."),
 	}, releaseRules()...)
 }
 
