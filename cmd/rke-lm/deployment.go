@@ -6,8 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // deploymentOptions are the flags of deployment.
@@ -56,7 +53,9 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	results, err := run.Each(ctx, o, func(f clusters.Cluster, _ transform.Target) (*deployment, error) { return d.convert(f) })
+	results, err := run.Each(ctx, o, func(f clusters.Cluster, _ transform.Target) (*manifests.Converted, error) {
+		return manifests.Convert(f.Docs[0], d.scaling)
+	})
 	if err != nil {
 		return err
 	}
@@ -64,36 +63,12 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	var printer clusters.Printer
 	for _, r := range results {
 		if r.Made != nil {
-			if err := printer.Print(d.Data, []byte(r.Made.text)); err != nil {
+			if err := printer.Print(d.Data, []byte(r.Made.Text)); err != nil {
 				return err
 			}
-			report.WriteFindings(d.Err, d.ErrPalette, r.Made.findings, "")
+			report.WriteFindings(d.Err, d.ErrPalette, r.Made.Findings, "")
 		}
 		all.Fail(r.Err)
 	}
 	return withCode(all.Code)
-}
-
-// deployment is one for a static pod, with what the rules find in it.
-type deployment struct {
-	text     string
-	findings []transform.Finding
-}
-
-func (d *deploymentOptions) convert(f clusters.Cluster) (*deployment, error) {
-	text, err := manifests.Deployment(f.Docs[0], d.scaling)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := yamledit.ParseString("Deployment", text)
-	if err != nil {
-		return nil, err
-	}
-	c, err := manifests.Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
-	if err != nil {
-		return nil, fmt.Errorf("the printed Deployment cannot be read: %w", err)
-	}
-	findings := c.Findings("")
-	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
-	return &deployment{text, findings}, nil
 }

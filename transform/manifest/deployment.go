@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,6 +41,31 @@ const (
 	portOfPod        = 10257
 	portOfDeployment = 10357
 )
+
+// Converted is a Deployment for a static pod, with what the rules find in it.
+type Converted struct {
+	Text     string
+	Findings []transform.Finding
+}
+
+// Convert makes the Deployment of a static pod, and checks it.
+func Convert(pod *yamledit.Document, s Scaling) (*Converted, error) {
+	text, err := Deployment(pod, s)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := yamledit.ParseString("Deployment", text)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
+	if err != nil {
+		return nil, fmt.Errorf("the printed Deployment cannot be read: %w", err)
+	}
+	findings := c.Findings("")
+	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
+	return &Converted{text, findings}, nil
+}
 
 // Deployment turns the static pod of a kube-controller-manager into a Deployment:
 // YAML with comments that say what is to be known before it is applied. It fails
