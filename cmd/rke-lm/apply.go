@@ -223,17 +223,17 @@ func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Appli
 		}
 	}
 	for _, r := range results {
-		states = append(states, a.left(r, r.Err, failed[r.File])...)
+		states = append(states, a.left(all, r, r.Err, failed[r.File])...)
 	}
 	return states
 }
 
 // left is a cluster as the run leaves it: unchanged where that failed. One that is not in the saved plans is none.
-func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) []run.Left {
+func (a *applyOptions) left(all *report.Collector, r run.Result[run.Applied], err error, failed bool) []run.Left {
 	switch {
 	case r.Made != nil && r.Made.Known && r.Made.After != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
-			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Planned, "--context", "CONTEXT")...))
+			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Planned, all.Reach(r.Live.Name())...)...))
 		}
 		return []run.Left{{Cluster: r.Cluster, Target: r.Made.Target, After: r.Made.After, Err: err}}
 	case r.Made != nil && r.Made.Known:
@@ -290,7 +290,7 @@ func (a *applyOptions) patchAll(ctx context.Context, apply run.Apply, results []
 			}
 		}
 		all.Fail(err)
-		states = append(states, a.left(r, err, err != nil)...)
+		states = append(states, a.left(all, r, err, err != nil)...)
 	}
 	return states
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -75,16 +74,8 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 }
 
 // completeAccept offers the rules that can be accepted.
-func completeAccept(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	rules := verify.Rules()
-	switch c.Name() {
-	case "verify":
-	case "migrate", "rollback":
-		rules = append(rules, run.StaticRules(distros())...)
-	default:
-		rules = run.StaticRules(distros())
-	}
-	return run.Acceptable(rules), cobra.ShellCompDirectiveNoFileComp
+func completeAccept(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return run.Acceptable(run.KnownRules(distros())), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeContext offers the contexts of the kubeconfig. What cannot be read is not
@@ -124,6 +115,7 @@ func addCommands(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
+			c.Long = "Show what a command is for, and its flags."
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if found, rest, _ := root.Find(args); found == root {
 					return unknownCommand(root, rest)
@@ -132,6 +124,7 @@ func addCommands(root *cobra.Command) {
 			}
 		case "completion":
 			c.Short, c.Args = "Generate the autocompletion script for a shell", unknownCommand
+			c.Long = "Generate the autocompletion script for a shell. The help of each shell shows how to load it."
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
 		}
 	}

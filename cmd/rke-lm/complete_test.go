@@ -86,6 +86,11 @@ func TestEveryFlagIsInHelp(t *testing.T) {
 		if n := screenLines(short); n > 40 {
 			t.Errorf("%s --help has %d lines", c.Name(), n)
 		}
+		for line := range strings.Lines(short) {
+			if utf8.RuneCountInString(line) > 81 {
+				t.Errorf("%s --help: wider than 80 columns: %s", c.Name(), line)
+			}
+		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			name := regexp.MustCompile("--" + f.Name + `[ \[\n]`)
 			if !f.Hidden && !(name.MatchString(short) && name.MatchString(all)) {

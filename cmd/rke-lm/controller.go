@@ -20,7 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -47,7 +46,7 @@ each cluster as migrate does, with the same lock and the same checks.
 Of several controllers the one that holds the lease rke-lm-controller is active. After a
 restart, or when another controller is active, each run continues where it is. Install the
 definitions of the objects first: kubectl apply -f deploy/chart/crds/crds.yaml`,
-		Example: `  rke-lm controller --namespace rke-lm --rancher-url https://rancher.example.com --token-file /var/run/secrets/rke-lm/token`,
+		Example: `  rke-lm controller --rancher-url https://rancher.example.com --token-file token`,
 		Args:    noFiles,
 		RunE:    func(c *cobra.Command, _ []string) error { return k.start(c.Context()) },
 	}
@@ -85,7 +84,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 // chosen sets the flags from settings.
 func (k *controllerOptions) chosen(settings []review.Setting, accept []string) (t transform.Target, f clusters.Finder, err error) {
 	o := *k.options
-	o.choices, o.acceptable = t, verify.Rules()
+	o.choices = t
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.targetFlags(flags)
 	if err := o.apply(flags, transform.EndStateByObject, settings); err != nil {

@@ -34,7 +34,7 @@ leader faster; one of them is active at a time.
 Keys and certificates come from Secrets, for which the comments have the commands,
 or from the hosts of control planes; they are never part of an image.`,
 		Example: `  rke-lm deployment /etc/kubernetes/manifests/kube-controller-manager.yaml
-  rke-lm deployment --replicas 3 --certificates host-path kube-controller-manager.yaml`,
+  rke-lm deployment --certificates host-path kube-controller-manager.yaml`,
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args) },
 	}
 	f := c.Flags()

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -169,7 +171,7 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
 	var stderr strings.Builder
-	a := &applyOptions{rewrite: rewrite{options: &options{streams: streams{in: strings.NewReader("")}, Output: report.Output{Out: io.Discard, Err: &stderr}}}}
+	a := &applyOptions{rewrite: rewrite{options: &options{given: &pflag.FlagSet{}, streams: streams{in: strings.NewReader("")}, Output: report.Output{Out: io.Discard, Err: &stderr}}}}
 	a.choice.Stage, a.choice.Through = "switch-to-external", true
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")

@@ -95,5 +95,5 @@ func noFiles(c *cobra.Command, args []string) error {
 	case c.Flags().Lookup("cluster") == nil:
 		return fmt.Errorf("%s: %s takes no argument; remove it", args[0], c.CommandPath())
 	}
-	return fmt.Errorf("%s: %s takes no file, because it is for live clusters; name one with --cluster or --context, or use rke-lm plan and rke-lm apply for files", args[0], c.CommandPath())
+	return fmt.Errorf("%s: %s takes no file, because it is for live clusters; name one with --cluster or --context; rke-lm plan and rke-lm apply take files, and rke-lm verify --from a dump", args[0], c.CommandPath())
 }

@@ -26,7 +26,7 @@ type configOptions struct {
 func newLeaderMigrationConfig(o *options) *cobra.Command {
 	m := &configOptions{options: o}
 	c := &cobra.Command{
-		Use:   "leader-migration-config --component NAME --kubernetes-version VERSION | --lint FILE...",
+		Use:   "leader-migration-config [--lint FILE...]",
 		Short: "Print or check a LeaderMigrationConfiguration",
 		Long: `Print the LeaderMigrationConfiguration for a manager: the apiVersion and the lock
 that its version supports, and its names of the controllers.
@@ -35,9 +35,9 @@ that its version supports, and its names of the controllers.
 with it. Without --component two configurations are those of the two managers, that
 of kube-controller-manager first, and are compared with each other; for any other
 number, only the checks that do not depend on the manager run.`,
-		Example: `  rke-lm leader-migration-config --component kube-controller-manager --kubernetes-version v1.26
-  rke-lm leader-migration-config --component cloud-controller-manager --kubernetes-version v1.26 --ccm-version v1.28.1
-  rke-lm leader-migration-config --lint --kubernetes-version v1.26 kcm.conf ccm.conf`,
+		Example: `  rke-lm leader-migration-config --kubernetes-version v1.26 \
+      --component kube-controller-manager
+  rke-lm leader-migration-config --lint kcm.conf ccm.conf`,
 		RunE: func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
 	}
 	f := c.Flags()

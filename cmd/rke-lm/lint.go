@@ -106,7 +106,7 @@ func (l *lintOptions) write(ctx context.Context, results []run.Result[run.Checke
 		if r.Err != nil {
 			failed[r.File] = l.refuse(all, r.Err, moved) || failed[r.File]
 		}
-		if form := r.Form; form.Line > 0 {
+		if form := r.Form; form.Line > 0 && (r.Err == nil || l.Format != "text") { // of text the error names it
 			all.Show(form.File, form.File, form.Line, review.NotRead(form, transform.Warning, l.choices.Accept), moved)
 		}
 		if len(r.Ended) == 0 || !l.work.Fix {

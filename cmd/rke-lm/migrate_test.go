@@ -124,8 +124,8 @@ func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 			t.Fatalf("%d %s %s", code, out, said)
 		}
 		for _, want := range []string{
-			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --insecure-skip-tls-verify=true --rancher-url=" + w.URL,
-			" --until=enable-leader-migration --yes=true\n", "to roll back: rke-lm rollback --accept=address-flapping",
+			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --insecure-skip-tls-verify --rancher-url=" + w.URL,
+			" --until=enable-leader-migration --yes\n", "to roll back: rke-lm rollback --accept=address-flapping",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s\nlacks %s", said, want)

@@ -72,7 +72,7 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 		if failed.Cluster != "fleet-default/alder" || failed.State != waves.Failed || failed.ExitCode != exitcode.Failed || failed.Since == nil || failed.End == nil {
 			t.Errorf("%+v", failed)
 		}
-		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes=true"} {
+		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes"} {
 			if !strings.Contains(failed.End.Continue, want) || strings.Contains(failed.End.Continue, "wave") || strings.Contains(failed.End.Continue, "selector") {
 				t.Errorf("%s", failed.End.Continue)
 			}

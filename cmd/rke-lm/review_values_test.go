@@ -42,7 +42,7 @@ func TestReviewFindsTheStageOfAChangedValuesFile(t *testing.T) {
 	h.commit("before the chart")
 	h.apply("--next", "--ccm-values", valuesFile, depot)
 	r := reviewOfValues(t, exitcode.Done, "clusters")
-	if !strings.Contains(r.stdout, "performs install-ccm\n") || !strings.Contains(r.stdout, "next: install-ccm (manual)") {
+	if !strings.Contains(r.stdout, "performs install-ccm\n") || !strings.Contains(r.stdout, "next stage: install-ccm (manual)") {
 		t.Error(r.stdout)
 	}
 	if r := reviewOfValues(t, exitcode.Input); !strings.Contains(r.stderr, "--ccm-values: "+valuesFile+" has changed, and no cluster is in its folder or in the change") {

@@ -24,7 +24,7 @@ Use the choices of the migration. If the object does not show what was there bef
 stage, the run is refused before anything is changed; --canonical uses the usual form.
 A cluster with Kubernetes 1.27 or later has no in-tree provider to roll back to: that is
 the point of no return.`,
-		Example: `  rke-lm rollback --cluster fleet-default/harbour --rancher-url https://rancher.example.com
+		Example: `  rke-lm rollback --rancher-cli --cluster fleet-default/harbour
   rke-lm rollback --cluster harbour --to install-ccm --yes`,
 		Args: noFiles,
 	}

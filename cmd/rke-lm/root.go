@@ -19,7 +19,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // options are the choices that several verbs share.
@@ -35,7 +34,6 @@ type options struct {
 	choices      transform.Target
 	report.Output
 	run.Connector
-	acceptable []transform.Rule // in addition to the static ones
 
 	given        *pflag.FlagSet  // of the verb that runs
 	config       string          // file with choices
@@ -250,7 +248,7 @@ func (o *options) target() (t transform.Target, err error) {
 			return t, err
 		}
 	}
-	return t, run.CheckChoices(t, slices.Concat(run.StaticRules(distros()), o.acceptable))
+	return t, run.CheckChoices(t, run.KnownRules(distros()))
 }
 
 func distroNames() []string {
@@ -260,7 +258,7 @@ func distroNames() []string {
 // newResults is the list of what a verb finds, with the rules of all tables; of one that several distros have that of
 // the first.
 func newResults(verb string) *report.Results {
-	return &report.Results{Verb: verb, Version: currentBuild().Version, Rules: slices.Concat(run.StaticRules(distros()), verify.Rules())}
+	return &report.Results{Verb: verb, Version: currentBuild().Version, Rules: run.KnownRules(distros())}
 }
 
 // everyFormat are those of verbs that find something.

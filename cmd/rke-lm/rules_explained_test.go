@@ -73,7 +73,7 @@ func TestAMisspeltNameIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
 	}{
 		{[]string{"rules", "node-renam"}, "there is no rule node-renam; did you mean node-rename?"},
 		{[]string{"rules", "nothing-like-it"}, "there is no rule nothing-like-it; rke-lm rules lists them"},
-		{[]string{"plan", "--accept", "node-renames", "x.yaml"}, "--accept node-renames: no such rule; did you mean node-rename?"},
+		{[]string{"plan", "--accept", "node-renam", "x.yaml"}, "--accept node-renam: no such rule; did you mean node-rename?"},
 		{[]string{"plan", "--accept", "nothing-like-it", "x.yaml"}, "no such rule; rke-lm rules lists"},
 		{[]string{"plan", "--stage", "enable-leader-migratoin", "x.yaml"}, "did you mean enable-leader-migration?"},
 		{[]string{"apply", "--stage", "switch_to_external", "x.yaml"}, "did you mean switch-to-external?"},

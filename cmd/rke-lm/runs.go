@@ -22,7 +22,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -59,7 +58,7 @@ func (c *runOptions) check() (err error) {
 	if !c.yes && !report.IsTerminal(c.in) {
 		return errors.New("there is no terminal for the confirmation; add --yes")
 	}
-	c.acceptable, c.copiesValues = verify.Rules(), true
+	c.copiesValues = true
 	if err := c.checkLiveValues(); err != nil {
 		return err
 	}

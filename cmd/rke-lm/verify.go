@@ -62,6 +62,9 @@ and provider IDs of nodes, and the load balancers.`,
 }
 
 func (v *verifyOptions) run(ctx context.Context) error {
+	if err := run.CheckAccept(v.work.Target.Accept, run.KnownRules(distros())); err != nil {
+		return err
+	}
 	verdict, kept, err := v.work.Run(ctx)
 	if err != nil {
 		return err

@@ -133,7 +133,7 @@ func (f Finder) names(c Cluster) (n names) {
 	id, roots := c.Distro.Identify(c.Docs[0]), use.Roots
 	n.place = fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
 	switch {
-	case id.Name == "" || len(roots) == 0:
+	case id.Name == "" || len(roots) == 0 || yamledit.Placeholder(id.Name): // names that are filled in may differ
 		return n
 	case c.Distro.Grouping.Several:
 		roots = roots[1:]

@@ -52,7 +52,7 @@ func kustomization(s source.Source) error {
 // nothing reports why a named file has no cluster to work on.
 func (f Finder) nothing(in *file, first error, form forms.Found) error {
 	switch _, known := errors.AsType[*transform.Refused](first); {
-	case form.Line > 0 && (!known || form.Form.Name == forms.Dump.Name):
+	case form.Line > 0 && (!known || form.Form.Name != forms.Keys.Name):
 		return refused("%s:%d: %s, which is not read; %s", in.Name, form.Line, form.Form.Name, form.Form.Fix)
 	case first != nil:
 		return first

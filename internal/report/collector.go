@@ -65,6 +65,7 @@ type Collector struct {
 
 	count    map[transform.Severity]int // of findings
 	accepted int                        // errors that do not count
+	checked  int                        // clusters and files
 	kept     []transform.Finding        // for programs
 	results  *Results                   // for the formats of other programs
 
@@ -131,6 +132,7 @@ func (c *Collector) found(findings []transform.Finding) {
 
 // Show shows findings or keeps them, with the lines that the file has after the fixes in front of them.
 func (c *Collector) Show(title, file string, line int, found []transform.Finding, moved int) {
+	c.checked++
 	for i := range found {
 		if found[i].File != "" {
 			found[i].Line += moved
@@ -157,6 +159,8 @@ func (c *Collector) Finish() error {
 		return c.WriteResults(c.results, FindingTable)
 	case c.Format != "text":
 		return c.Dump(c.kept)
+	case c.checked == 0: // errors are shown
+		return nil
 	}
 	fmt.Fprintf(c.Err, "errors: %d, warnings: %d, notes: %d", c.count[transform.Error], c.count[transform.Warning], c.count[transform.Note])
 	if c.accepted > 0 {
@@ -228,8 +232,9 @@ func (c *Collector) Row(s Status, live string, refused bool) {
 		s.File = ""
 	}
 	c.Rows = append(c.Rows, s)
+	c.Check = shell.Words(append([]string{"rke-lm", "verify"}, c.Reach(live)...)...)
 	switch {
-	case refused || s.Next == "" || s.File == yamledit.Stdin:
+	case refused || s.Next == "":
 	case len(s.Outlook.Blocked) > 0:
 		c.Decide = cmp.Or(c.Decide, c.next(s, live))
 	default:
@@ -255,12 +260,20 @@ func (c *Collector) Apply(s Status, live string, confirmed ...string) string {
 	return shell.Words(slices.Concat(verb, confirmed, flags, c.whereOf(s, live))...)
 }
 
-// whereOf are the words that name a cluster on a command line.
-func (c *Collector) whereOf(s Status, live string) []string {
-	if live != "" {
-		return slices.Concat(c.Server, []string{"--cluster", live})
+// Reach are the words that name a live cluster on a command line; for that of a file it is not known which it is.
+func (c *Collector) Reach(live string) []string {
+	if live == "" {
+		return []string{"--context", "CONTEXT"}
 	}
-	return []string{shell.Path(s.File)}
+	return slices.Concat(c.Server, []string{"--cluster", live})
+}
+
+// whereOf are the words that name a cluster, or its file.
+func (c *Collector) whereOf(s Status, live string) []string {
+	if live == "" {
+		return []string{shell.Path(s.File)}
+	}
+	return c.Reach(live)
 }
 
 // Several reports whether there is something to sum up: documents that were all refused have their errors.

@@ -267,7 +267,7 @@ func (m *elements) setting(c Class, key string) {
 func (m *elements) review(c ReviewedCluster) {
 	summary := c.summary()
 	if c.Next != "" {
-		summary += "; next: " + c.Next
+		summary += "; next stage: " + c.Next
 	}
 	m.element("p", summary)
 	if c.Moved != "" {

@@ -52,6 +52,9 @@ type Plan struct {
 	Counts *transform.Counts `json:"counts,omitempty"`
 
 	Status Status `json:"-"`
+
+	// The words of a command line that name the live cluster, and those that name the document, with choices.
+	reach, where []string
 }
 
 // Source is where a cluster was found.
@@ -85,7 +88,7 @@ type Stage struct {
 	Prepare  []action.Action   `json:"prepare,omitempty"`
 	prepared string            // Prepare in one line
 	Actions  []action.Action   `json:"actions"`
-	verify   string
+	verify   []string          // the command that checks it, without the cluster
 	steps    []action.Action     // of a manual stage: Actions without those that only show something
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
@@ -103,8 +106,14 @@ func (p Plan) Decision() string {
 		return shell.Words("rke-lm", "rules", blocked[0])
 	}
 	next, _ := lists.Find(p.Stages, func(s Stage) bool { return s.Name == p.Status.Next && s.State == transform.NotInFile })
-	return next.verify
+	if next.Name == "" {
+		return ""
+	}
+	return p.verify(next)
 }
+
+// verify is the command that checks a stage.
+func (p Plan) verify(s Stage) string { return shell.Words(slices.Concat(s.verify, p.reach)...) }
 
 // Problem is a document that was refused.
 type Problem struct {
@@ -120,6 +129,7 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
+		reach: (&Collector{}).Reach(""), where: []string{shell.Path(p.Start[0].File())},
 	}
 	if stage == "" {
 		out.Counts = new(out.Status.Outlook.Counts)
@@ -148,7 +158,7 @@ func newStage(s transform.PlannedStage, t transform.Target) Stage {
 		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
 		Edits:    append([]transform.Place{}, s.Edits...), Actions: []action.Action{}, Findings: Findings(s.Findings),
-		verify: shell.Words(stages.VerifyCommand(s.Stage.Name, t, "--context", "CONTEXT")...),
+		verify: stages.VerifyCommand(s.Stage.Name, t),
 	}
 	for _, r := range s.Documents {
 		if r.Changes() {
@@ -168,23 +178,26 @@ func newStage(s transform.PlannedStage, t transform.Target) Stage {
 
 // WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
 func WritePlan(w io.Writer, p Palette, plan Plan, whole bool) {
-	writeHead(w, p, plan)
+	writeHead(w, p, plan, whole)
 	if !whole {
 		writeBlocked(w, p, plan)
 	}
 	for _, s := range plan.Stages {
 		if s.open() && (whole || s.Name == plan.Status.Next) {
-			writeStage(w, p, s, whole)
+			writeStage(w, p, s, plan.verify(s), whole)
 		}
 	}
 }
 
 // writeHead writes what the cluster is, its stages, and what was found in it as a whole.
-func writeHead(w io.Writer, p Palette, plan Plan) {
+func writeHead(w io.Writer, p Palette, plan Plan, whole bool) {
 	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
 	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
 	if plan.Status.EndState != "" {
 		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
+	}
+	if !whole {
+		writeOthers(w, p, plan)
 	}
 	fmt.Fprintln(w)
 	rows := append([][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}, lists.Map(plan.Stages, Stage.cells)...)
@@ -222,6 +235,20 @@ func writeBlocked(w io.Writer, p Palette, plan Plan) {
 	}
 	if len(found) > 0 {
 		fmt.Fprintln(w)
+	}
+}
+
+// writeOthers names the rules whose errors and warnings are not on this screen, and the command that shows them.
+func writeOthers(w io.Writer, p Palette, plan Plan) {
+	shown := slices.Clone(plan.Findings)
+	for _, s := range plan.Stages {
+		if shown = append(shown, transform.Stopping(s.Findings)...); s.open() && s.Name == plan.Status.Next {
+			shown = append(shown, s.Findings...)
+		}
+	}
+	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
+	if len(others) > 0 {
+		fmt.Fprintln(w, p.Wrap("also found: "+counted(others)+" ("+shell.Words(append([]string{"rke-lm", "lint"}, plan.where...)...)+")", ""))
 	}
 }
 
@@ -264,7 +291,7 @@ func (s Stage) preparing() string {
 }
 
 // writeStage writes a stage: whole, or with one command for its checks.
-func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
+func writeStage(w io.Writer, p Palette, s Stage, verify string, whole bool) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
 	fmt.Fprintln(w, p.Wrap(s.Why, "  "))
 	if text := s.effect(); text != "" && (whole || len(s.Restarts) > 0) { // the table shows that nothing restarts
@@ -282,7 +309,7 @@ func writeStage(w io.Writer, p Palette, s Stage, whole bool) {
 		writeActions(w, p, s.Actions)
 	} else {
 		writeActions(w, p, s.steps)
-		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, s.verify))
+		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, verify))
 	}
 	if s.Diff != "" {
 		fmt.Fprintln(w)

@@ -5,9 +5,9 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Planned is the plan of a cluster, and those that follow it up to a later release.
@@ -71,8 +71,10 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 		fmt.Fprintln(c.Out)
 	}
 	for _, m := range all {
-		for _, plan := range m.Plans {
-			WritePlan(c.Out, c.Palette, plan, whole)
+		for i := range m.Plans {
+			plan := &m.Plans[i]
+			plan.reach, plan.where = c.Reach(m.Live), slices.Concat(c.Flags, c.whereOf(plan.Status, m.Live))
+			WritePlan(c.Out, c.Palette, *plan, whole)
 		}
 		WriteFindings(c.Out, c.Palette, m.Unseen, "")
 	}
@@ -82,11 +84,11 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 	}
 	for _, m := range all { // the only one
 		switch s := m.Plans[0].Status; {
-		case m.Plans[0].Source.File == yamledit.Stdin:
 		case text.Stage != "" && text.Stage != s.Next:
 		case m.Plans[0].Decision() != "":
 			c.Command = m.Plans[0].Decision()
 		case s.Outlook.Manual:
+			c.When = "when " + s.Next + " is done and checked"
 			c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
 		}
 	}

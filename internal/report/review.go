@@ -233,7 +233,7 @@ func WriteReview(w io.Writer, p Palette, c ReviewedCluster) {
 		writeReviewedStage(w, p, s)
 	}
 	if c.Next != "" {
-		fmt.Fprintf(w, "  next: %s\n", nextStage(c.Next, c.manual))
+		fmt.Fprintf(w, "  next stage: %s\n", nextStage(c.Next, c.manual))
 	}
 	for _, class := range alike(c.Classes) {
 		writeReviewedClass(w, p, class)

@@ -50,8 +50,16 @@ func (p Plan) apart() []transform.Finding {
 			shown = append(shown, s.Findings...)
 		}
 	}
-	shown = once(shown)
-	return slices.DeleteFunc(once(p.Status.Findings), func(f transform.Finding) bool { return slices.Contains(shown, f) })
+	return unshown(p.Status.Findings, shown)
+}
+
+// unshown leaves out what is shown elsewhere, also if a stage makes an error of what is a warning until then.
+func unshown(findings, shown []transform.Finding) []transform.Finding {
+	return slices.DeleteFunc(once(findings), func(f transform.Finding) bool {
+		return slices.ContainsFunc(shown, func(s transform.Finding) bool {
+			return s.Rule == f.Rule && s.File == f.File && s.Line == f.Line && s.Path == f.Path
+		})
+	})
 }
 
 // FindingSubject is what has findings alone.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Summary is many plans, a line for each, with totals and what to do next.
@@ -17,7 +18,9 @@ type Summary struct {
 	Rows    []Status
 	Refused int    // documents that have no plan
 	Command string // what to type next; "" for nothing
+	When    string // it can be run; "" for now
 	Decide  string // what to type where every cluster is blocked
+	Check   string // what to type where all stages are done
 	Runbook string // of that cluster; "" for none
 }
 
@@ -25,6 +28,9 @@ type Summary struct {
 func (s Summary) Write(w io.Writer, p Palette) {
 	WriteStatuses(w, p, s.Rows)
 	fmt.Fprintln(w, s.totals())
+	if later := s.later(p.Wide); later != "" {
+		fmt.Fprintln(w, p.Wrap(later, ""))
+	}
 	taken := slices.DeleteFunc(slices.Clone(s.Rows), func(r Status) bool { return r.EndState == "" })
 	if len(taken) > 0 {
 		fmt.Fprintln(w, p.Wrap(fmt.Sprintf("end state (clusters: %d): %s", len(taken), taken[0].EndState), ""))
@@ -39,19 +45,21 @@ func (s Summary) WriteNext(w io.Writer, p Palette) {
 	}
 	switch command := cmp.Or(s.Command, s.Decide); {
 	case command != "":
+		if s.When != "" {
+			fmt.Fprintf(w, "%s:\n", s.When)
+		}
 		fmt.Fprintf(w, "next: %s\n", p.paint(bold, command))
 	case len(s.Rows) == 1 && s.Rows[0].Next == "":
-		fmt.Fprintln(w, "all stages are done; check the cluster with rke-lm verify --context CONTEXT")
+		fmt.Fprintf(w, "all stages are done\nnext: %s\n", p.paint(bold, s.Check))
 	}
 }
 
 // totals counts the clusters by how far they are.
 func (s Summary) totals() string {
-	of, blocked, later := map[transform.Count]int{}, 0, 0
+	of, blocked := map[transform.Count]int{}, 0
 	for _, r := range s.Rows {
 		of[r.Outlook.Counts.Count()]++
 		blocked += min(len(r.Outlook.Blocked), 1)
-		later += min(len(r.Outlook.Later), 1)
 	}
 	text := fmt.Sprintf("clusters: %d; to do: %d", len(s.Rows), of[transform.CountToDo])
 	if blocked > 0 {
@@ -61,8 +69,18 @@ func (s Summary) totals() string {
 	if s.Refused > 0 {
 		text += fmt.Sprintf("; refused: %d", s.Refused)
 	}
-	if later > 0 {
-		text += fmt.Sprintf("\nblocked at a later stage: %d; rke-lm plan -o wide shows which, and by what", later)
-	}
 	return text
+}
+
+// later counts the clusters that are blocked at a later stage; the wide table shows which.
+func (s Summary) later(wide bool) string {
+	number, by := 0, []string{}
+	for _, r := range s.Rows {
+		number += min(len(r.Outlook.Later), 1)
+		by = append(by, r.Outlook.Later...)
+	}
+	if number == 0 || wide {
+		return ""
+	}
+	return fmt.Sprintf("blocked at a later stage (clusters: %d; -o wide shows which): %s", number, list(lists.Distinct(by)))
 }

@@ -33,7 +33,7 @@ fleet-default/orchard  v1.26.15+rke2r1  aws       migrating  install-ccm        
 depot                  v1.26.15+rke2r1  aws       migrating  enable-leader-migration   install-ccm (manual)          1 error   b.yaml
 fleet-default/wharf    v1.26.15+rke2r1  aws       migrating  disable-leader-migration  done                          -         c.yaml
 clusters: 4; to do: 3 (blocked: 1), manual: 0, done: 1; refused: 1
-blocked at a later stage: 1; rke-lm plan -o wide shows which, and by what
+blocked at a later stage (clusters: 1; -o wide shows which): node-rename (switch-to-external)
 next: rke-lm apply --next a.yaml
 `
 	if b.String() != want {

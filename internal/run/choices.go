@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -52,7 +53,7 @@ func CheckChoices(t transform.Target, rules []transform.Rule) error {
 			return err
 		}
 	}
-	return checkAccept(t.Accept, rules)
+	return CheckAccept(t.Accept, rules)
 }
 
 // checkMigration refuses what is no release of Kubernetes to upgrade to, and choices of leader migration that mean
@@ -78,14 +79,12 @@ func checkMigration(t transform.Target) error {
 	return nil
 }
 
-// checkAccept refuses rules that do not exist or must not be accepted.
-func checkAccept(accept []string, rules []transform.Rule) error {
+// CheckAccept refuses rules that do not exist or must not be accepted.
+func CheckAccept(accept []string, rules []transform.Rule) error {
 	for _, id := range accept {
 		i := slices.IndexFunc(rules, func(r transform.Rule) bool { return r.Is(id) })
 		if i < 0 {
-			known := Acceptable(rules)
-			slices.Sort(known)
-			return fmt.Errorf("--accept %s: no such rule; %s", id, Meant(id, known, "rke-lm rules lists those that exist, and these can be accepted here: "+strings.Join(known, ", ")))
+			return fmt.Errorf("--accept %s: no such rule; %s", id, Meant(id, Acceptable(rules), "rke-lm rules lists them"))
 		}
 		if !rules[i].Acceptable {
 			return fmt.Errorf("--accept %s: this rule cannot be accepted; correct what it finds", id)
@@ -104,12 +103,13 @@ func Acceptable(rules []transform.Rule) (names []string) {
 	return names
 }
 
-// StaticRules are those of files, of objects and of changes.
-func StaticRules(distros []transform.Distro) (rules []transform.Rule) {
+// KnownRules are those of files, of objects, of changes and of live clusters. Every verb knows all of them, because a
+// configuration file accepts for all verbs; of several formats with the same rule the first has it.
+func KnownRules(distros []transform.Distro) (rules []transform.Rule) {
 	for _, d := range distros {
 		rules = append(rules, d.Rules...)
 	}
-	return slices.Concat(rules, preconditions.Rules(), review.Rules())
+	return slices.Concat(rules, preconditions.Rules(), review.Rules(), verify.Rules())
 }
 
 // CheckOneOf refuses a value that a flag does not take.

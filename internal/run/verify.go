@@ -86,7 +86,7 @@ func (v Verify) check() error {
 	case v.Wait < 0:
 		return fmt.Errorf("--wait %s is too short; use a longer time, or remove it", v.Wait)
 	}
-	return checkAccept(v.Target.Accept, verify.Rules())
+	return nil
 }
 
 // observe reads the dump, or looks at the cluster for as long as there are errors

@@ -50,8 +50,11 @@ var table = []Form{
 	{"script", guided, ".sh .bash .zsh .ps1 .cfg .env .service", false, regexp.MustCompile(`/etc/(rancher/rke2|default/rke2|sysconfig/rke2)|rke2/server/manifests|INSTALL_RKE2_|\brke2\s+(server|agent)\b`)},
 	{"template", rendered, ".tpl .tmpl .gotmpl .tftpl .tftmpl .j2 .jinja .jinja2 .erb .jsonnet .libsonnet .cue", false, nil},
 	{"values file of a Helm chart", "plan what the chart makes of it, and make the same edits here: helm template CHART | rke-lm plan -", "values.yaml values.yml", false, nil},
-	{"file with keys of a cluster", rendered, ".yaml .yml .json", false, nil},
+	Keys,
 }
+
+// Keys is the form of a file of which nothing more is known.
+var Keys = Form{"file with keys of a cluster", rendered, ".yaml .yml .json", false, nil}
 
 // The one list of keys, as plain has them: about the provider, the arguments of a manager or the
 // version; those that hold such keys; and those about them that other programs have as well, which

@@ -159,9 +159,9 @@ var CCMNotInFile = transform.Rule{
 // NotInFile is about the node that makes the cluster external; or is what else to do than
 // to accept the rule.
 func NotInFile(n yamledit.Node, or string, found *transform.Findings) {
-	const look = "look with rke-lm verify whether one runs, then --accept ccm-not-in-file"
+	const check = "check with rke-lm verify whether one runs, then --accept ccm-not-in-file"
 	found.At(n, "the provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none",
-		look+"; "+or)
+		check+"; "+or)
 }
 
 // CCMUnschedulable finds control planes on which the chart runs no pod.

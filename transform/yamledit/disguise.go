@@ -67,6 +67,9 @@ var placeholders = []struct {
 	{regexp.MustCompile(`@@\w+@@|%[A-Z][A-Z_]+%|<%`), "PROGRAM"},
 }
 
+// Placeholder reports whether a text has one that is not filled in.
+func Placeholder(text string) bool { return placeholder(text) != "" }
+
 // placeholder returns what to do about a line of text with one; "" for none.
 func placeholder(line string) string {
 	if strings.Contains(line, "\n") { // a script can have variables

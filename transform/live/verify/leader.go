@@ -121,7 +121,7 @@ func (j *evaluation) term(name string) leading {
 	case !there:
 		l.unknown, l.passes = "the lease "+name+" does not exist yet", true
 	case life == observation.Unknown:
-		l.unknown, l.passes = "one observation does not show whether the holder of "+name+" is alive", true
+		l.unknown, l.passes = "a single reading does not show whether the holder of "+name+" is alive", true
 	case life == observation.Dead && record.SilentSeconds >= takeover:
 		l.missing = fmt.Sprintf("the lease %s was not renewed for %.0f seconds: no cloud-controller-manager is the leader", name, record.SilentSeconds)
 	case life == observation.Dead && j.FollowedSeconds >= longEnough:

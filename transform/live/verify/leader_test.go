@@ -75,7 +75,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		open  bool     // a further look may tell
 	}{
 		{"one that renews its lease", scene(external, quiet, kubeLease(true), term(month, true, 1)), "", nil, false},
-		{"one observation does not show whether the holder of the migration lease is alive", scene(external, quiet, kubeLease(true), term(month, false, 0)), "", nil, true},
+		{"a single reading does not show whether the holder of the migration lease is alive", scene(external, quiet, kubeLease(true), term(month, false, 0)), "", nil, true},
 		{"the pods are ready, and the lease was never there", followed(scene(external, quiet, kubeLease(true)), 30), "", []string{"leader-missing error"}, false},
 		{"it may come yet", scene(external, quiet, kubeLease(true)), "", nil, true},
 		{"no one renews it for 29 seconds", scene(external, quiet, kubeLease(true), term(month, false, 29)), "", nil, true},

@@ -86,7 +86,7 @@ func (j *evaluation) leaseOwnerless() []transform.Finding {
 	case lease.Life == observation.Dead && record.SilentSeconds >= takeover:
 		return []transform.Finding{found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)}
 	}
-	f := found(path, "one observation does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known")
+	f := found(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known")
 	f.Severity = transform.Warning
 	return []transform.Finding{f}
 }
