@@ -78,17 +78,17 @@ func SourceOf(d *yamledit.Document) Source {
 
 // Stage is one stage of a plan.
 type Stage struct {
-	number   int               // in the plan, from 1 on
-	Name     string            `json:"name"`
-	State    transform.State   `json:"state"`
-	Count    transform.Count   `json:"count,omitempty"`
-	Kind     Kind              `json:"kind"`
-	Why      string            `json:"why"`
-	Edits    []transform.Place `json:"edits"`
-	Prepare  []action.Action   `json:"prepare,omitempty"`
-	prepared string            // Prepare in one line
-	Actions  []action.Action   `json:"actions"`
-	verify   []string          // the command that checks it, without the cluster
+	number   int                 // in the plan, from 1 on
+	Name     string              `json:"name"`
+	State    transform.State     `json:"state"`
+	Count    transform.Count     `json:"count,omitempty"`
+	Kind     Kind                `json:"kind"`
+	Why      string              `json:"why"`
+	Edits    []transform.Place   `json:"edits"`
+	Prepare  []action.Action     `json:"prepare,omitempty"`
+	prepared string              // Prepare in one line
+	Actions  []action.Action     `json:"actions"`
+	verify   []string            // the command that checks it, without the cluster
 	steps    []action.Action     // of a manual stage: Actions without those that only show something
 	Findings []transform.Finding `json:"findings"`
 	Diff     string              `json:"diff"`
