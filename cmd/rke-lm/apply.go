@@ -29,8 +29,11 @@ type applyOptions struct {
 	undo   string
 	saved  string // the folder of saved plans; "" for none
 
-	written []string // the command that checks each cluster that was changed
+	written []written // what was changed
 }
+
+// written is a cluster that was changed: the command that checks it, without the cluster, and its name if it is live.
+type written struct{ check, live string }
 
 func newApply(o *options) *cobra.Command {
 	a := &applyOptions{rewrite: rewrite{options: o}}
@@ -141,7 +144,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) error {
 		all.Code = max(all.Code, exitcode.Found)
 	}
 	single := len(states) == 1 && len(a.written) == 1 && states[0].Add(all)
-	a.writeCheck(single && all.Rows[0].Next == "")
+	a.writeCheck(all, single && all.Rows[0].Next == "")
 	if single && a.undo == "" && all.Rows[0].Next != "" {
 		all.WriteNext(a.Err, a.ErrPalette)
 	}
@@ -165,13 +168,18 @@ func (a *applyOptions) decide(ctx context.Context, paths []string) (apply run.Ap
 }
 
 // writeCheck writes what comes before the next stage, or after the last one.
-func (a *applyOptions) writeCheck(last bool) {
+func (a *applyOptions) writeCheck(all *report.Collector, last bool) {
 	if len(a.written) == 0 {
 		return
 	}
-	check := a.written[0]
-	if slices.ContainsFunc(a.written, func(other string) bool { return other != check }) {
-		check = "rke-lm verify --stage STAGE --context CONTEXT"
+	check, live := a.written[0].check, a.written[0].live
+	for _, other := range a.written[1:] {
+		if live = "CLUSTER"; !a.Live() {
+			live = ""
+		}
+		if other.check != check {
+			check = "rke-lm verify --stage STAGE"
+		}
 	}
 	before, how := "before the next stage", "commit, roll out"
 	if a.Live() {
@@ -180,7 +188,7 @@ func (a *applyOptions) writeCheck(last bool) {
 	if last || a.undo != "" {
 		before = "now"
 	}
-	fmt.Fprintf(a.Err, "%s: %s, and check it:\n  %s\n", before, how, check)
+	fmt.Fprintf(a.Err, "%s: %s, and check it:\n  %s %s\n", before, how, check, shell.Words(all.Reach(live)...))
 }
 
 // write shows what is done, and writes each file once all of its clusters are known. It returns the clusters
@@ -223,17 +231,17 @@ func (a *applyOptions) write(ctx context.Context, results []run.Result[run.Appli
 		}
 	}
 	for _, r := range results {
-		states = append(states, a.left(all, r, r.Err, failed[r.File])...)
+		states = append(states, a.left(r, r.Err, failed[r.File])...)
 	}
 	return states
 }
 
 // left is a cluster as the run leaves it: unchanged where that failed. One that is not in the saved plans is none.
-func (a *applyOptions) left(all *report.Collector, r run.Result[run.Applied], err error, failed bool) []run.Left {
+func (a *applyOptions) left(r run.Result[run.Applied], err error, failed bool) []run.Left {
 	switch {
 	case r.Made != nil && r.Made.Known && r.Made.After != nil && !failed && !a.files.DryRun:
 		if !a.files.Print && r.File != yamledit.Stdin {
-			a.written = append(a.written, shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Planned, all.Reach(r.Live.Name())...)...))
+			a.written = append(a.written, written{shell.Words(stages.VerifyCommand(r.Made.Check, r.Made.Planned)...), r.Live.Name()})
 		}
 		return []run.Left{{Cluster: r.Cluster, Target: r.Made.Target, After: r.Made.After, Err: err}}
 	case r.Made != nil && r.Made.Known:
@@ -290,7 +298,7 @@ func (a *applyOptions) patchAll(ctx context.Context, apply run.Apply, results []
 			}
 		}
 		all.Fail(err)
-		states = append(states, a.left(all, r, err, err != nil)...)
+		states = append(states, a.left(r, err, err != nil)...)
 	}
 	return states
 }

@@ -161,6 +161,20 @@ func TestApplyPatchesALiveCluster(t *testing.T) {
 	})
 }
 
+func TestApplyNamesTheCommandThatChecksLiveClusters(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for selector, want := range map[string]string{"--cluster=harbour": "--cluster fleet-default/harbour", "-l=env=prod": "--cluster CLUSTER"} {
+			_, flags := managing(t)
+			out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", selector)
+			_, check, _ := strings.Cut(out.stderr, "wait for the rollout, and check it:\n")
+			if line, _, _ := strings.Cut(check, "\n"); !strings.HasPrefix(line, "  rke-lm verify --stage ") || !strings.HasSuffix(line, want) {
+				t.Errorf("%s: exit %d\n%s", selector, out.code, out.stderr)
+			}
+		}
+	})
+}
+
 func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
