@@ -90,7 +90,7 @@ func BenchmarkShow(b *testing.B) {
 			plans[d], err = transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		}
 		if err == nil {
-			report.WritePlan(io.Discard, report.Palette{}, report.NewPlan(plans[d], ""), true)
+			report.NewCollector(&report.Output{Out: io.Discard}, nil).WritePlan(report.NewPlan(plans[d], ""), "", true)
 		}
 		return err
 	}

@@ -6,6 +6,7 @@ package report
 import (
 	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -47,4 +48,29 @@ func (p Palette) state(s Stage) string {
 
 func (p Palette) severity(s transform.Severity) string {
 	return p.paint(cmp.Or(severityColors[s], cyan), string(s))
+}
+
+// The width of text where there is no terminal, and the most on one: longer lines are hard to
+// read. A terminal may be narrower, down to the least.
+const (
+	usualColumns = 100
+	mostColumns  = 120
+	leastColumns = 40
+)
+
+// Wrap breaks text into lines that fit the terminal. A word is never broken.
+func (p Palette) Wrap(text, indent string) string {
+	columns := usualColumns
+	if p.Width > 0 {
+		columns = max(leastColumns, min(p.Width, mostColumns))
+	}
+	var lines []string
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= columns && strings.TrimSpace(line) != "" {
+			lines, line = append(lines, strings.TrimRight(line, " ")), indent
+		}
+		line += word + " "
+	}
+	return strings.Join(append(lines, strings.TrimRight(line, " ")), "\n")
 }

@@ -6,16 +6,11 @@ package report
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -52,9 +47,6 @@ type Plan struct {
 	Counts *transform.Counts `json:"counts,omitempty"`
 
 	Status Status `json:"-"`
-
-	// The words of a command line that name the live cluster, and those that name the document, with choices.
-	reach, where []string
 }
 
 // Source is where a cluster was found.
@@ -99,22 +91,6 @@ type Stage struct {
 	past     bool                // a stage around the switch of a migration that is complete
 }
 
-// Decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
-// it is done in another way. "" where nothing is to be decided.
-func (p Plan) Decision() string {
-	if blocked := p.Status.Outlook.Blocked; len(blocked) > 0 {
-		return shell.Words("rke-lm", "rules", blocked[0])
-	}
-	next, _ := lists.Find(p.Stages, func(s Stage) bool { return s.Name == p.Status.Next && s.State == transform.NotInFile })
-	if next.Name == "" {
-		return ""
-	}
-	return p.verify(next)
-}
-
-// verify is the command that checks a stage.
-func (p Plan) verify(s Stage) string { return shell.Words(slices.Concat(s.verify, p.reach)...) }
-
 // Problem is a document that was refused.
 type Problem struct {
 	File    string `json:"file,omitempty"`
@@ -129,7 +105,6 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
-		reach: (&Collector{}).Reach(""), where: []string{shell.Path(p.Start[0].File())},
 	}
 	if stage == "" {
 		out.Counts = new(out.Status.Outlook.Counts)
@@ -174,192 +149,4 @@ func newStage(s transform.PlannedStage, t transform.Target) Stage {
 		}
 	}
 	return out
-}
-
-// WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages.
-func WritePlan(w io.Writer, p Palette, plan Plan, whole bool) {
-	writeHead(w, p, plan, whole)
-	if !whole {
-		writeBlocked(w, p, plan)
-	}
-	for _, s := range plan.Stages {
-		if s.open() && (whole || s.Name == plan.Status.Next) {
-			writeStage(w, p, s, plan.verify(s), whole)
-		}
-	}
-}
-
-// writeHead writes what the cluster is, its stages, and what was found in it as a whole.
-func writeHead(w io.Writer, p Palette, plan Plan, whole bool) {
-	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
-	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
-	if plan.Status.EndState != "" {
-		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
-	}
-	if !whole {
-		writeOthers(w, p, plan)
-	}
-	fmt.Fprintln(w)
-	rows := append([][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}, lists.Map(plan.Stages, Stage.cells)...)
-	writeTable(w, p, false, rows, func(i int) string { return stateColors[plan.Stages[i].State] })
-	fmt.Fprintln(w)
-	if len(plan.Findings) > 0 {
-		WriteFindings(w, p, plan.Findings, "")
-		fmt.Fprintln(w)
-	}
-}
-
-// cells are the stage in a line.
-func (s Stage) cells() []string {
-	row := []string{fmt.Sprintf("%2d", s.number), s.Name, s.Word(), "", ""}
-	if s.Left() {
-		row[3] = strings.Replace(s.Gap, " seconds", " s", 1)
-		row[4] = list(s.processes())
-	}
-	return row
-}
-
-// writeBlocked writes what blocks stages, and what to do about it: each error once, with its stages and places.
-func writeBlocked(w io.Writer, p Palette, plan Plan) {
-	var found []transform.Finding
-	of := map[transform.Finding][]string{}
-	for _, s := range plan.Stages {
-		for _, f := range transform.Stopping(s.Findings) {
-			found, of[f] = append(found, f), append(of[f], s.Name)
-		}
-	}
-	for _, same := range repeated(lists.Distinct(found)) {
-		f := same[0]
-		what, _, _ := strings.Cut(f.Message, ": ")
-		fmt.Fprintf(w, "%s  %s: %s, %s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, list(lists.Map(same, plan.line)), p.Wrap(what+" → "+f.Fix, "  "))
-	}
-	if len(found) > 0 {
-		fmt.Fprintln(w)
-	}
-}
-
-// writeOthers names the rules whose errors and warnings are not on this screen, and the command that shows them.
-func writeOthers(w io.Writer, p Palette, plan Plan) {
-	shown := slices.Clone(plan.Findings)
-	for _, s := range plan.Stages {
-		if shown = append(shown, transform.Stopping(s.Findings)...); s.open() && s.Name == plan.Status.Next {
-			shown = append(shown, s.Findings...)
-		}
-	}
-	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
-	if len(others) > 0 {
-		fmt.Fprintln(w, p.Wrap("also found: "+counted(others)+" ("+shell.Words(append([]string{"rke-lm", "lint"}, plan.where...)...)+")", ""))
-	}
-}
-
-// line is where a finding is; the head of the plan has the file.
-func (p Plan) line(f transform.Finding) string {
-	if line, here := strings.CutPrefix(where(f), p.Source.File+":"); here {
-		return "line " + line
-	}
-	return where(f)
-}
-
-// release is that of the cluster; the kubelet's arguments in kubeadm's files state none.
-func release(p Plan) string { return otherwise(p.Version, "release not stated") }
-
-func title(p Plan) string {
-	name := p.Name
-	if name == "" {
-		name = "(no name)"
-	}
-	if p.Namespace != "" {
-		name = p.Namespace + "/" + name
-	}
-	return p.Distro + " " + name
-}
-
-func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
-
-// places are those of all documents.
-func places(p Plan) string {
-	if len(p.Sources) == 0 {
-		return place(p.Source)
-	}
-	return list(lists.Map(p.Sources, func(s DocumentSource) string { return place(s.Source) }))
-}
-
-// preparing reports what comes before a stage. The commands are many, and alike for all
-// clusters, so they are where there is room.
-func (s Stage) preparing() string {
-	return "before it, " + s.prepared + "; the runbook of plan --out and -o json have the commands."
-}
-
-// writeStage writes a stage: whole, or with one command for its checks.
-func writeStage(w io.Writer, p Palette, s Stage, verify string, whole bool) {
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
-	fmt.Fprintln(w, p.Wrap(s.Why, "  "))
-	if text := s.effect(); text != "" && (whole || len(s.Restarts) > 0) { // the table shows that nothing restarts
-		fmt.Fprintln(w, p.Wrap(text, "  "))
-	}
-	found := s.Findings
-	if !whole { // errors are above
-		found = slices.DeleteFunc(slices.Clone(found), transform.Finding.Stops)
-	}
-	WriteFindings(w, p, found, "  ")
-	if len(s.Prepare) > 0 {
-		fmt.Fprintln(w, p.Wrap(s.preparing(), "  "))
-	}
-	if whole {
-		writeActions(w, p, s.Actions)
-	} else {
-		writeActions(w, p, s.steps)
-		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, verify))
-	}
-	if s.Diff != "" {
-		fmt.Fprintln(w)
-		WriteDiff(w, p, s.Diff)
-	}
-	fmt.Fprintln(w)
-}
-
-func writeActions(w io.Writer, p Palette, actions []action.Action) {
-	for _, a := range actions {
-		fmt.Fprintln(w, p.Wrap(a.Why+":", "  "))
-		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
-	}
-}
-
-// WriteManual writes what someone has to do by hand for a stage.
-func WriteManual(w io.Writer, p Palette, m transform.Manual) {
-	if !m.Left {
-		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, m.Stage), Check)
-		return
-	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), Manual)
-	for _, list := range [][]action.Action{m.Steps, m.Check} {
-		for _, i := range list {
-			writeActions(w, p, []action.Action{i})
-		}
-	}
-}
-
-// The width of text where there is no terminal, and the most on one: longer lines are hard to
-// read. A terminal may be narrower, down to the least.
-const (
-	usualColumns = 100
-	mostColumns  = 120
-	leastColumns = 40
-)
-
-// Wrap breaks text into lines that fit the terminal. A word is never broken.
-func (p Palette) Wrap(text, indent string) string {
-	columns := usualColumns
-	if p.Width > 0 {
-		columns = max(leastColumns, min(p.Width, mostColumns))
-	}
-	var lines []string
-	line := indent
-	for _, word := range strings.Fields(text) {
-		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) >= columns && strings.TrimSpace(line) != "" {
-			lines, line = append(lines, strings.TrimRight(line, " ")), indent
-		}
-		line += word + " "
-	}
-	return strings.Join(append(lines, strings.TrimRight(line, " ")), "\n")
 }

@@ -82,7 +82,7 @@ func says(t *testing.T, text string, parts ...string) {
 
 func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 	var b bytes.Buffer
-	WritePlan(&b, Palette{}, NewPlan(planned(t, renaming), ""), true)
+	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(NewPlan(planned(t, renaming), ""), "", true)
 	says(t, b.String(),
 		"rke2 fleet-default/wharf  v1.26.15+rke2r1  clusters/wharf.yaml:1\n",
 		"provider: aws  situation: in-tree\n", " 1  grant-migration-lease     to do    -           -\n", " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
@@ -94,7 +94,7 @@ func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
 // The decision comes first: what blocks a later stage is above the diff of the next one.
 func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	var b bytes.Buffer
-	WritePlan(&b, Palette{Width: 80}, NewPlan(planned(t, renaming), ""), false)
+	NewCollector(&Output{Out: &b, Palette: Palette{Width: 80}}, nil).WritePlan(NewPlan(planned(t, renaming), ""), "", false)
 	says(t, b.String(), " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"\nswitch-to-external  blocked: node-rename, line ",
 		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
@@ -102,7 +102,7 @@ func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 		t.Errorf("%d lines\n%s", strings.Count(text, "\n"), text)
 	}
 	b.Reset()
-	WritePlan(&b, Palette{}, NewPlan(planned(t, transform.Target{}), ""), false)
+	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(NewPlan(planned(t, transform.Target{}), ""), "", false)
 	says(t, b.String(), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
@@ -129,7 +129,7 @@ func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 	p.Findings = []transform.Finding{{Rule: "managed-elsewhere", Severity: transform.Error, Path: "fleet-default/wharf metadata", Message: "Fleet manages it"}}
 	p.Version = ""
 	var b bytes.Buffer
-	WritePlan(&b, Palette{}, p, true)
+	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(p, "", true)
 	says(t, b.String(), "release not stated", "error managed-elsewhere  fleet-default/wharf metadata\n  Fleet manages it", "\ngrant-migration-lease  to do\n")
 }
 

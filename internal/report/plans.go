@@ -5,7 +5,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -72,9 +71,7 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 	}
 	for _, m := range all {
 		for i := range m.Plans {
-			plan := &m.Plans[i]
-			plan.reach, plan.where = c.Reach(m.Live), slices.Concat(c.Flags, c.whereOf(plan.Status, m.Live))
-			WritePlan(c.Out, c.Palette, *plan, whole)
+			c.WritePlan(m.Plans[i], m.Live, whole)
 		}
 		WriteFindings(c.Out, c.Palette, m.Unseen, "")
 	}
@@ -85,8 +82,8 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 	for _, m := range all { // the only one
 		switch s := m.Plans[0].Status; {
 		case text.Stage != "" && text.Stage != s.Next:
-		case m.Plans[0].Decision() != "":
-			c.Command = m.Plans[0].Decision()
+		case c.decision(m.Plans[0], m.Live) != "":
+			c.Command = c.decision(m.Plans[0], m.Live)
 		case s.Outlook.Manual:
 			c.When = "when " + s.Next + " is done and checked"
 			c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)

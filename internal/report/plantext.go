@@ -1,0 +1,205 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// WritePlan writes a plan for people: what stops it, and the next stage; or whole, with all stages. live is the name
+// of a live cluster.
+func (c *Collector) WritePlan(plan Plan, live string, whole bool) {
+	w, p := c.Out, c.Palette
+	writeHead(w, p, plan)
+	if !whole {
+		c.writeOthers(plan, live)
+	}
+	writeStages(w, p, plan)
+	if !whole {
+		writeBlocked(w, p, plan)
+	}
+	for _, s := range plan.Stages {
+		if s.open() && (whole || s.Name == plan.Status.Next) {
+			writeStage(w, p, s, c.verify(s, live), whole)
+		}
+	}
+}
+
+// verify is the command that checks a stage.
+func (c *Collector) verify(s Stage, live string) string {
+	return shell.Words(slices.Concat(s.verify, c.Reach(live))...)
+}
+
+// decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
+// it is done in another way. "" where nothing is to be decided.
+func (c *Collector) decision(plan Plan, live string) string {
+	if blocked := plan.Status.Outlook.Blocked; len(blocked) > 0 {
+		return shell.Words("rke-lm", "rules", blocked[0])
+	}
+	next, _ := lists.Find(plan.Stages, func(s Stage) bool { return s.Name == plan.Status.Next && s.State == transform.NotInFile })
+	if next.Name == "" {
+		return ""
+	}
+	return c.verify(next, live)
+}
+
+// writeHead writes what the cluster is.
+func writeHead(w io.Writer, p Palette, plan Plan) {
+	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(plan)), release(plan), p.paint(dim, places(plan)))
+	fmt.Fprintf(w, "provider: %s  situation: %s\n", plan.Status.Provider, plan.Status.Situation)
+	if plan.Status.EndState != "" {
+		fmt.Fprintln(w, p.Wrap("end state: "+plan.Status.EndState, ""))
+	}
+}
+
+// writeStages writes the table of the stages, and what was found in the cluster as a whole.
+func writeStages(w io.Writer, p Palette, plan Plan) {
+	fmt.Fprintln(w)
+	rows := append([][]string{{" #", "STAGE", "STATE", "GAP", "RESTARTS"}}, lists.Map(plan.Stages, Stage.cells)...)
+	writeTable(w, p, false, rows, func(i int) string { return stateColors[plan.Stages[i].State] })
+	fmt.Fprintln(w)
+	if len(plan.Findings) > 0 {
+		WriteFindings(w, p, plan.Findings, "")
+		fmt.Fprintln(w)
+	}
+}
+
+// cells are the stage in a line.
+func (s Stage) cells() []string {
+	row := []string{fmt.Sprintf("%2d", s.number), s.Name, s.Word(), "", ""}
+	if s.Left() {
+		row[3] = strings.Replace(s.Gap, " seconds", " s", 1)
+		row[4] = list(s.processes())
+	}
+	return row
+}
+
+// writeBlocked writes what blocks stages, and what to do about it: each error once, with its stages and places.
+func writeBlocked(w io.Writer, p Palette, plan Plan) {
+	var found []transform.Finding
+	of := map[transform.Finding][]string{}
+	for _, s := range plan.Stages {
+		for _, f := range transform.Stopping(s.Findings) {
+			found, of[f] = append(found, f), append(of[f], s.Name)
+		}
+	}
+	for _, same := range repeated(lists.Distinct(found)) {
+		f := same[0]
+		what, _, _ := strings.Cut(f.Message, ": ")
+		fmt.Fprintf(w, "%s  %s: %s, %s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, list(lists.Map(same, plan.line)), p.Wrap(what+" → "+f.Fix, "  "))
+	}
+	if len(found) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// writeOthers names the rules whose errors and warnings are not on this screen, and the command that shows them.
+func (c *Collector) writeOthers(plan Plan, live string) {
+	shown := slices.Clone(plan.Findings)
+	for _, s := range plan.Stages {
+		if shown = append(shown, transform.Stopping(s.Findings)...); s.open() && s.Name == plan.Status.Next {
+			shown = append(shown, s.Findings...)
+		}
+	}
+	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
+	if len(others) > 0 {
+		lint := shell.Words(slices.Concat([]string{"rke-lm", "lint"}, c.Flags, c.whereOf(plan.Status, live))...)
+		fmt.Fprintln(c.Out, c.Palette.Wrap("also found: "+counted(others)+" ("+lint+")", ""))
+	}
+}
+
+// line is where a finding is; the head of the plan has the file.
+func (p Plan) line(f transform.Finding) string {
+	if line, here := strings.CutPrefix(where(f), p.Source.File+":"); here {
+		return "line " + line
+	}
+	return where(f)
+}
+
+// release is that of the cluster; the kubelet's arguments in kubeadm's files state none.
+func release(p Plan) string { return otherwise(p.Version, "release not stated") }
+
+func title(p Plan) string {
+	name := p.Name
+	if name == "" {
+		name = "(no name)"
+	}
+	if p.Namespace != "" {
+		name = p.Namespace + "/" + name
+	}
+	return p.Distro + " " + name
+}
+
+func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+// places are those of all documents.
+func places(p Plan) string {
+	if len(p.Sources) == 0 {
+		return place(p.Source)
+	}
+	return list(lists.Map(p.Sources, func(s DocumentSource) string { return place(s.Source) }))
+}
+
+// preparing reports what comes before a stage. The commands are many, and alike for all
+// clusters, so they are where there is room.
+func (s Stage) preparing() string {
+	return "before it, " + s.prepared + "; the runbook of plan --out and -o json have the commands."
+}
+
+// writeStage writes a stage: whole, or with one command for its checks.
+func writeStage(w io.Writer, p Palette, s Stage, verify string, whole bool) {
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Name), p.state(s))
+	fmt.Fprintln(w, p.Wrap(s.Why, "  "))
+	if text := s.effect(); text != "" && (whole || len(s.Restarts) > 0) { // the table shows that nothing restarts
+		fmt.Fprintln(w, p.Wrap(text, "  "))
+	}
+	found := s.Findings
+	if !whole { // errors are above
+		found = slices.DeleteFunc(slices.Clone(found), transform.Finding.Stops)
+	}
+	WriteFindings(w, p, found, "  ")
+	if len(s.Prepare) > 0 {
+		fmt.Fprintln(w, p.Wrap(s.preparing(), "  "))
+	}
+	if whole {
+		writeActions(w, p, s.Actions)
+	} else {
+		writeActions(w, p, s.steps)
+		fmt.Fprintf(w, "  after it: %s\n", p.paint(bold, verify))
+	}
+	if s.Diff != "" {
+		fmt.Fprintln(w)
+		WriteDiff(w, p, s.Diff)
+	}
+	fmt.Fprintln(w)
+}
+
+func writeActions(w io.Writer, p Palette, actions []action.Action) {
+	for _, a := range actions {
+		fmt.Fprintln(w, p.Wrap(a.Why+":", "  "))
+		fmt.Fprintf(w, "    %s\n", p.paint(bold, a.Command))
+	}
+}
+
+// WriteManual writes what someone has to do by hand for a stage.
+func WriteManual(w io.Writer, p Palette, m transform.Manual) {
+	if !m.Left {
+		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, m.Stage), Check)
+		return
+	}
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), Manual)
+	for _, list := range [][]action.Action{m.Steps, m.Check} {
+		for _, i := range list {
+			writeActions(w, p, []action.Action{i})
+		}
+	}
+}
