@@ -13,9 +13,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
-	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -101,15 +98,6 @@ func Acceptable(rules []transform.Rule) (names []string) {
 		}
 	}
 	return names
-}
-
-// KnownRules are those of files, of objects, of changes and of live clusters. Every verb knows all of them, because a
-// configuration file accepts for all verbs; of several formats with the same rule the first has it.
-func KnownRules(distros []transform.Distro) (rules []transform.Rule) {
-	for _, d := range distros {
-		rules = append(rules, d.Rules...)
-	}
-	return slices.Concat(rules, preconditions.Rules(), review.Rules(), verify.Rules())
 }
 
 // CheckOneOf refuses a value that a flag does not take.

@@ -16,22 +16,36 @@ import (
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
+// ruleSet are the rules of a kind of clusters, or of what is checked in another way.
+type ruleSet struct {
+	of    string
+	rules []transform.Rule
+}
+
+// ruleSets are those of files, by format, of objects, of changes and of live clusters.
+func ruleSets(distros []transform.Distro) (sets []ruleSet) {
+	for _, d := range distros {
+		sets = append(sets, ruleSet{d.Name, append(slices.Clip(d.Rules), transform.CommentOutdated)})
+	}
+	return append(sets, ruleSet{"rancher", preconditions.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", verify.Rules()})
+}
+
+// KnownRules are all rules; one that several formats have stands in each. Every verb knows all of them, because a
+// configuration file accepts for all verbs.
+func KnownRules(distros []transform.Distro) (rules []transform.Rule) {
+	for _, set := range ruleSets(distros) {
+		rules = append(rules, set.rules...)
+	}
+	return rules
+}
+
 // Rules returns all rules by their names, with their reasons, or those of a name: what distros have in common is
 // one row, and what a kind of clusters has in its own way another one.
 func Rules(distros []transform.Distro, named ...string) (all []report.Rule, err error) {
-	add := func(of string, list ...transform.Rule) {
-		for _, r := range list {
-			all = report.AddRule(all, of, r)
+	for _, set := range ruleSets(distros) {
+		for _, r := range set.rules {
+			all = report.AddRule(all, set.of, r)
 		}
-	}
-	for _, d := range distros {
-		add(d.Name, d.Rules...)
-	}
-	add("rancher", preconditions.Rules()...)
-	add("review", review.Rules()...)
-	add("live", verify.Rules()...)
-	for _, d := range distros {
-		add(d.Name, transform.CommentOutdated)
 	}
 	slices.SortStableFunc(all, func(a, b report.Rule) int { return strings.Compare(a.Name, b.Name) })
 	for _, name := range named {
