@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,13 +18,6 @@ type Reader struct {
 	NodeIPAM  bool   // the provider's cloud-controller-manager implements it; that of AWS does not
 }
 
-// rule is a row of the table. One without a check is about text or about two
-// configurations.
-type rule struct {
-	transform.Rule
-	check func(reading) []transform.Finding
-}
-
 const (
 	wildcardUnquoted = "wildcard-unquoted"
 	leaseNameDiffers = "lease-name-differs"
@@ -35,13 +27,20 @@ const (
 // RuleNodeIPAM is for nodeipam with a provider that does not have it.
 const RuleNodeIPAM = "nodeipam-without-ccm-support"
 
-func row(id, doc string, check func(reading) []transform.Finding) rule {
-	return rule{transform.Rule{ID: id, Severity: transform.Error, Acceptable: true, Doc: doc}, check}
+// NoNodeIPAM is its reason, also where the manager is asked for the controller in another way.
+var NoNodeIPAM = transform.Reason{
+	Why: "The AWS manager has no nodeipam controller, so new nodes get no pod CIDR.", Source: transform.SourceAWS,
+	Repair: "Remove nodeipam from the list.", Accept: "If pod CIDRs are not assigned by Kubernetes, as with most network plugins of Rancher.",
 }
 
-// because is the row with the reason of its rule.
-func (r rule) because(why, source, repair, accept string) rule {
-	r.Rule = r.Because(why, source, repair, accept)
+type rule = transform.Checked[reading]
+
+// row is the row of a rule; without check its findings are made where the file is read.
+func row(id, doc string, check func(reading) []transform.Finding) rule {
+	r := transform.Row[reading](id, transform.Error, nil, nil, doc)
+	if check != nil {
+		r.Check = transform.Listed(check)
+	}
 	return r
 }
 
@@ -50,40 +49,39 @@ func (r rule) because(why, source, repair, accept string) rule {
 // (k8s.io/controller-manager/pkg/leadermigration).
 func rules() []rule {
 	return []rule{
-		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: no manager would initialize nodes while the other one holds the lease.", reading.cloudNode).because(
+		row("cloud-node-listed", "A LeaderMigrationConfiguration lists cloud-node, which is never migrated: no manager would initialize nodes while the other one holds the lease.", reading.cloudNode).Because(
 			"cloud-node initializes nodes and is never migrated: while the other manager holds the lease, new nodes stay uninitialized.", transform.SourceConfiguration, "Remove cloud-node from the list.", "Never during a migration."),
-		row("component-mirrored", "A manager's LeaderMigrationConfiguration gives controllers to the other manager: this one holds the lease and does not run them.", reading.mirrored).because(
+		row("component-mirrored", "A manager's LeaderMigrationConfiguration gives controllers to the other manager: this one holds the lease and does not run them.", reading.mirrored).Because(
 			"The manager holds the lease and starts none of the controllers, so that they run nowhere.", transform.SourceConfiguration, "Name this manager, or \"*\", as the component.", "Never during a migration."),
-		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it regardless of who holds the migration lease.", reading.notListed).because(
+		row(notListed, "A controller that has to move is not in a LeaderMigrationConfiguration, or only in one of the two: that manager runs it regardless of who holds the migration lease.", reading.notListed).Because(
 			"A controller that is not listed runs under the manager's own lease, at once and in both managers.", transform.SourceConfiguration, "List service, route and cloud-node-lifecycle under the names of this manager's version.", "If the other manager does not have the controller."),
-		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry takes effect.", reading.duplicates).because(
+		row("duplicate-controller", "A LeaderMigrationConfiguration lists a controller twice, and the last entry takes effect.", reading.duplicates).Because(
 			"The last entry wins, so that the manager of the first one does not run the controller as intended.", transform.SourceConfiguration, "Remove one of the two entries.", "If both entries name the same component."),
-		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty).because(
+		row("empty-leader-list", "A LeaderMigrationConfiguration lists no controllers, so that both managers run all of them.", reading.empty).Because(
 			"Nothing is under the migration lease, so both managers run all controllers.", transform.SourceConfiguration, "List the controllers, or remove the file: the managers have a default configuration.", "Never while two managers run."),
-		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or differs from that of the other manager: with two leases both managers run the controllers.", reading.lease).because(
+		row(leaseNameDiffers, "The leaderName of a LeaderMigrationConfiguration is absent, or differs from that of the other manager: with two leases both managers run the controllers.", reading.lease).Because(
 			"With two leases both managers are the only candidate of their own one, and both run the controllers.", transform.SourceConfiguration, "Set the same leaderName on both sides.", "If the other side is not in the file and has the same name."),
-		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes.", reading.ipam).because(
-			"The AWS manager has no nodeipam controller, so new nodes get no pod CIDR.", transform.SourceAWS, "Remove nodeipam from the list.", "If pod CIDRs are not assigned by Kubernetes, as with most network plugins of Rancher."),
-		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which is not a field of that version; managers from 1.36 on exit.", reading.lockExtra).because(
+		row(RuleNodeIPAM, "A LeaderMigrationConfiguration lists nodeipam, which the cloud-controller-manager of AWS does not have: no manager would assign pod CIDRs to nodes.", reading.ipam).Because(NoNodeIPAM.Texts()),
+		row("resource-lock-extra", "A LeaderMigrationConfiguration of v1 has resourceLock, which is not a field of that version; managers from 1.36 on exit.", reading.lockExtra).Because(
 			"Managers from 1.36 on refuse unknown fields of v1, and exit.", transform.SourceConfiguration, "Remove resourceLock.", "Below 1.36 on both sides, also after the next upgrade."),
-		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing).because(
+		row("resource-lock-missing", "A LeaderMigrationConfiguration of v1alpha1 or v1beta1 lacks resourceLock: leases, and the manager exits.", reading.lockMissing).Because(
 			"The field is required in v1alpha1 and v1beta1, and the manager exits without it.", transform.SourceConfiguration, "Add resourceLock: leases, or use v1.", "Never; the manager does not start."),
-		row("unknown-api-version", "The manager does not support the apiVersion of its LeaderMigrationConfiguration, and exits.", reading.apiVersion).because(
+		row("unknown-api-version", "The manager does not support the apiVersion of its LeaderMigrationConfiguration, and exits.", reading.apiVersion).Because(
 			"The manager cannot decode the file, and exits.", transform.SourceConfiguration, "Use a version that the manager's release has.", "If the manager is upgraded in the same change."),
-		row("unknown-component", "An entry of a LeaderMigrationConfiguration names no manager, so that none starts the controller.", reading.components).because(
+		row("unknown-component", "An entry of a LeaderMigrationConfiguration names no manager, so that none starts the controller.", reading.components).Because(
 			"An entry for a component that does not exist starts the controller nowhere.", transform.SourceConfiguration, "Use kube-controller-manager, cloud-controller-manager or \"*\".", "Never during a migration."),
-		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager has under another name, and that controller runs in both managers. The names changed in 1.28.", reading.unknown).because(
+		row("unknown-controller", "A LeaderMigrationConfiguration names a controller that the manager has under another name, and that controller runs in both managers. The names changed in 1.28.", reading.unknown).Because(
 			"The name matches no controller, so that the real one runs in both managers. The names changed in 1.28.", transform.SourceConfiguration, "Use the names of the manager's own version; `rke-lm leader-migration-config` prints them.", "If the controller of that name belongs to a manager of your own."),
-		row("unknown-key", "A LeaderMigrationConfiguration has an unknown key; managers ignore it, and from 1.36 on they exit.", reading.keys).because(
+		row("unknown-key", "A LeaderMigrationConfiguration has an unknown key; managers ignore it, and from 1.36 on they exit.", reading.keys).Because(
 			"Managers before 1.36 ignore the key, so that what it was meant to set is not set; later ones exit.", transform.SourceConfiguration, "Correct or remove the key.", "Below 1.36, if the key is a note for people."),
-		row(wildcardUnquoted, "A component is * without quotes, as in the published example. This is not valid YAML, and the manager exits.", nil).because(
+		row(wildcardUnquoted, "A component is * without quotes, as in the published example. This is not valid YAML, and the manager exits.", nil).Because(
 			"An unquoted * is an alias of YAML: the file cannot be read, and the manager exits.", "yaml.org, 1.2.2, section 7.1", "Quote it: \"*\".", "Never; the manager does not start."),
 	}
 }
 
 // Rules returns the rules, for tables of rules and for documentation.
 func Rules() []transform.Rule {
-	return lists.Map(rules(), func(r rule) transform.Rule { return r.Rule })
+	return transform.RulesOf(rules())
 }
 
 func ruleOf(id string) transform.Rule {
@@ -99,13 +97,7 @@ type reading struct {
 
 // Lint checks the configuration of one manager.
 func Lint(root yamledit.Node, r Reader) []transform.Finding {
-	var found []transform.Finding
-	for _, rule := range rules() {
-		if rule.check != nil {
-			found = append(found, rule.Report(rule.check(reading{root, r}), nil)...)
-		}
-	}
-	return found
+	return transform.FindingsOf(rules(), reading{root, r}, "", nil)
 }
 
 // LintBoth checks what the configurations of the two managers say together. Each

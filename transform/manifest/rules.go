@@ -47,8 +47,7 @@ func argumentRules() []rule {
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(
 			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override. An external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it. Before the switch it is a warning.")},
 		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,
-			"nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.").Because(
-			"The AWS manager has no nodeipam controller, so new nodes get no pod CIDR.", transform.SourceAWS, "Remove nodeipam from the list.", "If pod CIDRs are not assigned by Kubernetes, as with most network plugins of Rancher."),
+			"nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.").Because(leadermigration.NoNodeIPAM.Texts()),
 		{Rule: rules.ProviderMixed.WithGuards(stages.EnableLeaderMigration, stages.InstallCCM), Check: (*migration).providerMixed},
 		{Check: (*migration).providerRemoved, Rule: rules.ProviderRemoved.WithDoc(
 			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.")},

@@ -15,6 +15,20 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
+// The reasons of rules that a table of live clusters has as well.
+var (
+	CCMRemoved = transform.Reason{
+		Why: "No other manager runs the cloud controllers: new nodes keep their taint, and load balancers and routes do not change any more.", Source: transform.SourceAWS,
+		Repair: "Restore the manager: its document, its values file, or the release of the chart.",
+		Accept: "If the manager is installed from another place from now on; remove the acceptance once that is merged, and accept ccm-not-in-file.",
+	}
+	NotSettled = transform.Reason{
+		Why:    "A stage on top of an unfinished change restarts machines twice, and a failed change hides which of the two failed.",
+		Source: "rancher/rancher pkg/capr/planner/planner.go: status.appliedSpec",
+		Repair: "Wait until the change is applied, or repair it.", Accept: "If the finding is about a machine that is known to be lost.",
+	}
+)
+
 // CCMArgsUnsafe finds arguments that end a cloud-controller-manager.
 var CCMArgsUnsafe = OfCharts{
 	transform.Rule{

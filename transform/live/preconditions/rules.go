@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -48,13 +49,12 @@ const (
 
 type rule = transform.Checked[Objects]
 
-// rules is the one table of them.
-func rules() []rule {
+// table is the one table of them.
+func table() []rule {
 	return append([]rule{
 		row(Deleting, false, Objects.deleting, "The cluster is being deleted.").Because(
 			"What is changed is deleted.", "kubernetes docs: finalizers", "Use another cluster.", ""),
-		row(NotSettled, true, Objects.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(
-			"A stage on top of an unfinished change restarts machines twice, and a failed change hides which of the two failed.", "rancher/rancher pkg/capr/planner/planner.go: status.appliedSpec", "Wait until the change is applied, or repair it.", "If the finding is about a machine that is known to be lost."),
+		row(NotSettled, true, Objects.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(rules.NotSettled.Texts()),
 		row(Paused, false, Objects.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
 			"Rancher stores the change and applies it to no machine.", "rancher/rancher pkg/capr/planner: spec.paused", "Ask who paused it, and unpause it.", ""),
 		row(PauseNotObeyed, true, Objects.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
@@ -71,11 +71,11 @@ func row(id string, acceptable bool, check func(Objects) []transform.Finding, do
 }
 
 // Rules are the rules, for the documentation.
-func Rules() []transform.Rule { return transform.RulesOf(rules()) }
+func Rules() []transform.Rule { return transform.RulesOf(table()) }
 
 // Evaluate returns the blocking findings of a change of the cluster.
 func Evaluate(s Objects, accepted []string) []transform.Finding {
-	return transform.FindingsOf(rules(), s, "", accepted)
+	return transform.FindingsOf(table(), s, "", accepted)
 }
 
 // Refused means that a cluster is not changed.
