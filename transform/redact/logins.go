@@ -19,12 +19,14 @@ var (
 // NAME password SECRET. A line of two words is one, unless it is a message of its own.
 func (o *outline) pairs(at, end int) (found bool) {
 	line := o.text[at:min(end, at+lookahead)]
-	pairs := pair.FindAllSubmatchIndex(line, -1)
-	if len(pairs) == 0 || pairs[0][1] < len(line) && !login.Match(line) {
+	if !bytes.ContainsAny(line, " \t") {
+		return false
+	}
+	if first := pair.FindIndex(line); first == nil || first[1] < len(line) && !login.Match(line) {
 		return false
 	}
 	message := len(bytes.TrimSpace(o.text)) == len(line)
-	for _, p := range pairs {
+	for _, p := range pair.FindAllSubmatchIndex(line, -1) {
 		name, value := string(line[p[2]:p[3]]), line[p[4]:p[5]]
 		if (secretKey(name) || name == "account") && !harmless(string(value)) && !(message && prose.Match(value)) {
 			o.hide(at+p[4], at+p[5])
@@ -40,6 +42,9 @@ var passwordLine = regexp.MustCompile(`^([^: \t"'={}]+):(?:[0-9]{2,}|\*):[^: \t"
 // passwordFile hides the password on a line of a .pgpass. What is hexadecimal in place of the host is an address.
 func (o *outline) passwordFile(at, end int) bool {
 	line := o.text[at:end]
+	if bytes.Count(line, []byte(":")) < 4 {
+		return false
+	}
 	m := passwordLine.FindSubmatchIndex(line)
 	if m == nil || len(bytes.Trim(line[:m[3]], "0123456789abcdefABCDEF")) == 0 {
 		return false

@@ -14,11 +14,11 @@ import (
 // isCloudConfig recognizes the keys that hold a provider's configuration, credentials
 // included.
 func isCloudConfig(key string) bool {
-	if !strings.ContainsAny(key, "cC") || len(key) > 32 {
-		return false
+	if len(key) < len("cloudproviderconfig") || len(key) > 32 {
+		return key == "cloud.conf"
 	}
 	flat := flatten(key)
-	return flat == "cloudproviderconfig" || flat == "customcloudprovider" || key == "cloud.conf"
+	return flat == "cloudproviderconfig" || flat == "customcloudprovider"
 }
 
 // plainSetting are values that the AWS provider's settings have and no secret has:
