@@ -84,6 +84,8 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	plan := run.Plan{Options: o, Stage: p.text.Stage, Classes: p.Format == "html"}
 	if p.folders.Dir != "" {
 		plan.Folders = &p.folders
+	} else {
+		plan.Brief = p.Format == "text" && !p.text.All && p.text.Stage == ""
 	}
 	results, err := plan.Run(ctx)
 	if err != nil {

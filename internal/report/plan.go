@@ -102,6 +102,15 @@ type Problem struct {
 // NewPlan turns a plan into its form for programs. With stage only that stage is
 // kept.
 func NewPlan(p *transform.Plan, stage string) Plan {
+	return newPlan(p, stage, true)
+}
+
+// NewFirstScreen is the plan with the diff of its next stage alone: diffs are a sixth of the work for many clusters.
+func NewFirstScreen(p *transform.Plan) Plan {
+	return newPlan(p, "", false)
+}
+
+func newPlan(p *transform.Plan, stage string, diffs bool) Plan {
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
@@ -115,6 +124,9 @@ func NewPlan(p *transform.Plan, stage string) Plan {
 	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
 			shown := newStage(s, p.Target)
+			if diffs || s.Stage.Name == out.Status.Next {
+				shown.Diff = diffOf(s)
+			}
 			shown.number = i + 1
 			shown.past = stages.Around(s.Stage.Name) && !p.Left()
 			out.Stages = append(out.Stages, shown)
@@ -128,17 +140,22 @@ func checksum(d *yamledit.Document) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// diffOf is that of all documents that a stage changes.
+func diffOf(s transform.PlannedStage) (diff string) {
+	for _, r := range s.Documents {
+		if r.Changes() {
+			diff += Diff(r.Before, r.After)
+		}
+	}
+	return diff
+}
+
 func newStage(s transform.PlannedStage, t transform.Target) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
 		Edits:    append([]transform.Place{}, s.Edits...), Actions: []action.Action{}, Findings: Findings(s.Findings),
 		verify: stages.VerifyCommand(s.Stage.Name, t),
-	}
-	for _, r := range s.Documents {
-		if r.Changes() {
-			out.Diff += Diff(r.Before, r.After)
-		}
 	}
 	if !s.Past() {
 		out.Prepare, out.prepared = s.Stage.Prepare.Actions, s.Stage.Prepare.What

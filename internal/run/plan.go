@@ -16,6 +16,7 @@ type Plan struct {
 	Options
 	Stage   string // the only one that is shown; "" for all
 	Classes bool   // with the effective configuration
+	Brief   bool   // of all stages without a diff, but for the next one
 	Folders *Folders
 }
 
@@ -45,7 +46,11 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	}
 	made := &Planned{Planned: report.Planned{Unseen: plans[0].Unseen, Classes: p.classes(f, t), Live: f.Live.Name()}}
 	for _, plan := range plans {
-		made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
+		if p.Brief {
+			made.Plans = append(made.Plans, report.NewFirstScreen(plan))
+		} else {
+			made.Plans = append(made.Plans, report.NewPlan(plan, p.Stage))
+		}
 	}
 	first := &made.Plans[0]
 	if step, _ := plans[0].Step(p.Stage); step.State == transform.NotInFile && t.Version == "" { // only a choice of this very stage edits the file
