@@ -9,7 +9,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // ruleTable is the one table of the static rules of manifests, by their names.
@@ -48,7 +47,7 @@ func argumentRules() []rule {
 			"With the in-tree provider the name of a Node is the private DNS name of EC2, regardless of --hostname-override. An external kubelet uses the host name or the override, and a node whose name changes registers as a new Node. --end-state accepts it. Before the switch it is a warning.")},
 		transform.Row(leadermigration.RuleNodeIPAM, transform.Error, rules.BothManagers, (*migration).ipamLost,
 			"nodeipam moves to the cloud-controller-manager of AWS, which has no such controller: no new node gets its pod CIDR.").Because(leadermigration.NoNodeIPAM.Texts()),
-		{Rule: rules.ProviderMixed.WithGuards(stages.EnableLeaderMigration, stages.InstallCCM), Check: (*migration).providerMixed},
+		{Rule: rules.ProviderMixed.WithGuards(rules.BeforeSwitch...), Check: (*migration).providerMixed},
 		{Check: (*migration).providerRemoved, Rule: rules.ProviderRemoved.WithDoc(
 			"kube-controller-manager has leader migration on and no --cloud-provider: it holds the migration lease and runs no cloud controllers.")},
 	}
@@ -57,7 +56,7 @@ func argumentRules() []rule {
 // workloadRules are those about how a manager runs.
 func workloadRules() []rule {
 	return []rule{
-		transform.Row("backup-in-manifest-folder", transform.Warning, []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration}, (*migration).backup,
+		transform.Row("backup-in-manifest-folder", transform.Warning, rules.OfManagers, (*migration).backup,
 			"The file of a static pod is named like a backup. The kubelet starts every file in its folder, except those that start with a dot. A copy runs a second manager.").Because(
 			"The kubelet starts every file in the folder, so that the copy runs a second manager with the old flags.", "kubernetes/kubernetes pkg/kubelet/config/file_linux.go", "Move the copy to another folder.", "If the folder is not the one of a kubelet."),
 		transform.Row("certificates-in-image", transform.Warning, rules.FlagEdits, (*migration).baked,

@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -38,7 +37,7 @@ func (m *migration) awsBlockResets(found *transform.Findings) {
 // charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
 // for it.
 func (m *migration) charts(string) []rules.Chart {
-	if m.file == nil || stages.IsBefore(m.stage, stages.InstallCCM, m.target) {
+	if m.file == nil || rules.BeforeChart(m.stage, m.target) {
 		return nil
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")

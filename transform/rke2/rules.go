@@ -4,11 +4,11 @@
 package rke2
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // rule is a row of the table.
@@ -25,7 +25,7 @@ var ruleTable = sync.OnceValue(func() []rule {
 // clusterRules are those about what the stages change and what they rest on.
 func clusterRules() []rule {
 	return []rule{
-		transform.Row("apiserver-flag-removed", transform.Error, []string{stages.SwitchToExternal, stages.UpgradeKubernetes}, (*migration).apiServerFlagRemoved,
+		transform.Row("apiserver-flag-removed", transform.Error, rules.NewRelease, (*migration).apiServerFlagRemoved,
 			"kube-apiserver-arg has cloud-provider or cloud-config, flags that Kubernetes 1.33 removed from kube-apiserver. switch-to-external removes them.").Because(
 			"kube-apiserver 1.33 does not know the flag and exits, so the control plane does not start after the upgrade.", "kubernetes/kubernetes CHANGELOG/CHANGELOG-1.33.md: --cloud-provider of kube-apiserver is removed", "Remove cloud-provider from kube-apiserver-arg before the upgrade.", "Never on a cluster that goes to 1.33; only if the file describes a cluster that stays below it."),
 		{Rule: rules.ChangedByOverlay},
@@ -40,7 +40,7 @@ func clusterRules() []rule {
 		{Rule: rules.CSIGateStale.Rule, Check: rules.Components(rules.CSIGateStale, (*migration).components)},
 		{Rule: rules.DuplicateCluster},
 		{Rule: transform.Encrypted},
-		{Rule: rules.FlagLeftOnKCM.WithGuards(stages.SwitchToExternal, stages.DisableLeaderMigration), Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
+		{Rule: rules.FlagLeftOnKCM.WithGuards(rules.FlagLeaves...), Check: rules.Components(rules.FlagLeftOnKCM, (*migration).components)},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
 		{Rule: rules.FlagUnknown.Rule, Check: (*migration).flagUnknown},
 		{Rule: rules.InTreeGone, Check: (*migration).inTreeGone},
@@ -67,7 +67,7 @@ func clusterRules() []rule {
 			"The cluster has no configuration for etcd snapshots, and some mistakes can only be reverted with a snapshot.").Because(
 			"Some mistakes can only be reverted by a restore of etcd, and there is no snapshot to restore.", "rancher docs: backing up a cluster", "Configure etcd snapshots, and take one before the switch.", "If snapshots are taken in another way."),
 		{Rule: rules.StorageClassInTree, Check: (*migration).storageClassInTree},
-		transform.Row("stub-ccm-enabled", transform.Error, []string{stages.InstallCCM, stages.SwitchToExternal, stages.UpgradeKubernetes}, (*migration).stubEnabled,
+		transform.Row("stub-ccm-enabled", transform.Error, slices.Concat(rules.TheChart, rules.NewRelease), (*migration).stubEnabled,
 			"The provider is external without disable-cloud-controller: true, which prevents RKE2's stub cloud controller from giving nodes the provider ID rke2://; it must not run together with the cloud-controller-manager. A warning up to RKE2 1.35, where any cloud-provider-name also disables the stub.").Because(
 			"The stub and the AWS manager both initialize nodes; the one that comes first sets the provider ID, which cannot be changed.", "rancher/rke2 pkg/rke2/rke2_linux.go: up to 1.35 any provider name disables it, from 1.36 on only the key does", "Set disable-cloud-controller: true for control planes.", "Up to RKE2 1.35, where it is a warning."),
 		{Rule: transform.Templated},
@@ -99,7 +99,7 @@ func chartRules() []rule {
 			"The HelmChart of the cloud-controller-manager lacks failurePolicy: abort, so a failed upgrade uninstalls the chart before it installs it again.").Because(
 			"After a failed upgrade helm-controller uninstalls the release: the manager and its permissions are gone for that time.", "k3s-io/helm-controller: failurePolicy", "Set failurePolicy: abort.", "If an outage of the manager during an upgrade is acceptable."),
 		{Rule: transform.Rule{
-			ID: "manifest-overwritten", Severity: transform.Error, Guards: []string{stages.GrantMigrationLease, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration},
+			ID: "manifest-overwritten", Severity: transform.Error, Guards: rules.OfManifest,
 			Doc: "Two documents of additionalManifest are the same object, so that the later one overwrites the earlier in the cluster: also two HelmCharts of the cloud-controller-manager, and a HelmChartConfig with the same name as chartValues.",
 		}.Because("Of two documents for one object only the last one reaches the cluster; the other one is lost without an error.", "rancher/rancher: additionalManifest is one file, applied in order", "Merge the two documents, or remove one.", ""), Check: (*migration).manifestOverwritten},
 	}

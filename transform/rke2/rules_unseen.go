@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -44,7 +43,7 @@ var (
 // install-ccm, which puts the values right, waits for them.
 func (m *migration) eachChecked(rule string, check func(installed)) {
 	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
-	if i < 0 || stages.IsBefore(m.stage, stages.InstallCCM, m.target) {
+	if i < 0 || rules.BeforeChart(m.stage, m.target) {
 		return
 	}
 	m.eachChart(func(c installed) {

@@ -9,6 +9,9 @@
 package rules
 
 import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -22,8 +25,17 @@ var (
 	ChartRuns    = []string{stages.InstallCCM, stages.SwitchToExternal}
 	BothManagers = []string{stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal}
 	ImageMoves   = []string{stages.InstallCCM, stages.DisableLeaderMigration}
-	newRelease   = []string{stages.SwitchToExternal, stages.UpgradeKubernetes}
+	NewRelease   = []string{stages.SwitchToExternal, stages.UpgradeKubernetes}
+	FlagLeaves   = []string{stages.SwitchToExternal, stages.DisableLeaderMigration}
+	BeforeSwitch = []string{stages.EnableLeaderMigration, stages.InstallCCM}
+	OfManagers   = slices.Concat(BeforeSwitch, FlagLeaves)
+	OfManifest   = slices.Concat([]string{stages.GrantMigrationLease}, TheChart, FlagLeaves)
 )
+
+// BeforeChart reports whether a stage comes before the one that puts the chart right: it does not wait for that.
+func BeforeChart(stage string, t transform.Target) bool {
+	return stages.IsBefore(stage, stages.InstallCCM, t)
+}
 
 // The providers and flags of a migration, as every component spells them.
 const (

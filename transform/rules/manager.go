@@ -4,6 +4,8 @@
 package rules
 
 import (
+	"slices"
+
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -116,7 +118,7 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
 // the cluster's release. A distro describes what of it a file shows.
 var CCMMinorSkew = OfCharts{
-	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: []string{stages.InstallCCM, stages.UpgradeCCM}, Acceptable: true}.Because(
+	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM}), Acceptable: true}.Because(
 		"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
 	minorSkew,
 }

@@ -1,0 +1,54 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+var (
+	stageConstant = regexp.MustCompile(`(?m)^const ([A-Z]\w+) = "[a-z-]+"$`)
+	stageUse      = regexp.MustCompile(`\bstages\.([A-Z]\w+)`)
+)
+
+// TestAStageIsNamedInFewFiles: its meaning is a file of transform/stages, and what rules stop is a list of
+// transform/rules. Whoever changes a stage reads these files and no others.
+func TestAStageIsNamedInFewFiles(t *testing.T) {
+	const most = 8
+	var known []string
+	in := map[string][]string{}
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		name := path.Join(f.folder, f.name)
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.folder == "transform/stages" {
+			for _, m := range stageConstant.FindAllSubmatch(text, -1) {
+				known = append(known, string(m[1]))
+			}
+		}
+		for _, m := range stageUse.FindAllSubmatch(text, -1) {
+			if stage := string(m[1]); !slices.Contains(in[stage], name) {
+				in[stage] = append(in[stage], name)
+			}
+		}
+	}
+	for _, stage := range known {
+		if len(in[stage]) > most {
+			t.Errorf("%s is named in %d files, at most %d: %q; use a list of transform/rules, or ask transform/stages", stage, len(in[stage]), most, in[stage])
+		}
+	}
+	if len(known) < 10 {
+		t.Errorf("only %d stages were found: %q", len(known), known)
+	}
+}
