@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func (s *scenario) serve(name string) {
 	s.served()
 }
 
-// mark merges metadata into the object of a cluster.
+// mark merges metadata into the object of a cluster, again where the server is too busy.
 func (c *managed) mark(name, metadata string) {
 	c.Helper()
 	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
@@ -57,9 +58,13 @@ func (c *managed) mark(name, metadata string) {
 		c.Fatal(err)
 	}
 	clusters := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
-	if _, err := client.Resource(clusters).Namespace(rancher.Namespace).Patch(c.Context(), name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	c.eventually(metadata+" on "+name, func(ctx context.Context) bool {
+		_, err := client.Resource(clusters).Namespace(rancher.Namespace).Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
+		if err != nil {
+			c.Log(err)
+		}
+		return err == nil
+	})
 }
 
 // over are the states of the clusters in a report, as name=state.
