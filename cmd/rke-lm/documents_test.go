@@ -171,12 +171,12 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
 	var stderr strings.Builder
-	a := &applyOptions{rewrite: rewrite{options: &options{given: &pflag.FlagSet{}, streams: streams{in: strings.NewReader("")}, Output: report.Output{Out: io.Discard, Err: &stderr}}}}
-	a.choice.Stage, a.choice.Through = "switch-to-external", true
+	a := &applyOptions{options: &options{given: &pflag.FlagSet{}, streams: streams{in: strings.NewReader("")}, Output: report.Output{Out: io.Discard, Err: &stderr}}}
+	a.work.Choice.Stage, a.work.Choice.Through = "switch-to-external", true
 	a.choices.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.files.Replace = func(path string, was files.Version, text []byte) error {
+	a.work.Files.Replace = func(path string, was files.Version, text []byte) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
 )
@@ -89,7 +90,7 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 		return err
 	}
 	for _, of := range found {
-		all.Show("", "", 0, of, 0)
+		all.Show(report.Subject{Findings: of})
 	}
 	return cmp.Or(all.Finish(), withCode(all.Code))
 }

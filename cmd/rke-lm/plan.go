@@ -120,7 +120,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 func (p *planOptions) sumUp(all *report.Collector, r run.Result[run.Planned]) {
 	first := all.Command == ""
 	if p.Format == "text" && p.text.Stage == "" {
-		all.Row(r.Made.Plans[0].Status, r.Live.Name(), false)
+		all.Row(report.State{Status: r.Made.Plans[0].Status, Live: r.Live.Name()})
 	}
 	for i, folder := range r.Made.Folders {
 		written, err := p.folders.Write(folder)

@@ -130,24 +130,19 @@ func (c *Collector) found(findings []transform.Finding) {
 	}
 }
 
-// Show shows findings or keeps them, with the lines that the file has after the fixes in front of them.
-func (c *Collector) Show(title, file string, line int, found []transform.Finding, moved int) {
+// Show shows the findings of a subject, or keeps them.
+func (c *Collector) Show(s Subject) {
 	c.checked++
-	for i := range found {
-		if found[i].File != "" {
-			found[i].Line += moved
-		}
-	}
-	c.found(found)
+	c.found(s.Findings)
 	switch {
 	case c.Format != "text" && c.Reports():
-		c.results.Keep(FindingSubject(title, file, line, found))
+		c.results.Keep(FindingSubject(s.Title, s.File, s.Line, s.Findings))
 	case c.Format != "text":
-		c.kept = append(c.kept, Findings(found)...)
+		c.kept = append(c.kept, Findings(s.Findings)...)
 	case c.ToErr:
-		WriteFindings(c.Err, c.ErrPalette, found, "")
+		WriteFindings(c.Err, c.ErrPalette, s.Findings, "")
 	default:
-		WriteFindings(c.Out, c.Palette, found, "")
+		WriteFindings(c.Out, c.Palette, s.Findings, "")
 	}
 }
 
@@ -193,9 +188,6 @@ func (c *Collector) Became(o Outcome) {
 	c.lines = counting(c.lines, o)
 }
 
-// FileBecame counts what became of a file.
-func (c *Collector) FileBecame(what string) { c.files = counting(c.files, Outcome{What: what}) }
-
 func counting(list []sameOutcome, o Outcome) []sameOutcome {
 	i := slices.IndexFunc(list, func(same sameOutcome) bool { return same.What == o.What })
 	if i < 0 {
@@ -225,20 +217,26 @@ func (c *Collector) WriteOutcomes(of string) {
 	}
 }
 
-// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues. live is
-// the name of a live cluster.
-func (c *Collector) Row(s Status, live string, refused bool) {
-	if live != "" {
+// State is that of a cluster.
+type State struct {
+	Status
+	Live    string // the name of a live cluster; "" for that of a file
+	Refused bool   // the cluster, and not only a stage
+}
+
+// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues.
+func (c *Collector) Row(s State) {
+	if s.Live != "" {
 		s.File = ""
 	}
-	c.Rows = append(c.Rows, s)
-	c.Check = shell.Words(append([]string{"rke-lm", "verify"}, c.Reach(live)...)...)
+	c.Rows = append(c.Rows, s.Status)
+	c.Check = shell.Words(append([]string{"rke-lm", "verify"}, c.Reach(s.Live)...)...)
 	switch {
-	case refused || s.Next == "":
+	case s.Refused || s.Next == "":
 	case len(s.Outlook.Blocked) > 0:
-		c.Decide = cmp.Or(c.Decide, c.next(s, live))
+		c.Decide = cmp.Or(c.Decide, c.next(s.Status, s.Live))
 	default:
-		c.Command = cmp.Or(c.Command, c.next(s, live))
+		c.Command = cmp.Or(c.Command, c.next(s.Status, s.Live))
 	}
 }
 
@@ -279,11 +277,26 @@ func (c *Collector) whereOf(s Status, live string) []string {
 // Several reports whether there is something to sum up: documents that were all refused have their errors.
 func (c *Collector) Several() bool { return len(c.Rows) > 0 && len(c.Rows)+c.Refused > 1 }
 
+// States are those of clusters as a verb leaves them.
+type States struct {
+	Of       []State
+	Refused  int // that have none
+	Clusters int
+	TooMany  bool // to have their states
+	Alone    bool // the only cluster has one
+	// The command that checks those that were changed, and the name of a live one; "" for none.
+	Check, Live string
+}
+
 // WriteStates writes the summary of several clusters, or the number of too many.
-func (c *Collector) WriteStates(many int) {
+func (c *Collector) WriteStates(s States) {
+	for _, one := range s.Of {
+		c.Row(one)
+	}
+	c.Refused += s.Refused
 	switch {
-	case many > 0:
-		fmt.Fprintf(c.Err, "clusters: %d; rke-lm plan --summary shows their states\n", many)
+	case s.TooMany:
+		fmt.Fprintf(c.Err, "clusters: %d; rke-lm plan --summary shows their states\n", s.Clusters)
 	case c.Several():
 		c.Summary.Write(c.Err, c.ErrPalette)
 	}

@@ -32,7 +32,7 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 				all.Became(l)
 			}
 			for range c.files {
-				all.FileBecame("written")
+				all.End(Ends{Files: []string{"written"}})
 			}
 			all.WriteOutcomes("clusters")
 			if out.String() != c.want {

@@ -4,7 +4,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,40 +14,118 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Apply decides what stages make of clusters, or what their undo does. It changes nothing.
+// Apply applies stages to clusters, or undoes them.
 type Apply struct {
 	Options
 	Choice transform.Choice
 	Undo   string            // the stage to undo, in place of the choice
-	Saved  []transform.Saved // the plans to follow; nil for those of the clusters as they are
-	Diffs  bool              // of a dry run
-}
-
-// Run decides it for every cluster.
-func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
-	return Each(ctx, a.Options, a.cluster)
+	Folder string            // of saved plans; "" for none
+	Saved  []transform.Saved // the plans in it, which are followed
+	Files  clusters.Rewriter
+	Server bool // the server does the dry run
+	// Show gets what became of a cluster at once: nothing else shows which objects a run has changed until it was ended.
+	Show func(report.Applied) // nil for nothing
 }
 
 // saved reports whether saved plans are followed.
 func (a Apply) saved() bool { return a.Saved != nil }
 
-// Applied is what is to be done to a cluster, and what to tell of it.
+// Applied is what a cluster takes, and what became of it.
 type Applied struct {
-	Edit          // of files; its outcome is set for all
-	Known    bool // the cluster is in the saved plans, if there are any
-	Target   transform.Target
-	Planned  transform.Target // the same, with what its plan took
-	Findings [][]transform.Finding
-	Cautions []string // about stages that are undone
-	Manual   []transform.Manual
-	Open     bool                 // manual stages, and no edit
-	Check    string               // the stage that verify checks: the last one, or the one before those that are undone
-	After    []*yamledit.Document // nil where nothing is to be done
-	first    []int                // of the stages, the first that changes each document
+	report.Applied
+	Edit         // of files
+	Known   bool // the cluster is in the saved plans, if there are any
+	Target  transform.Target
+	Planned transform.Target // the same, with what its plan took
+	Changed bool
+	Verify  string               // the stage that verify checks: the last one, or the one before those that are undone
+	After   []*yamledit.Document // nil where nothing is to be done
+	first   []int                // of the stages, the first that changes each document
+}
+
+// Run applies the stages to every cluster: to its object, or to its files once all clusters in them are known.
+func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
+	results, err := Each(ctx, a.Options, a.cluster)
+	if err != nil {
+		return nil, err
+	}
+	files, known, failed := newRewriting(&a.Files), false, false
+	for i := range results {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r := &results[i]
+		if r.Made == nil {
+			r.Made = &Applied{}
+		}
+		made := r.Made
+		made.Live = r.Live != nil
+		switch {
+		case r.Live != nil && made.After != nil:
+			r.Err = a.toObject(ctx, *r)
+		case len(made.Changes) == 0:
+			made.Became = made.Outcome
+		}
+		files.edits[r.File] = append(files.edits[r.File], made.Edit)
+		if r.Err != nil {
+			files.errs[r.File] = append(files.errs[r.File], r.Err)
+			// A saved plan is for its own documents, whatever their neighbours are like, in files that could be read.
+			files.failed[r.File] = files.failed[r.File] || !a.saved() || len(r.Ended) > 0
+		}
+		made.Ends = files.end(r.Ended)
+		known, failed = known || made.Known, failed || len(made.Ends.Errs) > 0
+		if a.Show != nil {
+			a.Show(made.Applied)
+		}
+	}
+	if err := ctx.Err(); err != nil || known || failed || !a.saved() {
+		for i := range results {
+			a.leave(&results[i], files.failed[results[i].File])
+		}
+		return results, err
+	}
+	return nil, exitcode.New(exitcode.Refused, a.Folder+": it has no plan for these clusters; plan them with --out, or use other files")
+}
+
+// leave notes how the run leaves a cluster: unchanged where it failed. One that is not in the saved plans is none.
+func (a Apply) leave(r *Result[Applied], failed bool) {
+	made := r.Made
+	switch {
+	case !made.Known:
+	case made.After == nil || failed || a.Files.DryRun:
+		r.Target, r.Left = made.Target, r.Docs
+	default:
+		r.Target, r.Left = made.Target, made.After
+		made.Changed = !a.Files.Print && r.File != yamledit.Stdin
+	}
+}
+
+// States are the states of the clusters, with the command that checks those that were changed.
+func (a Apply) States(results []Result[Applied]) report.States {
+	check, live, changed := "", "", 0
+	for _, r := range results {
+		if !r.Made.Changed {
+			continue
+		}
+		one := shell.Words(stages.VerifyCommand(r.Made.Verify, r.Made.Planned)...)
+		switch changed++; {
+		case changed == 1:
+			check, live = one, r.Live.Name()
+		case one != check:
+			check = "rke-lm verify --stage STAGE"
+		}
+		if changed > 1 && live != "" {
+			live = "CLUSTER"
+		}
+	}
+	s := States(results, changed == 1)
+	s.Check, s.Live = check, live
+	return s
 }
 
 // cluster decides what is to be done to a cluster.
@@ -64,7 +141,7 @@ func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error)
 	if made.After == nil {
 		return made, err
 	}
-	made.Edit = edited(made.Outcome, a.Diffs, f.Docs, made.After, func(i int) int { return made.first[i] })
+	made.Edit, made.Diffs = edited(made.Outcome, a.Files.DryRun, f.Docs, made.After, func(i int) int { return made.first[i] })
 	if len(made.Changes) == 0 {
 		made.Outcome = report.Outcome{}
 	}
@@ -159,11 +236,11 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 		}
 		names = append(names, s.stage)
 	}
-	made.Manual, made.After, made.Check = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
+	made.Manual, made.After, made.Verify = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
 	if a.Undo != "" {
 		if c, err := f.Distro.Open(f.Docs, made.Target); err == nil {
 			made.Planned = c.Chosen()
-			made.Check = stages.Previous(made.Check, made.Planned)
+			made.Verify = stages.Previous(made.Verify, made.Planned)
 		}
 	}
 	for i, doc := range f.Docs {
@@ -188,28 +265,4 @@ func (a Apply) unblock(found []transform.Finding, rules []transform.Rule) string
 		advice += "; then plan again with --out and --replace"
 	}
 	return advice
-}
-
-// Edit is what becomes of the documents of a cluster.
-type Edit struct {
-	report.Outcome // up to what becomes of the file
-	Changes        []clusters.Change
-	Diffs          []string // of a dry run
-	Moved          int      // lines that are added
-}
-
-// edited compares documents with those that replace them; first is the stage that changes each first.
-func edited(o report.Outcome, diffs bool, before, after []*yamledit.Document, first func(i int) int) Edit {
-	e := Edit{Outcome: o}
-	for i, doc := range before {
-		if after[i] == doc {
-			continue
-		}
-		if diffs {
-			e.Diffs = append(e.Diffs, report.Diff(doc, after[i]))
-		}
-		e.Moved += bytes.Count(after[i].Bytes(), []byte("\n")) - bytes.Count(doc.Bytes(), []byte("\n"))
-		e.Changes = append(e.Changes, clusters.Change{Before: doc.Chunk(), After: after[i].Chunk(), First: first(i)})
-	}
-	return e
 }

@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
@@ -33,8 +34,9 @@ type Options struct {
 // Result is what a verb makes of a cluster, or an error, or both; or what else was found.
 type Result[T any] struct {
 	clusters.Result
-	Target transform.Target // for the cluster
-	Made   *T               // nil for nothing
+	Target transform.Target     // for the cluster
+	Made   *T                   // nil for nothing
+	Left   []*yamledit.Document // of the cluster, as the verb leaves it; nil for none
 }
 
 // Each calls work for every cluster, on all cores. It fails if ctx ends.
@@ -66,49 +68,44 @@ func CheckHostNames(f clusters.Finder, c clusters.Cluster) error {
 	return c.Docs[0].Root().Errorf("--"+HostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
 }
 
-// Left is a cluster as a verb leaves it, or an error in the place of one, or both.
-type Left struct {
-	clusters.Cluster
-	Target transform.Target
-	After  []*yamledit.Document // nil for no cluster
-	Err    error
-}
-
 // MostSummed bounds the clusters of which a verb that changes or checks them works out the state:
 // that costs as much as the change.
 const MostSummed = 100
 
-// SumUp adds the states of several clusters to a summary; what has no plan is refused. It returns the number of
-// clusters if there are too many.
-func SumUp(to *report.Collector, all []Left) (many int) {
-	for _, one := range all {
-		if one.After != nil {
-			many++
+// States are the states of several clusters as a verb leaves them, and of a single one if alone is set.
+func States[T any](results []Result[T], alone bool) (s report.States) {
+	left := slices.DeleteFunc(slices.Clone(results), func(r Result[T]) bool { return r.Left == nil && r.Err == nil })
+	for _, r := range left {
+		s.Clusters += min(len(r.Left), 1)
+	}
+	if s.TooMany = s.Clusters > MostSummed; s.TooMany || len(left) < 2 && !alone {
+		return s
+	}
+	for _, r := range left {
+		if one, has := stateOf(r.Cluster, r.Target, r.Left); has {
+			s.Of = append(s.Of, one)
+		} else if r.Err != nil {
+			s.Refused++
 		}
 	}
-	if many > MostSummed {
-		return many
-	}
-	for _, one := range all {
-		if len(all) > 1 && (one.After == nil || !one.Add(to)) && one.Err != nil {
-			to.Refused++
-		}
-	}
-	return 0
+	s.Alone = len(left) == 1 && len(s.Of) == 1
+	return s
 }
 
-// Add adds the state of the cluster to a summary; false where its documents have no plan, which the verb reports.
-func (l Left) Add(to *report.Collector) bool {
+// stateOf is the state of a cluster; false where its documents have no plan, which the verb reports.
+func stateOf(c clusters.Cluster, t transform.Target, docs []*yamledit.Document) (s report.State, has bool) {
+	if docs == nil {
+		return s, false
+	}
 	var p *transform.Plan
-	err := transform.Guard(l.Place(), func() (err error) {
-		p, err = transform.BuildFor(l.Distro, l.After, l.Target, transform.Choice{Next: true})
+	err := transform.Guard(c.Place(), func() (err error) {
+		p, err = transform.BuildFor(c.Distro, docs, t, transform.Choice{Next: true})
 		return err
 	})
 	if err != nil {
-		return false
+		return s, false
 	}
-	s := report.NewStatus(p)
-	s.Count(l.Objections(l.Target))
-	to.Row(s, l.Live.Name(), l.Refusal(l.Target) != nil)
-	return true
+	s = report.State{Status: report.NewStatus(p), Live: c.Live.Name(), Refused: c.Refusal(t) != nil}
+	s.Count(c.Objections(t))
+	return s, true
 }

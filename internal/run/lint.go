@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,25 +20,27 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Lint checks clusters, and corrects them.
 type Lint struct {
 	Options
-	Fix    bool
-	DryRun bool // with diffs
+	Fix   bool
+	Forms bool // also those of documents whose error names them
+	Files clusters.Rewriter
 }
 
 // Checked is what was found in a cluster, and what fixes made of it.
 type Checked struct {
-	Title    string
-	Findings []transform.Finding
-	Docs     []*yamledit.Document // as lint leaves them
+	report.Checked
 	Edit
+	docs []*yamledit.Document // with what fixes made of them; nil for no cluster
 }
 
-// Run checks every cluster, as far as the budget of a run lasts.
+// Run checks every cluster, as far as the budget of a run lasts, and writes what fixes changed.
 func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 	results, err := Each(ctx, l.Options, func(f clusters.Cluster, t transform.Target) (*Checked, error) {
 		if err := yamledit.CheckRun(l.Nodes, l.Parsed); err != nil {
@@ -45,7 +48,59 @@ func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 		}
 		return l.cluster(f, t)
 	})
-	return results, cmp.Or(err, yamledit.CheckRun(l.Nodes, l.Parsed))
+	if err := cmp.Or(err, yamledit.CheckRun(l.Nodes, l.Parsed)); err != nil {
+		return nil, err
+	}
+	files, moved := newRewriting(&l.Files), 0 // lines that fixes added to the file
+	for i := range results {
+		if err := ctx.Err(); err != nil {
+			return results[:i], err
+		}
+		r := &results[i]
+		if r.Made == nil {
+			r.Made = &Checked{}
+		}
+		made := r.Made
+		shift(made.Found, moved)
+		moved += made.Moved
+		cluster := len(made.Found)
+		files.failed[r.File] = l.refuse(made, r.Err) || files.failed[r.File]
+		if r.Form.Line > 0 && (r.Err == nil || l.Forms) {
+			made.add(r.Form.File, r.Form.File, r.Form.Line, review.NotRead(r.Form, transform.Warning, l.Target.Accept))
+		}
+		shift(made.Found[cluster:], moved)
+		files.edits[r.File] = append(files.edits[r.File], made.Edit)
+		if len(r.Ended) > 0 && l.Fix {
+			made.Ends, moved = files.end(r.Ended), 0
+		}
+	}
+	for i := range results {
+		r := &results[i]
+		switch {
+		case r.Made.docs == nil:
+		case files.failed[r.File] || l.Files.DryRun:
+			r.Left = r.Docs
+		default:
+			r.Left = r.Made.docs
+		}
+	}
+	return results, ctx.Err()
+}
+
+// add adds what was found at a place.
+func (c *Checked) add(title, file string, line int, found []transform.Finding) {
+	c.Found = append(c.Found, report.Subject{Title: title, File: file, Line: line, Findings: found})
+}
+
+// shift moves what was found to the lines that the file has after the fixes in front of it.
+func shift(found []report.Subject, lines int) {
+	for _, s := range found {
+		for i := range s.Findings {
+			if s.Findings[i].File != "" {
+				s.Findings[i].Line += lines
+			}
+		}
+	}
 }
 
 func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) {
@@ -62,26 +117,42 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	}
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
-	r := &Checked{Title: c.Identity().Distro + " " + c.Identity().Title(), Findings: append(findings, unseen...), Docs: f.Docs}
+	r, first := &Checked{docs: f.Docs}, f.Docs[0]
+	r.add(c.Identity().Distro+" "+c.Identity().Title(), first.File(), first.Root().Line(), append(findings, unseen...))
 	if len(made) > 0 {
-		after := c.Documents()[:len(f.Docs)]
-		r.Edit = edited(report.Outcome{Name: f.Docs[0].File() + ": " + c.Identity().Title() + ": ", What: "fixed " + counted(made) + ","}, l.DryRun, f.Docs, after, func(int) int { return 0 })
-		if !l.DryRun {
-			r.Docs = after
-		}
+		r.docs = c.Documents()[:len(f.Docs)]
+		outcome := report.Outcome{Name: first.File() + ": " + c.Identity().Title() + ": ", What: "fixed " + counted(made) + ","}
+		r.Edit, r.Diffs = edited(outcome, l.Files.DryRun, f.Docs, r.docs, func(int) int { return 0 })
 	}
 	return r, err
 }
 
-// Refusal returns a refusal as its rule finds it.
-func (l Lint) Refusal(r *transform.Refused) []transform.Finding {
-	list := []transform.Finding{r.Finding()}
+// refuse takes an error, and reports whether it keeps the file from being written. A refusal is the finding of its rule,
+// and keeps the code that it has for every verb, unless it is about a part of a cluster.
+func (l Lint) refuse(made *Checked, err error) (keeps bool) {
+	r, is := errors.AsType[*transform.Refused](err)
+	if !is {
+		made.Err = err
+		return err != nil
+	}
+	found := []transform.Finding{r.Finding()}
 	for _, d := range l.Finder.Distros {
 		if i := slices.IndexFunc(d.Rules, func(rule transform.Rule) bool { return rule.ID == r.Rule }); i >= 0 {
-			return d.Rules[i].Report(list, l.Target.Accept)
+			found = d.Rules[i].Report(found, l.Target.Accept)
+			break
 		}
 	}
-	return list
+	made.add(r.At.File, r.At.File, r.At.Line, found)
+	switch r.Rule {
+	case transform.Templated.ID, transform.Encrypted.ID:
+		keeps = true
+	case rules.ChangedByOverlay.ID, rules.DuplicateCluster.ID:
+		keeps = found[0].Stops()
+	}
+	if keeps {
+		made.Code = exitcode.Of(err)
+	}
+	return keeps
 }
 
 // counted lists rules, with how often each is in the list.

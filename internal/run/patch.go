@@ -16,51 +16,52 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Patched is what became of the object of a cluster.
-type Patched struct {
-	Findings []transform.Finding // that were accepted
-	Diff     string              // of a dry run
-	Warnings []string            // of the API server
-}
-
-// Patch brings the object of a live cluster to what was decided, if no precondition is missing. dry is a dry run
-// of the client, and server one of the API server.
-func (a Apply) Patch(ctx context.Context, r Result[Applied], dry, server bool) (p Patched, err error) {
-	err = transform.Guard(r.Place(), func() (err error) {
-		p, err = a.patch(ctx, change{r.Cluster, r.Made.After[0]}, r.Target, dry, server)
-		return err
+// toObject brings the object of a live cluster to what was decided, if no precondition is missing.
+func (a Apply) toObject(ctx context.Context, r Result[Applied]) error {
+	made := r.Made
+	err := transform.Guard(r.Place(), func() error {
+		return a.patch(ctx, change{r.Cluster, made.After[0]}, r.Target, &made.Applied)
 	})
-	return p, err
+	done := "applied; Rancher now brings it to the machines, one at a time"
+	switch {
+	case err != nil:
+		return err
+	case a.Server:
+		done = "would be applied (server dry run)"
+	case a.Files.DryRun:
+		done = "would be applied"
+	}
+	made.Became = report.Outcome{Name: made.Name, What: made.What + " " + done}
+	return nil
 }
 
-func (a Apply) patch(ctx context.Context, c change, t transform.Target, dry, server bool) (p Patched, err error) {
+func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *report.Applied) error {
 	if err := c.Live.Review(ctx, "apply", t); err != nil {
-		return p, err
+		return err
 	}
 	findings, err := c.Preconditions(ctx, t)
 	if err != nil {
-		return p, err
+		return err
 	}
 	if err := preconditions.Check(c.Docs[0].File(), findings); err != nil {
-		return p, err
+		return err
 	}
-	p.Findings = findings
+	made.Accepted = findings
 	if _, err := c.patch(); err != nil {
-		return p, err
+		return err
 	}
-	if dry {
-		p.Diff = report.Diff(c.Docs[0], c.after)
+	if a.Files.DryRun {
+		made.Diffs = []string{report.Diff(c.Docs[0], c.after)}
 	}
-	if dry && !server {
-		return p, nil
+	if a.Files.DryRun && !a.Server {
+		return nil
 	}
 	// Where the object is the same to Rancher, which wrote it in another form since it was read, the same change
 	// is made again of what is there now.
-	err = rancher.Again(c,
-		func(c change) error { return c.send(ctx, server, &p) },
+	return rancher.Again(c,
+		func(c change) error { return c.send(ctx, a.Server, made) },
 		func() (change, error) { return a.now(ctx, c.Cluster, t) },
 		func(before, now change) bool { return now.after != nil && c.Distro.SameSpec(before.after, now.after) })
-	return p, err
 }
 
 // change is an object, and the version of it that it is brought to.
@@ -89,13 +90,15 @@ func (a Apply) now(ctx context.Context, f clusters.Cluster, t transform.Target) 
 	return c, err
 }
 
-func (c change) send(ctx context.Context, server bool, made *Patched) error {
+func (c change) send(ctx context.Context, server bool, made *report.Applied) error {
 	p, err := c.patch()
 	if err != nil {
 		return err
 	}
 	_, warnings, err := c.Live.Server.Patch(ctx, c.Live.Object, p, c.Distro.Alike, server)
-	made.Warnings = append(made.Warnings, warnings...)
+	for _, w := range warnings {
+		made.Warnings = append(made.Warnings, c.Docs[0].File()+": the server warns: "+w)
+	}
 	return err
 }
 

@@ -30,7 +30,7 @@ func ruleSets(distros []transform.Distro) (sets []ruleSet) {
 	return append(sets, ruleSet{"rancher", preconditions.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", verify.Rules()})
 }
 
-// KnownRules are all rules; one that several formats have stands in each. Every verb knows all of them, because a
+// KnownRules are all rules; one that several formats have is in each. Every verb knows all of them, because a
 // configuration file accepts for all verbs.
 func KnownRules(distros []transform.Distro) (rules []transform.Rule) {
 	for _, set := range ruleSets(distros) {

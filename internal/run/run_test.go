@@ -21,13 +21,13 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 		t.Fatal(err, plans[0].Err)
 	}
 	next := plans[0].Made.Plans[0].Status.Next
-	applied, err := Apply{Options: o, Choice: transform.Choice{Next: true}}.Run(t.Context())
+	applied, err := Apply{Options: o, Choice: transform.Choice{Next: true}, Files: clusters.Rewriter{DryRun: true}}.Run(t.Context())
 	if err != nil || applied[0].Err != nil {
 		t.Fatal(err, applied[0].Err)
 	}
 	made := applied[0].Made
-	if made.Check != next || len(made.Changes) != 1 {
-		t.Errorf("the plan continues with %s, and %s changes %d documents", next, made.Check, len(made.Changes))
+	if made.Verify != next || len(made.Changes) != 1 {
+		t.Errorf("the plan continues with %s, and %s changes %d documents", next, made.Verify, len(made.Changes))
 	}
 	if before, after := applied[0].Docs[0].Bytes(), made.After[0].Bytes(); bytes.Equal(before, after) || !bytes.Equal(before, made.Changes[0].Before.Bytes) {
 		t.Error("the document that was found is changed")
