@@ -67,7 +67,7 @@ them, if they are paused, or if their last change is not applied.`,
 	c.Flags().StringVar(&a.work.Undo, "undo", "", "the stage to undo")
 	c.Flags().BoolVar(&a.work.Choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
 	c.Flags().StringVar(&a.work.Folder, "plan", "", "apply or undo the edits that plan --out saved in this folder")
-	c.Flags().BoolVar(&o.choices.CanonicalForm, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
+	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
 	o.rewriteFlags(c, &a.work.Files, &a.work.Server)
 	complete(c, "stage", stages.EditNames())
 	complete(c, "undo", stages.UndoNames())
@@ -93,7 +93,7 @@ func (a *applyOptions) check(c *cobra.Command) error {
 	switch {
 	case a.work.Choice.Through && a.work.Choice.Next:
 		return errors.New("--through requires --stage, not --next")
-	case a.choices.CanonicalForm && a.work.Undo == "":
+	case a.Target.CanonicalForm && a.work.Undo == "":
 		return errors.New("--canonical requires --undo")
 	case a.Live() && a.work.Files.Print:
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
@@ -111,7 +111,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) (err error) {
 			return err
 		}
 	}
-	if a.work.Options, err = a.found(ctx, paths); err != nil {
+	if a.work.Options, err = a.Search.Run(ctx, paths); err != nil {
 		return err
 	}
 	all := a.collect("apply")

@@ -59,14 +59,17 @@ func (o *options) foundConfig(flags *pflag.FlagSet) (string, error) {
 // apply sets the migration options that a file holds and the command line does not. A verb
 // without a flag has no use for it.
 func (o *options) apply(flags *pflag.FlagSet, file string, settings []review.Setting) error {
-	o.configured, o.configuredBy = map[string]bool{}, file
+	o.configured = map[string]bool{}
 	for _, s := range settings {
 		f := flags.Lookup(s.Key)
 		if f == nil || f.Changed {
 			continue
 		}
 		o.configured[s.Key] = true
-		if s.Key == "exclude" && o.config == "" {
+		switch {
+		case s.Key == "end-state":
+			o.Target.EndStateBy = file
+		case s.Key == "exclude" && o.config == "":
 			o.excludeFrom = filepath.Dir(file)
 		}
 		for _, v := range s.Values {

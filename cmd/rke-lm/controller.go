@@ -84,15 +84,15 @@ func (k *controllerOptions) start(ctx context.Context) error {
 // chosen sets the flags from settings.
 func (k *controllerOptions) chosen(settings []review.Setting, accept []string) (t transform.Target, f clusters.Finder, err error) {
 	o := *k.options
-	o.choices = t
+	o.Target = t
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.targetFlags(flags)
 	if err := o.apply(flags, transform.EndStateByObject, settings); err != nil {
 		return t, f, err
 	}
-	o.choices.Accept = append(o.choices.Accept, accept...)
-	t, err = o.target()
-	return t, o.finder(), err
+	o.Target.Accept = append(o.Target.Accept, accept...)
+	err = o.Check()
+	return o.Target, o.Finder, err
 }
 
 // show writes what happens to a cluster.

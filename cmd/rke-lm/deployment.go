@@ -48,8 +48,8 @@ func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
 	if d.scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
-	d.distro, d.separate = manifests.Name, true
-	o, err := d.found(ctx, paths)
+	d.Distro, d.Finder.SeparateDocuments = manifests.Name, true
+	o, err := d.Search.Run(ctx, paths)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -171,9 +172,9 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
 	var stderr strings.Builder
-	a := &applyOptions{options: &options{given: &pflag.FlagSet{}, streams: streams{in: strings.NewReader("")}, Output: report.Output{Out: io.Discard, Err: &stderr}}}
+	a := &applyOptions{options: &options{given: &pflag.FlagSet{}, Search: run.Search{Distros: distros()}, Output: report.Output{Out: io.Discard, Err: &stderr}}}
 	a.work.Choice.Stage, a.work.Choice.Through = "switch-to-external", true
-	a.choices.EndState = "external"
+	a.Target.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
 	a.work.Files.Replace = func(path string, was files.Version, text []byte) error {

@@ -46,7 +46,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	if e.diff != "" && e.Format != "text" {
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
-	o, err := e.found(ctx, paths)
+	o, err := e.Search.Run(ctx, paths)
 	if err != nil {
 		return err
 	}

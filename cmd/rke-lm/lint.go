@@ -50,7 +50,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) (err error) {
 	if err := l.check(paths); err != nil {
 		return err
 	}
-	if l.work.Options, err = l.found(ctx, paths); err != nil {
+	if l.work.Options, err = l.Search.Run(ctx, paths); err != nil {
 		return err
 	}
 	results, err := l.work.Run(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -273,8 +274,11 @@ func TestAForcedDistroRefusesOtherDocuments(t *testing.T) {
 
 // tryMalformed lints, explains and plans a document, and returns what must not be.
 func tryMalformed(distro, text string) error {
-	o := &options{distro: distro}
-	_, f, err := o.finder().Open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
+	o := run.Search{Distros: distros(), Distro: distro}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	_, f, err := o.Finder.Open(yamledit.Chunk{File: "m.yaml", Bytes: []byte(text)})
 	if err != nil || f.Docs == nil {
 		return unfit(err)
 	}

@@ -40,7 +40,7 @@ diff; of several clusters a line each. The clusters are those of files, or with 
   rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error {
-			p.copiesValues = true
+			p.Copies = true
 			return p.run(c.Context(), args)
 		},
 	}
@@ -77,7 +77,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 	if err := p.check(paths); err != nil {
 		return err
 	}
-	o, err := p.found(ctx, paths)
+	o, err := p.Search.Run(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) error {
 		}
 		all.Fail(r.Err)
 		if r.Form.Line > 0 && r.Err == nil { // an error names it
-			found = append(found, report.Findings(review.NotRead(r.Form, transform.Note, p.choices.Accept))...)
+			found = append(found, report.Findings(review.NotRead(r.Form, transform.Note, p.Target.Accept))...)
 		}
 	}
 	all.WriteOutcomes("plans")

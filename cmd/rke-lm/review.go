@@ -89,14 +89,8 @@ func (r *reviewOptions) choose(flags *pflag.FlagSet, file string, settings []rev
 	if err = cmp.Or(err, r.leaveOut()); err != nil {
 		return o, err
 	}
-	if r.distro != "" {
-		err = run.CheckOneOf("distro", r.distro, distroNames()...)
-	}
-	o.Target, o.Finder, o.Progress = r.choices, r.finder(), r.progress
-	if err == nil {
-		o.Target, err = r.target()
-	}
-	return o, err
+	err = cmp.Or(r.CheckDistro(), r.Check())
+	return r.Options, err
 }
 
 func (r *reviewOptions) show(result report.Review) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/internal/source"
@@ -24,32 +25,22 @@ import (
 // options are the choices that several verbs share.
 type options struct {
 	streams
-	color        string
-	noColor      bool
-	distro       string
-	hostNames    string // file with the host names of Nodes
-	values       string // the values file of an RKE cluster
-	copiesValues bool   // the verb uses a copy of it for a live cluster
-	separate     bool   // every document is a cluster of its own
-	choices      transform.Target
+	color   string
+	noColor bool
+	verbose bool // a line for each cluster
 	report.Output
-	run.Connector
+	run.Search
 
-	given        *pflag.FlagSet  // of the verb that runs
-	config       string          // file with choices
-	configured   map[string]bool // flags that it has set
-	configuredBy string          // the file that was read
-
-	overlays    *source.Overlays // of the files that are read
-	exclude     []string         // patterns of files that are not
-	excludeFrom string           // the folder that they start at; "" for the current one
-	excluded    source.Excluded  // the same, checked
-	skipUnknown bool             // files without a cluster are no error
-	verbose     bool             // a line for each cluster
+	given       *pflag.FlagSet  // of the verb that runs
+	config      string          // file with choices
+	configured  map[string]bool // flags that it has set
+	exclude     []string        // patterns of files that are not read
+	excludeFrom string          // the folder that they start at; "" for the current one
 }
 
 func newRoot(s streams) *cobra.Command {
-	o := &options{streams: s, overlays: &source.Overlays{}, Output: report.Output{Out: s.out, Err: s.err, Data: s.data}, Connector: run.Connector{Network: s.network, Notes: s.err}}
+	o := &options{streams: s, Output: report.Output{Out: s.out, Err: s.err, Data: s.data}}
+	o.Search = run.Search{Connector: run.Connector{Network: s.network, Notes: s.err}, Distros: distros(), In: s.in, Options: run.Options{Progress: s.progress, Finder: clusters.Finder{Overlays: &source.Overlays{}}}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",
@@ -113,9 +104,9 @@ stage as a small diff, and changes only what the stage promises.`,
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
-	f.StringVar(&o.distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
-	f.StringVar(&o.hostNames, run.HostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
-	f.StringVar(&o.choices.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
+	f.StringVar(&o.Distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
+	f.StringVar(&o.HostNames, run.HostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
+	f.StringVar(&o.Target.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
 
 // excludeFlag is that of verbs that search folders or commits.
@@ -126,7 +117,7 @@ func (o *options) excludeFlag(f *pflag.FlagSet) {
 
 // leaveOut checks the patterns of what is left out.
 func (o *options) leaveOut() (err error) {
-	if o.excluded, err = source.Exclude(o.excludeFrom, o.exclude); err != nil {
+	if o.Finder.Excluded, err = source.Exclude(o.excludeFrom, o.exclude); err != nil {
 		return fmt.Errorf("--exclude: %w", err)
 	}
 	return nil
@@ -138,7 +129,18 @@ func (o *options) fileFlags(f *pflag.FlagSet) {
 	o.inputFlags(f)
 	o.valuesFlag(f, valuesInFiles)
 	o.excludeFlag(f)
-	f.BoolVar(&o.skipUnknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
+	f.BoolVar(&o.Finder.Unknown, "skip-unknown", false, "skip files without a cluster also if they are named, as with $(git ls-files '*.yaml')")
+}
+
+// What becomes of the file.
+const (
+	valuesInFiles = "values file with which helm installs the cloud-controller-manager of the one RKE cluster in PATH: the stages edit it as well, and their helm commands use it"
+	valuesOfLive  = "values file with which helm installed the cloud-controller-manager of the RKE cluster, or will: helm gets a copy of it with what the migration requires"
+)
+
+func (o *options) valuesFlag(f *pflag.FlagSet, usage string) {
+	defer group(f, inputGroup)()
+	f.StringVar(&o.Finder.Values, run.CCMValues, "", usage)
 }
 
 // manualDone is the flag that confirms manual stages.
@@ -146,7 +148,7 @@ const manualDone = "manual-done"
 
 // targetFlags are the operator's choices.
 func (o *options) targetFlags(f *pflag.FlagSet) {
-	t := &o.choices
+	t := &o.Target
 	defer group(f, choiceGroup)()
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "by-hand" { // until the release before
@@ -228,27 +230,6 @@ func complete(c *cobra.Command, flag string, values []string) {
 		f.Annotations = map[string][]string{}
 	}
 	f.Annotations[valuesOf] = values
-}
-
-// target checks the choices and returns them.
-func (o *options) target() (t transform.Target, err error) {
-	t = o.choices
-	if t.EndState != "" {
-		t.EndStateBy = transform.EndStateByFlag
-		if o.configured["end-state"] {
-			t.EndStateBy = o.configuredBy
-		}
-	}
-	if o.hostNames != "" {
-		text, err := os.ReadFile(o.hostNames)
-		if err != nil {
-			return t, fmt.Errorf("--"+run.HostNames+": %w", err)
-		}
-		if t.HostNames, err = transform.ReadHostNames(o.hostNames, text); err != nil {
-			return t, err
-		}
-	}
-	return t, run.CheckChoices(t, run.KnownRules(distros()))
 }
 
 func distroNames() []string {

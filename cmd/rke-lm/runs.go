@@ -58,12 +58,13 @@ func (c *runOptions) check() (err error) {
 	if !c.yes && !report.IsTerminal(c.in) {
 		return errors.New("there is no terminal for the confirmation; add --yes")
 	}
-	c.copiesValues = true
-	if err := c.checkLiveValues(); err != nil {
+	c.Copies = true
+	if err := c.CheckLive(); err != nil {
 		return err
 	}
-	c.work.Finder, c.work.Show, c.shown.Format, c.shown.Out = c.finder(), c.shown.Show, c.Format, c.Out
-	c.work.Chosen.Planner.Target, err = c.target()
+	err = c.Search.Check()
+	c.work.Finder, c.work.Chosen.Planner.Target = c.Finder, c.Target
+	c.work.Show, c.shown.Format, c.shown.Out = c.shown.Show, c.Format, c.Out
 	signal.Notify(brokenPipes, syscall.SIGPIPE)
 	return err
 }

@@ -34,7 +34,10 @@ of a Rancher are listed below its clusters.`,
 }
 
 func (o *options) runStatus(ctx context.Context) error {
-	result, notes, code, err := run.Status{Connector: &o.Connector, Finder: o.finder(), Progress: o.progress}.Run(ctx)
+	if err := o.Check(); err != nil {
+		return err
+	}
+	result, notes, code, err := run.Status{Connector: &o.Connector, Finder: o.Finder, Progress: o.Progress}.Run(ctx)
 	if err != nil {
 		return err
 	}
