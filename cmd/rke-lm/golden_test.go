@@ -6,10 +6,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -37,33 +41,99 @@ func runHere(t testing.TB, stdin string, args ...string) ran {
 	return ran{out.String(), err.String(), code}
 }
 
-// TestGolden runs every verb on every case of testdata/golden. Cases rule-ID and
+// TestGolden runs the verbs on every case of testdata/golden. Cases rule-ID and
 // rule-ID-not show one rule; in those of live clusters the input is a dump.
 func TestGolden(t *testing.T) {
 	var ran []golden.Case
-	for _, c := range golden.Inputs(t) {
+	said := stageTexts{}
+	cases := golden.Inputs(t)
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Chdir(c.LayOut(t))
-			outputs := outputsOf(t, c)
-			if *update {
-				maps.Copy(outputs, c.Files)
-				ran = append(ran, golden.Case{Name: c.Name, Files: outputs})
-				return
+			got := c.With(outputsOf(t, c, said))
+			if ran = append(ran, got); !*update {
+				compare(t, c.Outputs(), got.Outputs())
 			}
-			compare(t, golden.Read(t, c.Name).Outputs(), outputs)
 		})
 	}
 	if *update {
 		golden.Write(t, ran)
 	}
+	if len(ran) == len(cases) {
+		said.compare(t)
+	}
+}
+
+// screens are what a few cases have whole, in addition: each that its archive has a member for.
+var screens = map[string]string{
+	"screen.txt": "plan", "all.txt": "plan --all", "plan.json": "plan -o json", "lint.json": "lint -o json", "verify.json": "verify -o json --from",
 }
 
 // outputsOf returns what the verbs print of a case, by the names of the files.
-func outputsOf(t *testing.T, c golden.Case) map[string]string {
-	if isLive(c) {
-		return liveOutputs(t, c)
+func outputsOf(t *testing.T, c golden.Case, said stageTexts) map[string]string {
+	files := map[string]string{}
+	run := func(args ...string) ran {
+		return runHere(t, "", slices.Concat(args, c.Flags(), []string{c.Input()})...)
 	}
-	input, flags := c.Input(), c.Flags()
+	keep := func(file string, r ran) { files[file] = fmt.Sprintf("%s%s[exit %d]\n", r.stdout, r.stderr, r.code) }
+	for file, verb := range screens {
+		if _, shown := c.Files[file]; shown {
+			keep(file, run(strings.Fields(verb)...))
+		}
+	}
+	if isLive(c) {
+		keep("verify.txt", run("verify", "--from"))
+		return files
+	}
+	plan := run("plan", "-o", "json")
+	var plans report.Plans
+	if err := json.Unmarshal([]byte(plan.stdout), &plans); err != nil && plan.stdout != "" { // nothing is planned with wrong flags
+		t.Fatalf("%v\n%s", err, plan.stderr)
+	}
+	said.add(plans)
+	rule, isRule := ruleOf(t, c)
+	keep("plan.txt", ran{planText(plans, !isRule), plan.stderr, plan.code})
+	if isRule {
+		keep("lint.txt", run("lint"))
+		if rule.Fixable {
+			files["fix.diff"] = report.Unified(c.Input(), c.Text(), run("lint", "--fix", "--stdout").stdout, 0)
+		}
+		return files
+	}
+	keep("explain.txt", run("explain"))
+	if len(plans.Clusters) > 0 {
+		files["apply.txt"] = applied(c, plans, run)
+	}
+	return files
+}
+
+// planText is what a case has of a plan: the stages, which rules find something and where, and with diffs what
+// changes. What stages say is prose.
+func planText(plans report.Plans, diffs bool) string {
+	var b strings.Builder
+	found := func(list []transform.Finding) {
+		for _, f := range list {
+			fmt.Fprintf(&b, "  %s %s  %s:%d  %s\n", f.Severity, f.Rule, f.File, f.Line, f.Path)
+		}
+	}
+	for _, p := range plans.Clusters {
+		fmt.Fprintf(&b, "%s %s/%s  %s  %s:%d\n", p.Distro, p.Namespace, p.Name, p.Version, p.Source.File, p.Source.Line)
+		found(p.Findings)
+		for _, s := range p.Stages {
+			fmt.Fprintf(&b, "%s  %s  %s\n", s.Name, s.State, s.Count)
+			found(s.Findings)
+			if diffs {
+				b.WriteString(s.Diff)
+			}
+		}
+	}
+	found(plans.Findings)
+	return b.String()
+}
+
+// applied is what apply makes of every stage: "as planned", or the diff where other choices than those of the plan are
+// needed, or hide secrets.
+func applied(c golden.Case, plans report.Plans, run func(args ...string) ran) string {
 	known := []string{"--end-state", "external"} // what someone answers for, or does manually
 	switch {
 	case strings.Contains(c.Text(), "machinePools"):
@@ -71,41 +141,83 @@ func outputsOf(t *testing.T, c golden.Case) map[string]string {
 	case !strings.HasPrefix(c.Name, "rke2-"):
 		known = append(known, "--manual-done", stages.GrantMigrationLease, "--manual-done", stages.InstallCCM, "--manual-done", stages.SwitchToExternal)
 	}
-	files := map[string]string{}
-	var transcript strings.Builder
-	record := func(file string, args ...string) {
-		args = append(append(args, flags...), input)
-		r := runHere(t, "", args...)
-		if r.stdout != "" {
-			files[file] = r.stdout
-		}
-		fmt.Fprintf(&transcript, "$ rke-lm %s\n%s[exit %d]\n", strings.Join(args, " "), r.stderr, r.code)
+	planned := map[string]string{}
+	for _, s := range plans.Clusters[0].Stages {
+		planned[s.Name] += headless(s.Diff)
 	}
-	if rule, isRule := ruleOf(t, c); isRule {
-		record("lint.txt", "lint")
-		record("lint.json", "lint", "-o", "json")
-		if rule.Fixable {
-			record("fixed"+filepath.Ext(input), "lint", "--fix", "--stdout")
+	var b strings.Builder
+	before := c.Text()
+	for _, stage := range stages.EditNames() {
+		ofUpgrade := !slices.Contains(stages.UndoNames(), stage)
+		if ofUpgrade != strings.Contains(c.Name, "-upgrade-") {
+			continue
 		}
-		record("plan.txt", "plan")
-		files["transcript.txt"] = transcript.String()
-		return files
+		r := run(append([]string{"apply", "--stdout", "--through", "--stage", stage}, known...)...)
+		fmt.Fprintf(&b, "%s  exit %d", stage, r.code)
+		if r.code != exitcode.Done {
+			fmt.Fprintf(&b, "\n%s", r.stderr)
+			continue
+		}
+		diff := report.Unified(c.Input(), before, r.stdout, 0)
+		switch before = r.stdout; {
+		case diff == "":
+			b.WriteString("  unchanged\n")
+		case headless(diff) == planned[stage]:
+			b.WriteString("  as planned\n")
+		default:
+			b.WriteString("\n" + diff)
+		}
 	}
-	record("plan.txt", "plan")
-	record("plan.json", "plan", "-o", "json")
-	record("explain.txt", "explain")
-	if !strings.HasPrefix(c.Name, "refused-") {
-		for i, stage := range stages.Names() {
-			ofUpgrade := !slices.Contains(stages.UndoNames(), stage)
-			if !slices.Contains(stages.EditNames(), stage) || ofUpgrade != strings.Contains(c.Name, "-upgrade-") {
-				continue
+	return b.String()
+}
+
+var heading = regexp.MustCompile(`(?m)^(@@ -\d+,\d+ \+\d+,\d+ @@).*$`)
+
+// headless is a diff without what its hunks say of their places beyond the lines.
+func headless(diff string) string { return heading.ReplaceAllString(diff, "$1") }
+
+// stageTexts is what stages say, each text once: by format, stage and situation.
+type stageTexts map[string]map[string]bool
+
+func (p stageTexts) add(plans report.Plans) {
+	for _, cluster := range plans.Clusters {
+		named := strings.NewReplacer()
+		if cluster.Name != "" {
+			named = strings.NewReplacer(cluster.Name, "NAME")
+		}
+		for _, s := range cluster.Stages {
+			of := cluster.Distro + "\n" + s.Name
+			if p[of] == nil {
+				p[of] = map[string]bool{}
 			}
-			name := fmt.Sprintf("%02d-%s%s", i+1, stage, filepath.Ext(input))
-			record(name, append([]string{"apply", "--stdout", "--through", "--stage", stage}, known...)...)
+			p[of][named.Replace(s.Why)] = true
+			if s.Gap != "" {
+				p[of]["gap: "+s.Gap] = true
+			}
+			for _, a := range slices.Concat(s.Prepare, s.Actions) {
+				p[of][named.Replace(a.Why+":\n  "+a.Command)] = true
+			}
 		}
 	}
-	files["transcript.txt"] = transcript.String()
-	return files
+}
+
+// compare requires that the stages say what they said, or stores what they say.
+func (p stageTexts) compare(t *testing.T) {
+	t.Helper()
+	files := map[string]string{}
+	for _, of := range slices.Sorted(maps.Keys(p)) {
+		distro, stage, _ := strings.Cut(of, "\n")
+		files["prose-"+distro+".txt"] += "== " + stage + "\n\n" + strings.Join(slices.Sorted(maps.Keys(p[of])), "\n\n") + "\n\n"
+	}
+	for name, got := range files {
+		if *update {
+			if err := golden.Replace(name, []byte(got)); err != nil {
+				t.Error(err)
+			}
+		} else if want := golden.Stored(name); want != got {
+			t.Errorf("%s differs; if this is right, run: make golden\n%s", name, udiff.Unified("want/"+name, "got/"+name, want, got))
+		}
+	}
 }
 
 // compare requires that the verbs print what a case expects, and nothing else.

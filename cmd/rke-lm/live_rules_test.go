@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,21 +19,6 @@ import (
 
 // isLive reports whether a golden case is the dump of a live cluster.
 func isLive(c golden.Case) bool { return strings.HasPrefix(c.Name, "live-") }
-
-func liveOutputs(t *testing.T, c golden.Case) map[string]string {
-	files := map[string]string{}
-	var transcript strings.Builder
-	for file, more := range map[string][]string{"verify.txt": nil, "verify.json": {"-o", "json"}} {
-		args := slices.Concat([]string{"verify", "--from", c.Input()}, more, c.Flags())
-		r := runHere(t, "", args...)
-		files[file] = r.stdout
-		if more == nil {
-			fmt.Fprintf(&transcript, "$ rke-lm %s\n%s[exit %d]\n", strings.Join(args, " "), r.stderr, r.code)
-		}
-	}
-	files["transcript.txt"] = transcript.String()
-	return files
-}
 
 // verified returns what verify says about a dump.
 func verified(t *testing.T, name string) report.Verification {

@@ -16,7 +16,6 @@ import (
 const (
 	noNewline = ",no-newline"
 	quoted    = ",quoted"
-	asDiff    = ",diff"
 )
 
 // likeMarker is a line that begins a member, or that the library takes for one.
@@ -51,20 +50,4 @@ func content(f txtar.File) (name, text string, err error) {
 		name, data = rest, bytes.TrimSuffix(data, []byte("\n"))
 	}
 	return name, string(data), nil
-}
-
-// unarchive returns the files of an archive by name.
-func unarchive(packed []byte) (map[string]string, error) {
-	files := map[string]string{}
-	for _, f := range txtar.Parse(packed).Files {
-		name, text, err := content(f)
-		if err != nil {
-			return nil, err
-		}
-		if _, twice := files[name]; twice {
-			return nil, fmt.Errorf("%s is there twice", name)
-		}
-		files[name] = text
-	}
-	return files, nil
 }

@@ -3,38 +3,37 @@
 
 // Package golden reads and writes the golden cases below testdata/golden. Only tests use it.
 //
-// A case is one txtar archive, CASE.txtar: the files that a test gives to the command, which are stored
-// as they are, and what the command prints, where each fact is stored once.
-//
-//   - What many cases say alike is stored in texts.txtar; a case has its name: «switch-to-external/why».
-//   - A document that a stage prints is stored as its diff to the one before it, and its SHA-256.
-//   - A diff that plan.txt prints is stored there; others name it: «diff of switch-to-external».
-//   - JSON is stored with each object on one line, where it fits.
+// An archive is plain txtar. It holds one case, or several that belong together: input.yaml of rke1-values.txtar is of
+// the case rke1-values, and crlf/input.yaml of the case rke1-values-crlf. What a test gives to the command comes first,
+// and then what it prints.
 //
 // A member NAME,no-newline has its last newline removed. Of a member NAME,quoted the first byte of each
-// line is removed, which is >: it has lines that would begin a member. NAME,diff is a stage's document.
+// line is removed, which is >: it has lines that would begin a member.
 //
 // Invariant: what is read are the bytes that were written, all of them. What would not be is not written.
 package golden
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-)
 
-// textsName is the archive of the texts. It is no case.
-const textsName = "texts"
+	"github.com/rogpeppe/go-internal/txtar"
+)
 
 // Case is a golden case: the inputs of a test, and the output that it expects, by name.
 type Case struct {
 	Name  string
 	Files map[string]string
+
+	archive, folder string // where it is stored
 }
 
 // isInput reports whether a file of a case is given to the command, and not printed by it.
@@ -60,13 +59,18 @@ func (c Case) Flags() []string { return strings.Fields(c.Files["flags"]) }
 
 // Outputs are the files that the command has to print.
 func (c Case) Outputs() map[string]string {
-	out := map[string]string{}
-	for name, text := range c.Files {
-		if !isInput(name) {
-			out[name] = text
-		}
-	}
+	out := maps.Clone(c.Files)
+	maps.DeleteFunc(out, func(name, _ string) bool { return isInput(name) })
 	return out
+}
+
+// With is the case with other outputs.
+func (c Case) With(outputs map[string]string) Case {
+	files := maps.Clone(c.Files)
+	maps.DeleteFunc(files, func(name, _ string) bool { return !isInput(name) })
+	maps.Copy(files, outputs)
+	c.Files = files
+	return c
 }
 
 // LayOut writes the inputs into a folder of the test that has the name of the case.
@@ -105,18 +109,18 @@ var top, errTop = func() (string, error) {
 	return "", err
 }()
 
-// inputs holds all cases, without what they print.
-var inputs = sync.OnceValues(func() ([]Case, error) {
+// stored holds all cases.
+var stored = sync.OnceValues(func() ([]Case, error) {
 	if errTop != nil {
 		return nil, errTop
 	}
-	return readAll(top, func(text []byte) (map[string]string, error) { return unpackInputs(text) })
+	return readAll(top)
 })
 
-// Inputs returns the cases whose names begin with one of these, in their order, without what they print.
+// Inputs returns the cases whose names begin with one of these, in their order.
 func Inputs(t testing.TB, prefixes ...string) []Case {
 	t.Helper()
-	all, err := inputs()
+	all, err := stored()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,7 @@ func Inputs(t testing.TB, prefixes ...string) []Case {
 	return some
 }
 
-// Input returns a case, without what it prints.
+// Input returns a case.
 func Input(t testing.TB, name string) Case {
 	t.Helper()
 	for _, c := range Inputs(t, name) {
@@ -144,125 +148,127 @@ func Input(t testing.TB, name string) Case {
 	return Case{}
 }
 
-// Read returns all of a case.
-func Read(t testing.TB, name string) Case {
-	t.Helper()
-	texts, err := stored()
-	if err != nil {
-		t.Fatal(err)
-	}
-	packed, err := os.ReadFile(filepath.Join(top, name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := unpack(packed, texts)
-	if err != nil {
-		t.Fatalf("%s: %v; run: make golden", name, err)
-	}
-	return Case{name, files}
-}
-
-// stored holds the texts.
-var stored = sync.OnceValues(func() (texts, error) { return readTexts(top) })
-
-func readTexts(folder string) (texts, error) {
-	packed, err := os.ReadFile(filepath.Join(folder, textsName+".txtar"))
-	if errors.Is(err, os.ErrNotExist) {
-		return newTexts(nil), nil
-	}
-	if err != nil {
-		return texts{}, err
-	}
-	files, err := unarchive(packed)
-	for name, text := range files {
-		files[name] = strings.TrimSuffix(text, "\n")
-	}
-	return newTexts(files), err
-}
-
-func readAll(folder string, unpack func([]byte) (map[string]string, error)) ([]Case, error) {
+func readAll(folder string) ([]Case, error) {
 	archives, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 	if err != nil {
 		return nil, err
 	}
 	var cases []Case
 	for _, archive := range archives {
-		name := strings.TrimSuffix(filepath.Base(archive), ".txtar")
-		if name == textsName {
-			continue
-		}
 		packed, err := os.ReadFile(archive)
 		if err != nil {
 			return nil, err
 		}
-		files, err := unpack(packed)
+		some, err := unpack(strings.TrimSuffix(filepath.Base(archive), ".txtar"), packed)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", archive, err)
 		}
-		cases = append(cases, Case{name, files})
+		cases = append(cases, some...)
 	}
+	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
 	return cases, nil
 }
 
-// Write stores these cases and what all say alike. A case of which one has only the inputs here needs
-// nothing but them to be rewritten.
+// unpack returns the cases of an archive.
+func unpack(archive string, packed []byte) ([]Case, error) {
+	cases := map[string]Case{} // by folder
+	for _, f := range txtar.Parse(packed).Files {
+		name, text, err := content(f)
+		if err != nil {
+			return nil, err
+		}
+		folder, file, deep := strings.Cut(name, "/")
+		if !deep {
+			folder, file = "", name
+		}
+		c, known := cases[folder]
+		if !known {
+			c = Case{strings.TrimSuffix(archive+"-"+folder, "-"), map[string]string{}, archive, folder}
+			cases[folder] = c
+		}
+		if _, twice := c.Files[file]; twice {
+			return nil, fmt.Errorf("%s is there twice", name)
+		}
+		c.Files[file] = text
+	}
+	return slices.Collect(maps.Values(cases)), nil
+}
+
+// pack is the archive of cases. What it stores is read again, and has to be the same.
+func pack(cases []Case) ([]byte, error) {
+	var a txtar.Archive
+	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.folder, b.folder) })
+	for _, c := range cases {
+		for _, name := range slices.SortedFunc(maps.Keys(c.Files), byOrder) {
+			f, err := member(strings.TrimPrefix(c.folder+"/"+name, "/"), c.Files[name])
+			if err != nil {
+				return nil, err
+			}
+			a.Files = append(a.Files, f)
+		}
+	}
+	packed := txtar.Format(&a)
+	again, err := unpack(cases[0].archive, packed)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(again, func(a, b Case) int { return strings.Compare(a.folder, b.folder) })
+	if !slices.EqualFunc(again, cases, func(a, b Case) bool { return maps.Equal(a.Files, b.Files) }) {
+		return nil, errors.New("what is stored would not be read as what it was")
+	}
+	return packed, nil
+}
+
+// byOrder compares the names of members: inputs come first.
+func byOrder(a, b string) int {
+	rank := func(name string) int {
+		switch {
+		case name == "dump.yaml" || strings.HasPrefix(name, "input."):
+			return 0
+		case isInput(name):
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+}
+
+// Write stores these cases, next to the others of their archives.
 func Write(t testing.TB, changed []Case) {
 	t.Helper()
-	if errTop != nil {
-		t.Fatal(errTop)
-	}
-	if err := write(top, changed); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func write(folder string, changed []Case) error {
-	old, err := readTexts(folder)
-	if err != nil {
-		return err
-	}
-	cases := map[string]Case{}
+	now := map[string]Case{}
+	of := map[string][]Case{} // archives that change
 	for _, c := range changed {
-		cases[c.Name] = c
+		now[c.Name], of[c.archive] = c, nil
 	}
-	archives, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
-	if err != nil {
-		return err
-	}
-	for _, archive := range archives {
-		name := strings.TrimSuffix(filepath.Base(archive), ".txtar")
-		if _, isNew := cases[name]; isNew || name == textsName {
-			continue
+	for _, c := range Inputs(t) {
+		if _, changes := of[c.archive]; changes {
+			if other, is := now[c.Name]; is {
+				c = other
+			}
+			of[c.archive] = append(of[c.archive], c)
 		}
-		packed, err := os.ReadFile(archive)
+	}
+	for archive, cases := range of {
+		packed, err := pack(cases)
+		if err == nil {
+			err = Replace(archive+".txtar", packed)
+		}
 		if err != nil {
-			return err
-		}
-		files, err := unpack(packed, old)
-		if err != nil {
-			return fmt.Errorf("%s: %w; rewrite it too: make golden", archive, err)
-		}
-		cases[name] = Case{name, files}
-	}
-	named := nameTexts(old, cases)
-	for name, c := range cases {
-		packed, err := pack(c.Files, named)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := replace(filepath.Join(folder, name+".txtar"), packed); err != nil {
-			return err
+			t.Fatalf("%s: %v", archive, err)
 		}
 	}
-	packed, err := named.archive()
-	if err != nil {
-		return err
-	}
-	return replace(filepath.Join(folder, textsName+".txtar"), packed)
 }
 
-// replace writes a file that has other bytes.
-func replace(path string, text []byte) error {
+// Stored returns a file of the folder; nothing for one that is not there.
+func Stored(name string) string {
+	text, _ := os.ReadFile(filepath.Join(top, name))
+	return string(text)
+}
+
+// Replace writes a file of the folder that has other bytes.
+func Replace(name string, text []byte) error {
+	path := filepath.Join(top, name)
 	if is, err := os.ReadFile(path); err == nil && string(is) == string(text) {
 		return nil
 	}
