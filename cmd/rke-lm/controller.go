@@ -75,7 +75,7 @@ func (k *controllerOptions) start(ctx context.Context) error {
 	if _, err := controller.ReadPolicy(w.Policy); err != nil {
 		return err
 	}
-	k.shown = report.Runs{Format: k.Format, Out: k.Out, Many: &report.FleetText{Err: k.Err, Palette: k.ErrPalette}}
+	k.shown = report.Runs{Collector: k.collect("controller"), Many: &report.FleetText{Err: k.Err, Palette: k.ErrPalette}}
 	w.Kinds, w.Target = choiceKinds(), k.chosen
 	w.Manager = &controller.Manager{Show: k.show, Log: func(text string) { fmt.Fprintln(k.Err, text) }}
 	return w.Run(ctx)

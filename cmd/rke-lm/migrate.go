@@ -4,18 +4,14 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
-	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 func newMigrate(o *options) *cobra.Command {
@@ -81,38 +77,27 @@ func (c *runOptions) wavesFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.work.Limits.Failures, "max-failures", 0, "most clusters that can fail before no other one starts")
 }
 
-// checkWaves refuses them for one cluster, where they mean nothing, and what they cannot be.
+// checkWaves refuses them for one cluster, where they mean nothing.
 func (c *runOptions) checkWaves(f *pflag.FlagSet) error {
 	for _, name := range wavesFlags {
 		if c.Selector == "" && f.Changed(name) {
 			return fmt.Errorf("--%s requires --selector; add it, or remove --%[1]s", name)
 		}
 	}
-	switch w := c.work; {
-	case w.Size < 0:
-		return fmt.Errorf("--wave-size %d is negative; use a number of clusters", w.Size)
-	case w.Limits.Failures < 0:
-		return fmt.Errorf("--max-failures %d is negative; use a number of clusters, or 0 for none", w.Limits.Failures)
-	case w.Limits.Unavailable < 1:
-		return fmt.Errorf("--max-unavailable %d is less than 1, so no cluster could start; use a number of clusters", w.Limits.Unavailable)
-	}
-	return nil
+	return c.work.CheckWaves()
 }
 
 // startMany finds the clusters and migrates them in waves.
 func (c *runOptions) startMany(cmd *cobra.Command) error {
-	if err := c.check(); err != nil {
+	if err := c.check(cmd.Name()); err != nil {
 		return err
 	}
-	text := &report.FleetText{Err: c.Err, Palette: c.ErrPalette}
-	text.Width, text.Height = report.Size(c.Err)
-	c.shown.Many = text
 	c.work.Show = func(m migrate.Member, e migrate.Event) {
-		text.Waves = c.work.Waves
+		c.shown.Many.Waves = c.work.Waves
 		c.shown.Show(m, e)
 	}
 	if !c.yes {
-		c.work.Agree = c.agree
+		c.work.Agree = c.shown.Agree
 	}
 	except := append([]string{"selector"}, wavesFlags...)
 	c.work.Continue, c.work.Revert = givenFlags(cmd, except...), givenFlags(cmd, append(except, forwardFlags...)...)
@@ -120,36 +105,5 @@ func (c *runOptions) startMany(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return c.end(s, commandLine(cmd, cmd.Name()))
-}
-
-// agree asks on the terminal whether to start a wave.
-func (c *runOptions) agree(ctx context.Context, w waves.Wave) (bool, error) {
-	fmt.Fprintf(c.Err, "\n%s:\n", w.Name)
-	for _, cluster := range w.Clusters {
-		fmt.Fprintf(c.Err, "  %s\n", cluster)
-	}
-	return c.ask(ctx, w.Name)
-}
-
-// end writes the report and returns the code of the command.
-func (c *runOptions) end(s migrate.Summary, again string) error {
-	made := report.NewMigration(s, again)
-	var failed error
-	switch c.Format {
-	case "json":
-		report.WriteJSONLine(c.Out, made) // c.Out keeps its errors
-	case "html":
-		report.WriteMigration(c.Err, c.ErrPalette, made)
-		for _, one := range s.Members {
-			c.shown.End(one.Cluster, one.State, one.Err)
-		}
-		failed = c.shown.WritePage(newResults("migrate"))
-	default:
-		report.WriteMigration(c.Out, c.Palette, made)
-	}
-	if err := errors.Join(s.Err, failed); err != nil {
-		return exitcode.With(s.ExitCode(), err)
-	}
-	return withCode(int(s.ExitCode()))
+	return cmp.Or(c.shown.WriteSummary(s, commandLine(cmd, cmd.Name())), withCode(c.shown.Code))
 }

@@ -12,9 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/review"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -23,7 +22,7 @@ type planOptions struct {
 	*options
 	text     report.PlanText
 	exitCode bool
-	folders  run.Folders
+	work     run.Plan
 }
 
 func newPlan(o *options) *cobra.Command {
@@ -48,8 +47,8 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 	o.outputFlag(c, slices.Insert(slices.Clone(everyFormat), 1, "wide")...)
 	c.Flags().StringVar(&p.text.Stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
-	c.Flags().StringVar(&p.folders.Dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
-	c.Flags().BoolVar(&p.folders.Replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
+	c.Flags().StringVar(&p.work.Folders.Dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
+	c.Flags().BoolVar(&p.work.Folders.Replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
 	o.verboseFlag(c.Flags(), "with --out ")
 	c.Flags().BoolVar(&p.text.Alone, "summary", false, "show a line for each cluster, also of one")
 	c.Flags().BoolVar(&p.text.All, "all", false, "show every stage whole, of each cluster")
@@ -64,73 +63,38 @@ func (p *planOptions) check(paths []string) (err error) {
 	if p.text.Alone && p.Format != "text" {
 		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.Format)
 	}
-	if p.folders.Server, err = p.Flags(); err != nil {
+	if p.work.Folders.Server, err = p.Flags(); err != nil {
 		return err
 	}
-	if p.folders.Dir == "" {
+	if p.work.Folders.Dir == "" {
 		return nil
 	}
-	return p.folders.Check(paths)
+	return p.work.Folders.Check(paths)
 }
 
-func (p *planOptions) run(ctx context.Context, paths []string) error {
+func (p *planOptions) run(ctx context.Context, paths []string) (err error) {
 	if err := p.check(paths); err != nil {
 		return err
 	}
-	o, err := p.Search.Run(ctx, paths)
-	if err != nil {
+	if p.work.Options, err = p.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	plan := run.Plan{Options: o, Stage: p.text.Stage, Classes: p.Format == "html"}
-	if p.folders.Dir != "" {
-		plan.Folders = &p.folders
-	} else {
-		plan.Brief = p.Format == "text" && !p.text.All && p.text.Stage == ""
+	p.work.Stage, p.work.Classes = p.text.Stage, p.Format == "html"
+	p.work.Brief = p.work.Folders.Dir == "" && p.Format == "text" && !p.text.All && p.text.Stage == ""
+	results, err := p.work.Run(ctx)
+	all := p.collect("plan")
+	all.Folder = p.work.Folders.Dir
+	plans := lists.Map(results, func(r run.Result[run.Planned]) report.Planned { return r.Made.Planned })
+	for _, plan := range plans {
+		all.End(plan.Ends)
 	}
-	results, err := plan.Run(ctx)
-	if err != nil {
+	if all.WriteOutcomes("plans"); err != nil {
 		return err
 	}
-	all, left := p.collect("plan"), false
-	var plans []report.Planned
-	all.Folder = p.folders.Dir
-	var found []transform.Finding // about no cluster
-	for _, r := range results {
-		if r.Made != nil && ctx.Err() == nil {
-			left, plans = left || r.Made.Left, append(plans, r.Made.Planned)
-			p.sumUp(all, r)
-		}
-		all.Fail(r.Err)
-		if r.Form.Line > 0 && r.Err == nil { // an error names it
-			found = append(found, report.Findings(review.NotRead(r.Form, transform.Note, p.Target.Accept))...)
-		}
-	}
-	all.WriteOutcomes("plans")
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	all.Fail(all.WritePlans(plans, found, p.text))
-	if all.Code == exitcode.Done && p.exitCode && left {
+	all.Fail(all.WritePlans(plans, p.text))
+	left := func(r run.Result[run.Planned]) bool { return r.Made.Left }
+	if all.Code == exitcode.Done && p.exitCode && slices.ContainsFunc(results, left) {
 		all.Code = exitcode.Found
 	}
 	return withCode(all.Code)
-}
-
-// sumUp writes the folders of a cluster, and adds its row. The plan of one stage is no plan of what comes next.
-func (p *planOptions) sumUp(all *report.Collector, r run.Result[run.Planned]) {
-	first := all.Command == ""
-	if p.Format == "text" && p.text.Stage == "" {
-		all.Row(report.State{Status: r.Made.Plans[0].Status, Live: r.Live.Name()})
-	}
-	for i, folder := range r.Made.Folders {
-		written, err := p.folders.Write(folder)
-		if err != nil {
-			all.Fail(err)
-			return
-		}
-		all.Became(report.Outcome{Name: written + ": plan ", What: "written"})
-		if i == 0 && first && all.Command != "" {
-			all.Runbook = folder.Runbook
-		}
-	}
 }

@@ -4,18 +4,13 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -68,14 +63,7 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	result := reviewed.Result
-	for _, f := range result.AllFindings() {
-		if f.Stops() {
-			all.Code = max(all.Code, exitcode.Found)
-		}
-	}
-	result.Errors = all.Errors
-	if err := r.show(result); err != nil {
+	if err := all.WriteReview(reviewed.Result); err != nil {
 		return err
 	}
 	return withCode(all.Code)
@@ -91,35 +79,4 @@ func (r *reviewOptions) choose(flags *pflag.FlagSet, file string, settings []rev
 	}
 	err = cmp.Or(r.CheckDistro(), r.Check())
 	return r.Options, err
-}
-
-func (r *reviewOptions) show(result report.Review) error {
-	switch {
-	case r.Reports():
-		found := newResults("review")
-		found.Findings, found.Errors, found.Read = result.Findings, result.Errors, result.Read.Line()
-		for _, c := range result.Clusters {
-			found.Keep(c.Subject())
-		}
-		return r.WriteResults(found, report.ReviewTable)
-	case r.Format != "text":
-		return r.Dump(result)
-	}
-	b := bufio.NewWriter(r.Out)
-	for _, c := range result.Clusters {
-		report.WriteReview(b, r.Palette, c)
-	}
-	report.WriteFindings(b, r.Palette, result.Findings, "")
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	count := map[transform.Severity]int{}
-	for _, f := range result.AllFindings() {
-		if !f.Accepted {
-			count[f.Severity]++
-		}
-	}
-	fmt.Fprintln(r.Err, result.Read.Line())
-	fmt.Fprintf(r.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(result.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
-	return nil
 }

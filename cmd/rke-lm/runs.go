@@ -4,15 +4,12 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,7 +20,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/shell"
-	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // runOptions are the flags of the verbs that run stages on live clusters.
@@ -31,7 +27,7 @@ type runOptions struct {
 	*options
 	work  run.Migrate
 	yes   bool
-	shown report.Runs
+	shown *report.Runs
 }
 
 func newRun(o *options) *runOptions {
@@ -51,7 +47,7 @@ func (c *runOptions) flags(cmd *cobra.Command) {
 }
 
 // check refuses choices that mean nothing, before anything is looked at, and completes the work.
-func (c *runOptions) check() (err error) {
+func (c *runOptions) check(verb string) error {
 	if !c.Live() {
 		return errors.New("no cluster; add --cluster NAMESPACE/NAME, or its ID")
 	}
@@ -59,14 +55,13 @@ func (c *runOptions) check() (err error) {
 		return errors.New("there is no terminal for the confirmation; add --yes")
 	}
 	c.Copies = true
-	if err := c.CheckLive(); err != nil {
+	if err := cmp.Or(c.CheckLive(), c.Search.Check()); err != nil {
 		return err
 	}
-	err = c.Search.Check()
-	c.work.Finder, c.work.Chosen.Planner.Target = c.Finder, c.Target
-	c.work.Show, c.shown.Format, c.shown.Out = c.shown.Show, c.Format, c.Out
+	c.shown = report.NewRuns(c.collect(verb), c.in, c.Selector != "")
+	c.work.Finder, c.work.Chosen.Planner.Target, c.work.Show = c.Finder, c.Target, c.shown.Show
 	signal.Notify(brokenPipes, syscall.SIGPIPE)
-	return err
+	return nil
 }
 
 // brokenPipes takes the signals that would end the process in place of an error, once the output is closed: in the
@@ -75,60 +70,22 @@ var brokenPipes = make(chan os.Signal, 1)
 
 // start runs over one cluster.
 func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrate.Options) error) error {
-	if err := c.check(); err != nil {
+	if err := c.check(cmd.Name()); err != nil {
 		return err
 	}
-	text := &report.RunText{Out: c.Out, Err: c.Err, Palette: c.Palette, Width: report.Width(c.Err)}
-	if c.Format == "html" {
-		text.Out, text.Palette = c.Err, c.ErrPalette
-	}
-	c.shown.One = text
 	r := &c.work.Chosen
 	if !c.yes {
-		r.Confirm = c.ask
+		r.Confirm = c.shown.Ask
 	}
 	r.Continue, r.Revert = commandLine(cmd, cmd.Name()), commandLine(cmd, "rollback", forwardFlags...)
 	if cmd.Name() == "rollback" {
 		r.Revert = commandLine(cmd, "migrate", "to", "canonical")
 	}
-	cluster, err := c.work.One(cmd.Context(), work)
-	if c.Format != "html" || cluster == "" {
-		return err
-	}
-	state := waves.Done
-	if err != nil {
-		state = waves.Failed
-	}
-	c.shown.End(cluster, state, err)
-	return errors.Join(err, c.shown.WritePage(newResults(cmd.Name())))
+	return c.shown.WriteRun(c.work.One(cmd.Context(), work))
 }
 
 // forwardFlags are those of migrate that rollback does not have.
 var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart-command"}
-
-// ask asks on the terminal. A user who ends the run need not answer.
-func (c *runOptions) ask(ctx context.Context, stage string) (bool, error) {
-	fmt.Fprintf(c.Err, "\nContinue with %s? [y/N] ", stage)
-	answer := make(chan string, 1)
-	go func() {
-		line, err := bufio.NewReader(oneByte{c.in}).ReadString('\n')
-		if err != nil {
-			line = ""
-		}
-		answer <- line
-	}()
-	select {
-	case line := <-answer:
-		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	}
-}
-
-// oneByte keeps a reader from taking more than one answer.
-type oneByte struct{ io.Reader }
-
-func (o oneByte) Read(p []byte) (int, error) { return o.Reader.Read(p[:min(1, len(p))]) }
 
 // commandLine returns the command line of another verb with the flags that were
 // given, except some.

@@ -14,7 +14,10 @@ type Planned struct {
 	Plans   []Plan
 	Unseen  []transform.Finding // about documents that were not given
 	Classes []Class
-	Live    string // the name of a live cluster; "" for that of a file
+	Live    string              // the name of a live cluster; "" for that of a file
+	Runbook string              // in its folder; "" for none
+	Found   []transform.Finding // about no cluster
+	Ends                        // its folders
 }
 
 // PlanText is what people see of plans.
@@ -25,7 +28,23 @@ type PlanText struct {
 }
 
 // WritePlans writes plans, and what was found about no cluster, in the form of the output.
-func (c *Collector) WritePlans(all []Planned, found []transform.Finding, text PlanText) error {
+func (c *Collector) WritePlans(results []Planned, text PlanText) error {
+	var all []Planned
+	var found []transform.Finding
+	for _, m := range results {
+		found = append(found, m.Found...)
+		if len(m.Plans) == 0 {
+			continue
+		}
+		all = append(all, m)
+		first := c.Command == ""
+		if c.Format == "text" && text.Stage == "" { // the plan of one stage is no plan of what comes next
+			c.Row(State{Status: m.Plans[0].Status, Live: m.Live})
+		}
+		if first && c.Command != "" {
+			c.Runbook = m.Runbook
+		}
+	}
 	list := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{}, Errors: c.Errors, Findings: found}
 	c.results.Findings, c.results.Errors = found, c.Errors
 	switch {

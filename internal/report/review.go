@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/review"
@@ -222,8 +223,42 @@ func (c ReviewedCluster) stageNames() string {
 	return list(lists.Map(c.Stages, func(s ReviewedStage) string { return s.Name }))
 }
 
-// WriteReview writes what a change does to a cluster, for people.
-func WriteReview(w io.Writer, p Palette, c ReviewedCluster) {
+// WriteReview writes a change of clusters in the form of the output.
+func (c *Collector) WriteReview(r Review) error {
+	all, count := slices.Clone(r.Findings), map[transform.Severity]int{}
+	for _, one := range r.Clusters {
+		all = append(all, one.Findings...)
+	}
+	for _, f := range all {
+		if !f.Accepted {
+			count[f.Severity]++
+		}
+		if f.Stops() {
+			c.Code = max(c.Code, exitcode.Found)
+		}
+	}
+	r.Errors = c.Errors
+	switch {
+	case c.Reports():
+		c.results.Findings, c.results.Errors, c.results.Read = r.Findings, r.Errors, r.Read.Line()
+		for _, one := range r.Clusters {
+			c.results.Keep(one.Subject())
+		}
+		return c.WriteResults(c.results, ReviewTable)
+	case c.Format != "text":
+		return c.Dump(r)
+	}
+	for _, one := range r.Clusters {
+		writeReview(c.Out, c.Palette, one)
+	}
+	WriteFindings(c.Out, c.Palette, r.Findings, "")
+	fmt.Fprintln(c.Err, r.Read.Line())
+	fmt.Fprintf(c.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(r.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
+	return nil
+}
+
+// writeReview writes what a change does to a cluster, for people.
+func writeReview(w io.Writer, p Palette, c ReviewedCluster) {
 	fmt.Fprintf(w, "%s  %s  %s\n", p.paint(bold, title(c.plan())), c.release(), p.paint(dim, place(c.Source)))
 	if c.Moved != "" {
 		fmt.Fprintf(w, "  was in %s\n", words(c.Moved))
@@ -334,13 +369,4 @@ func otherClass(c ReviewedClass) string {
 		return ":"
 	}
 	return " " + string(c.Change)
-}
-
-// AllFindings are those of the change and of its clusters.
-func (r Review) AllFindings() []transform.Finding {
-	all := slices.Clone(r.Findings)
-	for _, c := range r.Clusters {
-		all = append(all, c.Findings...)
-	}
-	return all
 }

@@ -4,21 +4,41 @@
 package report
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
 // Runs shows what happens in runs over clusters: as lines of JSON, or as text, and at the end on a page.
 type Runs struct {
-	Format string    // text, json or html
-	Out    io.Writer // keeps its errors
-	One    *RunText  // of one cluster
-	Many   *FleetText
+	*Collector          // its output keeps its errors
+	One        *RunText // of one cluster
+	Many       *FleetText
+	In         io.Reader
 
-	of    map[string]*Timeline // by cluster
-	ended []Subject
+	of map[string]*Timeline // by cluster
+}
+
+// NewRuns shows runs over one cluster, or over many. A page is written at the end, so the text is not on standard output.
+func NewRuns(c *Collector, in io.Reader, many bool) *Runs {
+	r := &Runs{Collector: c, In: in, of: map[string]*Timeline{}}
+	if many {
+		r.Many = &FleetText{Err: c.Err, Palette: c.ErrPalette}
+		r.Many.Width, r.Many.Height = Size(c.Err)
+		return r
+	}
+	r.One = &RunText{Out: c.Out, Err: c.Err, Palette: c.Palette, Width: Width(c.Err)}
+	if c.Format == "html" {
+		r.One.Out, r.One.Palette = c.Err, c.ErrPalette
+	}
+	return r
 }
 
 // Show shows an event of a cluster.
@@ -40,25 +60,78 @@ func (r *Runs) Show(m migrate.Member, e migrate.Event) {
 	}
 }
 
-// End notes how the run of a cluster ended, also of one that did not start.
-func (r *Runs) End(cluster string, state waves.State, err error) {
-	r.ended = append(r.ended, r.timeline(cluster).Subject(string(state), err))
-}
-
 func (r *Runs) timeline(cluster string) *Timeline {
-	if r.of == nil {
-		r.of = map[string]*Timeline{}
-	}
 	if r.of[cluster] == nil {
 		r.of[cluster] = &Timeline{Cluster: cluster}
 	}
 	return r.of[cluster]
 }
 
-// WritePage writes the page of all runs.
-func (r *Runs) WritePage(all *Results) error {
-	for _, s := range r.ended {
-		all.Keep(s)
+// WriteRun writes the page of the run over one cluster, "" where it did not begin, and returns its error.
+func (r *Runs) WriteRun(cluster string, err error) error {
+	if r.Format != "html" || cluster == "" {
+		return err
 	}
-	return all.WriteHTML(r.Out, TimelineTable)
+	state := waves.Done
+	if err != nil {
+		state = waves.Failed
+	}
+	return errors.Join(err, r.writePage(migrate.Member{Cluster: cluster, State: state, Err: err}))
+}
+
+// WriteSummary writes what came of a migration of many clusters, and returns its error. again is the command that
+// continues.
+func (r *Runs) WriteSummary(s migrate.Summary, again string) error {
+	err := s.Err
+	switch made := NewMigration(s, again); r.Format {
+	case "json":
+		WriteJSONLine(r.Out, made)
+	case "html":
+		WriteMigration(r.Err, r.ErrPalette, made)
+		err = errors.Join(err, r.writePage(s.Members...))
+	default:
+		WriteMigration(r.Out, r.Palette, made)
+	}
+	if r.Code = int(s.ExitCode()); err != nil {
+		return exitcode.With(s.ExitCode(), err)
+	}
+	return nil
+}
+
+// writePage writes the page of runs, also of those that did not start.
+func (r *Runs) writePage(all ...migrate.Member) error {
+	for _, m := range all {
+		r.results.Keep(r.timeline(m.Cluster).Subject(string(m.State), m.Err))
+	}
+	return r.results.WriteHTML(r.Out, TimelineTable)
+}
+
+// Agree asks whether to start a wave.
+func (r *Runs) Agree(ctx context.Context, w waves.Wave) (bool, error) {
+	fmt.Fprintf(r.Err, "\n%s:\n", w.Name)
+	for _, cluster := range w.Clusters {
+		fmt.Fprintf(r.Err, "  %s\n", cluster)
+	}
+	return r.Ask(ctx, w.Name)
+}
+
+// Ask asks on the terminal whether to continue with a stage or a wave. A user who ends the run need not answer.
+func (r *Runs) Ask(ctx context.Context, next string) (bool, error) {
+	fmt.Fprintf(r.Err, "\nContinue with %s? [y/N] ", next)
+	answer := make(chan string, 1)
+	go func() {
+		var line []byte // no more than one answer is taken
+		for b := []byte{0}; b[0] != '\n'; line = append(line, b[0]) {
+			if _, err := io.ReadFull(r.In, b); err != nil {
+				b[0], line = '\n', nil
+			}
+		}
+		answer <- string(line)
+	}()
+	select {
+	case line := <-answer:
+		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 }

@@ -23,7 +23,7 @@ import (
 
 // Folders writes plans below a folder.
 type Folders struct {
-	Dir     string
+	Dir     string // "" for none
 	Replace bool
 	Server  []string          // the flags that name the Rancher of live clusters
 	taken   map[string]string // place of each plan written: what it is the plan of
@@ -42,7 +42,7 @@ func (fs *Folders) Check(paths []string) error {
 type Folder struct {
 	plan    transform.Saved
 	files   []planfolder.File
-	Runbook string // its place
+	runbook string // its place
 }
 
 // folder makes the folder of a plan of one cluster.
@@ -68,12 +68,22 @@ func (fs *Folders) folder(p *transform.Plan, shown report.Plan, of clusters.Clus
 	return Folder{kept, files, filepath.Join(place, runbookFile)}, err
 }
 
-// Write writes a folder, and returns its place.
-func (fs *Folders) Write(f Folder) (string, error) {
-	if err := fs.take(f.plan); err != nil {
-		return "", err
+// write writes the folders of a cluster, up to one that fails.
+func (fs *Folders) write(made *Planned) {
+	for i, f := range made.folders {
+		place, err := "", fs.take(f.plan)
+		if err == nil {
+			place, err = planfolder.Write(fs.Dir, f.plan, f.files, fs.Replace)
+		}
+		if err != nil {
+			made.Errs = append(made.Errs, err)
+			return
+		}
+		made.Clusters = append(made.Clusters, report.Outcome{Name: place + ": plan ", What: "written"})
+		if i == 0 {
+			made.Runbook = f.runbook
+		}
 	}
-	return planfolder.Write(fs.Dir, f.plan, f.files, fs.Replace)
 }
 
 // separate refuses the folder of a static pod, which a kubelet may read: what it finds

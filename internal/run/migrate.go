@@ -40,6 +40,19 @@ type Migrate struct {
 	Waves            []waves.Wave // in which they are migrated, once they are found
 }
 
+// CheckWaves refuses limits of waves that they cannot have.
+func (m *Migrate) CheckWaves() error {
+	switch {
+	case m.Size < 0:
+		return fmt.Errorf("--wave-size %d is negative; use a number of clusters", m.Size)
+	case m.Limits.Failures < 0:
+		return fmt.Errorf("--max-failures %d is negative; use a number of clusters, or 0 for none", m.Limits.Failures)
+	case m.Limits.Unavailable < 1:
+		return fmt.Errorf("--max-unavailable %d is less than 1, so no cluster could start; use a number of clusters", m.Limits.Unavailable)
+	}
+	return nil
+}
+
 // errClosed ends a run whose output is closed.
 var errClosed = errors.New("standard output is closed")
 

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/review"
 )
 
 // Plan plans clusters.
@@ -17,19 +18,38 @@ type Plan struct {
 	Stage   string // the only one that is shown; "" for all
 	Classes bool   // with the effective configuration
 	Brief   bool   // of all stages without a diff, but for the next one
-	Folders *Folders
+	Folders Folders
 }
 
 // Planned is the plan of a cluster, and those that follow it up to a later release.
 type Planned struct {
 	report.Planned
-	Folders []Folder // what is written for each plan
 	Left    bool     // edits, or manual stages
+	folders []Folder // of each plan
 }
 
-// Run plans every cluster. It keeps none of the documents of stages, which take a megabyte.
+// Run plans every cluster, and writes the folders. It keeps none of the documents of stages, which take a megabyte.
 func (p Plan) Run(ctx context.Context) ([]Result[Planned], error) {
-	return Each(ctx, p.Options, p.cluster)
+	results, err := Each(ctx, p.Options, p.cluster)
+	if err != nil {
+		return nil, err
+	}
+	for i := range results {
+		if err := ctx.Err(); err != nil {
+			return results[:i], err
+		}
+		r := &results[i]
+		if r.Made == nil {
+			r.Made = &Planned{}
+		}
+		p.Folders.write(r.Made)
+		if r.Err != nil {
+			r.Made.Errs = append(r.Made.Errs, r.Err)
+		} else if r.Form.Line > 0 { // an error names it
+			r.Made.Found = report.Findings(review.NotRead(r.Form, transform.Note, p.Target.Accept))
+		}
+	}
+	return results, ctx.Err()
 }
 
 func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) {
@@ -66,14 +86,14 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	first.Status.Count(first.Findings)
 	made.Left = first.Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
 	for i, plan := range plans {
-		if p.Folders == nil {
+		if p.Folders.Dir == "" {
 			break
 		}
 		folder, err := p.Folders.folder(plan, made.Plans[i], f)
 		if err != nil {
 			return made, err
 		}
-		made.Folders = append(made.Folders, folder)
+		made.folders = append(made.folders, folder)
 	}
 	return made, nil
 }
