@@ -114,7 +114,7 @@ func (a *applyOptions) run(ctx context.Context, paths []string) (err error) {
 	if a.work.Options, err = a.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	all := a.collect("apply")
+	all := a.collect("apply", paths...)
 	all.Folder, a.work.Show = a.work.Folder, all.Applied
 	results, err := a.work.Run(ctx)
 	if all.WriteOutcomes("clusters"); err != nil {

@@ -106,8 +106,9 @@ func choiceKinds() map[string]config.Kind {
 
 // repeated are the flags of the command line that another command about the same clusters takes too: the migration
 // options with the configuration file that they name, and the connection. What the configuration of the folder chooses
-// applies by itself.
-func (o *options) repeated() (choices, server []string) {
+// applies by itself. selected are those that select the
+// clusters among others.
+func (o *options) repeated() (choices, server, selected []string) {
 	var all options
 	of, connection := pflag.NewFlagSet("", pflag.ContinueOnError), &cobra.Command{}
 	all.targetFlags(of)
@@ -122,7 +123,9 @@ func (o *options) repeated() (choices, server []string) {
 			choices = append(choices, flagWords(f)...)
 		case connection.Flags().Lookup(f.Name) != nil:
 			server = append(server, flagWords(f)...)
+		case slices.Contains([]string{"selector", "exclude", "skip-unknown"}, f.Name):
+			selected = append(selected, flagWords(f)...)
 		}
 	})
-	return choices, server
+	return choices, server, selected
 }

@@ -54,7 +54,7 @@ func (l *lintOptions) run(ctx context.Context, paths []string) (err error) {
 		return err
 	}
 	results, err := l.work.Run(ctx)
-	all := l.collect("lint")
+	all := l.collect("lint", paths...)
 	all.ToErr = l.toErr
 	for _, r := range results {
 		all.Checked(r.Made.Checked)

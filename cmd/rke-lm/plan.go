@@ -82,7 +82,7 @@ func (p *planOptions) run(ctx context.Context, paths []string) (err error) {
 	p.work.Stage, p.work.Classes = p.text.Stage, p.Format == "html"
 	p.work.Brief = p.work.Folders.Dir == "" && p.Format == "text" && !p.text.All && p.text.Stage == ""
 	results, err := p.work.Run(ctx)
-	all := p.collect("plan")
+	all := p.collect("plan", paths...)
 	all.Folder = p.work.Folders.Dir
 	plans := lists.Map(results, func(r run.Result[run.Planned]) report.Planned { return r.Made.Planned })
 	for _, plan := range plans {

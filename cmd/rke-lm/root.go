@@ -245,11 +245,12 @@ func newResults(verb string) *report.Results {
 // everyFormat are those of verbs that find something.
 var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, report.Formats)
 
-// collect collects the results of a verb.
-func (o *options) collect(verb string) *report.Collector {
+// collect collects the results of a verb about the clusters in paths, or those that the flags name.
+func (o *options) collect(verb string, paths ...string) *report.Collector {
 	all := report.NewCollector(&o.Output, newResults(verb))
 	all.Verbose = o.verbose
-	all.Flags, all.Server = o.repeated()
+	all.Paths = paths
+	all.Flags, all.Server, all.Selected = o.repeated()
 	return all
 }
 

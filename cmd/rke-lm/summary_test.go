@@ -41,11 +41,34 @@ func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
 		t.Fatalf("exit %d, %d lines\n%s%s", r.code, len(lines), r.stdout, r.stderr)
 	}
 	end := strings.Join(lines[31:], "\n")
-	if want := "clusters: 30; to do: 25, manual: 0, done: 5\nnext: rke-lm apply --next --end-state=external cluster-00.yaml"; end != want {
+	if want := "clusters: 30; to do: 25, manual: 0, done: 5\nnext: rke-lm apply --next --end-state=external ."; end != want {
 		t.Errorf("%s\nwant\n%s", end, want)
 	}
 	if next := runHere(t, "", strings.Fields(lines[32])[2:]...); next.code != exitcode.Done {
 		t.Errorf("the next command: exit %d\n%s", next.code, next.stderr)
+	}
+}
+
+func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
+	here(t, map[string]string{"clusters/a.yaml": wharf, "clusters/b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1), "clusters/old/c.yaml": strings.Replace(wharf, "name: wharf", "name: pier", 1)})
+	for _, blocked := range []string{"", "", "", " (blocked: 2)"} {
+		if r := must(t, exitcode.Done, "plan", "--exclude", "old", "clusters/"); !strings.Contains(r.stdout, "\nclusters: 2; to do: 2"+blocked+", manual: 0, done: 0\n") {
+			t.Error(r.stdout)
+		}
+		r := runHere(t, "", "apply", "--next", "--exclude", "old", "clusters/")
+		if more := !strings.Contains(r.stderr, "blocked"); more != strings.HasSuffix(r.stderr, "\nnext: rke-lm apply --next --exclude=old clusters/\n") {
+			t.Error(r.stderr)
+		}
+	}
+	must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "clusters/b.yaml")
+	if r := must(t, exitcode.Done, "plan", "clusters/a.yaml", "clusters/b.yaml"); !strings.Contains(r.stdout, " (blocked: 1), ") || !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n") {
+		t.Errorf("one that continues is named:\n%s", r.stdout)
+	}
+}
+
+func TestThePlanOfStandardInputContinuesWithStandardInput(t *testing.T) {
+	if r := runHere(t, wharf, "plan", "-"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next -\n") {
+		t.Error(r.stdout)
 	}
 }
 
@@ -107,15 +130,15 @@ func TestThePlanOfAClusterHasAtMostEightyLinesOfEightyColumns(t *testing.T) {
 func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
 	const switched = "clusters: 30; to do: 25, manual: 0, done: 5\n"
-	if r := runHere(t, "", "lint", "--end-state", "external", "."); !strings.Contains(r.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\nerrors: ") || strings.Contains(r.stdout, "clusters:") {
+	if r := runHere(t, "", "lint", "--end-state", "external", "."); !strings.Contains(r.stderr, switched+"next: rke-lm apply --next --end-state=external .\nerrors: ") || strings.Contains(r.stdout, "clusters:") {
 		t.Errorf("%s", r.stderr)
 	}
 	dry := runHere(t, "", "apply", "--next", "--end-state", "external", "--dry-run", ".")
-	if !strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
+	if !strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next --end-state=external .\n") {
 		t.Errorf("%s", dry.stderr)
 	}
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", ".")
-	if !strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external cluster-00.yaml\n") {
+	if !strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external .\n") {
 		t.Errorf("%s", r.stderr)
 	}
 	if !strings.Contains(r.stderr, " migrating  grant-migration-lease ") {
@@ -167,7 +190,7 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf + "---\n" + strings.Replace(pier, "cloud-provider-name: aws", "cloud-provider-name: [", 1), "b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", "a.yaml", "b.yaml")
-	for _, want := range []string{" in-tree    -                      grant-migration-lease    -         a.yaml\n", " migrating  grant-migration-lease  enable-leader-migration  -         b.yaml\n", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml\n"} {
+	for _, want := range []string{" in-tree    -                      grant-migration-lease    -         a.yaml\n", " migrating  grant-migration-lease  enable-leader-migration  -         b.yaml\n", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml b.yaml\n"} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("no %q in\n%s", want, r.stderr)
 		}

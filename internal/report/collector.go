@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -70,11 +71,14 @@ type Collector struct {
 	results  *Results                   // for the formats of other programs
 
 	lines, files []sameOutcome // of clusters, and of files
+	continuing   int           // clusters whose next stage apply writes
 
 	Summary
-	Flags  []string // choices of the command line, which the next command repeats
-	Server []string // and the flags of the connection to a live cluster
-	Folder string   // of saved plans; "" for none
+	Flags    []string // choices of the command line, which the next command repeats
+	Server   []string // and the flags of the connection to a live cluster
+	Selected []string // and those that select clusters, if several continue together
+	Paths    []string // of their files
+	Folder   string   // of saved plans; "" for none
 }
 
 // NewCollector collects results of a verb that finds something.
@@ -224,7 +228,8 @@ type State struct {
 	Refused bool   // the cluster, and not only a stage
 }
 
-// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues.
+// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues, or all that
+// were named if apply continues with several.
 func (c *Collector) Row(s State) {
 	if s.Live != "" {
 		s.File = ""
@@ -233,10 +238,15 @@ func (c *Collector) Row(s State) {
 	c.Check = shell.Words(append([]string{"rke-lm", "verify"}, c.Reach(s.Live)...)...)
 	switch {
 	case s.Refused || s.Next == "":
+		return
 	case len(s.Outlook.Blocked) > 0:
 		c.Decide = cmp.Or(c.Decide, c.next(s.Status, s.Live))
-	default:
-		c.Command = cmp.Or(c.Command, c.next(s.Status, s.Live))
+		return
+	case !s.Outlook.Manual:
+		c.continuing++
+	}
+	if c.Command = cmp.Or(c.Command, c.next(s.Status, s.Live)); c.continuing > 1 {
+		c.Command = c.apply(slices.Concat(c.Server, c.Selected, lists.Map(c.Paths, typed)))
 	}
 }
 
@@ -248,14 +258,19 @@ func (c *Collector) next(s Status, live string) string {
 	return c.Apply(s, live)
 }
 
-// Apply is the command that applies the next stage of a cluster. A plan folder has the choices.
+// Apply is the command that applies the next stage of a cluster.
 func (c *Collector) Apply(s Status, live string, confirmed ...string) string {
+	return c.apply(c.whereOf(s, live), confirmed...)
+}
+
+// apply is the command that applies the next stage of what words name. A plan folder has the choices.
+func (c *Collector) apply(named []string, confirmed ...string) string {
 	verb, flags := []string{"rke-lm", "apply", "--next"}, c.Flags
 	if c.Folder != "" {
 		verb = []string{"rke-lm", "apply", "--plan", c.Folder, "--next"}
 		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
 	}
-	return shell.Words(slices.Concat(verb, confirmed, flags, c.whereOf(s, live))...)
+	return shell.Words(slices.Concat(verb, confirmed, flags, named)...)
 }
 
 // Reach are the words that name a live cluster on a command line; for that of a file it is not known which it is.
@@ -269,9 +284,17 @@ func (c *Collector) Reach(live string) []string {
 // whereOf are the words that name a cluster, or its file.
 func (c *Collector) whereOf(s Status, live string) []string {
 	if live == "" {
-		return []string{shell.Path(s.File)}
+		return []string{typed(s.File)}
 	}
 	return c.Reach(live)
+}
+
+// typed is a path as it is typed.
+func typed(path string) string {
+	if path == yamledit.Stdin || path == "-" {
+		return "-"
+	}
+	return shell.Path(path)
 }
 
 // Several reports whether there is something to sum up: documents that were all refused have their errors.

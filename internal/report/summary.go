@@ -21,7 +21,7 @@ type Summary struct {
 	When    string // it can be run; "" for now
 	Decide  string // what to type where every cluster is blocked
 	Check   string // what to type where all stages are done
-	Runbook string // of that cluster; "" for none
+	Runbook string // of the first cluster that continues; "" for none
 }
 
 // Write writes the table, the totals and the next command.
@@ -40,7 +40,10 @@ func (s Summary) Write(w io.Writer, p Palette) {
 
 // WriteNext writes where the steps around the next command are, and the command.
 func (s Summary) WriteNext(w io.Writer, p Palette) {
-	if s.Runbook != "" {
+	switch {
+	case s.Runbook != "" && len(s.Rows) > 1:
+		fmt.Fprintf(w, "runbooks: one for each cluster, such as %s\n", s.Runbook)
+	case s.Runbook != "":
 		fmt.Fprintf(w, "runbook: %s\n", s.Runbook)
 	}
 	switch command := cmp.Or(s.Command, s.Decide); {
