@@ -25,7 +25,7 @@ func writeTable(w io.Writer, p Palette, whole bool, rows [][]string, color func(
 				cell = "-"
 			}
 			if !whole || column < len(row)-1 {
-				cell = cut(cell, widths[column])
+				cell = cut(cell, widths[column], column == 0)
 			}
 			b.WriteString(cell + strings.Repeat(" ", max(widths[column]-utf8.RuneCountInString(cell), 0)+between))
 		}
@@ -48,8 +48,12 @@ func (p Palette) fits(rows [][]string, whole bool) bool {
 // between is how many spaces are between two columns.
 const between = 2
 
-// least is how wide a column is at least.
-const least = 8
+// Widths below which columns do not get while others are wider: least is the last one of any but the first.
+const (
+	least = 8
+	short = 16 // of stages, which differ in their beginnings
+	named = 24 // of the first column
+)
 
 // widthsOf are those of the columns; with whole that of the last one does not depend on its cells.
 func widthsOf(rows [][]string, whole bool) []int {
@@ -65,11 +69,16 @@ func widthsOf(rows [][]string, whole bool) []int {
 	return widths
 }
 
-// fit makes the widest columns narrower until a row has no more than limit. The first one names the row, and stays.
+// fit makes the widest columns narrower until a row has no more than limit. The first one names the row, and stays as
+// long as others are wide.
 func fit(widths []int, limit int) {
 	for total := sum(widths); total > limit; total-- {
 		widest := 1 + slices.Index(widths[1:], slices.Max(widths[1:]))
-		if widths[widest] <= least {
+		switch {
+		case widths[widest] > short:
+		case widths[0] > named:
+			widest = 0
+		case widths[widest] <= least:
 			return
 		}
 		widths[widest]--
@@ -85,10 +94,18 @@ func sum(widths []int) int {
 	return total
 }
 
-// cut shortens a text to a number of columns.
-func cut(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
+// cut shortens a text to a number of columns: a name in the middle, as many end in what they differ in, and what has
+// its state in parentheses before it.
+func cut(text string, width int, name bool) string {
+	runes := []rune(text)
+	if len(runes) <= width {
 		return text
 	}
-	return string([]rune(text)[:width-1]) + "…"
+	end := 0
+	if i := strings.LastIndex(text, "("); name {
+		end = (width - 1) / 2
+	} else if i > 0 && strings.HasSuffix(text, ")") && len(text)-i < width-1 {
+		end = len(text) - i
+	}
+	return string(runes[:width-1-end]) + "…" + string(runes[len(runes)-end:])
 }

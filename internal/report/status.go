@@ -184,7 +184,7 @@ func classesOf(restarts []transform.Restart) (names []string) {
 }
 
 // WriteStatuses writes the table of clusters for people. Where it is too wide its cells are shorter, and then those
-// columns are left out without which it fits, of those that the others nearly show.
+// columns are left out without which it fits, of those that the others nearly show. What is still too wide is cut.
 func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 	var shown []column
 	for _, c := range statusColumns {
@@ -205,7 +205,7 @@ func WriteStatuses(w io.Writer, p Palette, clusters []Status) {
 }
 
 // leftOut are columns that can be left out, the less useful ones first.
-var leftOut = []string{"REACHED", "FILE", "PROVIDER", "VERSION"}
+var leftOut = []string{"REACHED", "FILE", "PROVIDER"}
 
 // statusRows are the titles of columns, and the cells of clusters, without the columns of a set of bits.
 func statusRows(shown []column, clusters []Status, left int) [][]string {

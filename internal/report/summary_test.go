@@ -78,12 +78,28 @@ func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 	twins := []Status{{Name: "fleet-default/harbour", Situation: transform.ProgressNone}, {Name: "fleet-eu/harbour"}}
 	var alike bytes.Buffer
 	WriteStatuses(&alike, Palette{Width: 40}, twins)
-	says(t, alike.String(), "fleet-default/harbour  none ", "fleet-eu/harbour")
+	says(t, alike.String(), "fleet-default/harbour  -        none ", "fleet-eu/harbour")
 	// Of clusters whose next stage is not known the last one is shown. What cannot be read has its whole reason.
 	rows[0].planned, rows[1] = false, Status{Name: "fleet-default/orchard", Problem: "missing permissions: list nodes, which the user does not have in any namespace of it"}
 	var b bytes.Buffer
 	WriteStatuses(&b, Palette{Width: 70}, rows)
 	says(t, b.String(), "VERSION ", "REACHED ", "harbour  v1.26.15 ", "enable-leader-migration", "any namespace of it")
+}
+
+func TestATableOfLongNamesKeepsTheReleaseAndWhatIsBlocked(t *testing.T) {
+	rows := aSummary().Rows[:2]
+	rows[1].Name = "fleet-default/production-eu-central-1-orchard-of-the-third-business-unit-b"
+	for width, want := range map[int]string{
+		110: "production-eu-central-1-orchard-of-the-third-business-unit-b  v1.26.15  migrating  switch-…(blocked)  2 errors",
+		80:  "production-eu-c…business-unit-b  v1.26.15  migrating  switch…(blocked)  2 errors",
+		60:  "production-e…ness-unit-b  v1.26.15  migrati…  switch-…  2 errors",
+	} {
+		var b bytes.Buffer
+		WriteStatuses(&b, Palette{Width: width}, rows)
+		if got := strings.Split(b.String(), "\n")[2]; got != want {
+			t.Errorf("width %d: %s\nwant %s", width, got, want)
+		}
+	}
 }
 
 func TestTextFitsTheTerminalAndBreaksNoWord(t *testing.T) {
