@@ -148,10 +148,13 @@ type Identity struct {
 }
 
 // Title is how people call the cluster.
-func (i Identity) Title() string {
+func (i Identity) Title() string { return i.TitleIn("(no name)") }
+
+// TitleIn is the same for the cluster of a file, after which one without a name is called.
+func (i Identity) TitleIn(file string) string {
 	switch {
 	case i.Name == "":
-		return "(no name)"
+		return file
 	case i.Namespace == "":
 		return i.Name
 	}

@@ -72,6 +72,26 @@ func TestThePlanOfStandardInputContinuesWithStandardInput(t *testing.T) {
 	}
 }
 
+func TestAClusterWithoutANameIsCalledAfterItsFile(t *testing.T) {
+	here(t, map[string]string{"a/cluster.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1)})
+	for want, args := range map[string][]string{
+		"\na/cluster.yml  v1.26.15": {"plan", "--summary"},
+		"rke1 a/cluster.yml  v1.26": {"plan"},
+		"# Runbook: rke1 a/clu":     {"plan", "--out", "plans"},
+		"| rke1 a/cluster.yml |":    {"lint", "-o", "markdown"},
+		"a/cluster.yml: grant-migr": {"apply", "--next"},
+	} {
+		r := runHere(t, "", append(args, "a/cluster.yml")...)
+		text := r.stdout + r.stderr
+		if books, err := filepath.Glob("plans/*/*/runbook.md"); err == nil && len(books) > 0 {
+			text += textOf(t, books[0])
+		}
+		if !strings.Contains(text, want) || strings.Contains(text, "no name") {
+			t.Errorf("%v: no %q in\n%s", args, want, text)
+		}
+	}
+}
+
 func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
 	short := runHere(t, "", "plan", "--summary", ".").stdout

@@ -102,7 +102,7 @@ func originOf(n yamledit.Node) Origin {
 
 // WriteEffective writes a cluster's effective configuration for people.
 func WriteEffective(w io.Writer, p Palette, e EffectiveConfig) {
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Distro: e.Distro, Namespace: e.Namespace, Name: e.Name})), p.paint(dim, place(e.Source)))
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Distro: e.Distro, Namespace: e.Namespace, Name: e.Name, Source: e.Source})), p.paint(dim, place(e.Source)))
 	for _, c := range e.Classes {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(p.paint(bold, "class "+c.Name)+" "+p.paint(dim, roles(c))))
 		for _, key := range c.keys {

@@ -129,14 +129,7 @@ func (p Plan) line(f transform.Finding) string {
 func release(p Plan) string { return otherwise(p.Version, "release not stated") }
 
 func title(p Plan) string {
-	name := p.Name
-	if name == "" {
-		name = "(no name)"
-	}
-	if p.Namespace != "" {
-		name = p.Namespace + "/" + name
-	}
-	return p.Distro + " " + name
+	return p.Distro + " " + transform.Identity{Namespace: p.Namespace, Name: p.Name}.TitleIn(p.Source.File)
 }
 
 func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }

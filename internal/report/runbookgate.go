@@ -56,7 +56,7 @@ A gate waits for at most %s. To return to the start, undo the stages in reverse 
 }
 
 // name is the cluster, as people call it.
-func (r Runbook) name() string { return inline(r.Plan.Cluster.Title()) }
+func (r Runbook) name() string { return inline(r.Plan.Cluster.TitleIn(r.Plan.Start[0].File())) }
 
 // ofRancher names the variable of Rancher's own cluster, if commands run there.
 func (r Runbook) ofRancher() string {

@@ -54,10 +54,7 @@ type Status struct {
 // NewStatus is a plan in a few words.
 func NewStatus(p *transform.Plan) Status {
 	o := p.Outlook()
-	s := Status{Name: p.Cluster.Title(), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
-	if p.Cluster.Name == "" {
-		s.Name = s.File
-	}
+	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
 	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return s.State == transform.NotInFile }) {
 		s.Provider = "external"
 	}

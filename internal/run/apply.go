@@ -203,10 +203,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 		made.Known, made.Target, made.Planned = known, plan.Target, plan.Target
 	}
 	fileSteps, manual, err := a.fileSteps(f, made)
-	name := f.Docs[0].File() + ": " + f.Distro.Identify(f.Docs[0]).Title() + ": "
-	if f.Live != nil {
-		name = f.Docs[0].File() + ": "
-	}
+	name := begin(f)
 	var first *transform.ManualStagePending
 	switch {
 	case errors.As(err, &first):
@@ -248,6 +245,15 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 	}
 	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ") + a.direction()}
 	return made, nil
+}
+
+// begin is how a line about a cluster begins: with its file, and its name if the file has one.
+func begin(f clusters.Cluster) string {
+	file, of := f.Docs[0].File(), f.Distro.Identify(f.Docs[0])
+	if f.Live != nil || of.Name == "" {
+		return file + ": "
+	}
+	return file + ": " + of.Title() + ": "
 }
 
 // direction is said of stages that are undone.

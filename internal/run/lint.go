@@ -118,10 +118,10 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	r, first := &Checked{docs: f.Docs}, f.Docs[0]
-	r.add(c.Identity().Distro+" "+c.Identity().Title(), first.File(), first.Root().Line(), append(findings, unseen...))
+	r.add(c.Identity().Distro+" "+c.Identity().TitleIn(first.File()), first.File(), first.Root().Line(), append(findings, unseen...))
 	if len(made) > 0 {
 		r.docs = c.Documents()[:len(f.Docs)]
-		outcome := report.Outcome{Name: first.File() + ": " + c.Identity().Title() + ": ", What: "fixed " + counted(made) + ","}
+		outcome := report.Outcome{Name: begin(f), What: "fixed " + counted(made) + ","}
 		r.Edit, r.Diffs = edited(outcome, l.Files.DryRun, f.Docs, r.docs, func(int) int { return 0 })
 	}
 	return r, err
