@@ -260,7 +260,7 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 				t.Errorf("%s: exit %d after %s\n%s%s", args, r.code, took, r.stdout, r.stderr)
 			}
 		}
-		if r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "connection refused") {
+		if r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || strings.Count(r.stderr, "error: http://127.0.0.1:") != 1 || strings.Contains(r.stderr, "unknown from now on") {
 			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		}
 		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitcode.Failed || !strings.Contains(r.stdout, "\norchard ") || !strings.Contains(r.stdout, "connection refused") {

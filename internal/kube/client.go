@@ -73,7 +73,7 @@ func (c *Client) do(ctx context.Context, r Request, read func(Answer) error) (An
 	body, err := req.Stream(call{read, r.Optional}.in(ctx))
 	if err != nil {
 		if f := (*Failure)(nil); errors.As(err, &f) {
-			f.What = r.What
+			f.What, f.server = r.What, c.Address()
 		}
 		return Answer{}, unreached(ctx, r.What, bare(err))
 	}

@@ -8,15 +8,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -63,11 +67,8 @@ func Connect(c Connection) (*Client, error) {
 	}
 	raw, _ := c.loader().RawConfig() // the next call reports what is wrong
 	config, err := c.loader().ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("%w: no kubeconfig has one; name a file with --kubeconfig or KUBECONFIG", ErrConfig)
-	case err != nil:
-		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG, and a context with --context", ErrConfig, redact.Text(err.Error()))
+	if err != nil {
+		return nil, c.nowhere(err)
 	}
 	config.UserAgent = c.UserAgent
 	if c.Authority != "" || c.Insecure {
@@ -91,11 +92,40 @@ func (c Connection) loader() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
 }
 
+// nowhere reports why a kubeconfig leads to no cluster; what client-go advises is about other programs.
+func (c Connection) nowhere(err error) error {
+	file := cmp.Or(c.Kubeconfig, os.Getenv(clientcmd.RecommendedConfigPathEnvVar), clientcmd.RecommendedHomeFile)
+	if several, is := errors.AsType[utilerrors.Aggregate](err); is {
+		err = several.Errors()[0]
+	}
+	if _, missing := os.Stat(file); missing != nil && len(filepath.SplitList(file)) == 1 {
+		err = missing
+	}
+	what, _, _ := strings.Cut(err.Error(), "\n")
+	context, noContext := strings.CutPrefix(what, "context was not found for specified context: ")
+	switch path, is := errors.AsType[*fs.PathError](err); {
+	case is && path.Path == file:
+		what = path.Err.Error()
+	case is:
+		what = "it names " + path.Path + ": " + path.Err.Error()
+	case noContext:
+		what = fmt.Sprintf("context %q does not exist", context)
+	case clientcmd.IsEmptyConfig(err):
+		what = "it names no cluster"
+	case strings.HasPrefix(what, "error loading config file "):
+		_, line, is := strings.Cut(what, ": yaml: ")
+		if what = "it is not a kubeconfig"; is {
+			what += ", " + line
+		}
+	}
+	return fmt.Errorf("%s: %w: %s; name another file with --kubeconfig or KUBECONFIG, or a context with --context", file, ErrConfig, redact.Text(what))
+}
+
 // Contexts lists the contexts of a configuration, sorted. It fails with ErrConfig.
 func Contexts(c Connection) ([]string, error) {
 	raw, err := c.loader().RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s; name a file with --kubeconfig or KUBECONFIG", ErrConfig, redact.Text(err.Error()))
+		return nil, c.nowhere(err)
 	}
 	var names []string
 	for name := range raw.Contexts {
@@ -103,7 +133,7 @@ func Contexts(c Connection) ([]string, error) {
 	}
 	slices.Sort(names)
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%w: there is no context; name a file with --kubeconfig or KUBECONFIG", ErrConfig)
+		return nil, c.nowhere(clientcmd.ErrEmptyConfig)
 	}
 	return names, nil
 }

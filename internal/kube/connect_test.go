@@ -66,6 +66,30 @@ func TestAConfigurationThatLeadsNowhereIsReported(t *testing.T) {
 	}
 }
 
+func TestAKubeconfigThatLeadsNowhereIsNamedWithWhatIsWrong(t *testing.T) {
+	const advice = "; name another file with --kubeconfig or KUBECONFIG, or a context with --context"
+	certificate := leading(t, memnet.Serve(t, http.NotFoundHandler()), "{client-certificate: /none.pem, client-key: /none.key}")
+	for what, c := range map[string]Connection{
+		"no such file or directory": {Kubeconfig: filepath.Join(t.TempDir(), "gone")},
+		"it is not a kubeconfig, line 1: did not find expected node content": {Kubeconfig: file(t, "config", "{")},
+		"it is not a kubeconfig":                        {Kubeconfig: file(t, "config", "a text")},
+		"it names no cluster":                           {Kubeconfig: file(t, "config", "")},
+		"context \"other\" does not exist":              {Kubeconfig: certificate, Context: "other"},
+		"context \"gone\" does not exist":               {Kubeconfig: file(t, "config", "current-context: gone\nusers: [{name: u, user: {}}]")},
+		"it names /none.pem: no such file or directory": {Kubeconfig: certificate},
+	} {
+		_, err := Connect(c)
+		if want := c.Kubeconfig + ": no cluster to connect to: " + what + advice; err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	gone := filepath.Join(t.TempDir(), "gone")
+	t.Setenv("KUBECONFIG", gone)
+	if _, err := Connect(Connection{}); err == nil || err.Error() != gone+": no cluster to connect to: no such file or directory"+advice {
+		t.Error(err)
+	}
+}
+
 func TestTheContextsOfAConfigurationAreListedInOrder(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	s := memnet.Serve(t, http.NotFoundHandler())

@@ -105,7 +105,7 @@ func TestAProgramForCredentialsIsCalledAgainOnlyOnceItGaveSome(t *testing.T) {
 			return c, ran
 		}
 		c, ran := connect("exit 1")
-		if _, err := c.Do(t.Context(), get); !NoCredentials(err) || !strings.Contains(err.Error(), "log in again, or check the program") || times(t, ran) != 1 {
+		if _, err := c.Do(t.Context(), get); !NoCredentials(err) || !strings.HasSuffix(err.Error(), " failed with exit code 1; log in again, or check the program that the kubeconfig has for the user, and run the command again") || times(t, ran) != 1 {
 			t.Errorf("%d times: %v", times(t, ran), err)
 		}
 		c, ran = connect(login(accepted))

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -29,7 +30,8 @@ import (
 // Failure is a refusal of the server.
 type Failure struct {
 	What    string // what was requested: "list nodes"
-	Code    int    // of HTTP
+	server  string
+	Code    int // of HTTP
 	Message string
 	reason  metav1.StatusReason
 	said    []string // warnings that came with it
@@ -170,6 +172,7 @@ func Gated(err error) bool {
 type Denied struct {
 	Missing []string // "list nodes"
 	Expired bool     // the credentials were not accepted at all
+	Server  string   // that did not accept them; "" for one that is not known
 	// Forbidden: a Rancher has answered that with 403 (ranchers.Release.TokenForbidden).
 	Forbidden bool
 }
@@ -180,7 +183,7 @@ func (d *Denied) Error() string {
 			ranchers.First(func(r ranchers.Release) string { return r.TokenForbidden }) + " does if a token has expired or was deleted; no permission is missing: create an API key without a scope, and run the command again"
 	}
 	if d.Expired {
-		return "the API server does not accept the credentials; log in again, they may have expired"
+		return cmp.Or(d.Server, "the API server") + " does not accept the credentials; log in again, they may have expired"
 	}
 	return "missing permissions: " + strings.Join(d.Missing, ", ") + "; request them, docs/permissions.md has the roles"
 }
@@ -207,7 +210,23 @@ func (u *Unreached) Error() string {
 	case NoCredentials(u.Err):
 		advice = "log in again, or check the program that the kubeconfig has for the user"
 	}
-	return fmt.Sprintf("%s: %s; %s, and run the command again", u.What, redact.Text(u.Err.Error()), advice)
+	server, what := said(u.Err)
+	return fmt.Sprintf("%s%s: %s; %s, and run the command again", server, u.What, what, advice)
+}
+
+// said is what the network reports, without the request that client-go repeats, and the server.
+func said(err error) (server, what string) {
+	if u, is := errors.AsType[*url.Error](err); is {
+		if at, e := url.Parse(u.URL); e == nil {
+			server = at.Scheme + "://" + at.Host + ": "
+		}
+		err = u.Err
+	}
+	if op, is := errors.AsType[*net.OpError](err); is {
+		err = op.Err
+	}
+	what, _, _ = strings.Cut(err.Error(), "\n") // a hint to other documents
+	return server, redact.Text(strings.TrimPrefix(strings.TrimPrefix(what, "getting credentials: exec: "), "connect: "))
 }
 
 // ExitCode is that of a cluster that could not be looked at.
@@ -266,7 +285,8 @@ func Joined(errs []error) error {
 		case errors.As(err, &d):
 			denied.Missing = append(denied.Missing, d.Missing...)
 		case HasStatus(err, http.StatusUnauthorized) || errors.As(err, &f) && f.by == byLogin:
-			return &Denied{Expired: true, Forbidden: f != nil && f.by == byLogin}
+			errors.As(err, &f)
+			return &Denied{Expired: true, Server: f.server, Forbidden: f.by == byLogin}
 		case errors.As(err, &f) && f.by == byRouter:
 			denied.Missing = append(denied.Missing, "get clusters.management.cattle.io "+f.entry)
 		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f) && f.by != byUnready:

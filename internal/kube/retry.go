@@ -12,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 const (
@@ -113,10 +111,15 @@ type first struct {
 	began    time.Time // the first request that was refused
 }
 
+// Unconnected reports whether there was no connection; of the first one there is a note.
+func Unconnected(err error) bool {
+	op, is := errors.AsType[*net.OpError](err)
+	return is && op.Op == "dial"
+}
+
 // last is when a request is tried last, which began and may be tried until an end, and whose result is err.
 func (f *first) last(began, end time.Time, err error) time.Time {
-	var op *net.OpError
-	if !errors.As(err, &op) || op.Op != "dial" {
+	if !Unconnected(err) {
 		f.answered.Store(true)
 	}
 	if f.answered.Load() {
@@ -124,7 +127,8 @@ func (f *first) last(began, end time.Time, err error) time.Time {
 	}
 	f.refused.Do(func() {
 		if f.began = began; f.note != nil {
-			f.note("cannot connect to " + f.where + ": " + redact.Text(op.Error()) + "; trying again")
+			_, what := said(err)
+			f.note("cannot connect to " + f.where + ": " + what + "; trying again")
 		}
 	})
 	if f.limit > 0 {

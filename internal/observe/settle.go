@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -97,8 +98,9 @@ func (o *Outage) Retryable(err error) bool {
 	if !o.passes(err) {
 		return false
 	}
-	if first {
-		fmt.Fprintln(o.Notes, "unknown from now on, trying again:", err)
+	if first && (o.seen || !kube.Unconnected(err)) {
+		what, _, _ := strings.Cut(err.Error(), "; ") // what to do is in the error of the run that ends with it
+		fmt.Fprintln(o.Notes, "unknown from now on, trying again:", what)
 	}
 	return true
 }

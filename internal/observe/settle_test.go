@@ -42,7 +42,7 @@ func TestAnOutageIsNotedWhenItBeginsAndWhenItEnds(t *testing.T) {
 	var notes strings.Builder
 	o := Outage{Notes: &notes}
 	o.Over()
-	cut := errors.New("connection refused")
+	cut := &kube.Unreached{What: "list nodes", Err: errors.New("connection refused")}
 	for range 2 {
 		if !o.Retryable(cut) || o.Lost != cut {
 			t.Errorf("%v", o.Lost)
@@ -50,7 +50,7 @@ func TestAnOutageIsNotedWhenItBeginsAndWhenItEnds(t *testing.T) {
 	}
 	o.Over()
 	o.Over()
-	if want := "unknown from now on, trying again: connection refused\nseen again\n"; notes.String() != want || o.Lost != nil {
+	if want := "unknown from now on, trying again: list nodes: connection refused\nseen again\n"; notes.String() != want || o.Lost != nil {
 		t.Errorf("%q, %v", notes.String(), o.Lost)
 	}
 }
