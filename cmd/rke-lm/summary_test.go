@@ -66,6 +66,26 @@ func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
 	}
 }
 
+func TestThePageOfPlansEndsWithTheNextCommandAndNamesTheFiles(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf, "b/c.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
+	for want, args := range map[string][]string{
+		"next: <code>rke-lm apply --next a.yaml</code></p>\n\n<script>":                        {"a.yaml"},
+		"next: <code>rke-lm apply --next --end-state=external a.yaml b</code></p>\n\n<script>": {"--end-state", "external", "a.yaml", "b"},
+	} {
+		page := must(t, exitcode.Done, append([]string{"plan", "-o", "html"}, args...)...).stdout
+		if !strings.Contains(page, want) || !strings.Contains(page, "<th>File</th>") || !strings.Contains(page, "<td>a.yaml</td>") {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+}
+
+func TestThePlanOfTheNextStageEndsWithTheCommandThatAppliesIt(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf})
+	if r := must(t, exitcode.Done, "plan", "--stage", "grant-migration-lease", "a.yaml"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next a.yaml\n") {
+		t.Error(r.stdout)
+	}
+}
+
 func TestThePlanOfStandardInputContinuesWithStandardInput(t *testing.T) {
 	if r := runHere(t, wharf, "plan", "-"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next -\n") {
 		t.Error(r.stdout)

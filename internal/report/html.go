@@ -57,6 +57,9 @@ func (r *Results) WriteHTML(w io.Writer, t Table) error {
 	for _, s := range list {
 		m.section(s)
 	}
+	if when, next := r.Summary.next(); next != "" {
+		m.within("p", func() { m.text(when + "next: "); m.element("code", next) })
+	}
 	_, err := strings.NewReplacer("<!--verb-->", html.EscapeString(r.Verb), "<!--content-->", m.String()).WriteString(w, pageText)
 	return err
 }

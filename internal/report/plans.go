@@ -38,7 +38,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 		}
 		all = append(all, m)
 		first := c.Command == ""
-		if c.Format == "text" && text.Stage == "" { // the plan of one stage is no plan of what comes next
+		if (c.Format == "text" || c.Format == "html") && text.Stage == "" { // the plan of one stage is no plan of what comes next
 			c.Row(State{Status: m.Plans[0].Status, Live: m.Live})
 		}
 		if first && c.Command != "" {
@@ -61,6 +61,8 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 				c.results.Keep(subject)
 			}
 		}
+		c.decideOne(all, text)
+		c.results.Summary = c.Summary
 		return c.WriteResults(c.results, PlanTable)
 	}
 	for _, m := range all {
@@ -98,15 +100,24 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 		c.Write(c.Out, c.Palette)
 		return
 	}
-	for _, m := range all { // the only one
-		switch s := m.Plans[0].Status; {
-		case text.Stage != "" && text.Stage != s.Next:
-		case c.decision(m.Plans[0], m.Live) != "":
-			c.Command = c.decision(m.Plans[0], m.Live)
-		case s.Outlook.Manual:
-			c.When = "when " + s.Next + " is done and checked"
-			c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
-		}
-	}
+	c.decideOne(all, text)
 	c.WriteNext(c.Out, c.Palette)
+}
+
+// decideOne is what comes next where there is one plan: what to decide in it, or to confirm.
+func (c *Collector) decideOne(all []Planned, text PlanText) {
+	if len(all) != 1 || c.Several() {
+		return
+	}
+	m := all[0]
+	switch s := m.Plans[0].Status; {
+	case text.Stage != "" && text.Stage != s.Next:
+	case c.decision(m.Plans[0], m.Live) != "":
+		c.Command = c.decision(m.Plans[0], m.Live)
+	case s.Outlook.Manual:
+		c.When = "when " + s.Next + " is done and checked"
+		c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
+	case text.Stage != "":
+		c.Command = c.Apply(s, m.Live)
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 // PlanTable, ReviewTable and FindingTable are the heads of summaries.
 var (
-	PlanTable    = Table{[]string{"Cluster", "Version", "Provider", "Situation", "Reached", "Next", "Findings"}}
+	PlanTable    = Table{[]string{"Cluster", "Version", "Provider", "Situation", "Reached", "Next", "Findings", "File"}}
 	ReviewTable  = Table{[]string{"Cluster", "Version", "Change", "Findings"}}
 	FindingTable = Table{[]string{"Cluster", "Findings"}}
 )
@@ -28,7 +28,7 @@ func (p Plan) Subject() Subject {
 	s.Findings = once(s.Findings)
 	s.ofStages = len(s.Findings) - own
 	o := p.Status
-	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), otherwise(o.found(), "-")}
+	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), otherwise(o.found(), "-"), p.Source.File}
 	var b strings.Builder
 	WriteMarkdown(&b, p)
 	s.Details = b.String()

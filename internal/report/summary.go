@@ -46,15 +46,20 @@ func (s Summary) WriteNext(w io.Writer, p Palette) {
 	case s.Runbook != "":
 		fmt.Fprintf(w, "runbook: %s\n", s.Runbook)
 	}
-	switch command := cmp.Or(s.Command, s.Decide); {
-	case command != "":
-		if s.When != "" {
-			fmt.Fprintf(w, "%s:\n", s.When)
-		}
-		fmt.Fprintf(w, "next: %s\n", p.paint(bold, command))
-	case len(s.Rows) == 1 && s.Rows[0].Next == "":
-		fmt.Fprintf(w, "all stages are done\nnext: %s\n", p.paint(bold, s.Check))
+	if when, next := s.next(); next != "" {
+		fmt.Fprintf(w, "%snext: %s\n", when, p.paint(bold, next))
 	}
+}
+
+// next is the next command, and a line on when it can be run; "" for nothing.
+func (s Summary) next() (when, command string) {
+	if command = cmp.Or(s.Command, s.Decide); command == "" && len(s.Rows) == 1 && s.Rows[0].Next == "" {
+		return "all stages are done\n", s.Check
+	}
+	if s.When != "" {
+		when = s.When + ":\n"
+	}
+	return when, command
 }
 
 // totals counts the clusters by how far they are.
