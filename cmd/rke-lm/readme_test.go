@@ -37,6 +37,26 @@ func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
 	}
 }
 
+func TestReadmeNamesOnlyFilesOfTheClone(t *testing.T) {
+	doc := readDoc(t, "README.md")
+	var named []string
+	for _, block := range commandBlock.FindAllStringSubmatch(doc, -1) {
+		for _, word := range strings.Fields(block[1]) {
+			if strings.Contains(word, "/") {
+				named = append(named, word)
+			}
+		}
+	}
+	if len(named) == 0 {
+		t.Error("README.md names no file in a command")
+	}
+	for _, path := range named {
+		if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
+			t.Errorf("a command of README.md: %v", err)
+		}
+	}
+}
+
 // A reader gets through the first pages in minutes.
 func TestReadmeAndArchitectureAreShort(t *testing.T) {
 	for file, limit := range map[string]int{"README.md": 120, "ARCHITECTURE.md": 100} {
