@@ -23,7 +23,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
+	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
 // guide is a document with sessions, and what its reader has before the first of them.
@@ -112,6 +115,10 @@ func TestDocsStateTheTablesOfTheProgram(t *testing.T) {
 		if doc := readDoc(t, file); !strings.Contains(doc, tables.Newest) || !strings.Contains(doc, "Rancher metadata of "+tables.Date) {
 			t.Errorf("%s does not have %s and the Rancher metadata of %s", file, tables.Newest, tables.Date)
 		}
+	}
+	_, last, _ := strings.Cut(ccm.Known(rke2.Name), " to ")
+	if _, _, sure := k8s.FlagOf("kubelet", "node-ip", "v"+last+".0"); !sure || !strings.Contains(readDoc(t, "docs/guide.md"), ", and are known up to "+last+".\n") {
+		t.Errorf("docs/guide.md does not explain why flags and images are known up to %s", last)
 	}
 }
 
