@@ -96,7 +96,7 @@ func outputsOf(t *testing.T, c golden.Case, said stageTexts) map[string]string {
 	if isRule {
 		keep("lint.txt", run("lint"))
 		if rule.Fixable {
-			files["fix.diff"] = report.Unified(c.Input(), c.Text(), run("lint", "--fix", "--stdout").stdout, 0)
+			files["fix.diff"] = headless(udiff.Unified("a/"+c.Input(), "b/"+c.Input(), c.Text(), run("lint", "--fix", "--stdout").stdout))
 		}
 		return files
 	}
@@ -158,23 +158,23 @@ func applied(c golden.Case, plans report.Plans, run func(args ...string) ran) st
 			fmt.Fprintf(&b, "\n%s", r.stderr)
 			continue
 		}
-		diff := report.Unified(c.Input(), before, r.stdout, 0)
+		diff := udiff.Unified("a/"+c.Input(), "b/"+c.Input(), before, r.stdout)
 		switch before = r.stdout; {
 		case diff == "":
 			b.WriteString("  unchanged\n")
 		case headless(diff) == planned[stage]:
 			b.WriteString("  as planned\n")
 		default:
-			b.WriteString("\n" + diff)
+			b.WriteString("\n" + headless(diff))
 		}
 	}
 	return b.String()
 }
 
-var heading = regexp.MustCompile(`(?m)^(@@ -\d+,\d+ \+\d+,\d+ @@).*$`)
+var hunk = regexp.MustCompile(`(?m)^@@.*$`)
 
-// headless is a diff without what its hunks say of their places beyond the lines.
-func headless(diff string) string { return heading.ReplaceAllString(diff, "$1") }
+// headless is a diff without the places of its hunks.
+func headless(diff string) string { return hunk.ReplaceAllString(diff, "@@") }
 
 // stageTexts is what stages say, each text once: by format, stage and situation.
 type stageTexts map[string]map[string]bool

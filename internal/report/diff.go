@@ -4,7 +4,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -20,12 +19,8 @@ import (
 // secrets, with the line numbers of the file. It is for review: a context line
 // with a secret does not apply. The heading of a hunk is the path of what changes.
 func Diff(before, after *yamledit.Document) string {
-	start, oldEnd, nowEnd := changedLines(before.Bytes(), after.Bytes())
-	if before.Chunk().Served { // its lines are counted as they are shown
-		start, oldEnd, nowEnd = 0, len(before.Bytes()), len(after.Bytes())
-	}
-	old, now := show(before, start, oldEnd), show(after, start, nowEnd)
-	return unified(strings.TrimPrefix(before.File(), "/"), old.text, now.text, before.Chunk().Line+old.after, func(kind udiff.OpKind, line int) string {
+	old, now := show(before), show(after)
+	return unified(strings.TrimPrefix(before.File(), "/"), old.text, now.text, before.Chunk().Line, func(kind udiff.OpKind, line int) string {
 		if kind == udiff.Delete {
 			return old.path(line)
 		}
@@ -33,47 +28,16 @@ func Diff(before, after *yamledit.Document) string {
 	})
 }
 
-// around is how many lines a diff is made with before and after those that differ: an insertion
-// may have several places, and its context is around the first one.
-const around = 4 * udiff.DefaultContextLines
-
-// changedLines returns the range of the lines in which two texts differ, and of lines around
-// them: the offset where it starts in both, and where it ends in each.
-func changedLines(old, now []byte) (start, oldEnd, nowEnd int) {
-	most := min(len(old), len(now))
-	for start < most && old[start] == now[start] {
-		start++
-	}
-	end := 0
-	for end < most-start && old[len(old)-1-end] == now[len(now)-1-end] {
-		end++
-	}
-	start = bytes.LastIndexByte(old[:start], '\n') + 1
-	for range around {
-		start = bytes.LastIndexByte(old[:max(start-1, 0)], '\n') + 1
-	}
-	oldEnd = len(old) - end
-	for range around + 1 { // the first one is the rest of the last line that differs
-		if i := bytes.IndexByte(old[oldEnd:], '\n'); i >= 0 {
-			oldEnd += i + 1
-		} else {
-			oldEnd = len(old)
-		}
-	}
-	return start, oldEnd, oldEnd + len(now) - len(old)
-}
-
-// shownText is what is shown of lines of a document. from has for each line the one of the
+// shownText is what is shown of a document. from has for each line the one of the
 // document, from 1 on; nil where they are the same.
 type shownText struct {
-	doc   *yamledit.Document
-	text  string
-	after int // lines of the document
-	from  []int
+	doc  *yamledit.Document
+	text string
+	from []int
 }
 
-func show(d *yamledit.Document, start, end int) shownText {
-	t := shownText{doc: d, text: string(redact.Lines(d, start, end)), after: bytes.Count(d.Bytes()[:start], []byte("\n"))}
+func show(d *yamledit.Document) shownText {
+	t := shownText{doc: d, text: string(redact.Document(d))}
 	if d.Chunk().Served {
 		t.text, t.from = unfolded(t.text)
 	}
@@ -85,17 +49,11 @@ func (t shownText) path(line int) string {
 	if t.from != nil && line <= len(t.from) {
 		line = t.from[line-1]
 	}
-	return words(redact.Text(t.doc.At(t.doc.Chunk().Line + t.after + line).Path()))
+	return words(redact.Text(t.doc.At(t.doc.Chunk().Line + line).Path()))
 }
 
-// Unified returns the unified diff of two states of a text, which is in a file after a
-// number of lines; "" where they are equal.
-func Unified(file, old, now string, after int) string {
-	return unified(file, old, now, after, func(udiff.OpKind, int) string { return "" })
-}
-
-// unified is Unified with a heading for each hunk: that of a line which is removed from the old
-// text, or added to the new one.
+// unified returns the unified diff of two states of a text, which is in a file after a number of lines; "" where they
+// are equal. The heading of a hunk is that of a line which is removed from the old text, or added to the new one.
 func unified(file, old, now string, after int, heading func(kind udiff.OpKind, line int) string) string {
 	u, err := udiff.ToUnifiedDiff("a/"+file, "b/"+file, old, udiff.Lines(old, now), udiff.DefaultContextLines)
 	if err != nil || len(u.Hunks) == 0 {

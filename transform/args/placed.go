@@ -31,6 +31,7 @@ func Place(at yamledit.Node) (list []Placed) {
 	if at.IsScalar() {
 		nodes = []yamledit.Node{at}
 	}
+	list = make([]Placed, 0, len(nodes))
 	for _, n := range nodes {
 		if text, ok := n.String(); ok && text != "" {
 			list = append(list, Placed{Arg: Parse(text), Node: n})

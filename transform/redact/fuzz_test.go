@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -26,8 +27,9 @@ func FuzzDocument(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	for _, text := range ownStrings {
+	for _, text := range append([]string{secretive, multiline, elements, unended, aliased}, ownStrings...) {
 		f.Add([]byte(text))
+		f.Add([]byte(strings.ReplaceAll(text, "\n", "\r\n")))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		Text(string(text))

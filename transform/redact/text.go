@@ -18,6 +18,9 @@ func freeText(text []byte) []span {
 // assignments returns the values of secrets that lines of text assign. With data,
 // keys named data are those of a Secret.
 func assignments(text []byte, data bool) []span {
+	if !bytes.ContainsAny(text, "=: \t") {
+		return nil
+	}
 	o := outline{text: text, below: -1, data: data}
 	for start := 0; start < len(text); {
 		end := start + len(lineAt(text, start))
@@ -253,3 +256,21 @@ func (o *outline) value(at, end int) (start, stop, next int, quoted bool) {
 
 // manifest is the heading of a Secret, whatever is around it.
 var manifest = regexp.MustCompile(`kind[ \t"'\\]*:[ \t"'\\]*Secret`)
+
+var newline = []byte("\n")
+
+// lineStart returns the offset of the first byte of the line that has an offset.
+func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
+
+// lineEnd returns the offset after the line that has an offset, its line break included.
+func lineEnd(text []byte, at int) int {
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+// lineAt returns the line that has an offset, without its line break.
+func lineAt(text []byte, at int) []byte {
+	return bytes.TrimSuffix(text[lineStart(text, at):lineEnd(text, at)], newline)
+}
