@@ -126,13 +126,9 @@ func (a *applyOptions) run(ctx context.Context, paths []string) (err error) {
 
 // checkNoChoice refuses migration options on the command line: a saved plan holds
 // the choices that it was made with.
-func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) error {
-	var err error
-	var o options
-	choice := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.targetFlags(choice)
-	choice.VisitAll(func(f *pflag.Flag) {
-		if flags.Changed(f.Name) && f.Name != manualDone && !a.configured[f.Name] {
+func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if groupOf(f) == choiceGroup && f.Name != manualDone && !a.configured[f.Name] {
 			err = fmt.Errorf("--%s cannot be used with --plan, which has the choices of the saved plan; remove it, or plan again with --out", f.Name)
 		}
 	})

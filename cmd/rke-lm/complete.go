@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -29,15 +27,26 @@ var freeText = []string{
 }
 
 // completeFlags gives the flags of all verbs their values, for a shell that completes a command
-// line. Cobra keeps every function that it is given, and with it the flags of all verbs.
+// line. Cobra keeps every function that it is given, and with it the flags of all verbs. What cannot be read is not
+// completed: only the verb reports why.
 func (o *options) completeFlags(root *cobra.Command) {
 	of := map[string]cobra.CompletionFunc{
 		"distro":   cobra.FixedCompletions(distroNames(), cobra.ShellCompDirectiveNoFileComp),
-		"dry-run":  completeDryRun,
-		"accept":   completeAccept,
+		"accept":   cobra.FixedCompletions(run.Acceptable(run.KnownRules(distros())), cobra.ShellCompDirectiveNoFileComp),
 		manualDone: cobra.FixedCompletions(stages.Names(), cobra.ShellCompDirectiveNoFileComp),
-		"context":  o.completeContext, "cluster": o.completeCluster, "canary": o.completeCluster, "rancher-cli": completeServer,
-		"out": folders, "plan": folders,
+		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs), "plan": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"context": completed(func(context.Context) ([]string, error) {
+			return kube.Contexts(kube.Connection{Kubeconfig: o.Kubeconfig})
+		}),
+		"cluster": completed(o.Clusters), "canary": completed(o.Clusters),
+		"rancher-cli": completed(func(context.Context) ([]string, error) { return rancher.Servers() }),
+		"dry-run": func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			values := []string{onClient, onServer}
+			if c.Name() != "apply" { // the verb that writes to a server
+				values = values[:1]
+			}
+			return values, cobra.ShellCompDirectiveNoFileComp
+		},
 	}
 	for flag, values := range run.ChoiceValues {
 		of[flag] = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
@@ -60,52 +69,14 @@ func (o *options) completeFlags(root *cobra.Command) {
 	}
 }
 
-// completeDryRun offers the server only to the verb that writes to one.
-func completeDryRun(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	values := []string{onClient}
-	if c.Name() == "apply" {
-		values = append(values, onServer)
+// completed offers names that have to be read first.
+func completed(read func(context.Context) ([]string, error)) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+		defer cancel()
+		names, _ := read(ctx)
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	return values, cobra.ShellCompDirectiveNoFileComp
-}
-
-func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-// completeAccept offers the rules that can be accepted.
-func completeAccept(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return run.Acceptable(run.KnownRules(distros())), cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeContext offers the contexts of the kubeconfig. What cannot be read is not
-// completed: only the verb reports why.
-func (o *options) completeContext(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	names, _ := kube.Contexts(kube.Connection{Kubeconfig: o.Kubeconfig})
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeServer offers the servers of the Rancher CLI.
-func completeServer(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	names, _ := rancher.Servers()
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeCluster asks the Rancher of the other flags for its clusters.
-func (o *options) completeCluster(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	ctx := c.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
-	o.Notes = io.Discard
-	server, err := o.Connect(0)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	found, _ := server.Find(ctx, rancher.Query{})
-	return lists.Map(found, rancher.Object.Title), cobra.ShellCompDirectiveNoFileComp
 }
 
 // addCommands adds those that cobra makes, and checks what is given to them.

@@ -6,11 +6,9 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/config"
@@ -22,38 +20,22 @@ import (
 const configFromBase = "configuration from the base"
 
 // configure reads the configuration file, that of the flag or the one that counts in the
-// current folder, and sets its choices.
-func (o *options) configure(flags *pflag.FlagSet) error {
-	file := o.config
-	if file == "" {
-		found, err := o.foundConfig(flags)
-		if err != nil || found == "" {
-			return err
-		}
-		file = found
+// current folder for verbs that have choices, and sets its choices.
+func (o *options) configure(flags *pflag.FlagSet) (err error) {
+	known, file := choiceKinds(), o.config
+	uses := func(name string) bool { return flags.Lookup(name) != nil }
+	if file == "" && slices.ContainsFunc(slices.Collect(maps.Keys(known)), uses) {
+		file, err = config.Here()
 	}
-	settings, err := config.Read(file, choiceKinds())
+	if file == "" || err != nil {
+		return err
+	}
+	settings, err := config.Read(file, known)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(o.Err, "configuration:", file)
 	return o.apply(flags, file, settings)
-}
-
-// foundConfig is the file that is used without being named, by verbs that have choices.
-func (o *options) foundConfig(flags *pflag.FlagSet) (string, error) {
-	uses := func(name string) bool { return flags.Lookup(name) != nil }
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(choiceKinds())), uses) {
-		return "", nil
-	}
-	home, _ := os.UserHomeDir()
-	file, err := config.Find(".", home)
-	if here, wdErr := os.Getwd(); wdErr == nil && file != "" {
-		if rel, relErr := filepath.Rel(here, file); relErr == nil {
-			file = rel
-		}
-	}
-	return file, err
 }
 
 // apply sets the migration options that a file holds and the command line does not. A verb
@@ -109,22 +91,15 @@ func choiceKinds() map[string]config.Kind {
 // applies by itself. selected are those that select the
 // clusters among others.
 func (o *options) repeated() (choices, server, selected []string) {
-	var all options
-	of, connection := pflag.NewFlagSet("", pflag.ContinueOnError), &cobra.Command{}
-	all.targetFlags(of)
-	all.inputFlags(of)
-	all.valuesFlag(of, "")
-	of.StringVar(&all.config, "config", "", "")
-	all.connectionFlags(connection)
 	o.given.Visit(func(f *pflag.Flag) {
-		switch {
-		case o.configured[f.Name]:
-		case of.Lookup(f.Name) != nil:
-			choices = append(choices, flagWords(f)...)
-		case connection.Flags().Lookup(f.Name) != nil:
-			server = append(server, flagWords(f)...)
+		switch group := groupOf(f); {
+		case o.configured[f.Name] || f.Name == "cluster":
 		case slices.Contains([]string{"selector", "exclude", "skip-unknown"}, f.Name):
 			selected = append(selected, flagWords(f)...)
+		case group == connectionGroup:
+			server = append(server, flagWords(f)...)
+		case group == choiceGroup || group == inputGroup || f.Name == "config":
+			choices = append(choices, flagWords(f)...)
 		}
 	})
 	return choices, server, selected

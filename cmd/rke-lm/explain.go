@@ -57,9 +57,7 @@ func (e *explainOptions) run(ctx context.Context, paths []string) error {
 	all := e.collect("explain")
 	list := report.EffectiveConfigs{APIVersion: report.APIVersion, Kind: "EffectiveConfig", Clusters: []report.EffectiveConfig{}}
 	for _, r := range results {
-		if r.Made != nil && len(r.Made.Keys) > 0 && r.Made.Note == "" {
-			r.Err = run.CheckOneOf("key", e.key, r.Made.Keys...)
-		} else if r.Made != nil {
+		if r.Made != nil {
 			list.Clusters = append(list.Clusters, r.Made.Config)
 			if err := e.show(r.Made); err != nil {
 				return err

@@ -62,16 +62,9 @@ var (
 // helpFlags adds --help, which fits on a screen, and --help-all.
 func helpFlags(f *pflag.FlagSet) {
 	f.BoolP("help", "h", false, "print the usage")
-	f.Var(helpAll{f}, "help-all", "explain all flags")
-	f.Lookup("help-all").NoOptDefVal = "true"
+	f.BoolFunc("help-all", "explain all flags", func(v string) error { return f.Set("help", v) })
+	f.Lookup("help-all").DefValue = "false"
 }
-
-// helpAll asks for help, of which the usage then prints all.
-type helpAll struct{ of *pflag.FlagSet }
-
-func (helpAll) Type() string         { return "bool" }
-func (helpAll) String() string       { return "false" }
-func (h helpAll) Set(v string) error { return h.of.Set("help", v) }
 
 // help prints what a command does, or the first paragraph of it, and its usage.
 func help(c *cobra.Command, _ []string) {
@@ -86,16 +79,7 @@ func help(c *cobra.Command, _ []string) {
 	_ = usage(c) // standard output reports its own errors
 }
 
-// examples are those of a command, or the first three.
-func examples(c *cobra.Command) string {
-	lines := strings.Split(c.Example, "\n")
-	if !c.Flags().Changed("help-all") {
-		lines = lines[:min(len(lines), 3)]
-	}
-	return strings.Join(lines, "\n")
-}
-
-// usage is what cobra prints, with the flags in their groups.
+// usage is what cobra prints, with the flags in their groups, and without --help-all the first examples.
 func usage(c *cobra.Command) error {
 	w := c.OutOrStdout()
 	fmt.Fprint(w, "Usage:")
@@ -106,13 +90,21 @@ func usage(c *cobra.Command) error {
 		fmt.Fprintf(w, "\n  %s [command]", c.CommandPath())
 	}
 	if c.HasExample() {
-		fmt.Fprintf(w, "\n\nExamples:\n%s", examples(c))
+		lines := strings.Split(c.Example, "\n")
+		if !c.Flags().Changed("help-all") {
+			lines = lines[:min(len(lines), 3)]
+		}
+		fmt.Fprintf(w, "\n\nExamples:\n%s", strings.Join(lines, "\n"))
 	}
-	writeCommands(w, c)
-	u := newUsages(c.Flags().Changed("help-all"))
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) { u.add(f, groupOf(f)) })
-	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { u.add(f, globalGroup) })
-	u.write(w)
+	if c.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\n\nAvailable Commands:")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	writeFlags(w, c)
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
 	}
@@ -123,59 +115,40 @@ func usage(c *cobra.Command) error {
 // pageOf wraps text for so many columns; 0 are 80. Wrap keeps the last one free, which help fills.
 func pageOf(columns int) report.Palette { return report.Palette{Width: cmp.Or(columns, 80) + 1} }
 
-// usages are the flags of a verb by their groups, and those that are only named.
-type usages struct {
-	all   bool
-	of    map[string]*pflag.FlagSet
-	named []string
-}
-
-func newUsages(all bool) *usages { return &usages{all: all, of: map[string]*pflag.FlagSet{}} }
-
-func (u *usages) add(f *pflag.Flag, group string) {
-	short := *f
-	switch {
-	case f.Hidden:
-		return
-	case u.all:
-	case f.Name == "help" || f.Name == "help-all":
-		group = ownGroup
-	case slices.Contains(rare, f.Name) || group != ownGroup && !slices.Contains(inShort, f.Name):
-		u.named = append(u.named, "--"+f.Name)
-		return
-	default:
-		group = ownGroup
-		short.Usage, _, _ = strings.Cut(f.Usage, "; ")
-		short.Usage, _, _ = strings.Cut(short.Usage, " (")
+// writeFlags writes the flags of a verb by their groups, as wide as the terminal; without --help-all it only names some.
+func writeFlags(w io.Writer, c *cobra.Command) {
+	of, named := map[string]*pflag.FlagSet{}, []string{}
+	add := func(f *pflag.Flag, group string) {
+		short := *f
+		switch {
+		case f.Hidden:
+			return
+		case c.Flags().Changed("help-all"):
+		case f.Name == "help" || f.Name == "help-all":
+			group = ownGroup
+		case slices.Contains(rare, f.Name) || group != ownGroup && !slices.Contains(inShort, f.Name):
+			named = append(named, "--"+f.Name)
+			return
+		default:
+			group = ownGroup
+			short.Usage, _, _ = strings.Cut(f.Usage, "; ")
+			short.Usage, _, _ = strings.Cut(short.Usage, " (")
+		}
+		if of[group] == nil {
+			of[group] = pflag.NewFlagSet("", pflag.ContinueOnError)
+		}
+		of[group].AddFlag(&short)
 	}
-	if u.of[group] == nil {
-		u.of[group] = pflag.NewFlagSet("", pflag.ContinueOnError)
-	}
-	u.of[group].AddFlag(&short)
-}
-
-// write writes the groups, as wide as the terminal.
-func (u *usages) write(w io.Writer) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { add(f, groupOf(f)) })
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) { add(f, globalGroup) })
 	columns := report.Width(w)
 	for _, group := range []string{ownGroup, wavesGroup, inputGroup, choiceGroup, connectionGroup, globalGroup} {
-		if f := u.of[group]; f != nil {
+		if f := of[group]; f != nil {
 			fmt.Fprintf(w, "\n\n%s:\n%s", group, strings.TrimRight(f.FlagUsagesWrapped(columns), "\n"))
 		}
 	}
-	if len(u.named) > 0 {
-		fmt.Fprintf(w, "\n\nMore flags, which --help-all explains:\n%s", pageOf(columns).Wrap(strings.Join(u.named, " "), "  "))
-	}
-}
-
-func writeCommands(w io.Writer, c *cobra.Command) {
-	if !c.HasAvailableSubCommands() {
-		return
-	}
-	fmt.Fprint(w, "\n\nAvailable Commands:")
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() || sub.Name() == "help" {
-			fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
-		}
+	if len(named) > 0 {
+		fmt.Fprintf(w, "\n\nMore flags, which --help-all explains:\n%s", pageOf(columns).Wrap(strings.Join(named, " "), "  "))
 	}
 }
 

@@ -12,6 +12,18 @@ import (
 	"github.com/rke-lm/rke-lm/internal/git"
 )
 
+// Here returns the configuration file that counts in the current folder, from there; "" for none.
+func Here() (string, error) {
+	home, _ := os.UserHomeDir()
+	file, err := Find(".", home)
+	if here, wdErr := os.Getwd(); wdErr == nil && file != "" {
+		if rel, relErr := filepath.Rel(here, file); relErr == nil {
+			file = rel
+		}
+	}
+	return file, err
+}
+
 // Find returns the configuration file that counts in a folder: that of the folder, or of
 // the nearest one around it up to the top of its repository; "" for none. Outside of a
 // repository only the folder itself counts. A file in the home folder never does, whatever

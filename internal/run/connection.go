@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -155,6 +156,17 @@ func (c *Connector) Reach(ctx context.Context, retryTime time.Duration) (*observ
 	}
 	client, err := server.Downstream(found[0].ID)
 	return &observe.Observer{Client: client}, server, found[0], err
+}
+
+// Clusters are the names of the clusters of the Rancher, for a shell that completes one: nothing is noted.
+func (c *Connector) Clusters(ctx context.Context) ([]string, error) {
+	c.Notes = io.Discard
+	server, err := c.Connect(0)
+	if err != nil {
+		return nil, err
+	}
+	found, err := server.Find(ctx, rancher.Query{})
+	return lists.Map(found, rancher.Object.Title), err
 }
 
 func notCreated(o rancher.Object) error {

@@ -29,8 +29,7 @@ type Explain struct {
 type Explained struct {
 	Config report.EffectiveConfig
 	Diffs  []string
-	Note   string   // where there is nothing to show
-	Keys   []string // that can be shown, where the requested one is not set
+	Note   string // where there is nothing to show
 }
 
 // Run explains every cluster.
@@ -48,8 +47,8 @@ func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*Explained, er
 	}
 	x := &Explained{Config: config}
 	if e.Key != "" && !slices.ContainsFunc(config.Classes, report.Class.Any) {
-		if x.Keys = f.Distro.Keys(); !slices.Contains(x.Keys, e.Key) {
-			return x, nil
+		if err := CheckOneOf("key", e.Key, f.Distro.Keys()...); err != nil {
+			return nil, err
 		}
 		x.Note = fmt.Sprintf("%s: %s/%s: %s is not set for any class", config.Source.File, config.Namespace, config.Name, e.Key)
 	}
