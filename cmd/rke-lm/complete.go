@@ -97,6 +97,9 @@ func addCommands(root *cobra.Command) {
 			c.Short, c.Args = "Generate the autocompletion script for a shell", unknownCommand
 			c.Long = "Generate the autocompletion script for a shell. The help of each shell shows how to load it."
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() } // cobra checks the arguments of what runs
+			for _, shell := range c.Commands() {
+				shell.Args = noFiles
+			}
 		}
 	}
 }

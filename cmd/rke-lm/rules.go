@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +23,10 @@ read, how to correct it, and when it can be accepted with --accept.`,
 		Example: `  rke-lm rules
   rke-lm rules node-rename
   rke-lm rules -o json`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New(args[1] + ": rke-lm rules explains one rule; remove it")
+			}
 			list, err := run.Rules(distros(), args...)
 			if err != nil {
 				return err
