@@ -106,6 +106,14 @@ func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	says(t, b.String(), "end state: aws-override (external renames nodes); --end-state changes it")
 }
 
+func TestAnErrorThatBlocksSeveralStagesNamesTheFirst(t *testing.T) {
+	plan := NewPlan(planned(t, renaming), "")
+	plan.Stages[1].Findings, plan.Stages[2].Findings = plan.Stages[4].Findings, plan.Stages[4].Findings
+	var b bytes.Buffer
+	writeBlocked(&b, Palette{}, plan)
+	says(t, b.String(), plan.Stages[1].Name+" and 2 more  blocked: node-rename, line ")
+}
+
 func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
 	for count, want := range map[transform.Count]string{transform.CountManual: "manual", transform.CountDone: "done", "": "skipped"} {
 		if got := (Stage{State: transform.NotInFile, Count: count}).Word(); got != want {

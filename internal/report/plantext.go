@@ -95,7 +95,11 @@ func writeBlocked(w io.Writer, p Palette, plan Plan) {
 	for _, same := range repeated(lists.Distinct(found)) {
 		f := same[0]
 		what, _, _ := strings.Cut(f.Message, ": ")
-		fmt.Fprintf(w, "%s  %s: %s, %s\n%s\n", p.paint(bold, list(of[f])), p.paint(red, "blocked"), f.Rule, list(lists.Map(same, plan.line)), p.Wrap(what+" → "+f.Fix, "  "))
+		stage := of[f][0]
+		if more := len(of[f]) - 1; more > 0 { // the table has them
+			stage += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintf(w, "%s  %s: %s, %s\n%s\n", p.paint(bold, stage), p.paint(red, "blocked"), f.Rule, list(lists.Map(same, plan.line)), p.Wrap(what+" → "+f.Fix, "  "))
 	}
 	if len(found) > 0 {
 		fmt.Fprintln(w)

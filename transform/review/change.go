@@ -120,7 +120,7 @@ func removed(p Pair, t transform.Target) Change {
 	f := transform.FindingAt(before.Docs[0].Root(), title+"with its documents in "+before.Docs[0].File(), "check that the cluster is meant to be deleted or to be described elsewhere")
 	switch {
 	case p.Heir != nil:
-		f.Message, f.Fix = title+"and "+p.Heir.Identity().Title()+" in "+p.Heir.place()+" takes its place: with another name it is another cluster, so the old one is deleted, with its machines", "keep the name; or remove the one and add the other in changes of their own"
+		f.Message, f.Fix = title+"and "+p.Heir.Identity().Title()+" in "+p.Heir.place()+" takes its place: with another name it is another cluster, so the old one is deleted, with its machines", "keep the name; or remove the one and add the other in separate pull requests"
 	case p.Away != "":
 		f.Message, f.Fix = title+"because "+p.Away+" is a name that is not read: what applies the files deletes the cluster, or no change of it is reviewed any more", "keep a name that is read, such as "+before.Docs[0].File()+"; to delete the cluster, delete the file"
 	case remains(before.Docs[0], p.Left):
