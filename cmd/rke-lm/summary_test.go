@@ -86,6 +86,19 @@ func TestThePlanOfTheNextStageEndsWithTheCommandThatAppliesIt(t *testing.T) {
 	}
 }
 
+func TestApplyEndsWithTheNextCommandAlsoAfterTheLastStageAndAnUndo(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf})
+	const again, check = "next: rke-lm apply --next --end-state=external a.yaml", "next: rke-lm verify --stage disable-leader-migration --context CONTEXT"
+	for _, want := range []string{again, again, again, again, check} {
+		if r := must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "a.yaml"); !strings.HasSuffix(r.stderr, "\n"+want+"\n") {
+			t.Errorf("no %q in\n%s", want, r.stderr)
+		}
+	}
+	if r := must(t, exitcode.Done, "apply", "--undo", "disable-leader-migration", "--end-state", "external", "a.yaml"); !strings.HasSuffix(r.stderr, "\nnext: rke-lm verify --stage switch-to-external --context CONTEXT\n") {
+		t.Error(r.stderr)
+	}
+}
+
 func TestThePlanOfStandardInputContinuesWithStandardInput(t *testing.T) {
 	if r := runHere(t, wharf, "plan", "-"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next -\n") {
 		t.Error(r.stdout)

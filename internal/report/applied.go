@@ -85,16 +85,18 @@ func (c *Collector) WriteDiffs(diffs []string) {
 
 // WriteAfter writes how to check what was changed, and the states of the clusters with the next command.
 func (c *Collector) WriteAfter(s States, undone bool) {
-	before, how := "before the next stage", "commit, roll out"
+	before, how, line := "before the next stage", "commit, roll out", "  "
 	if s.Live != "" {
 		how = "wait for the rollout"
 	}
 	next := s.Alone && s.Of[0].Next != ""
 	if undone || s.Alone && !next {
-		before = "now"
+		if before = "now"; s.Alone {
+			line = "next: "
+		}
 	}
 	if s.Check != "" {
-		fmt.Fprintf(c.Err, "%s: %s, and check it:\n  %s %s\n", before, how, s.Check, shell.Words(c.Reach(s.Live)...))
+		fmt.Fprintf(c.Err, "%s: %s, and check it:\n%s%s %s\n", before, how, line, s.Check, shell.Words(c.Reach(s.Live)...))
 	}
 	if c.WriteStates(s); next && !undone {
 		c.WriteNext(c.Err, c.ErrPalette)
