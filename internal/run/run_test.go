@@ -5,10 +5,12 @@ package run
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
@@ -31,5 +33,17 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 	}
 	if before, after := applied[0].Docs[0].Bytes(), made.After[0].Bytes(); bytes.Equal(before, after) || !bytes.Equal(before, made.Changes[0].Before.Bytes) {
 		t.Error("the document that was found is changed")
+	}
+}
+
+// Only RKE2 lists its keys: another one that is not set is no mistake where none are listed.
+func TestAKeyOfAManifestThatIsNotSetIsNoError(t *testing.T) {
+	finder := clusters.Finder{Distros: []transform.Distro{manifest.Distro()}}
+	pod := `{apiVersion: v1, kind: Pod, metadata: {name: kube-controller-manager, namespace: kube-system}, spec: {containers: [
+  {name: kube-controller-manager, image: "registry.k8s.io/kube-controller-manager:v1.26.15", command: [kube-controller-manager, --cloud-provider=aws]}]}}`
+	found := finder.Files(t.Context(), []string{"-"}, strings.NewReader(pod)).Results
+	results, err := Explain{Options: Options{Finder: finder, Found: found}, Key: "cluster-cidr"}.Run(t.Context())
+	if err != nil || results[0].Err != nil || results[0].Made == nil {
+		t.Errorf("%v, %+v", err, results[0])
 	}
 }
