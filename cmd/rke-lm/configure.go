@@ -85,22 +85,3 @@ func choiceKinds() map[string]config.Kind {
 	})
 	return known
 }
-
-// repeated are the flags of the command line that another command about the same clusters takes too: the migration
-// options with the configuration file that they name, and the connection. What the configuration of the folder chooses
-// applies by itself. selected are those that select the
-// clusters among others.
-func (o *options) repeated() (choices, server, selected []string) {
-	o.given.Visit(func(f *pflag.Flag) {
-		switch group := groupOf(f); {
-		case o.configured[f.Name] || f.Name == "cluster":
-		case slices.Contains([]string{"selector", "exclude", "skip-unknown"}, f.Name):
-			selected = append(selected, flagWords(f)...)
-		case group == connectionGroup:
-			server = append(server, flagWords(f)...)
-		case group == choiceGroup || group == inputGroup || f.Name == "config":
-			choices = append(choices, flagWords(f)...)
-		}
-	})
-	return choices, server, selected
-}

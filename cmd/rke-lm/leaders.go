@@ -62,16 +62,9 @@ func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 	if seen == nil {
 		return err
 	}
-	var failed error
-	switch {
-	case o.Format == "text":
+	if o.Format == "text" {
 		report.WriteOwnership(o.Out, *seen)
-	case o.Reports():
-		found := newResults("leaders")
-		found.Keep(seen.Subject(cmp.Or(o.Cluster, "cluster")))
-		failed = o.WriteResults(found, report.OwnershipTable)
-	default:
-		failed = o.Dump(seen)
+		return err
 	}
-	return cmp.Or(failed, err)
+	return cmp.Or(o.collect("leaders").WriteOne(seen, seen.Subject(cmp.Or(o.Cluster, "cluster")), report.OwnershipTable), err)
 }

@@ -9,17 +9,14 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // runOptions are the flags of the verbs that run stages on live clusters.
@@ -86,35 +83,3 @@ func (c *runOptions) start(cmd *cobra.Command, work func(context.Context, migrat
 
 // forwardFlags are those of migrate that rollback does not have.
 var forwardFlags = []string{"until", "etcd-snapshot", "canary-service", "restart-command"}
-
-// commandLine returns the command line of another verb with the flags that were
-// given, except some.
-func commandLine(cmd *cobra.Command, verb string, except ...string) string {
-	return shell.Words(slices.Concat([]string{"rke-lm", verb}, givenFlags(cmd, except...))...)
-}
-
-// givenFlags are the flags that were given, except some, as they are typed.
-func givenFlags(cmd *cobra.Command, except ...string) (words []string) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if !slices.Contains(except, f.Name) {
-			words = append(words, flagWords(f)...)
-		}
-	})
-	return words
-}
-
-// flagWords is a flag as it is typed: a list once for each value.
-func flagWords(f *pflag.Flag) (words []string) {
-	values := []string{f.Value.String()}
-	if list, is := f.Value.(pflag.SliceValue); is {
-		values = list.GetSlice()
-	}
-	for _, v := range values {
-		if v != "" && v == f.NoOptDefVal {
-			words = append(words, "--"+f.Name)
-		} else {
-			words = append(words, "--"+f.Name+"="+v)
-		}
-	}
-	return words
-}

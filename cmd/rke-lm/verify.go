@@ -72,15 +72,10 @@ func (v *verifyOptions) run(ctx context.Context) error {
 	if kept != "" {
 		fmt.Fprintln(v.Err, kept)
 	}
-	switch {
-	case v.Format == "text":
+	if v.Format == "text" {
 		report.WriteVerification(v.Out, v.Palette, verdict)
-	case v.Reports():
-		found := newResults("verify")
-		found.Keep(verdict.Subject(cmp.Or(v.Cluster, v.work.From, "cluster")))
-		err = v.WriteResults(found, report.FindingTable)
-	default:
-		err = v.Dump(verdict)
+	} else {
+		err = v.collect("verify").WriteOne(verdict, verdict.Subject(cmp.Or(v.Cluster, v.work.From, "cluster")), report.FindingTable)
 	}
 	if err != nil || verdict.OK {
 		return err

@@ -169,6 +169,15 @@ func (c *Collector) Finish() error {
 	return nil
 }
 
+// WriteOne writes what was found of one cluster, for programs: all of it, or as a subject.
+func (c *Collector) WriteOne(found any, s Subject, t Table) error {
+	if !c.Reports() {
+		return c.Dump(found)
+	}
+	c.results.Keep(s)
+	return c.WriteResults(c.results, t)
+}
+
 // Outcome is what became of a cluster, after its name: "harbour.yaml: fleet-default/harbour: ",
 // "grant-migration-lease written". The zero Outcome is not printed.
 type Outcome struct{ Name, What string }
