@@ -113,13 +113,7 @@ func namesOf(steps []PlannedStage) []string {
 	return lists.Map(steps, func(s PlannedStage) string { return s.Stage.Name })
 }
 
-func (p *Plan) manuals() manuals {
-	var list manuals
-	for _, s := range p.Steps {
-		list = append(list, p.manual(s))
-	}
-	return list
-}
+func (p *Plan) manuals() manuals { return lists.Map(p.Steps, p.manual) }
 
 // manual is a step as a saved plan keeps it, for what is done by hand.
 func (p *Plan) manual(s PlannedStage) SavedStage {

@@ -21,8 +21,7 @@ func flagError(c *cobra.Command, err error) error {
 	if args := c.Flags().Args(); !c.HasParent() && len(args) > 0 {
 		return unknownCommand(c, args)
 	}
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		f := invalid.GetFlag()
 		what := map[string]string{"int": "is not a number", "duration": "is not a duration such as 10m"}[f.Value.Type()]
 		if errors.Is(err, strconv.ErrSyntax) {
@@ -31,8 +30,7 @@ func flagError(c *cobra.Command, err error) error {
 		return fmt.Errorf("--%s %s %s", f.Name, invalid.GetValue(), cmp.Or(what, "is not known; "+invalid.Unwrap().Error()))
 	}
 	do := "see " + c.CommandPath() + " --help"
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+	if unknown, is := errors.AsType[*pflag.NotExistError](err); is && unknown.GetSpecifiedShortnames() == "" {
 		var known []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -219,11 +220,7 @@ func (f Finder) applied(c yamledit.Chunk) bool {
 
 // Expected names what a file may hold.
 func (f Finder) Expected() string {
-	var names []string
-	for _, d := range f.Distros {
-		names = append(names, d.Document)
-	}
-	return strings.Join(names, " or ")
+	return strings.Join(lists.Map(f.Distros, func(d transform.Distro) string { return d.Document }), " or ")
 }
 
 // Open parses a document and finds its distro; a document of none has no Docs.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -52,10 +53,9 @@ func (f File) first() (first int) {
 
 // text is that with the changes.
 func (f File) text() ([]byte, error) {
-	var splices []yamledit.Splice
-	for _, c := range f.Changes {
-		splices = append(splices, yamledit.Splice{Start: c.Before.Offset, End: c.Before.Offset + len(c.Before.Bytes), New: string(c.After.Bytes)})
-	}
+	splices := lists.Map(f.Changes, func(c Change) yamledit.Splice {
+		return yamledit.Splice{Start: c.Before.Offset, End: c.Before.Offset + len(c.Before.Bytes), New: string(c.After.Bytes)}
+	})
 	slices.SortStableFunc(splices, func(a, b yamledit.Splice) int { return a.Start - b.Start })
 	return yamledit.Apply(f.Bytes, splices)
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -85,11 +87,7 @@ func linesOf(n yamledit.Node) []int {
 	if !n.IsList() {
 		return []int{n.Line()}
 	}
-	var lines []int
-	for _, item := range n.Items() {
-		lines = append(lines, item.Line())
-	}
-	return lines
+	return lists.Map(n.Items(), yamledit.Node.Line)
 }
 
 func values(e yamledit.Entry, known map[string]Kind) ([]string, error) {
@@ -132,11 +130,7 @@ func texts(list []any) ([]string, bool) {
 
 // unknown names the key that may have been meant.
 func unknown(e yamledit.Entry, known map[string]Kind) error {
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(known))
 	do := "use the name of a migration option without dashes; plan --help lists them"
 	if near, ok := spelling.Nearest(e.Key, names); ok {
 		do = "did you mean " + near + "?"

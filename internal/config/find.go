@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -30,9 +31,7 @@ func Here() (string, error) {
 // is below it: it would change what a plan of any repository means.
 func Find(folder, home string) (string, error) {
 	top, folder := git.Top(folder)
-	if top == "" {
-		top = folder
-	}
+	top = cmp.Or(top, folder)
 	for dir := folder; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, Name)
 		_, err := os.Lstat(path) // a link is refused when it is read

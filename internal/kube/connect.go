@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -127,11 +128,7 @@ func Contexts(c Connection) ([]string, error) {
 	if err != nil {
 		return nil, c.nowhere(err)
 	}
-	var names []string
-	for name := range raw.Contexts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(raw.Contexts))
 	if len(names) == 0 {
 		return nil, c.nowhere(clientcmd.ErrEmptyConfig)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -87,9 +88,5 @@ func bare(err error) error {
 // secret: they are about fields.
 func warnings(h http.Header) []string {
 	list, _ := net.ParseWarningHeaders(h.Values("Warning"))
-	var texts []string
-	for _, w := range list {
-		texts = append(texts, redact.Text(w.Text))
-	}
-	return texts
+	return lists.Map(list, func(w net.WarningHeader) string { return redact.Text(w.Text) })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -188,20 +189,10 @@ func (r *fleet) member(cluster string) *Member {
 }
 
 // list is how far all clusters are.
-func (r *fleet) list() (list []Member) {
-	for _, m := range r.members {
-		list = append(list, *m)
-	}
-	return list
-}
+func (r *fleet) list() []Member { return lists.Map(r.members, func(m *Member) Member { return *m }) }
 
 func (r *fleet) running() bool {
-	for _, m := range r.members {
-		if m.State.Busy() && !m.left {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.members, func(m *Member) bool { return m.State.Busy() && !m.left })
 }
 
 func (r *fleet) summary(t waves.Turn) Summary {

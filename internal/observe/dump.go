@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -124,11 +125,7 @@ func documents(file string, text []byte) []document {
 	if list, is := values(text); is {
 		return list
 	}
-	var list []document
-	for _, c := range yamledit.Split(file, text) {
-		list = append(list, document{bytes: c.Bytes, line: c.Line + 1})
-	}
-	return list
+	return lists.Map(yamledit.Split(file, text), func(c yamledit.Chunk) document { return document{bytes: c.Bytes, line: c.Line + 1} })
 }
 
 // values cuts a file that is nothing but values of JSON.

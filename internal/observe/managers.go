@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observation"
 )
 
@@ -73,10 +74,7 @@ type choice struct {
 
 // choices are the usual labels in all namespaces, and those of each workload in its own.
 func choices(workloads []workload) []choice {
-	var list []choice
-	for _, selector := range usualPods {
-		list = append(list, choice{"", selector})
-	}
+	list := lists.Map(usualPods, func(selector string) choice { return choice{"", selector} })
 	for _, w := range workloads {
 		if c := (choice{w.namespace, metav1.FormatLabelSelector(w.selector)}); w.selector != nil && !slices.Contains(list, c) {
 			list = append(list, c)

@@ -4,6 +4,7 @@
 package planfolder
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -17,10 +18,7 @@ import (
 // name: many a cluster is the cluster.yml of a folder.
 // Kubernetes calls the namespace that is not named default.
 func Place(s transform.Saved) string {
-	namespace, name := s.Cluster.Namespace, s.Cluster.Name
-	if namespace == "" {
-		namespace = "default"
-	}
+	namespace, name := cmp.Or(s.Cluster.Namespace, "default"), s.Cluster.Name
 	if name == "" {
 		base := filepath.Base(s.Source.File)
 		name = fmt.Sprintf("%s-%d", strings.TrimSuffix(base, filepath.Ext(base)), s.Source.Document)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -75,10 +76,7 @@ func (s *Server) Find(ctx context.Context, q Query) ([]Object, error) {
 // no other cluster has the same ID.
 func one(list []Object, hidden []Unseen, name string) ([]Object, error) {
 	found := slices.DeleteFunc(list, func(o Object) bool { return name != o.Name && name != o.ID && name != o.Display })
-	var titles []string
-	for _, o := range found {
-		titles = append(titles, o.Title())
-	}
+	titles := lists.Map(found, Object.Title)
 	switch {
 	case len(hidden) > 0 && (len(found) != 1 || found[0].ID != name):
 		return nil, fmt.Errorf("use NAMESPACE/NAME for %s, because another cluster may have that name: %w", name, &Incomplete{hidden})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 )
 
@@ -28,19 +29,11 @@ type Unseen struct {
 }
 
 func (i *Incomplete) Error() string {
-	var texts []string
-	for _, u := range i.Unseen {
-		texts = append(texts, u.Title+": "+u.Err.Error())
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(lists.Map(i.Unseen, func(u Unseen) string { return u.Title + ": " + u.Err.Error() }), "; ")
 }
 
 func (i *Incomplete) Unwrap() []error {
-	var errs []error
-	for _, u := range i.Unseen {
-		errs = append(errs, u.Err)
-	}
-	return errs
+	return lists.Map(i.Unseen, func(u Unseen) error { return u.Err })
 }
 
 // hiding keeps an RKE1 cluster, whose other object the user may not see, from being

@@ -98,12 +98,7 @@ func (r *Results) totals() string {
 
 // stops reports whether the subject has an error that counts.
 func (s Subject) stops() bool {
-	for _, f := range s.Findings {
-		if f.Stops() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Findings, transform.Finding.Stops)
 }
 
 // single reports whether all there is to show is about one subject.

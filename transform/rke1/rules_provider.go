@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -125,11 +126,9 @@ func (m *migration) providerRemoved(found *transform.Findings) {
 
 // providerMixed compares the components, each of which has the same provider on all machines.
 func (m *migration) providerMixed(found *transform.Findings) {
-	var list []rules.Provided
-	for _, service := range components {
-		list = append(list, rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey))})
-	}
-	rules.Mixed(list, m.Version, found)
+	rules.Mixed(lists.Map(components, func(service string) rules.Provided {
+		return rules.Provided{What: service, Provider: m.component(service), At: m.near(m.get(servicesKey, service, argsKey))}
+	}), m.Version, found)
 }
 
 // The first releases with external-aws (rancher/rke, rancher/rancher).

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -106,11 +107,7 @@ func (m *migration) switchProvider(e *yamledit.Edit) {
 // winners returns the locations that win a key for any of the classes, in the
 // order of the merge. What the filter drops afterwards wins all the same.
 func (m *migration) winners(key string, of func(Class) bool) []yamledit.Node {
-	var found []yamledit.Node
-	for _, i := range slices.Sorted(maps.Keys(m.won(key, of))) {
-		found = append(found, m.Layers[i].Get(key))
-	}
-	return found
+	return lists.Map(slices.Sorted(maps.Keys(m.won(key, of))), func(i int) yamledit.Node { return m.Layers[i].Get(key) })
 }
 
 // won returns the classes for which each layer wins a key, by its number.
