@@ -4,14 +4,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -19,8 +16,7 @@ import (
 // explainOptions are the flags of explain.
 type explainOptions struct {
 	*options
-	key  string
-	diff string
+	work run.Explain
 }
 
 func newExplain(o *options) *cobra.Command {
@@ -36,55 +32,26 @@ func newExplain(o *options) *cobra.Command {
 	}
 	o.allFlags(c)
 	o.outputFlag(c, "text", "json", "yaml")
-	c.Flags().StringVar(&e.key, "key", "", "show this key only")
-	c.Flags().StringVar(&e.diff, "diff", "", "show the changes of this stage")
+	c.Flags().StringVar(&e.work.Key, "key", "", "show this key only")
+	c.Flags().StringVar(&e.work.Diff, "diff", "", "show the changes of this stage")
 	oneOf(c, "diff", stages.Names())
 	return c
 }
 
-func (e *explainOptions) run(ctx context.Context, paths []string) error {
-	if e.diff != "" && e.Format != "text" {
+func (e *explainOptions) run(ctx context.Context, paths []string) (err error) {
+	if e.work.Diff != "" && e.Format != "text" {
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
-	o, err := e.Search.Run(ctx, paths)
-	if err != nil {
+	if e.work.Options, err = e.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	results, err := run.Explain{Options: o, Key: e.key, Diff: e.diff}.Run(ctx)
+	results, err := e.work.Run(ctx)
 	if err != nil {
 		return err
 	}
 	all := e.collect("explain")
-	list := report.EffectiveConfigs{APIVersion: report.APIVersion, Kind: "EffectiveConfig", Clusters: []report.EffectiveConfig{}}
-	for _, r := range results {
-		if r.Made != nil {
-			list.Clusters = append(list.Clusters, r.Made.Config)
-			if err := e.show(r.Made); err != nil {
-				return err
-			}
-		}
-		all.Fail(r.Err)
-	}
-	if list.Errors = all.Errors; e.Format != "text" {
-		if err := e.Dump(list); err != nil {
-			return err
-		}
+	if err := all.WriteExplained(results); err != nil {
+		return err
 	}
 	return withCode(all.Code)
-}
-
-// show prints what a cluster's machines get, or what a stage changes of it.
-func (e *explainOptions) show(x *run.Explained) error {
-	if x.Note != "" {
-		fmt.Fprintln(e.Err, x.Note)
-	}
-	for _, d := range x.Diffs {
-		report.WriteDiff(e.Out, e.Palette, d)
-	}
-	if e.diff != "" || e.Format != "text" {
-		return nil
-	}
-	b := bufio.NewWriter(e.Out)
-	report.WriteEffective(b, e.Palette, x.Config)
-	return b.Flush()
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
 )
@@ -82,15 +81,12 @@ func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
 	all := m.collect("lint")
-	found, errs, err := run.LintConfigs(ctx, m.config, paths, m.in)
-	for _, err := range errs {
-		all.Fail(err)
+	found, err := run.LintConfigs(ctx, m.config, paths, m.in)
+	for _, of := range found {
+		all.Checked(of)
 	}
 	if err != nil {
 		return err
-	}
-	for _, of := range found {
-		all.Show(report.Subject{Findings: of})
 	}
 	return cmp.Or(all.Finish(), withCode(all.Code))
 }

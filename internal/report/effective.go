@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -100,8 +101,40 @@ func originOf(n yamledit.Node) Origin {
 	return Origin{File: n.Document().File(), Line: n.Written(), Path: n.Path(), Alias: n.Alias()}
 }
 
-// WriteEffective writes a cluster's effective configuration for people.
-func WriteEffective(w io.Writer, p Palette, e EffectiveConfig) {
+// Explained is what the machines of a cluster get, or what a stage changes of it.
+type Explained struct {
+	Config EffectiveConfig
+	Diffs  []string
+	Note   string // where there is nothing to show
+	Err    error
+}
+
+// WriteExplained writes what machines get in the form of the output.
+func (c *Collector) WriteExplained(all []Explained) error {
+	list := EffectiveConfigs{APIVersion: APIVersion, Kind: "EffectiveConfig", Clusters: []EffectiveConfig{}}
+	text := bufio.NewWriter(c.Out)
+	for _, x := range all {
+		if x.Note != "" {
+			fmt.Fprintln(c.Err, x.Note)
+		}
+		c.WriteDiffs(x.Diffs)
+		if x.Config.Distro != "" {
+			list.Clusters = append(list.Clusters, x.Config)
+		}
+		if x.Config.Distro != "" && c.Format == "text" {
+			writeEffective(text, c.Palette, x.Config)
+		}
+		text.Flush() // the output keeps its errors
+		c.Fail(x.Err)
+	}
+	if list.Errors = c.Errors; c.Format == "text" {
+		return nil
+	}
+	return c.Dump(list)
+}
+
+// writeEffective writes a cluster's effective configuration for people.
+func writeEffective(w io.Writer, p Palette, e EffectiveConfig) {
 	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Distro: e.Distro, Namespace: e.Namespace, Name: e.Name, Source: e.Source})), p.paint(dim, place(e.Source)))
 	for _, c := range e.Classes {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(p.paint(bold, "class "+c.Name)+" "+p.paint(dim, roles(c))))

@@ -172,7 +172,7 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 		e.Classes = append(e.Classes, NewClass(c, ""))
 	}
 	var b bytes.Buffer
-	WriteEffective(&b, Palette{}, e)
+	writeEffective(&b, Palette{}, e)
 	says(t, b.String(), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
 		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not have the key (line 17)")
 	one := NewClass(classes[0], "kube-controller-manager-arg")

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"maps"
@@ -248,10 +249,12 @@ func (c *Collector) WriteReview(r Review) error {
 	case c.Format != "text":
 		return c.Dump(r)
 	}
+	text := bufio.NewWriter(c.Out)
 	for _, one := range r.Clusters {
-		writeReview(c.Out, c.Palette, one)
+		writeReview(text, c.Palette, one)
 	}
-	WriteFindings(c.Out, c.Palette, r.Findings, "")
+	WriteFindings(text, c.Palette, r.Findings, "")
+	text.Flush() // the output keeps its errors
 	fmt.Fprintln(c.Err, r.Read.Line())
 	fmt.Fprintf(c.Err, "clusters changed: %d; errors: %d, warnings: %d, notes: %d\n", len(r.Clusters), count[transform.Error], count[transform.Warning], count[transform.Note])
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,19 +26,19 @@ type Explain struct {
 	Diff string // the stage whose changes are found instead
 }
 
-// Explained is what the machines of a cluster get, or what a stage changes of it.
-type Explained struct {
-	Config report.EffectiveConfig
-	Diffs  []string
-	Note   string // where there is nothing to show
-}
-
 // Run explains every cluster.
-func (e Explain) Run(ctx context.Context) ([]Result[Explained], error) {
-	return Each(ctx, e.Options, e.cluster)
+func (e Explain) Run(ctx context.Context) ([]report.Explained, error) {
+	results, err := Each(ctx, e.Options, e.cluster)
+	return lists.Map(results, func(r Result[report.Explained]) (x report.Explained) {
+		if r.Made != nil {
+			x = *r.Made
+		}
+		x.Err = r.Err
+		return x
+	}), err
 }
 
-func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*Explained, error) {
+func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*report.Explained, error) {
 	if e.Diff != "" {
 		return e.compare(f, t)
 	}
@@ -45,7 +46,7 @@ func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*Explained, er
 	if err != nil {
 		return nil, err
 	}
-	x := &Explained{Config: config}
+	x := &report.Explained{Config: config}
 	if e.Key != "" && !slices.ContainsFunc(config.Classes, report.Class.Any) {
 		keys := f.Distro.Keys()
 		if len(keys) == 0 { // those of arguments are not listed
@@ -86,7 +87,7 @@ func (e Explain) effective(d transform.Distro, docs []*yamledit.Document, t tran
 }
 
 // compare finds a stage's effect on every class.
-func (e Explain) compare(f clusters.Cluster, t transform.Target) (*Explained, error) {
+func (e Explain) compare(f clusters.Cluster, t transform.Target) (*report.Explained, error) {
 	p, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: e.Diff})
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (e Explain) compare(f clusters.Cluster, t transform.Target) (*Explained, er
 	if err != nil {
 		return nil, err
 	}
-	x := &Explained{}
+	x := &report.Explained{}
 	for i, c := range before.Classes {
 		name := fmt.Sprintf("%s/%s class %s", before.Namespace, before.Name, c.Name)
 		if d := udiff.Unified(name+" before "+e.Diff, name+" after "+e.Diff, c.Lines(), after.Classes[i].Lines()); d != "" {

@@ -177,15 +177,15 @@ type configured struct {
 	quotes []transform.Finding // about its text
 }
 
-// LintConfigs checks each LeaderMigrationConfiguration in files, and two against each other. It returns the findings
-// of each, and the errors of files.
-func LintConfigs(ctx context.Context, by lm.Config, paths []string, in io.Reader) (all [][]transform.Finding, errs []error, err error) {
+// LintConfigs checks each LeaderMigrationConfiguration in files, and two against each other. The errors of files are
+// first.
+func LintConfigs(ctx context.Context, by lm.Config, paths []string, in io.Reader) (all []report.Checked, err error) {
 	sources, err := source.Find(paths, in, source.Excluded{})
-	errs = []error{err}
+	all = []report.Checked{{Err: err}}
 	var configs []configured
 	for _, s := range sources {
 		found, err := configsIn(ctx, s)
-		configs, errs = append(configs, found...), append(errs, err)
+		configs, all = append(configs, found...), append(all, report.Checked{Err: err})
 	}
 	sides := []string{by.Component}
 	if by.Component == "" && len(configs) == 2 {
@@ -198,7 +198,7 @@ func LintConfigs(ctx context.Context, by lm.Config, paths []string, in io.Reader
 		reader := lm.Reader{Component: side.Component, Lease: by.Lease, NodeIPAM: by.NodeIPAM}
 		if side.Component != "" && (by.Kubernetes != "" || side.Component == lm.CloudManager && by.CCM != "") {
 			if reader, err = side.Reader(); err != nil {
-				return all, errs, cmp.Or(ctx.Err(), err)
+				return all[:len(sources)+1], cmp.Or(ctx.Err(), err)
 			}
 		}
 		found := slices.Concat(c.quotes, lm.Lint(c.root, reader))
@@ -206,9 +206,9 @@ func LintConfigs(ctx context.Context, by lm.Config, paths []string, in io.Reader
 			found = append(found, lm.LintBoth(configs[0].root, c.root)...)
 		}
 		slices.SortStableFunc(found, func(a, b transform.Finding) int { return a.Line - b.Line })
-		all = append(all, found)
+		all = append(all, report.Checked{Found: []report.Subject{{Findings: found}}})
 	}
-	return all, errs, ctx.Err()
+	return all, ctx.Err()
 }
 
 // configsIn returns the configurations of a file; one that was named must hold one.

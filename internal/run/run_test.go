@@ -43,7 +43,7 @@ func TestAKeyOfAManifestThatIsNotSetIsNoError(t *testing.T) {
   {name: kube-controller-manager, image: "registry.k8s.io/kube-controller-manager:v1.26.15", command: [kube-controller-manager, --cloud-provider=aws]}]}}`
 	found := finder.Files(t.Context(), []string{"-"}, strings.NewReader(pod)).Results
 	results, err := Explain{Options: Options{Finder: finder, Found: found}, Key: "cluster-cidr"}.Run(t.Context())
-	if err != nil || results[0].Err != nil || results[0].Made == nil {
+	if err != nil || results[0].Err != nil || results[0].Config.Distro == "" {
 		t.Errorf("%v, %+v", err, results[0])
 	}
 }
