@@ -71,7 +71,7 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 }
 
 func TestAMissingFileIsAnError(t *testing.T) {
-	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasSuffix(err.Error(), "none: no such file or directory") {
+	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasSuffix(err.Error(), "none: no such file or directory; check the path") {
 		t.Error(err)
 	}
 }
