@@ -60,3 +60,11 @@ func TestTheNearestFileUpToTheTopOfTheRepositoryCounts(t *testing.T) {
 		})
 	}
 }
+
+func TestTheFileThatCountsIsNamedFromTheCurrentFolder(t *testing.T) {
+	top := tree(t, "r/.git/", "r/.rke-lm.yaml", "r/a/b/")
+	t.Chdir(filepath.Join(top, "r/a/b"))
+	if got, err := Here(); err != nil || got != filepath.Join("..", "..", ".rke-lm.yaml") {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,105 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+)
+
+// shownBy returns what a collector of text writes, to its output and to its errors.
+func shownBy(do func(*Collector)) (out, err string, code int) {
+	var o, e strings.Builder
+	c := NewCollector(&Output{Format: "text", Out: &o, Err: &e, Data: &o}, &Results{})
+	do(c)
+	return o.String(), e.String(), c.Code
+}
+
+func TestALiveClusterHasItsLineAtOnceAndAFileWhenItsClustersAreCounted(t *testing.T) {
+	became := Outcome{Name: "fen: ", What: "install-ccm applied"}
+	for live, want := range map[bool]string{true: "fen: install-ccm applied\n", false: ""} {
+		_, shown, _ := shownBy(func(c *Collector) { c.Applied(Applied{Became: became, Live: live}) })
+		if shown != want {
+			t.Errorf("live %t: %q", live, shown)
+		}
+	}
+}
+
+func TestWhatIsKnownOfAClusterComesBeforeTheErrorsOfItsFiles(t *testing.T) {
+	out, shown, code := shownBy(func(c *Collector) {
+		c.Applied(Applied{
+			Findings: [][]transform.Finding{{{Rule: "a-rule", Severity: transform.Warning, File: "a.yaml", Line: 3, Message: "it is odd"}}},
+			Cautions: []string{"the flag returns"}, Manual: []transform.Manual{{Stage: "install-ccm", Left: true}}, Open: true,
+			Diffs: []string{"--- a\n+++ b\n"}, Warnings: []string{"fen: the server warns: old"},
+			Ends: Ends{Notes: []string{"a.yaml: not written, because of errors in it"}, Errs: []error{exitcode.New(exitcode.Refused, "a.yaml: no")}},
+		})
+	})
+	if !strings.HasPrefix(out, "--- a\n") || code != exitcode.Refused {
+		t.Errorf("%q, exit code %d", out, code)
+	}
+	at := -1
+	for _, part := range []string{"a-rule", "caution: the flag returns", "install-ccm  manual", "the server warns", "not written, because", "error: a.yaml: no"} {
+		if i := strings.Index(shown, part); i <= at {
+			t.Errorf("%q is not below what comes before it:\n%s", part, shown)
+		} else {
+			at = i
+		}
+	}
+	if _, _, code := shownBy(func(c *Collector) { c.Applied(Applied{Open: true}) }); code != exitcode.Found {
+		t.Errorf("a manual stage ends with %d", code)
+	}
+}
+
+func TestAfterTheOnlyClusterComesItsNextCommand(t *testing.T) {
+	state := func(next string) States {
+		return States{Of: []State{{Status: Status{Next: next, File: "a.yaml"}}}, Alone: true, Check: "rke-lm verify --stage x"}
+	}
+	for name, c := range map[string]struct {
+		states States
+		undone bool
+		want   string
+	}{
+		"a stage is left":   {state("install-ccm"), false, "before the next stage: commit, roll out, and check it:\n  rke-lm verify --stage x --context CONTEXT\nnext: rke-lm apply --next a.yaml\n"},
+		"none is left":      {state(""), false, "now: commit, roll out, and check it:\nnext: rke-lm verify --stage x --context CONTEXT\n"},
+		"it is undone":      {state("install-ccm"), true, "now: commit, roll out, and check it:\nnext: rke-lm verify --stage x --context CONTEXT\n"},
+		"it is live":        {States{Check: "rke-lm verify", Live: "fleet-default/fen"}, false, "before the next stage: wait for the rollout, and check it:\n  rke-lm verify --cluster fleet-default/fen\n"},
+		"nothing changed":   {States{}, false, ""},
+		"there are so many": {States{Clusters: 200, TooMany: true}, false, "clusters: 200; rke-lm plan --summary shows their states\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, shown, _ := shownBy(func(all *Collector) { all.WriteAfter(c.states, c.undone) }); shown != c.want {
+				t.Errorf("got %q, want %q", shown, c.want)
+			}
+		})
+	}
+}
+
+func TestARefusalThatWasFoundKeepsItsCode(t *testing.T) {
+	out, shown, code := shownBy(func(c *Collector) {
+		c.Checked(Checked{Found: []Subject{{Findings: []transform.Finding{{Rule: "a-rule", Severity: transform.Error, Message: "no"}}}}, Code: exitcode.Refused})
+		c.Checked(Checked{Err: errors.New("b.yaml: broken")})
+	})
+	if !strings.Contains(out, "a-rule") || shown != "error: b.yaml: broken\n" || code != exitcode.Refused {
+		t.Errorf("%q, %q, exit code %d", out, shown, code)
+	}
+}
+
+func TestExplainShowsWhatMachinesGetAndEveryError(t *testing.T) {
+	all := []Explained{
+		{Config: EffectiveConfig{Name: "fen", Namespace: "fleet-default", Distro: "rke2", Source: Source{File: "a.yaml", Line: 1}}},
+		{Diffs: []string{"--- a\n"}}, {Note: "b.yaml: nothing changes"}, {Err: errors.New("c.yaml: broken")},
+	}
+	out, shown, _ := shownBy(func(c *Collector) { _ = c.WriteExplained(all) })
+	if !strings.HasPrefix(out, "rke2 fleet-default/fen  a.yaml:1\n") || !strings.HasSuffix(out, "--- a\n") || shown != "b.yaml: nothing changes\nerror: c.yaml: broken\n" {
+		t.Errorf("%q, %q", out, shown)
+	}
+	out, _, _ = shownBy(func(c *Collector) { c.Format = "json"; _ = c.WriteExplained(all[:1]) })
+	if !strings.Contains(out, `"kind": "EffectiveConfig"`) || !strings.Contains(out, `"name": "fen"`) {
+		t.Errorf("%q", out)
+	}
+}

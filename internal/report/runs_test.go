@@ -1,0 +1,80 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/waves"
+)
+
+func TestOnlyAYesContinues(t *testing.T) {
+	in := strings.NewReader("y\n YES \n\nyes please\nno\ny")
+	var got []bool
+	_, shown, _ := shownBy(func(c *Collector) {
+		r := NewRuns(c, in, false)
+		for range 6 {
+			yes, err := r.Ask(t.Context(), "install-ccm")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, yes)
+		}
+	})
+	for i, want := range []bool{true, true, false, false, false, false} { // the last one is no whole line
+		if got[i] != want {
+			t.Errorf("answer %d: %t", i+1, got[i])
+		}
+	}
+	if !strings.HasPrefix(shown, "\nContinue with install-ccm? [y/N] ") {
+		t.Errorf("%q", shown)
+	}
+}
+
+func TestAUserWhoEndsTheRunNeedNotAnswer(t *testing.T) {
+	in, answer := io.Pipe()
+	defer answer.Close()
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errors.New("interrupted"))
+	shownBy(func(c *Collector) {
+		if yes, err := NewRuns(c, in, true).Agree(ctx, twoWaves[0]); yes || err == nil || err.Error() != "interrupted" {
+			t.Errorf("%t, %v", yes, err)
+		}
+	})
+}
+
+func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
+	s := migrate.Summary{Stopped: true, Members: []migrate.Member{{Cluster: "a", State: waves.Failed, Err: exitcode.New(exitcode.Refused, "it is refused")}, {Cluster: "b", State: waves.Waiting}}}
+	for format, want := range map[string][]string{"html": {"<h2>a", "it is refused", "<h2>b"}, "json": {`"kind":"Migration"`, `"continue":"again"`}, "text": {"done: 0, failed: 1, not started: 1", "to continue: again"}} {
+		out, _, code := shownBy(func(c *Collector) {
+			c.Format = format
+			if err := NewRuns(c, nil, true).WriteSummary(s, "again"); err != nil {
+				t.Error(err)
+			}
+		})
+		says(t, out, want...)
+		if code != int(s.ExitCode()) {
+			t.Errorf("%s: exit code %d", format, code)
+		}
+	}
+	failed := errors.New("it failed")
+	out, _, _ := shownBy(func(c *Collector) {
+		c.Format = "html"
+		if err := NewRuns(c, nil, false).WriteRun("a", failed); !errors.Is(err, failed) {
+			t.Error(err)
+		}
+		if err := NewRuns(c, nil, false).WriteRun("", failed); !errors.Is(err, failed) {
+			t.Error(err)
+		}
+	})
+	if strings.Count(out, "<html") != 1 || !strings.Contains(out, "it failed") {
+		t.Errorf("%q", out)
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/report"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+const harbour = `apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata: {name: harbour, namespace: fleet-default}
+spec:
+  kubernetesVersion: v1.26.15+rke2r1
+  rkeConfig:
+    machineGlobalConfig:
+      cloud-provider-name: aws
+`
+
+// reached is what a search finds in a file with a text.
+func reached(t *testing.T, text string) (file string, o Options) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "harbour.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := Search{Distros: []transform.Distro{rke2.Distro()}}
+	o, err := s.Run(t.Context(), []string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, o
+}
+
+func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
+	file, o := reached(t, harbour)
+	var shown []report.Applied
+	a := Apply{Options: o, Choice: transform.Choice{Next: true}, Show: func(one report.Applied) { shown = append(shown, one) }}
+	results, err := a.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || bytes.Equal(text, []byte(harbour)) || !bytes.Contains(text, results[0].Left[0].Bytes()) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	s := a.States(results)
+	if !s.Alone || s.Of[0].Next != stages.EnableLeaderMigration || !strings.Contains(s.Check, stages.GrantMigrationLease) {
+		t.Errorf("%+v", s)
+	}
+	if last := shown[len(shown)-1]; len(shown) != 2 || len(last.Files) != 1 || last.Clusters[0].What != stages.GrantMigrationLease+" written" {
+		t.Errorf("%+v", shown)
+	}
+}
+
+func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
+	broken := strings.Replace(strings.Replace(harbour, "harbour", "wharf", 1), "aws", "{{ .Provider }}", 1)
+	file, o := reached(t, harbour+"---\n"+broken)
+	results, err := Apply{Options: o, Choice: transform.Choice{Next: true}}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := results[len(results)-1].Made.Ends
+	if text, err := os.ReadFile(file); err != nil || string(text) != harbour+"---\n"+broken || len(ends.Errs) != 1 || len(ends.Clusters) > 0 || ends.Notes[0] != file+": not written, because of errors in it" {
+		t.Errorf("%v, %+v", err, ends)
+	}
+	if s := States(results, false); len(s.Of) != 1 || s.Refused != 1 || s.Of[0].Next != stages.GrantMigrationLease {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPlansOfOtherClustersAreRefused(t *testing.T) {
+	file, o := reached(t, harbour)
+	_, err := Apply{Options: o, Choice: transform.Choice{Next: true}, Folder: "plans", Saved: []transform.Saved{}}.Run(t.Context())
+	if text, readErr := os.ReadFile(file); readErr != nil || string(text) != harbour || exitcode.Of(err) != exitcode.Refused {
+		t.Errorf("%v, %v", err, readErr)
+	}
+}
