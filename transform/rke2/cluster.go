@@ -43,6 +43,14 @@ func IsCluster(doc *yamledit.Document) bool {
 	return doc.Root().StringAt("apiVersion") == "provisioning.cattle.io/v1" && doc.Root().StringAt("kind") == "Cluster"
 }
 
+// Open reads a cluster. It fails with a *transform.Refused for what is none of
+// RKE2, and with a *yamledit.Error for what Rancher would refuse or what cannot
+// be read off the document with certainty. assumeVersion replaces a version
+// that the document does not state.
+func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
+	return openOptions{version: assumeVersion}.open(doc)
+}
+
 // openOptions is what is known of a cluster besides its document.
 type openOptions struct {
 	version  string // for a document that states none
@@ -51,9 +59,6 @@ type openOptions struct {
 
 func optionsOf(t transform.Target) openOptions { return openOptions{t.AssumeVersion, t.Machines} }
 
-// open reads a cluster. It fails with a *transform.Refused for what is none of
-// RKE2, and with a *yamledit.Error for what Rancher would refuse or what cannot
-// be read off the document with certainty.
 func (o openOptions) open(doc *yamledit.Document) (*Cluster, error) {
 	return yamledit.Attempt(doc, o, func() (*Cluster, error) { return o.openNew(doc) })
 }

@@ -5,19 +5,13 @@ package rke2
 
 import (
 	"errors"
+	"github.com/google/go-cmp/cmp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-// Open reads a cluster; assumeVersion replaces a version that the document does not state.
-func Open(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
-	return openOptions{version: assumeVersion}.open(doc)
-}
 
 // document returns a cluster; the first line of config is line 7.
 func document(version, config string) string {
