@@ -14,8 +14,7 @@ import (
 
 // repeated are the flags of the command line that another command about the same clusters takes too: the migration
 // options with the configuration file that they name, and the connection. What the configuration of the folder chooses
-// applies by itself. selected are those that select the
-// clusters among others.
+// applies by itself. selected are those that select the clusters among others.
 func (o *options) repeated() (choices, server, selected []string) {
 	o.given.Visit(func(f *pflag.Flag) {
 		switch group := groupOf(f); {
