@@ -61,7 +61,7 @@ func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
 		}
 	}
 	must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "clusters/b.yaml")
-	if r := must(t, exitcode.Done, "plan", "clusters/a.yaml", "clusters/b.yaml"); !strings.Contains(r.stdout, " (blocked: 1), ") || !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n") {
+	if r := must(t, exitcode.Done, "plan", "clusters/a.yaml", "clusters/b.yaml"); !strings.Contains(r.stdout, " (blocked: 1), manual: 0, done: 0\nblocked: rke-lm plan --stage switch-to-external clusters/a.yaml shows why\n") || !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n") {
 		t.Errorf("one that continues is named:\n%s", r.stdout)
 	}
 }

@@ -19,7 +19,7 @@ type Summary struct {
 	Refused int    // documents that have no plan
 	Command string // what to type next; "" for nothing
 	When    string // it can be run; "" for now
-	Decide  string // what to type where every cluster is blocked
+	Decide  string // what to type where a cluster is blocked
 	Check   string // what to type where all stages are done
 	Runbook string // of the first cluster that continues; "" for none
 }
@@ -30,6 +30,9 @@ func (s Summary) Write(w io.Writer, p Palette) {
 	fmt.Fprintln(w, s.totals())
 	if later := s.later(p.Wide); later != "" {
 		fmt.Fprintln(w, p.Wrap(later, ""))
+	}
+	if s.Command != "" && s.Decide != "" {
+		fmt.Fprintf(w, "blocked: %s shows why\n", s.Decide)
 	}
 	taken := slices.DeleteFunc(slices.Clone(s.Rows), func(r Status) bool { return r.EndState == "" })
 	if len(taken) > 0 {
