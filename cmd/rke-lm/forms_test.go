@@ -49,6 +49,16 @@ func formFiles(findings []transform.Finding, severity transform.Severity) (files
 	return files
 }
 
+func TestAFileOfAnotherProgramWithoutAClusterIsNotCalledWrongYAML(t *testing.T) {
+	here(t, map[string]string{"vpc.tf": "locals {\n  path = \"${path.module}/vpc\"\n}\n", "a.yaml": "a: ${NAME}\nb: [\n"})
+	if r := runHere(t, "", "plan", "vpc.tf"); r.code != exitcode.Refused || !strings.HasPrefix(r.stderr, "error: vpc.tf: no cluster in it; name a file that holds ") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	if r := runHere(t, "", "plan", "a.yaml"); !strings.Contains(r.stderr, "a.yaml:") || !strings.Contains(r.stderr, "not YAML") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+}
+
 func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
 	formsFolder(t)
 	want := []string{"config.yaml", "main.tf", "setup.sh"}

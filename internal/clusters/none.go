@@ -54,7 +54,7 @@ func (f Finder) nothing(in *file, first error, form forms.Found) error {
 	switch _, known := errors.AsType[*transform.Refused](first); {
 	case form.Line > 0 && (!known || form.Form.Name != forms.Keys.Name):
 		return refused("%s:%d: %s, which is not read; %s", in.Name, form.Line, form.Form.Name, form.Form.Fix)
-	case first != nil:
+	case first != nil && (known || !forms.Foreign(in.Name)):
 		return first
 	case kustomization(in.Source) != nil:
 		return kustomization(in.Source)

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -132,6 +133,12 @@ var Dump = Form{Name: "dump of a cluster", Fix: "check it with rke-lm verify --f
 
 // IsDump reports whether a text is an object of a dump.
 func IsDump(text []byte) bool { return Dump.mark.Match(text) }
+
+// Foreign reports whether a file is, by its name, one of another program, of which a reader of YAML says nothing true.
+func Foreign(name string) bool {
+	end := path.Ext(name)
+	return slices.Contains(Extensions(), end) && !slices.Contains(strings.Fields(Keys.ends), end)
+}
 
 // Extensions are those of the files that are read for forms.
 func Extensions() (all []string) {
