@@ -37,7 +37,8 @@ var (
 	ccmRemoved = transform.Rule{ID: "ccm-removed", Severity: transform.Error, Acceptable: true,
 		Doc: "The cloud-controller-manager is taken out of the files of a cluster that has no other manager: its document, its values file, or additionalManifest. Before the switch it is stage-undone. Accept it in the base where the manager moves to a place that is not reviewed; ccm-not-in-file does not accept it."}.Because(rules.CCMRemoved.Texts())
 	managerChanged = transform.Rule{ID: "manager-changed", Severity: transform.Error, Acceptable: true,
-		Doc: "The cloud-controller-manager changes, without a stage, in more than its labels, resources, log level, and the version of its chart or image. Whether it still starts and does the same is not known."}.Because(rules.CCMRemoved.Texts())
+		Doc: "The cloud-controller-manager changes, without a stage, in more than its labels, resources, log level, and the version of its chart or image. Whether it still starts and does the same is not known."}.Because(
+		"No other manager runs the cloud controllers: if this one does not start, runs elsewhere, or runs without a controller, new nodes keep their taint and load balancers do not change.", transform.SourceAWS, "Check the change with helm template, or on a test cluster.", "If the change was reviewed by someone who knows the manager.")
 	planLost = transform.Rule{ID: "plan-lost", Severity: transform.Error, Acceptable: true,
 		Doc: "The migration can be planned before the change, and not after it; or the change adds a cluster that cannot be read."}.Because(
 		"After the change no stage can be planned, applied or undone.", ownStages, "Correct what the plan of the changed file reports.", "If the cluster is not migrated with rke-lm any more.")
