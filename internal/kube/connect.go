@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,13 +114,28 @@ func (c Connection) nowhere(err error) error {
 		what = fmt.Sprintf("context %q does not exist", context)
 	case clientcmd.IsEmptyConfig(err):
 		what = "it names no cluster"
-	case strings.HasPrefix(what, "error loading config file "):
-		_, line, is := strings.Cut(what, ": yaml: ")
-		if what = "it is not a kubeconfig"; is {
-			what += ", " + line
-		}
+	case strings.HasPrefix(what, loading):
+		file, what = unloaded(strings.TrimPrefix(what, loading))
 	}
 	return fmt.Errorf("%s: %w: %s; name another file with --kubeconfig or KUBECONFIG, or a context with --context", file, ErrConfig, redact.Text(what))
+}
+
+// loading begins what clientcmd reports of a file that it cannot load, without its cause.
+const loading = "error loading config file "
+
+// unloaded returns the file, and what is wrong with it.
+func unloaded(said string) (file, what string) {
+	quoted, _ := strconv.QuotedPrefix(said)
+	file, _ = strconv.Unquote(quoted)
+	said = strings.TrimPrefix(said, quoted+": ")
+	if what = said[strings.LastIndex(said, ": ")+1:]; strings.HasPrefix(said, "open ") || strings.HasPrefix(said, "read ") {
+		return file, strings.TrimSpace(what)
+	}
+	_, line, is := strings.Cut(said, "yaml: ")
+	if what = "it is not a kubeconfig"; is {
+		what += ", " + line
+	}
+	return file, what
 }
 
 // Contexts lists the contexts of a configuration, sorted. It fails with ErrConfig.

@@ -83,6 +83,16 @@ func TestAKubeconfigThatLeadsNowhereIsNamedWithWhatIsWrong(t *testing.T) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
+	folder, bad := t.TempDir(), file(t, "bad", "{")
+	for several, want := range map[string]string{
+		folder:                  folder + ": no cluster to connect to: is a directory" + advice,
+		certificate + ":" + bad: bad + ": no cluster to connect to: it is not a kubeconfig, line 1: did not find expected node content" + advice,
+	} {
+		t.Setenv("KUBECONFIG", several)
+		if _, err := Connect(Connection{}); err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
 	gone := filepath.Join(t.TempDir(), "gone")
 	t.Setenv("KUBECONFIG", gone)
 	if _, err := Connect(Connection{}); err == nil || err.Error() != gone+": no cluster to connect to: no such file or directory"+advice {
