@@ -37,7 +37,7 @@ const Name = ".rke-lm.yaml"
 func Read(path string, known map[string]Kind) ([]review.Setting, error) {
 	text, err := load(path)
 	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		err = fmt.Errorf("%w; check the path", at.Err)
+		err = fmt.Errorf("%w; check the path and its permissions", at.Err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)

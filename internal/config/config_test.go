@@ -71,7 +71,7 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 }
 
 func TestAMissingFileIsAnError(t *testing.T) {
-	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasSuffix(err.Error(), "none: no such file or directory; check the path") {
+	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasSuffix(err.Error(), "none: no such file or directory; check the path and its permissions") {
 		t.Error(err)
 	}
 }

@@ -43,7 +43,7 @@ func ReadPolicy(file string) (Policy, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return p, &NotPermitted{"--policy: " + err.Error() + "; check the path"}
+		return p, &NotPermitted{"--policy: " + err.Error() + "; check the path and its permissions"}
 	}
 	settings, err := config.Parse(file, text, map[string]config.Kind{
 		namespaces: config.List, chartRepositories: config.List, imageRepositories: config.List, optionNames: config.List, leastApproval: config.Text,

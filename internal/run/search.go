@@ -49,7 +49,7 @@ func (s *Search) Check() error {
 	if s.HostNames != "" {
 		text, err := os.ReadFile(s.HostNames)
 		if err != nil {
-			return fmt.Errorf("--"+HostNames+": %w; check the path", err)
+			return fmt.Errorf("--"+HostNames+": %w; check the path and its permissions", err)
 		}
 		if t.HostNames, err = transform.ReadHostNames(s.HostNames, text); err != nil {
 			return err
