@@ -67,6 +67,8 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		made.Live = r.Live != nil
 		switch {
 		case r.Live != nil && made.After != nil:
+			a.show(report.Applied{Findings: made.Findings, Cautions: made.Cautions, Manual: made.Manual}) // before it changes
+			made.Findings, made.Cautions, made.Manual = nil, nil, nil
 			r.Err = a.toObject(ctx, *r)
 		case len(made.Changes) == 0:
 			made.Became = made.Outcome
@@ -79,9 +81,7 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		}
 		made.Ends = files.end(r.Ended)
 		known, failed = known || made.Known, failed || len(made.Ends.Errs) > 0
-		if a.Show != nil {
-			a.Show(made.Applied)
-		}
+		a.show(made.Applied)
 	}
 	if err := ctx.Err(); err != nil || known || failed || !a.saved() {
 		for i := range results {
@@ -90,6 +90,12 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		return results, err
 	}
 	return nil, exitcode.New(exitcode.Refused, a.Folder+": it has no plan for these clusters; plan them with --out, or use other files")
+}
+
+func (a Apply) show(made report.Applied) {
+	if a.Show != nil {
+		a.Show(made)
+	}
 }
 
 // leave notes how the run leaves a cluster: unchanged where it failed. One that is not in the saved plans is none.
