@@ -19,7 +19,7 @@ func (o *options) repeated() (choices, server, selected []string) {
 	o.given.Visit(func(f *pflag.Flag) {
 		switch group := groupOf(f); {
 		case o.configured[f.Name] || f.Name == "cluster":
-		case slices.Contains([]string{"selector", "exclude", "skip-unknown"}, f.Name):
+		case slices.Contains([]string{"exclude", "skip-unknown"}, f.Name):
 			selected = append(selected, flagWords(f)...)
 		case group == connectionGroup:
 			server = append(server, flagWords(f)...)

@@ -71,7 +71,9 @@ type Collector struct {
 	results  *Results                   // for the formats of other programs
 
 	lines, files []sameOutcome // of clusters, and of files
-	continuing   int           // clusters whose next stage apply writes
+	continuing   int           // clusters in files whose next stage apply writes
+	first        string        // the command of the first cluster that continues
+	apart        bool          // one of them continues by itself
 
 	Summary
 	Flags    []string // choices of the command line, which the next command repeats
@@ -237,8 +239,9 @@ type State struct {
 	Refused bool   // the cluster, and not only a stage
 }
 
-// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues, or all that
-// were named if apply continues with several.
+// Row adds the state of a cluster, and what to do next: the first cluster that is not blocked continues, or all files
+// that were named if apply continues with several. Live clusters, which migrate changes in waves, and a manual stage
+// among others are one at a time.
 func (c *Collector) Row(s State) {
 	if s.Live != "" {
 		s.File = ""
@@ -251,11 +254,14 @@ func (c *Collector) Row(s State) {
 	case len(s.Outlook.Blocked) > 0:
 		c.Decide = cmp.Or(c.Decide, c.next(s.Status, s.Live))
 		return
-	case !s.Outlook.Manual:
+	case s.Outlook.Manual || s.Live != "":
+		c.apart = true
+	default:
 		c.continuing++
 	}
-	if c.Command = cmp.Or(c.Command, c.next(s.Status, s.Live)); c.continuing > 1 {
-		c.Command = c.apply(slices.Concat(c.Server, c.Selected, lists.Map(c.Paths, typed)))
+	c.first = cmp.Or(c.first, c.next(s.Status, s.Live))
+	if c.Command = c.first; c.continuing > 1 && !c.apart {
+		c.Command = c.apply(c.Flags, slices.Concat(c.Selected, lists.Map(c.Paths, typed)))
 	}
 }
 
@@ -269,15 +275,22 @@ func (c *Collector) next(s Status, live string) string {
 
 // Apply is the command that applies the next stage of a cluster.
 func (c *Collector) Apply(s Status, live string, confirmed ...string) string {
-	return c.apply(c.whereOf(s, live), confirmed...)
+	return c.apply(c.changing(live), c.whereOf(s, live), confirmed...)
 }
 
+// changing are the choices that a command takes that changes or checks a cluster: a live one has no values file.
+func (c *Collector) changing(live string) []string {
+	return slices.DeleteFunc(slices.Clone(c.Flags), func(f string) bool { return live != "" && strings.HasPrefix(f, valuesFlag) })
+}
+
+const valuesFlag = "--ccm-values="
+
 // apply is the command that applies the next stage of what words name. A plan folder has the choices.
-func (c *Collector) apply(named []string, confirmed ...string) string {
-	verb, flags := []string{"rke-lm", "apply", "--next"}, c.Flags
+func (c *Collector) apply(flags, named []string, confirmed ...string) string {
+	verb := []string{"rke-lm", "apply", "--next"}
 	if c.Folder != "" {
 		verb = []string{"rke-lm", "apply", "--plan", c.Folder, "--next"}
-		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, "--ccm-values=") })
+		flags = slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !strings.HasPrefix(f, valuesFlag) })
 	}
 	return shell.Words(slices.Concat(verb, confirmed, flags, named)...)
 }

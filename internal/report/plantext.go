@@ -116,7 +116,7 @@ func (c *Collector) writeOthers(plan Plan, live string) {
 	}
 	others := slices.DeleteFunc(unshown(plan.Status.Findings, shown), func(f transform.Finding) bool { return f.Severity == transform.Note })
 	if len(others) > 0 {
-		lint := shell.Words(slices.Concat([]string{"rke-lm", "lint"}, c.Flags, c.whereOf(plan.Status, live))...)
+		lint := shell.Words(slices.Concat([]string{"rke-lm", "lint"}, c.changing(live), c.whereOf(plan.Status, live))...)
 		fmt.Fprintln(c.Out, c.Palette.Wrap("also found: "+counted(others)+" ("+lint+")", ""))
 	}
 }
