@@ -55,14 +55,7 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		return nil, err
 	}
 	files, known, failed := newRewriting(&a.Files), false, false
-	for i := range results {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		r := &results[i]
-		if r.Made == nil {
-			r.Made = &Applied{}
-		}
+	results, err = ended(ctx, results, func(r *Result[Applied]) {
 		made := r.Made
 		made.Live = r.Live != nil
 		switch {
@@ -82,8 +75,8 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 		made.Ends = files.end(r.Ended)
 		known, failed = known || made.Known, failed || len(made.Ends.Errs) > 0
 		a.show(made.Applied)
-	}
-	if err := ctx.Err(); err != nil || known || failed || !a.saved() {
+	})
+	if err != nil || known || failed || !a.saved() {
 		for i := range results {
 			a.leave(&results[i], files.failed[results[i].File])
 		}

@@ -60,6 +60,21 @@ func Each[T any](ctx context.Context, o Options, work func(clusters.Cluster, tra
 	return results, ctx.Err()
 }
 
+// ended calls end for each result, in their order, until ctx ends: what is written is written in it. A result of which
+// nothing was made has an empty one then.
+func ended[T any](ctx context.Context, results []Result[T], end func(*Result[T])) ([]Result[T], error) {
+	for i := range results {
+		if err := ctx.Err(); err != nil {
+			return results[:i], err
+		}
+		if results[i].Made == nil {
+			results[i].Made = new(T)
+		}
+		end(&results[i])
+	}
+	return results, ctx.Err()
+}
+
 // CheckHostNames refuses host names for RKE, whose kubelets take another name than the host's.
 func CheckHostNames(f clusters.Finder, c clusters.Cluster) error {
 	if f.Only != HostNames || c.Distro.Live.Kind != transform.Management {

@@ -52,14 +52,7 @@ func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 		return nil, err
 	}
 	files, moved := newRewriting(&l.Files), 0 // lines that fixes added to the file
-	for i := range results {
-		if err := ctx.Err(); err != nil {
-			return results[:i], err
-		}
-		r := &results[i]
-		if r.Made == nil {
-			r.Made = &Checked{}
-		}
+	results, err = ended(ctx, results, func(r *Result[Checked]) {
 		made := r.Made
 		shift(made.Found, moved)
 		moved += made.Moved
@@ -73,7 +66,7 @@ func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 		if len(r.Ended) > 0 && l.Fix {
 			made.Ends, moved = files.end(r.Ended), 0
 		}
-	}
+	})
 	for i := range results {
 		r := &results[i]
 		switch {
@@ -84,7 +77,7 @@ func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 			r.Left = r.Made.docs
 		}
 	}
-	return results, ctx.Err()
+	return results, err
 }
 
 // add adds what was found at a place.

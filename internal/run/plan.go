@@ -34,22 +34,14 @@ func (p Plan) Run(ctx context.Context) ([]Result[Planned], error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range results {
-		if err := ctx.Err(); err != nil {
-			return results[:i], err
-		}
-		r := &results[i]
-		if r.Made == nil {
-			r.Made = &Planned{}
-		}
+	return ended(ctx, results, func(r *Result[Planned]) {
 		p.Folders.write(r.Made)
 		if r.Err != nil {
 			r.Made.Errs = append(r.Made.Errs, r.Err)
 		} else if r.Form.Line > 0 { // an error names it
 			r.Made.Found = report.Findings(review.NotRead(r.Form, transform.Note, p.Target.Accept))
 		}
-	}
-	return results, ctx.Err()
+	})
 }
 
 func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) {
