@@ -259,8 +259,13 @@ func (c *Collector) Row(s State) {
 	default:
 		c.continuing++
 	}
-	c.first = cmp.Or(c.first, c.next(s.Status, s.Live))
-	if c.Command = c.first; c.continuing > 1 && !c.apart {
+	if c.first == "" {
+		c.first = c.next(s.Status, s.Live)
+	}
+	switch {
+	case c.apart || c.continuing < 2:
+		c.Command = c.first
+	case c.continuing == 2: // once, as the paths may be many
 		c.Command = c.apply(c.Flags, slices.Concat(c.Selected, lists.Map(c.Paths, typed)))
 	}
 }

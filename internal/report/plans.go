@@ -110,10 +110,11 @@ func (c *Collector) decideOne(all []Planned, text PlanText) {
 		return
 	}
 	m := all[0]
+	decision := c.decision(m.Plans[0], m.Live)
 	switch s := m.Plans[0].Status; {
 	case text.Stage != "" && text.Stage != s.Next:
-	case c.decision(m.Plans[0], m.Live) != "":
-		c.Command = c.decision(m.Plans[0], m.Live)
+	case decision != "":
+		c.Command = decision
 	case s.Outlook.Manual:
 		c.When = "when " + s.Next + " is done and checked"
 		c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
