@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -51,11 +51,11 @@ func worlds() []world {
 }
 
 // observed is the world as rke-lm sees it.
-func (w world) observed() *observation.Observation {
-	o := &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Version: "v1.26.15"}
+func (w world) observed() *observed.Observation {
+	o := &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind, Version: "v1.26.15"}
 	for _, user := range []string{leadermigration.ManagerUser, leadermigration.CloudAccount()} {
 		for _, verb := range []string{"get", "create", "update"} {
-			o.Reviews = append(o.Reviews, observation.AccessReview{User: user, Verb: verb, Lease: leadermigration.Lease, Allowed: true})
+			o.Reviews = append(o.Reviews, observed.AccessReview{User: user, Verb: verb, Lease: leadermigration.Lease, Allowed: true})
 		}
 	}
 	arguments := func(list string, more ...string) []string {
@@ -67,23 +67,23 @@ func (w world) observed() *observation.Observation {
 		return more
 	}
 	for i, host := range []string{"heron-1", "heron-2", "heron-3"} {
-		o.Nodes = append(o.Nodes, observation.Node{Name: host, UID: "uid-" + host, ProviderID: fmt.Sprintf("aws:///eu-central-1a/i-0c3f9a71d%08x", i+1), Ready: &observation.Condition{Status: "True"}, Labels: map[string]string{
-			"node-role.kubernetes.io/control-plane": "true", observation.RegionLabel: "eu-central-1", observation.InstanceTypeLabel: "m5.large", "topology.kubernetes.io/zone": "eu-central-1a",
+		o.Nodes = append(o.Nodes, observed.Node{Name: host, UID: "uid-" + host, ProviderID: fmt.Sprintf("aws:///eu-central-1a/i-0c3f9a71d%08x", i+1), Ready: &observed.Condition{Status: "True"}, Labels: map[string]string{
+			"node-role.kubernetes.io/control-plane": "true", observed.RegionLabel: "eu-central-1", observed.InstanceTypeLabel: "m5.large", "topology.kubernetes.io/zone": "eu-central-1a",
 		}})
 		if w.kube != "" {
-			o.Managers = append(o.Managers, observation.Manager{Component: observation.KubeManager, Pod: "kube-controller-manager-" + host, Node: host, Hosts: []string{host}, Args: arguments(w.kube), Running: true})
+			o.Managers = append(o.Managers, observed.Manager{Component: observed.KubeManager, Pod: "kube-controller-manager-" + host, Node: host, Hosts: []string{host}, Args: arguments(w.kube), Running: true})
 		}
 		if w.cloud != "" {
-			o.Managers = append(o.Managers, observation.Manager{Component: observation.CloudManager, Pod: "aws-cloud-controller-manager-" + host, Node: host, Hosts: []string{host}, Image: "ccm:v1.26.6", Args: arguments(w.cloud, "--configure-cloud-routes=false"), Running: true})
+			o.Managers = append(o.Managers, observed.Manager{Component: observed.CloudManager, Pod: "aws-cloud-controller-manager-" + host, Node: host, Hosts: []string{host}, Image: "ccm:v1.26.6", Args: arguments(w.cloud, "--configure-cloud-routes=false"), Running: true})
 		}
 	}
 	lease := func(name, holder string) {
-		o.Leases = append(o.Leases, observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: w.followed, SilentSeconds: 1})
+		o.Leases = append(o.Leases, observed.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: w.followed, SilentSeconds: 1})
 	}
-	lease(observation.KubeManager, "heron-1_kube")
+	lease(observed.KubeManager, "heron-1_kube")
 	if w.cloud != "" {
-		o.DaemonSets = []observation.DaemonSet{{Namespace: "kube-system", Name: "aws-cloud-controller-manager", Image: "ccm:v1.26.6", Args: arguments(w.cloud, "--configure-cloud-routes=false"), Observed: true, Desired: 3, Updated: 3, Ready: 3}}
-		lease(observation.CloudManager, "heron-2_cloud")
+		o.DaemonSets = []observed.DaemonSet{{Namespace: "kube-system", Name: "aws-cloud-controller-manager", Image: "ccm:v1.26.6", Args: arguments(w.cloud, "--configure-cloud-routes=false"), Observed: true, Desired: 3, Updated: 3, Ready: 3}}
+		lease(observed.CloudManager, "heron-2_cloud")
 	}
 	switch w.holder {
 	case "kube":
@@ -132,7 +132,7 @@ func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*trans
 // waitsFor is what migrate waits for after a stage.
 func waitsFor(t *testing.T, d transform.Distro, p *transform.Plan, stage string) stages.Check {
 	t.Helper()
-	l, err := route.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observation.Observation{})
+	l, err := route.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func waitsFor(t *testing.T, d transform.Distro, p *transform.Plan, stage string)
 
 // Whatever a cluster shows, verify --stage stops where migrate waits, and for the same reason.
 func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
-	var dumps []*observation.Observation
+	var dumps []*observed.Observation
 	for _, c := range golden.Inputs(t, "live-") {
 		o, err := observe.ReadDumpFrom(c.Name, strings.NewReader(c.Text()))
 		if err != nil {
@@ -357,7 +357,7 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
 // rule without which verify does not call it done.
 func TestEveryStageHasChecks(t *testing.T) {
 	for _, stage := range stages.Names() {
-		v := verify.Evaluate(&observation.Observation{Partial: true}, verify.Choice{Check: stages.After(stage, transform.Target{})})
+		v := verify.Evaluate(&observed.Observation{Partial: true}, verify.Choice{Check: stages.After(stage, transform.Target{})})
 		if v.Known() || v.OK() {
 			t.Errorf("%s: a cluster of which nothing was seen is in order", stage)
 		}

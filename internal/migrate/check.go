@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -21,7 +22,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 	var twice time.Time // since when two owners are seen; zero while they are not
 	told := false       // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.cluster.observer.Settled(ctx, func(o *observed) bool { return verify.Unsettled(o, choice) }, r.Interval/4)
+		seen, err := r.cluster.observer.Settled(ctx, func(o *observed.Observation) bool { return verify.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {
 			return look{}, err
 		}

@@ -10,13 +10,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-type observed = observation.Observation
 
 // cluster is what a run reads: the cluster's object in Rancher and its own API server.
 type cluster struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -91,7 +92,7 @@ func (c *cordon) change(ctx context.Context, act, name string, edit func(*yamled
 }
 
 // noteForeign remembers which Nodes were cordoned before, and not by a run.
-func (c *cordon) noteForeign(seen *observed) {
+func (c *cordon) noteForeign(seen *observed.Observation) {
 	c.foreign = map[string]bool{}
 	for _, n := range seen.Nodes {
 		if n.Unschedulable && n.Cordoned != c.mark {
@@ -102,7 +103,7 @@ func (c *cordon) noteForeign(seen *observed) {
 
 // noteReleased reports which of them are cordoned no more: RKE releases every Node at
 // the end of its run.
-func (c *cordon) noteReleased(seen *observed) {
+func (c *cordon) noteReleased(seen *observed.Observation) {
 	for _, n := range seen.Nodes {
 		if c.foreign[n.Name] && !n.Unschedulable {
 			delete(c.foreign, n.Name)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -50,7 +51,7 @@ func (r *run) initialize(ctx context.Context) error {
 			return err
 		}
 	}
-	err = r.awaitSeen(ctx, func(seen *observed) (look, error) {
+	err = r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
 		left := route.Identify(seen.Nodes).Proven
 		return look{done: len(left) == 0, waiting: "the cloud-controller-manager has not set the provider ID of " + strings.Join(left, ", ") + ": check its log for the name of the Node"}, nil
 	})

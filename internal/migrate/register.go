@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -44,7 +44,7 @@ func (r *run) register(ctx context.Context) error {
 }
 
 // registerAgain drains a Node, deletes it, and restarts its machine.
-func (r *run) registerAgain(ctx context.Context, n observation.Node, restart string) error {
+func (r *run) registerAgain(ctx context.Context, n observed.Node, restart string) error {
 	if err := r.othersReady(ctx, n); err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (r *run) registerAgain(ctx context.Context, n observation.Node, restart str
 }
 
 // othersReady waits until no other control plane is down.
-func (r *run) othersReady(ctx context.Context, n observation.Node) error {
+func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 	if !n.ControlPlane() {
 		return nil
 	}
-	return r.awaitSeen(ctx, func(seen *observed) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
 		other := route.Others(seen.Nodes, n)
 		return look{done: other == "", waiting: "the control plane " + other + " is not Ready, and " + n.Name + " waits for it"}, nil
 	})
@@ -75,7 +75,7 @@ func (r *run) restart(ctx context.Context, m route.KubeletRestart) error {
 	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
 	}
-	return r.awaitSeen(ctx, func(seen *observed) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
 		lacks := route.Registered(seen.Nodes, m.Node)
 		if lacks == "" {
 			return look{done: true}, nil
@@ -112,7 +112,7 @@ func (r *run) link(ctx context.Context) error {
 		return nil
 	}
 	sent := map[rollout.Reference]bool{}
-	return r.awaitSeen(ctx, func(seen *observed) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {
 			return look{}, err

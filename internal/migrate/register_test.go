@@ -16,7 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
@@ -224,10 +224,10 @@ func TestADeletedNodeIsNotForgotten(t *testing.T) {
 }
 
 func TestTwoControlPlanesAreNeverDownAtOnce(t *testing.T) {
-	plane := func(name, ready string) observation.Node {
-		return observation.Node{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}, Ready: &observation.Condition{Status: ready}}
+	plane := func(name, ready string) observed.Node {
+		return observed.Node{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}, Ready: &observed.Condition{Status: ready}}
 	}
-	nodes := []observation.Node{plane("a", "True"), plane("b", "False"), plane("c", "True")}
+	nodes := []observed.Node{plane("a", "True"), plane("b", "False"), plane("c", "True")}
 	if other := route.Others(nodes, nodes[0]); other != "b" {
 		t.Errorf("a restarts although %q is all that waits", other)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
@@ -35,7 +35,7 @@ type run struct {
 type beginning struct {
 	plan     *transform.Plan // nil if the cluster's object cannot be planned
 	stages   []string        // to go through, in their order
-	seen     *observed
+	seen     *observed.Observation
 	position string // the last stage that is done
 }
 
@@ -158,7 +158,7 @@ type Options struct {
 	User     User
 	// Given reads the arguments that a kube-controller-manager may have that is no pod;
 	// nil where it is one.
-	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
+	Given func(context.Context, []observed.Manager) ([]ownership.Given, error)
 	// Restart restarts the kubelet of a machine; nil where a person does it.
 	Restart func(context.Context, route.KubeletRestart) error
 	// Confirm asks whether to continue with a stage; nil for yes.

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
 // planning makes the transition of a stage.
-type planning = func(*transform.Plan, string, *observed) (route.Transition, error)
+type planning = func(*transform.Plan, string, *observed.Observation) (route.Transition, error)
 
 // stage goes through one stage.
 func (r *run) stage(ctx context.Context, name string, plan planning) error {

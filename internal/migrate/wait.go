@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -39,7 +40,7 @@ func (l *late) Error() string {
 }
 
 // awaitSeen looks at the cluster until what is waited for is there.
-func (r *run) awaitSeen(ctx context.Context, at func(*observed) (look, error)) error {
+func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (look, error)) error {
 	return r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Look(ctx)
 		if err != nil {

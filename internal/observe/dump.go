@@ -20,14 +20,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // WriteDump writes what was seen into a file that only its owner may read: it
 // names every node.
-func WriteDump(file string, o *observation.Observation) error {
+func WriteDump(file string, o *observed.Observation) error {
 	text, err := yaml.Marshal(o)
 	if err == nil {
 		err = writePrivate(file, text)
@@ -57,7 +57,7 @@ func writePrivate(file string, text []byte) error {
 
 // ReadDump reads a dump, or the objects that kubectl get -o yaml (or json) prints.
 // Of the latter it takes the kinds that are there.
-func ReadDump(file string) (*observation.Observation, error) {
+func ReadDump(file string) (*observed.Observation, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the dump: %w; check the path", err)
@@ -66,7 +66,7 @@ func ReadDump(file string) (*observation.Observation, error) {
 }
 
 // ReadDumpFrom reads the same from a stream that messages call by a name.
-func ReadDumpFrom(name string, in io.Reader) (*observation.Observation, error) {
+func ReadDumpFrom(name string, in io.Reader) (*observed.Observation, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot read the dump: %w; check the program that writes it", name, err)
@@ -74,9 +74,9 @@ func ReadDumpFrom(name string, in io.Reader) (*observation.Observation, error) {
 	return parseDump(name, text)
 }
 
-func parseDump(file string, text []byte) (*observation.Observation, error) {
+func parseDump(file string, text []byte) (*observed.Observation, error) {
 	d := dump{seen: map[string]types.UID{}, maps: map[string]map[string]string{}}
-	d.out = &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind, Partial: true}
+	d.out = &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind, Partial: true}
 	for _, c := range documents(file, text) {
 		if err := d.document(c); err != nil {
 			return nil, fmt.Errorf("%s:%d: %s", file, c.line, redact.Text(err.Error()))
@@ -91,7 +91,7 @@ func parseDump(file string, text []byte) (*observation.Observation, error) {
 }
 
 // named fails for a node that no cluster has, because Kubernetes refuses its name.
-func named(nodes []observation.Node) error {
+func named(nodes []observed.Node) error {
 	for _, n := range nodes {
 		if !k8s.IsName(n.Name) {
 			return fmt.Errorf("the name of a node, %q, is not valid in Kubernetes; use the output of kubectl get -o yaml", n.Name)
@@ -102,7 +102,7 @@ func named(nodes []observation.Node) error {
 
 // dump gathers an observation from objects.
 type dump struct {
-	out   *observation.Observation
+	out   *observed.Observation
 	pods  []corev1.Pod // that run managers
 	warns []corev1.Event
 	maps  map[string]map[string]string
@@ -185,7 +185,7 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 		}
 		return nil
 	}
-	if h.Kind == observation.Kind && strings.HasPrefix(h.APIVersion, "rke-lm/") {
+	if h.Kind == observed.Kind && strings.HasPrefix(h.APIVersion, "rke-lm/") {
 		return d.whole(h, raw)
 	}
 	return d.take(h, raw)
@@ -194,8 +194,8 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 // whole takes a dump of verify, which is all that there is.
 func (d *dump) whole(h head, raw json.RawMessage) error {
 	switch {
-	case h.APIVersion != observation.APIVersion:
-		return fmt.Errorf("it is a dump of %s, and this program reads %s; read it with the rke-lm that wrote it", h.APIVersion, observation.APIVersion)
+	case h.APIVersion != observed.APIVersion:
+		return fmt.Errorf("it is a dump of %s, and this program reads %s; read it with the rke-lm that wrote it", h.APIVersion, observed.APIVersion)
 	case d.count > 0:
 		return errMixed
 	}

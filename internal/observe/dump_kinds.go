@@ -11,20 +11,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // taken are the kinds that a dump may have.
 var taken = map[string]func(*dump, head, json.RawMessage) error{
-	observation.Nodes:          nodes.take,
-	observation.Leases:         leases.take,
-	observation.DaemonSets:     daemonSets.take,
-	observation.Services:       services.take,
-	observation.Volumes:        volumes.take,
-	observation.StorageClasses: storageClasses.take,
-	observation.CSINodes:       drivers.take,
-	observation.Pods:           func(d *dump, h head, raw json.RawMessage) error { return one(d, h, raw, d.pod) },
-	observation.Events: func(d *dump, h head, raw json.RawMessage) error {
+	observed.Nodes:          nodes.take,
+	observed.Leases:         leases.take,
+	observed.DaemonSets:     daemonSets.take,
+	observed.Services:       services.take,
+	observed.Volumes:        volumes.take,
+	observed.StorageClasses: storageClasses.take,
+	observed.CSINodes:       drivers.take,
+	observed.Pods:           func(d *dump, h head, raw json.RawMessage) error { return one(d, h, raw, d.pod) },
+	observed.Events: func(d *dump, h head, raw json.RawMessage) error {
 		return one(d, h, raw, func(e *corev1.Event) { d.warns = append(d.warns, *e) })
 	},
 	configMapKind: func(d *dump, h head, raw json.RawMessage) error { return one(d, h, raw, d.configMap) },
@@ -50,10 +50,10 @@ func (d *dump) take(h head, raw json.RawMessage) error {
 // looked keeps that a kind was requested. What is in other namespaces says nothing
 // about kube-system; a pod in another one, that kubectl listed all of them.
 func (d *dump) looked(kind, namespace string) {
-	if kind == observation.Pods && namespace != managersNamespace {
+	if kind == observed.Pods && namespace != managersNamespace {
 		d.outside = true
 	}
-	inKubeSystem := slices.Contains([]string{observation.Leases, observation.DaemonSets, observation.Pods}, kind)
+	inKubeSystem := slices.Contains([]string{observed.Leases, observed.DaemonSets, observed.Pods}, kind)
 	if taken[kind] == nil || kind == configMapKind || inKubeSystem && namespace != managersNamespace {
 		return
 	}
@@ -80,7 +80,7 @@ func (d *dump) managers() {
 		}
 	}
 	if d.out.Partial && len(d.out.Volumes) > 0 { // of pods
-		d.looked(observation.Volumes, "")
+		d.looked(observed.Volumes, "")
 	}
 	d.out.KubeSystemOnly = d.out.KubeSystemOnly || d.out.Partial && !d.outside
 }

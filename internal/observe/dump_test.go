@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // kubectl prints no list of a kind without objects among several, and an empty one of
@@ -22,12 +22,12 @@ func TestADumpShowsWhatWasLookedAt(t *testing.T) {
 		text string
 		want []string
 	}{
-		"nodes":                    {node, []string{observation.Nodes}},
-		"a lease":                  {node + "---\n" + lease + "kube-system}\n", []string{observation.Nodes, observation.Leases}},
-		"a lease of another team":  {node + "---\n" + lease + "team}\n", []string{observation.Nodes}},
-		"an empty list":            {node + "---\napiVersion: coordination.k8s.io/v1\nkind: LeaseList\nitems: []\n", []string{observation.Nodes, observation.Leases}},
-		"a pod of another program": {node + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observation.Nodes, observation.Pods}},
-		"a kind of another group":  {node + "---\napiVersion: example.com/v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observation.Nodes}},
+		"nodes":                    {node, []string{observed.Nodes}},
+		"a lease":                  {node + "---\n" + lease + "kube-system}\n", []string{observed.Nodes, observed.Leases}},
+		"a lease of another team":  {node + "---\n" + lease + "team}\n", []string{observed.Nodes}},
+		"an empty list":            {node + "---\napiVersion: coordination.k8s.io/v1\nkind: LeaseList\nitems: []\n", []string{observed.Nodes, observed.Leases}},
+		"a pod of another program": {node + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observed.Nodes, observed.Pods}},
+		"a kind of another group":  {node + "---\napiVersion: example.com/v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observed.Nodes}},
 	} {
 		o, err := observe.ReadDumpFrom("d.yaml", strings.NewReader(c.text))
 		if err != nil || !slices.Equal(o.Kinds, c.want) {
@@ -36,7 +36,7 @@ func TestADumpShowsWhatWasLookedAt(t *testing.T) {
 	}
 }
 
-func dumped(t *testing.T, text string) (*observation.Observation, error) {
+func dumped(t *testing.T, text string) (*observed.Observation, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dump")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -104,7 +104,7 @@ func TestADumpIsPrivateEvenWhereTheFileWasNot(t *testing.T) {
 	if err := os.WriteFile(file, []byte("another, and a longer one by far than what comes\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := observe.WriteDump(file, &observation.Observation{APIVersion: observation.APIVersion, Kind: observation.Kind}); err != nil {
+	if err := observe.WriteDump(file, &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind}); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

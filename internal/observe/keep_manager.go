@@ -14,17 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-func keepLease(l *coordinationv1.Lease, kept []observation.Lease) []observation.Lease {
+func keepLease(l *coordinationv1.Lease, kept []observed.Lease) []observed.Lease {
 	if l.Namespace != managersNamespace {
 		return kept
 	}
-	out := observation.Lease{Name: l.Name, Holder: redact.Text(ptr.Deref(l.Spec.HolderIdentity, "")), DurationSeconds: int(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)), Transitions: int(ptr.Deref(l.Spec.LeaseTransitions, 0))}
+	out := observed.Lease{Name: l.Name, Holder: redact.Text(ptr.Deref(l.Spec.HolderIdentity, "")), DurationSeconds: int(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)), Transitions: int(ptr.Deref(l.Spec.LeaseTransitions, 0))}
 	out.Renewed, out.Acquired = ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).UTC(), ptr.Deref(l.Spec.AcquireTime, metav1.MicroTime{}).UTC()
 	return append(kept, out)
 }
@@ -49,12 +49,12 @@ type configMap struct {
 // configMaps finds a ConfigMap.
 type configMaps func(namespace, name string) configMap
 
-func keepManager(p *corev1.Pod, find configMaps) (observation.Manager, bool) {
+func keepManager(p *corev1.Pod, find configMaps) (observed.Manager, bool) {
 	c, component := manager(p.Namespace, &p.Spec)
 	if component == "" {
-		return observation.Manager{}, false
+		return observed.Manager{}, false
 	}
-	m := observation.Manager{
+	m := observed.Manager{
 		Component: component, Namespace: p.Namespace, Pod: p.Name, Node: p.Spec.NodeName, Image: c.Image, Hosts: hosts(p),
 		Args: arguments(c), Account: p.Spec.ServiceAccountName, Running: p.Status.Phase == corev1.PodRunning,
 	}
@@ -174,12 +174,12 @@ func inVolume(p *corev1.Pod, volume, key string, find configMaps) (text *string,
 	return nil, false
 }
 
-func keepDaemonSet(d *appsv1.DaemonSet, kept []observation.DaemonSet) []observation.DaemonSet {
+func keepDaemonSet(d *appsv1.DaemonSet, kept []observed.DaemonSet) []observed.DaemonSet {
 	c, component := manager(d.Namespace, &d.Spec.Template.Spec)
-	if component != observation.CloudManager {
+	if component != observed.CloudManager {
 		return kept
 	}
-	return append(kept, observation.DaemonSet{
+	return append(kept, observed.DaemonSet{
 		Namespace: d.Namespace, Name: d.Name, Image: c.Image, Args: arguments(c),
 		Observed: d.Status.ObservedGeneration >= d.Generation,
 		Desired:  int(d.Status.DesiredNumberScheduled), Updated: int(d.Status.UpdatedNumberScheduled), Ready: int(d.Status.NumberReady),
@@ -188,7 +188,7 @@ func keepDaemonSet(d *appsv1.DaemonSet, kept []observation.DaemonSet) []observat
 
 // workload is what makes pods, with the labels of those.
 type workload struct {
-	daemonSet *observation.DaemonSet
+	daemonSet *observed.DaemonSet
 	namespace string
 	selector  *metav1.LabelSelector
 }

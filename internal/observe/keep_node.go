@@ -14,7 +14,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -23,11 +23,11 @@ import (
 const inTreeEBS = "kubernetes.io/aws-ebs"
 
 var keptLabels = append([]string{
-	observation.ZoneLabel, observation.OldZoneLabel, observation.RegionLabel, observation.InstanceTypeLabel, observation.EtcdLabel, observation.HostLabel,
-}, observation.ControlPlaneLabels...)
+	observed.ZoneLabel, observed.OldZoneLabel, observed.RegionLabel, observed.InstanceTypeLabel, observed.EtcdLabel, observed.HostLabel,
+}, observed.ControlPlaneLabels...)
 
-func keepNode(n *corev1.Node, kept []observation.Node) []observation.Node {
-	out := observation.Node{
+func keepNode(n *corev1.Node, kept []observed.Node) []observed.Node {
+	out := observed.Node{
 		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internalIP(n),
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[action.CordonAnnotation],
 		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
@@ -41,11 +41,11 @@ func keepNode(n *corev1.Node, kept []observation.Node) []observation.Node {
 		}
 	}
 	if strings.Contains(n.Status.NodeInfo.KubeletVersion, "+rke") {
-		delete(out.Labels, observation.HostLabel) // RKE2 sets it to the name of the Node (k3s pkg/daemons/agent)
+		delete(out.Labels, observed.HostLabel) // RKE2 sets it to the name of the Node (k3s pkg/daemons/agent)
 	}
 	for annotation, args := range n.Annotations {
 		if strings.HasSuffix(annotation, nodeArgs) {
-			delete(out.Labels, observation.HostLabel)
+			delete(out.Labels, observed.HostLabel)
 			out.NodeName = nodeName(args)
 		}
 	}
@@ -89,10 +89,10 @@ func internalIP(n *corev1.Node) string {
 }
 
 // ready keeps the condition by which a node says that it works; nil where it has none.
-func ready(n *corev1.Node) *observation.Condition {
+func ready(n *corev1.Node) *observed.Condition {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			return &observation.Condition{Status: string(c.Status), Reason: word(c.Reason), Since: c.LastTransitionTime.UTC()}
+			return &observed.Condition{Status: string(c.Status), Reason: word(c.Reason), Since: c.LastTransitionTime.UTC()}
 		}
 	}
 	return nil
@@ -142,17 +142,17 @@ func registries(n *corev1.Node) []string {
 	return slices.Compact(hosts)
 }
 
-func keepVolume(v *corev1.PersistentVolume, kept []observation.Volume) []observation.Volume {
+func keepVolume(v *corev1.PersistentVolume, kept []observed.Volume) []observed.Volume {
 	if v.Spec.AWSElasticBlockStore != nil {
-		kept = append(kept, observation.Volume{Kind: observation.Volumes, Name: v.Name})
+		kept = append(kept, observed.Volume{Kind: observed.Volumes, Name: v.Name})
 	}
 	return kept
 }
 
 // keepInline keeps a pod that names an in-tree volume itself.
-func keepInline(p *corev1.Pod, kept []observation.Volume) []observation.Volume {
+func keepInline(p *corev1.Pod, kept []observed.Volume) []observed.Volume {
 	if slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.AWSElasticBlockStore != nil }) {
-		kept = append(kept, observation.Volume{Kind: observation.Pods, Name: p.Namespace + "/" + p.Name})
+		kept = append(kept, observed.Volume{Kind: observed.Pods, Name: p.Namespace + "/" + p.Name})
 	}
 	return kept
 }
@@ -164,8 +164,8 @@ func keepClass(c *storagev1.StorageClass, kept []string) []string {
 	return kept
 }
 
-func keepDrivers(n *storagev1.CSINode, kept []observation.NodeDrivers) []observation.NodeDrivers {
-	out := observation.NodeDrivers{Node: n.Name, Drivers: []string{}}
+func keepDrivers(n *storagev1.CSINode, kept []observed.NodeDrivers) []observed.NodeDrivers {
+	out := observed.NodeDrivers{Node: n.Name, Drivers: []string{}}
 	for _, d := range n.Spec.Drivers {
 		out.Drivers = append(out.Drivers, d.Name)
 	}

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -23,11 +23,11 @@ const cleanup = "service.kubernetes.io/load-balancer-cleanup"
 
 func wants(s *corev1.Service) bool { return s.Spec.Type == corev1.ServiceTypeLoadBalancer }
 
-func keepService(s *corev1.Service, kept []observation.Service) []observation.Service {
+func keepService(s *corev1.Service, kept []observed.Service) []observed.Service {
 	if !wants(s) && !slices.Contains(s.Finalizers, cleanup) {
 		return kept
 	}
-	out := observation.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, OtherController: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
+	out := observed.Service{Namespace: s.Namespace, Name: s.Name, Hosts: []string{}, OtherController: elsewhere(s), Deleting: s.DeletionTimestamp != nil || !wants(s)}
 	for _, in := range s.Status.LoadBalancer.Ingress {
 		out.Hosts = append(out.Hosts, in.Hostname+in.IP)
 	}
@@ -96,15 +96,15 @@ var succeeded = []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", "DeletedL
 
 // tells reports whether an Event is one of the service controller about a Service. One
 // that was deleted may have had the same name.
-func tells(e *corev1.Event, s observation.Service) bool {
+func tells(e *corev1.Event, s observed.Service) bool {
 	about, source := e.InvolvedObject, cmp.Or(e.Source.Component, e.ReportingController, serviceController)
-	return about.Kind == observation.Services && about.Namespace == s.Namespace && about.Name == s.Name &&
+	return about.Kind == observed.Services && about.Namespace == s.Namespace && about.Name == s.Name &&
 		(about.UID == "" || s.UID == "" || string(about.UID) == s.UID) && source == serviceController
 }
 
 // failures gives each Service the newest warning about it, unless the service controller
 // succeeded since.
-func failures(services []observation.Service, events []corev1.Event) {
+func failures(services []observed.Service, events []corev1.Event) {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return last(&a).Compare(last(&b)) })
 	for i := range services {
 		if !services[i].OtherController {
@@ -115,7 +115,7 @@ func failures(services []observation.Service, events []corev1.Event) {
 
 // fail gives a Service its failure. Where it has a load balancer, its changes fail since the
 // first warning after a success.
-func fail(s *observation.Service, events []corev1.Event) {
+func fail(s *observed.Service, events []corev1.Event) {
 	var success, first time.Time
 	for n := range events {
 		if e := &events[n]; tells(e, *s) && slices.Contains(succeeded, e.Reason) {
@@ -127,7 +127,7 @@ func fail(s *observation.Service, events []corev1.Event) {
 		if e.Type != corev1.EventTypeWarning || !tells(e, *s) || !last(e).After(success) {
 			continue
 		}
-		s.Failure = &observation.Failure{Reason: word(e.Reason), Message: oneLine(e.Message)}
+		s.Failure = &observed.Failure{Reason: word(e.Reason), Message: oneLine(e.Message)}
 		if since := slices.MaxFunc([]time.Time{success, e.CreationTimestamp.Time}, time.Time.Compare); first.IsZero() || since.Before(first) {
 			first = since
 		}

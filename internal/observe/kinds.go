@@ -13,7 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // kind is a kind of objects O: where an API server has them, what an observation keeps
@@ -21,31 +21,31 @@ import (
 type kind[O, K any] struct {
 	resource
 	keep  func(*O, []K) []K
-	field func(*observation.Observation) *[]K
+	field func(*observed.Observation) *[]K
 }
 
 var (
-	nodes = kind[corev1.Node, observation.Node]{resource{name: "nodes", list: "NodeList"}, keepNode,
-		func(o *observation.Observation) *[]observation.Node { return &o.Nodes }}
-	leases = kind[coordinationv1.Lease, observation.Lease]{resource{group: "coordination.k8s.io", name: "leases", list: "LeaseList"}, keepLease,
-		func(o *observation.Observation) *[]observation.Lease { return &o.Leases }}
-	daemonSets = kind[appsv1.DaemonSet, observation.DaemonSet]{resource{group: "apps", name: "daemonsets", list: "DaemonSetList"}, keepDaemonSet,
-		func(o *observation.Observation) *[]observation.DaemonSet { return &o.DaemonSets }}
-	services = kind[corev1.Service, observation.Service]{resource{name: "services", list: "ServiceList"}, keepService,
-		func(o *observation.Observation) *[]observation.Service { return &o.Services }}
-	volumes = kind[corev1.PersistentVolume, observation.Volume]{resource{name: "persistentvolumes", list: "PersistentVolumeList"}, keepVolume,
-		func(o *observation.Observation) *[]observation.Volume { return &o.Volumes }}
+	nodes = kind[corev1.Node, observed.Node]{resource{name: "nodes", list: "NodeList"}, keepNode,
+		func(o *observed.Observation) *[]observed.Node { return &o.Nodes }}
+	leases = kind[coordinationv1.Lease, observed.Lease]{resource{group: "coordination.k8s.io", name: "leases", list: "LeaseList"}, keepLease,
+		func(o *observed.Observation) *[]observed.Lease { return &o.Leases }}
+	daemonSets = kind[appsv1.DaemonSet, observed.DaemonSet]{resource{group: "apps", name: "daemonsets", list: "DaemonSetList"}, keepDaemonSet,
+		func(o *observed.Observation) *[]observed.DaemonSet { return &o.DaemonSets }}
+	services = kind[corev1.Service, observed.Service]{resource{name: "services", list: "ServiceList"}, keepService,
+		func(o *observed.Observation) *[]observed.Service { return &o.Services }}
+	volumes = kind[corev1.PersistentVolume, observed.Volume]{resource{name: "persistentvolumes", list: "PersistentVolumeList"}, keepVolume,
+		func(o *observed.Observation) *[]observed.Volume { return &o.Volumes }}
 	storageClasses = kind[storagev1.StorageClass, string]{resource{group: "storage.k8s.io", name: "storageclasses", list: "StorageClassList"}, keepClass,
-		func(o *observation.Observation) *[]string { return &o.StorageClasses }}
+		func(o *observed.Observation) *[]string { return &o.StorageClasses }}
 	// What every node reports of itself once is taken from the server's cache.
-	drivers = kind[storagev1.CSINode, observation.NodeDrivers]{resource{group: "storage.k8s.io", name: "csinodes", list: "CSINodeList", version: "0"}, keepDrivers,
-		func(o *observation.Observation) *[]observation.NodeDrivers { return &o.Drivers }}
+	drivers = kind[storagev1.CSINode, observed.NodeDrivers]{resource{group: "storage.k8s.io", name: "csinodes", list: "CSINodeList", version: "0"}, keepDrivers,
+		func(o *observed.Observation) *[]observed.NodeDrivers { return &o.Drivers }}
 	pods = resource{name: "pods", list: "PodList"}
 )
 
 // read keeps the objects of an API server.
 func (k kind[O, K]) read(o *Observer) part {
-	return func(ctx context.Context, out *observation.Observation) (err error) {
+	return func(ctx context.Context, out *observed.Observation) (err error) {
 		*k.field(out), err = kube.Collect(ctx, o.Client, k.in(""), k.keep)
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -37,7 +37,7 @@ func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe
 	return &observe.Observer{Client: c}
 }
 
-func look(t testing.TB, s *apitest.Server) *observation.Observation {
+func look(t testing.TB, s *apitest.Server) *observed.Observation {
 	t.Helper()
 	o, err := observer(t, s, time.Minute).Look(t.Context())
 	if err != nil {
@@ -86,17 +86,17 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 		s.Classes = []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{Name: "gp2"}, Provisioner: "kubernetes.io/aws-ebs"}, {ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com"}}
 		s.CSINodes = []storagev1.CSINode{{ObjectMeta: metav1.ObjectMeta{Name: "one"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com"}}}}}
 		o := look(t, s)
-		want := observation.Node{
+		want := observed.Node{
 			Name: n.Name, UID: string(n.UID), Unschedulable: true, Cordoned: "leader-migration-orchard", InTreeVolumes: 1,
 			Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
-			Ready: &observation.Condition{Status: "True", Reason: "KubeletReady"},
+			Ready: &observed.Condition{Status: "True", Reason: "KubeletReady"},
 		}
 		for _, diff := range []string{
 			cmp.Diff(want, o.Nodes[2]),
-			cmp.Diff([]observation.Service{{Namespace: "shop", Name: "outer", Hosts: []string{"a.elb.amazonaws.com"}}}, o.Services),
-			cmp.Diff([]observation.Volume{{Kind: "PersistentVolume", Name: "old"}}, o.Volumes),
+			cmp.Diff([]observed.Service{{Namespace: "shop", Name: "outer", Hosts: []string{"a.elb.amazonaws.com"}}}, o.Services),
+			cmp.Diff([]observed.Volume{{Kind: "PersistentVolume", Name: "old"}}, o.Volumes),
 			cmp.Diff([]string{"gp2"}, o.StorageClasses),
-			cmp.Diff([]observation.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}, o.Drivers),
+			cmp.Diff([]observed.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}, o.Drivers),
 		} {
 			if diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -169,8 +169,8 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []*observation.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
-		var got []*observation.Condition
+		want := []*observed.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
+		var got []*observed.Condition
 		for _, n := range o.Nodes {
 			got = append(got, n.Ready)
 		}

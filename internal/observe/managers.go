@@ -17,18 +17,18 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // usualPods selects managers that no workload makes: mirrors of static pods.
 var usualPods = []string{
-	"component in (" + observation.KubeManager + "," + observation.CloudManager + ")",
-	"k8s-app in (" + observation.KubeManager + "," + observation.CloudManager + ",aws-" + observation.CloudManager + ")",
+	"component in (" + observed.KubeManager + "," + observed.CloudManager + ")",
+	"k8s-app in (" + observed.KubeManager + "," + observed.CloudManager + ",aws-" + observed.CloudManager + ")",
 }
 
 // records returns the leases, and the newest time that the API server wrote into them.
-func (o *Observer) records(ctx context.Context) (records []observation.Lease, clock time.Time, err error) {
-	records, err = kube.Collect(ctx, o.Client, leases.in(managersNamespace), func(l *coordinationv1.Lease, kept []observation.Lease) []observation.Lease {
+func (o *Observer) records(ctx context.Context) (records []observed.Lease, clock time.Time, err error) {
+	records, err = kube.Collect(ctx, o.Client, leases.in(managersNamespace), func(l *coordinationv1.Lease, kept []observed.Lease) []observed.Lease {
 		clock = slices.MaxFunc([]time.Time{written(&l.ObjectMeta), clock}, time.Time.Compare)
 		return keepLease(l, kept)
 	})
@@ -37,7 +37,7 @@ func (o *Observer) records(ctx context.Context) (records []observation.Lease, cl
 
 // readManagers reads the managers and then what they may do, which depends on
 // who they are.
-func (o *Observer) readManagers(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readManagers(ctx context.Context, out *observed.Observation) error {
 	if err := o.Managers(ctx, out); err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (o *Observer) readManagers(ctx context.Context, out *observation.Observatio
 
 // Managers looks at the pods of both managers in all namespaces, found by the
 // workloads that make them and by their usual labels: there are thousands of others.
-func (o *Observer) Managers(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) Managers(ctx context.Context, out *observed.Observation) error {
 	workloads, err := o.workloads(ctx)
 	if err != nil {
 		return err
 	}
-	out.DaemonSets = []observation.DaemonSet{}
+	out.DaemonSets = []observed.DaemonSet{}
 	for _, w := range workloads {
 		if w.daemonSet != nil {
 			out.DaemonSets = append(out.DaemonSets, *w.daemonSet)
@@ -60,8 +60,8 @@ func (o *Observer) Managers(ctx context.Context, out *observation.Observation) e
 	if out.Managers, err = o.podsOf(ctx, choices(workloads)); err != nil {
 		return err
 	}
-	slices.SortFunc(out.Managers, func(a, b observation.Manager) int { return strings.Compare(a.Path(), b.Path()) })
-	out.Managers = slices.CompactFunc(out.Managers, func(a, b observation.Manager) bool { return a.Path() == b.Path() })
+	slices.SortFunc(out.Managers, func(a, b observed.Manager) int { return strings.Compare(a.Path(), b.Path()) })
+	out.Managers = slices.CompactFunc(out.Managers, func(a, b observed.Manager) bool { return a.Path() == b.Path() })
 	out.KubeSystemOnly = o.narrow.any()
 	return nil
 }
@@ -98,13 +98,13 @@ func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 
 // podsOf returns the managers among the pods of any of the choices; one that is of
 // several is there several times.
-func (o *Observer) podsOf(ctx context.Context, chosen []choice) ([]observation.Manager, error) {
-	found := make([][]observation.Manager, len(chosen))
+func (o *Observer) podsOf(ctx context.Context, chosen []choice) ([]observed.Manager, error) {
+	found := make([][]observed.Manager, len(chosen))
 	err := kube.ForEach(len(chosen), func(i int) (err error) { found[i], err = o.podsWith(ctx, chosen[i]); return err })
-	return append([]observation.Manager{}, slices.Concat(found...)...), err
+	return append([]observed.Manager{}, slices.Concat(found...)...), err
 }
 
-func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manager, error) {
+func (o *Observer) podsWith(ctx context.Context, c choice) ([]observed.Manager, error) {
 	var failed error
 	find := func(namespace, name string) configMap {
 		m, err := o.configMap(ctx, namespace, name)
@@ -113,7 +113,7 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observation.Manage
 		}
 		return m
 	}
-	keep := func(p *corev1.Pod, kept []observation.Manager) []observation.Manager {
+	keep := func(p *corev1.Pod, kept []observed.Manager) []observed.Manager {
 		if m, is := keepManager(p, find); is {
 			kept = append(kept, m)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -188,7 +188,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) 
 			}
 			o := look(t, s)
 			for _, m := range o.Managers {
-				if m.Component == observation.CloudManager && (m.ConfigDenied != denied || !denied && (m.Config == nil || *m.Config != "leaderName: other\n")) {
+				if m.Component == observed.CloudManager && (m.ConfigDenied != denied || !denied && (m.Config == nil || *m.Config != "leaderName: other\n")) {
 					t.Errorf("%t: %+v", denied, m)
 				}
 			}
@@ -226,7 +226,7 @@ func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
 
 func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
 	const pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: ccm-1, namespace: %}\nspec: {containers: [{image: 'registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6'}]}\n"
-	in := func(namespaces ...string) *observation.Observation {
+	in := func(namespaces ...string) *observed.Observation {
 		text := "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
 		for _, n := range namespaces {
 			text += strings.ReplaceAll(pod, "%", n)
@@ -243,7 +243,7 @@ func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
 	if o := in("kube-system"); len(o.Managers) != 1 || !o.KubeSystemOnly {
 		t.Errorf("%+v", o)
 	}
-	if o := in("aws-ccm"); o.Looked(observation.Pods) {
+	if o := in("aws-ccm"); o.Looked(observed.Pods) {
 		t.Error("pods of another namespace say nothing about those of kube-system")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -17,13 +17,13 @@ type Owners struct {
 	*Observer
 	// Given reads the arguments that a kube-controller-manager may have that is no pod;
 	// nil where it is one.
-	Given func(context.Context, []observation.Manager) ([]ownership.Given, error)
+	Given func(context.Context, []observed.Manager) ([]ownership.Given, error)
 
 	Timeline ownership.Timeline
 	Seen     time.Time // when the last look had its answer; zero before the first
 	Narrow   bool      // managers outside of kube-system are not seen
 
-	managers []observation.Manager
+	managers []observed.Manager
 	given    []ownership.Given
 	readAt   time.Time // when the managers were requested
 }
@@ -46,7 +46,7 @@ func (w *Owners) Look(ctx context.Context) ([]ownership.Interval, error) {
 		w.readAt = asked
 		asked = time.Now()
 	}
-	var o observation.Observation
+	var o observed.Observation
 	if err := w.Leases(ctx, &o); err != nil {
 		return nil, kube.Refusal(err)
 	}
@@ -56,7 +56,7 @@ func (w *Owners) Look(ctx context.Context) ([]ownership.Interval, error) {
 
 // read reads the managers, and what one of them was given.
 func (w *Owners) read(ctx context.Context) error {
-	var o observation.Observation
+	var o observed.Observation
 	err := w.Managers(ctx, &o)
 	if err != nil {
 		return err

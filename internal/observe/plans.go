@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -26,12 +26,12 @@ type planRef struct {
 // readPlans looks whether machines run their last plans. Each Secret is read by its
 // name: to list them opens the Secrets of all namespaces. Of their values it keeps only
 // whether two are the same.
-func (o *Observer) readPlans(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readPlans(ctx context.Context, out *observed.Observation) error {
 	refs, err := o.planRefs(ctx)
 	if err != nil {
 		return err
 	}
-	plans := make([]*observation.MachinePlan, len(refs))
+	plans := make([]*observed.MachinePlan, len(refs))
 	var closed sync.Map // namespaces in which Secrets may not be read
 	err = kube.ForEach(len(refs), func(i int) (err error) {
 		if _, is := closed.Load(refs[i].namespace); is {
@@ -73,11 +73,11 @@ func (o *Observer) planRefs(ctx context.Context) ([]planRef, error) {
 }
 
 // plan reads one; nil where Rancher has made none yet.
-func (o *Observer) plan(ctx context.Context, ref planRef) (*observation.MachinePlan, error) {
+func (o *Observer) plan(ctx context.Context, ref planRef) (*observed.MachinePlan, error) {
 	secret, err := kube.GetSecret(ctx, o.Client, ref.namespace, ref.name)
 	p := rollout.PlanOf(ref.machine, secret)
 	if err != nil || p == nil {
 		return nil, err
 	}
-	return &observation.MachinePlan{Namespace: ref.namespace, Name: ref.name, Applied: p.Applied}, nil
+	return &observed.MachinePlan{Namespace: ref.namespace, Name: ref.name, Applied: p.Applied}, nil
 }

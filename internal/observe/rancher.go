@@ -16,7 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // controlPlane is as much of an RKEControlPlane as shows whether it settled.
@@ -32,7 +32,7 @@ type controlPlane struct {
 
 // readRancher looks at Rancher's own objects, where the cluster is Rancher's. What the
 // user may not see of them is withheld; it is no part of the cluster itself.
-func (o *Observer) readRancher(ctx context.Context, out *observation.Observation) (err error) {
+func (o *Observer) readRancher(ctx context.Context, out *observed.Observation) (err error) {
 	if there, err := o.isRancher(ctx); !there || err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (o *Observer) readRancher(ctx context.Context, out *observation.Observation
 }
 
 // withheld notes the rights whose lack an error tells of, and returns any other error.
-func withheld(out *observation.Observation, err error) error {
+func withheld(out *observed.Observation, err error) error {
 	err = kube.Refusal(err)
 	var denied *kube.Denied
 	if !errors.As(err, &denied) || denied.Expired {
@@ -65,8 +65,8 @@ func (o *Observer) isRancher(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func keepControlPlane(c *controlPlane, kept []observation.ControlPlane) []observation.ControlPlane {
-	out := observation.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
+func keepControlPlane(c *controlPlane, kept []observed.ControlPlane) []observed.ControlPlane {
+	out := observed.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
 	for _, name := range []string{"Ready", "Reconciled"} {
 		if !slices.ContainsFunc(c.Status.Conditions, func(k genericcondition.GenericCondition) bool {
 			return k.Type == name && k.Status == corev1.ConditionTrue

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -57,14 +57,14 @@ func TestRanchersOwnClusterShowsWhatSettledWithoutAListOfSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := ranchers(t)
 		o := look(t, s)
-		want := []observation.ControlPlane{
+		want := []observed.ControlPlane{
 			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
 			{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
 		}
 		if diff := cmp.Diff(want, o.ControlPlanes); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]observation.MachinePlan{{Namespace: "fleet-default", Name: "one-machine-plan", Applied: true}, {Namespace: "fleet-default", Name: "two-machine-plan"}}, o.MachinePlans); diff != "" {
+		if diff := cmp.Diff([]observed.MachinePlan{{Namespace: "fleet-default", Name: "one-machine-plan", Applied: true}, {Namespace: "fleet-default", Name: "two-machine-plan"}}, o.MachinePlans); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		for _, r := range s.Requests {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -26,16 +26,16 @@ type Observer struct {
 	// AllPods also reads the pods of all namespaces, for volumes that they name.
 	AllPods bool
 	// Before is compared with in place of the snapshot that the cluster keeps.
-	Before *observation.Snapshot
+	Before *observed.Snapshot
 
-	watch      observation.Watch
+	watch      observed.Watch
 	replaced   ownership.Replaced
 	narrow     narrow
 	lastEvents serviceEvents
 }
 
 // part reads one part of an observation; parts write different fields.
-type part func(context.Context, *observation.Observation) error
+type part func(context.Context, *observed.Observation) error
 
 // moment is the longest time in which managers and leases are seen together. It is
 // shorter than a lease, which no manager gives back: who is seen to run
@@ -47,10 +47,10 @@ var errSlow = errors.New("the responses take too long to describe one moment")
 
 // Look reads everything. It fails with *Denied and *Unreached; then there is
 // nothing to check.
-func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
-	out := &observation.Observation{
-		APIVersion: observation.APIVersion, Kind: observation.Kind,
-		Nodes: []observation.Node{}, Leases: []observation.Lease{}, DaemonSets: []observation.DaemonSet{}, Managers: []observation.Manager{}, Services: []observation.Service{},
+func (o *Observer) Look(ctx context.Context) (*observed.Observation, error) {
+	out := &observed.Observation{
+		APIVersion: observed.APIVersion, Kind: observed.Kind,
+		Nodes: []observed.Node{}, Leases: []observed.Lease{}, DaemonSets: []observed.DaemonSet{}, Managers: []observed.Manager{}, Services: []observed.Service{},
 	}
 	// One request is first: it opens the connection for the others, and a program for
 	// credentials that has none is asked once.
@@ -74,12 +74,12 @@ func (o *Observer) Look(ctx context.Context) (*observation.Observation, error) {
 }
 
 // together runs parts at the same time and joins their errors.
-func together(ctx context.Context, out *observation.Observation, parts ...part) error {
+func together(ctx context.Context, out *observed.Observation, parts ...part) error {
 	return kube.ForEach(len(parts), func(i int) error { return parts[i](ctx, out) })
 }
 
 // Again looks at the managers and the leases again, until both are of one moment.
-func (o *Observer) Again(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) Again(ctx context.Context, out *observed.Observation) error {
 	for range 3 {
 		start := time.Now()
 		if err := together(ctx, out, o.Managers, o.Leases); err != nil {
@@ -93,12 +93,12 @@ func (o *Observer) Again(ctx context.Context, out *observation.Observation) erro
 }
 
 // mark notes whose containers were replaced, once managers and leases are both there.
-func (o *Observer) mark(asked time.Time, out *observation.Observation) {
+func (o *Observer) mark(asked time.Time, out *observed.Observation) {
 	out.Leases = o.replaced.Observe(asked, time.Now(), ownership.ReadAll(out.Managers), out.Leases)
 }
 
 // Leases looks at the leases again.
-func (o *Observer) Leases(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) Leases(ctx context.Context, out *observed.Observation) error {
 	asked := time.Now()
 	records, clock, err := o.records(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (o *Observer) Leases(ctx context.Context, out *observation.Observation) err
 	return nil
 }
 
-func (o *Observer) readVolumes(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readVolumes(ctx context.Context, out *observed.Observation) error {
 	if err := volumes.read(o)(ctx, out); err != nil || !o.AllPods {
 		return err
 	}
@@ -119,7 +119,7 @@ func (o *Observer) readVolumes(ctx context.Context, out *observation.Observation
 }
 
 // readVersion reads the version, which every user may see.
-func (o *Observer) readVersion(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readVersion(ctx context.Context, out *observed.Observation) error {
 	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
 	return o.Read(ctx, r, func(a kube.Answer) error {
 		var v version.Info

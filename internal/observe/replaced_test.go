@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // contain gives the pod of the first kube-controller-manager, which holds both leases,
@@ -34,13 +34,13 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		id    string
 		state corev1.ContainerState
-		want  observation.Life
+		want  observed.Life
 	}{
-		"the same container":                  {"containerd://1", runs, observation.Live},
-		"another one in the same pod":         {"containerd://2", runs, observation.Dead},
-		"one that waits to be started again":  {"containerd://1", waits, observation.Dead},
-		"one that has ended":                  {"containerd://1", over, observation.Dead},
-		"one that no kubelet has told so far": {"", corev1.ContainerState{}, observation.Live},
+		"the same container":                  {"containerd://1", runs, observed.Live},
+		"another one in the same pod":         {"containerd://2", runs, observed.Dead},
+		"one that waits to be started again":  {"containerd://1", waits, observed.Dead},
+		"one that has ended":                  {"containerd://1", over, observed.Dead},
+		"one that no kubelet has told so far": {"", corev1.ContainerState{}, observed.Live},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 				if err := ob.Again(t.Context(), o); err != nil {
 					t.Fatal(err)
 				}
-				if l, _ := o.Lease("kube-controller-manager"); l.Life() != observation.Live {
+				if l, _ := o.Lease("kube-controller-manager"); l.Life() != observed.Live {
 					t.Fatalf("%+v", l)
 				}
 				s.Do(func() { clear(s.Renews) })
@@ -70,7 +70,7 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 						t.Errorf("%s: %s, %+v", lease, l.Life(), l)
 					}
 				}
-				if l, _ := o.Lease("cloud-controller-manager"); l.Life() != observation.Live {
+				if l, _ := o.Lease("cloud-controller-manager"); l.Life() != observed.Live {
 					t.Errorf("%+v", l)
 				}
 			})

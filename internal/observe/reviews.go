@@ -13,14 +13,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 var errNoVersion = errors.New("the response is not a version of Kubernetes")
 
 // readReviews checks what the identities of the managers may do with their leases.
-func (o *Observer) readReviews(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) error {
 	out.Reviews = verify.Questions(out.Managers)
 	return kube.ForEach(len(out.Reviews), func(i int) (err error) {
 		r := &out.Reviews[i]

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // serviceEvents are the Events about Services as they were read last. They count for a while: a run observes
@@ -27,12 +27,12 @@ type serviceEvents struct {
 const eventsFor = 30 * time.Second
 
 // readServices also reads what the service controller reports about the Services that it serves.
-func (o *Observer) readServices(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readServices(ctx context.Context, out *observed.Observation) error {
 	if err := services.read(o)(ctx, out); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(out.Services, served) && time.Since(o.lastEvents.at) >= eventsFor {
-		events, err := o.events(ctx, "involvedObject.kind="+observation.Services)
+		events, err := o.events(ctx, "involvedObject.kind="+observed.Services)
 		var denied *kube.Denied
 		is := errors.As(err, &denied) && !denied.Expired
 		if err != nil && !is {
@@ -46,7 +46,7 @@ func (o *Observer) readServices(ctx context.Context, out *observation.Observatio
 }
 
 // served reports whether the service controller has something to do for a Service, or may fail to.
-func served(s observation.Service) bool { return !s.OtherController && (!s.Deleting || s.Stale()) }
+func served(s observed.Service) bool { return !s.OtherController && (!s.Deleting || s.Stale()) }
 
 // Warnings reads all Warning Events of the cluster. It fails with *Denied.
 func (o *Observer) Warnings(ctx context.Context) ([]corev1.Event, error) {

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // balanced is a Service of type LoadBalancer that has none.
@@ -50,9 +50,9 @@ func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
 		s.Services = []corev1.Service{web}
 		s.Events = []corev1.Event{warned(web, "Error syncing load balancer: AccessDenied, key AKIAIOSFODNN7EXAMPLE\n\tstatus code: 403, request id: 1", at.Add(time.Minute)), old, other, normal, former}
 		o := look(t, s)
-		want := []observation.Service{{
+		want := []observed.Service{{
 			Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: at,
-			Failure: &observation.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: AccessDenied, key <redacted>"},
+			Failure: &observed.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: AccessDenied, key <redacted>"},
 		}}
 		if diff := cmp.Diff(want, o.Services); diff != "" {
 			t.Error(diff)
@@ -124,7 +124,7 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 		typed.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Time: new(metav1.NewTime(at)), FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:type":{}}}`)}}}
 		s.Services = []corev1.Service{deleted, done, typed, other}
 		got := look(t, s).Services
-		want := []observation.Service{
+		want := []observed.Service{
 			{Namespace: "shop", Name: "deleted", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
 			{Namespace: "shop", Name: "done", Hosts: []string{}, UID: "u-1", Deleting: true},
 			{Namespace: "shop", Name: "typed", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
@@ -265,15 +265,15 @@ func TestADumpIsDatedByWhatTheAPIServerWrote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := o.Services[0].For(o.Clock); got != 48*time.Hour || o.Services[0].Failure == nil || !o.Looked(observation.Events) {
+	if got := o.Services[0].For(o.Clock); got != 48*time.Hour || o.Services[0].Failure == nil || !o.Looked(observed.Events) {
 		t.Errorf("%s, %+v", got, o.Services[0])
 	}
 }
 
 // Snapshots are read by other versions, strictly.
 func TestASnapshotHoldsOfAServiceItsLoadBalancerAlone(t *testing.T) {
-	o := observation.Observation{Services: []observation.Service{{Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: time.Now(), Failure: &observation.Failure{}}}}
-	if diff := cmp.Diff([]observation.Service{{Namespace: "shop", Name: "web", Hosts: []string{}}}, o.Snapshot("").LoadBalancers); diff != "" {
+	o := observed.Observation{Services: []observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: time.Now(), Failure: &observed.Failure{}}}}
+	if diff := cmp.Diff([]observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{}}}, o.Snapshot("").LoadBalancers); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -24,11 +24,11 @@ const (
 )
 
 // settleTime is longer where leases last longer: the dead show only at their end.
-func settleTime(out *observation.Observation) time.Duration {
+func settleTime(out *observed.Observation) time.Duration {
 	longest := usualLease
 	processes := ownership.ReadAll(out.Managers)
 	names := []string{ownership.Migration(processes)}
-	for _, component := range []string{observation.KubeManager, observation.CloudManager} {
+	for _, component := range []string{observed.KubeManager, observed.CloudManager} {
 		names = append(names, ownership.Mains(component, processes)...)
 	}
 	for _, name := range names {
@@ -46,8 +46,8 @@ var errUnsettled = errors.New("it is not known yet whether their holders are ali
 // long as they do not show what they have to: who leads may be replaced meanwhile. What
 // was seen before counts no more: a holder that was replaced since would be alive until
 // its lease ends.
-func (o *Observer) Settled(ctx context.Context, unsettled func(*observation.Observation) bool, every time.Duration) (*observation.Observation, error) {
-	o.watch = observation.Watch{}
+func (o *Observer) Settled(ctx context.Context, unsettled func(*observed.Observation) bool, every time.Duration) (*observed.Observation, error) {
+	o.watch = observed.Watch{}
 	out, err := o.Look(ctx)
 	if err != nil {
 		return nil, err

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // Whether the holder of a long lease is dead shows at the end of the lease, and that
 // has to come before the retries end.
 func TestLeasesAreFollowedForAsLongAsTheyLast(t *testing.T) {
-	own := observation.Manager{Component: observation.CloudManager, Args: []string{"--leader-elect-resource-name=own"}}
+	own := observed.Manager{Component: observed.CloudManager, Args: []string{"--leader-elect-resource-name=own"}}
 	for _, c := range []struct {
 		name    string
 		seconds int
@@ -31,7 +31,7 @@ func TestLeasesAreFollowedForAsLongAsTheyLast(t *testing.T) {
 		{"apiserver-7xk2p9qzt4", 3600, 40 * time.Second},
 		{"kube-controller-manager", 86400, 5 * time.Minute},
 	} {
-		o := &observation.Observation{Managers: []observation.Manager{own}, Leases: []observation.Lease{{Name: c.name, DurationSeconds: c.seconds}}}
+		o := &observed.Observation{Managers: []observed.Manager{own}, Leases: []observed.Lease{{Name: c.name, DurationSeconds: c.seconds}}}
 		if got := settleTime(o); got != c.want {
 			t.Errorf("%s of %d s: %s, not %s", c.name, c.seconds, got, c.want)
 		}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 )
 
 // readSnapshot reads the snapshot that the cluster keeps, if there is one.
-func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observation) error {
+func (o *Observer) readSnapshot(ctx context.Context, out *observed.Observation) error {
 	if out.Before = o.Before; out.Before != nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (o *Observer) readSnapshot(ctx context.Context, out *observation.Observatio
 
 // KeepSnapshot writes a snapshot into the cluster. It fails with ErrKept where
 // another one is there.
-func (o *Observer) KeepSnapshot(ctx context.Context, s observation.Snapshot) error {
+func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error {
 	packed, err := pack(s)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (o *Observer) kept(ctx context.Context, packed []byte) error {
 	return fmt.Errorf("the ConfigMap kube-system/%s: %w; write the new one to a file with --snapshot=FILE, or delete the ConfigMap", SnapshotName, ErrKept)
 }
 
-func pack(s observation.Snapshot) ([]byte, error) {
+func pack(s observed.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if err := errors.Join(json.NewEncoder(z).Encode(s), z.Close()); err != nil {
@@ -100,7 +100,7 @@ func pack(s observation.Snapshot) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func unpack(packed []byte) (*observation.Snapshot, error) {
+func unpack(packed []byte) (*observed.Snapshot, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, fmt.Errorf("it has no snapshot in %s: %w", snapshotKey, err)
@@ -114,15 +114,15 @@ func unpack(packed []byte) (*observation.Snapshot, error) {
 
 // parseSnapshot asks for the version first: fields that are not known are those of
 // another one.
-func parseSnapshot(text []byte) (*observation.Snapshot, error) {
+func parseSnapshot(text []byte) (*observed.Snapshot, error) {
 	var head metav1.TypeMeta
 	if err := yaml.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("its snapshot is damaged: %w", err)
 	}
-	if head.Kind != observation.SnapshotKind || head.APIVersion != observation.APIVersion {
-		return nil, fmt.Errorf("it is not a %s of %s, which this program reads", observation.SnapshotKind, observation.APIVersion)
+	if head.Kind != observed.SnapshotKind || head.APIVersion != observed.APIVersion {
+		return nil, fmt.Errorf("it is not a %s of %s, which this program reads", observed.SnapshotKind, observed.APIVersion)
 	}
-	var s observation.Snapshot
+	var s observed.Snapshot
 	if err := yaml.UnmarshalStrict(text, &s); err != nil {
 		return nil, fmt.Errorf("its snapshot was changed manually, or by another rke-lm: %w", err)
 	}
@@ -130,7 +130,7 @@ func parseSnapshot(text []byte) (*observation.Snapshot, error) {
 }
 
 // ReadSnapshot reads a snapshot from a file.
-func ReadSnapshot(file string) (*observation.Snapshot, error) {
+func ReadSnapshot(file string) (*observed.Snapshot, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the snapshot: %w; check the path", err)
@@ -144,7 +144,7 @@ func ReadSnapshot(file string) (*observation.Snapshot, error) {
 
 // WriteSnapshot writes a snapshot into a new file. It fails with ErrKept where
 // the file is there.
-func WriteSnapshot(file string, s observation.Snapshot) error {
+func WriteSnapshot(file string, s observed.Snapshot) error {
 	text, err := yaml.Marshal(s)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 func packed(text string) []byte {
@@ -58,7 +58,7 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 				if err == nil || errors.As(err, &lost) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap") {
 					t.Error(err)
 				}
-				ob.Before = &observation.Snapshot{Reached: "install-ccm"}
+				ob.Before = &observed.Snapshot{Reached: "install-ccm"}
 				if o, err := ob.Look(t.Context()); err != nil || o.Before != ob.Before {
 					t.Error(err)
 				}
@@ -84,12 +84,12 @@ func TestASnapshotOfAnotherVersionInAFileIsReported(t *testing.T) {
 }
 
 // big is a snapshot of so many nodes, of which no two are alike.
-func big(nodes int) observation.Snapshot {
-	s := observation.Snapshot{APIVersion: observation.APIVersion, Kind: observation.SnapshotKind}
+func big(nodes int) observed.Snapshot {
+	s := observed.Snapshot{APIVersion: observed.APIVersion, Kind: observed.SnapshotKind}
 	var r [36]byte
 	for range nodes {
 		rand.Read(r[:])
-		s.Nodes = append(s.Nodes, observation.NodeIdentity{
+		s.Nodes = append(s.Nodes, observed.NodeIdentity{
 			Name: fmt.Sprintf("ip-10-%d-%d-%d.eu-west-1.compute.internal", r[0], r[1], r[2]), ProviderID: fmt.Sprintf("aws:///eu-west-1a/i-%017x", r[3:11]),
 			UID: fmt.Sprintf("%x-%x-%x-%x-%x", r[12:16], r[16:18], r[18:20], r[20:22], r[22:28]),
 		})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
@@ -25,18 +25,18 @@ func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
 		verdict verify.Verdict
 		want    []string
 	}{
-		"ok": {verify.Choice{}, verify.Verdict{Reached: "install-ccm", Nodes: []verify.Node{{Name: "a", OK: true}}, Lease: verify.Lease{Name: "l", Holder: "a_1", Owner: "kube-controller-manager", Life: observation.Live}},
+		"ok": {verify.Choice{}, verify.Verdict{Reached: "install-ccm", Nodes: []verify.Node{{Name: "a", OK: true}}, Lease: verify.Lease{Name: "l", Holder: "a_1", Owner: "kube-controller-manager", Life: observed.Live}},
 			[]string{"Kubernetes        v1.26.15", "stage reached     install-ccm", "migration lease   kube-controller-manager (live)", "nodes             1 of 1 ok", "\nok\n"}},
-		"a finding that stops": {verify.Choice{}, verify.Verdict{Nodes: []verify.Node{{Name: "a"}, {Name: "b", OK: true}}, Findings: []transform.Finding{stops}, Lease: verify.Lease{Holder: "a_1", Owner: "kube-controller-manager", Life: observation.Dead}},
+		"a finding that stops": {verify.Choice{}, verify.Verdict{Nodes: []verify.Node{{Name: "a"}, {Name: "b", OK: true}}, Findings: []transform.Finding{stops}, Lease: verify.Lease{Holder: "a_1", Owner: "kube-controller-manager", Life: observed.Dead}},
 			[]string{"stage reached     none", "neither manager: held by a_1 (dead)", "1 of 2 ok", "error lease-wrong-holder  kube-system/lease", "not ok\n"}},
-		"a stage that cannot be told": {verify.Choice{Check: stages.Check{Stage: "install-ccm"}}, verify.Verdict{Lease: verify.Lease{Life: observation.Unknown}, NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}, {Rule: "b", Why: "no pod was seen"}}},
+		"a stage that cannot be told": {verify.Choice{Check: stages.Check{Stage: "install-ccm"}}, verify.Verdict{Lease: verify.Lease{Life: observed.Unknown}, NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}, {Rule: "b", Why: "no pod was seen"}}},
 			[]string{"migration lease   not seen", "not checked, because no pod was seen: a, b\n", "not ok: whether the stage install-ccm is done is unknown without a\n"}},
 		"a cluster that cannot be told": {verify.Choice{}, verify.Verdict{NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}}},
 			[]string{"migration lease   no holder", "not ok: whether the cloud controllers run is unknown without a\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			WriteVerification(&b, Palette{}, NewVerification(&observation.Observation{Version: "v1.26.15"}, c.choice, c.verdict))
+			WriteVerification(&b, Palette{}, NewVerification(&observed.Observation{Version: "v1.26.15"}, c.choice, c.verdict))
 			says(t, b.String(), c.want...)
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -72,7 +72,7 @@ func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover
 			milli(h.FirstSign.Sub(h.LastSign).Seconds()),
 		})
 	}
-	out.Arguments = lists.Map(from, func(f string) Arguments { return Arguments{observation.KubeManager, f} })
+	out.Arguments = lists.Map(from, func(f string) Arguments { return Arguments{observed.KubeManager, f} })
 	owners, blind := ownership.Seconds(intervals)
 	out.Seconds = map[string]float64{"0": milli(owners[0]), "1": milli(owners[1]), "2": milli(owners[2]), unknown: milli(blind)}
 	return out

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -37,13 +37,13 @@ type LeaseVerdict struct {
 }
 
 // NewVerification describes a verdict.
-func NewVerification(o *observation.Observation, c verify.Choice, v verify.Verdict) Verification {
+func NewVerification(o *observed.Observation, c verify.Choice, v verify.Verdict) Verification {
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
 		Nodes: append([]verify.Node{}, v.Nodes...), Findings: Findings(v.Findings), NotChecked: append([]verify.NotChecked{}, v.NotChecked...),
 		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
 	}
-	if out.Lease.Owner == "" || v.Lease.Life == observation.Dead {
+	if out.Lease.Owner == "" || v.Lease.Life == observed.Dead {
 		out.Lease.Owner = "none"
 	}
 	return out
@@ -104,7 +104,7 @@ func writeNotChecked(w io.Writer, p Palette, list []verify.NotChecked) (needed [
 
 func (l LeaseVerdict) text() string {
 	switch {
-	case l.Holder == "" && l.Life == string(observation.Unknown):
+	case l.Holder == "" && l.Life == string(observed.Unknown):
 		return "not seen"
 	case l.Holder == "":
 		return "no holder"

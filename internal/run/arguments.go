@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -42,8 +42,8 @@ type Arguments struct {
 
 // Of returns the arguments that are possible next to these managers; none where
 // kube-controller-manager is a pod, which shows its own.
-func (a *Arguments) Of(ctx context.Context, managers []observation.Manager) ([]ownership.Given, error) {
-	if slices.ContainsFunc(managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) {
+func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]ownership.Given, error) {
+	if slices.ContainsFunc(managers, func(m observed.Manager) bool { return m.Component == observed.KubeManager }) {
 		return nil, nil
 	}
 	for _, file := range a.Files {

@@ -24,7 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
@@ -300,6 +300,6 @@ func migrationStatus(lm v1alpha1.LeaderMigration) report.MigrationStatus {
 
 // Settled looks once at everything, and at the leases until they show what they
 // have to.
-func Settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (*observation.Observation, error) {
-	return observer.Settled(ctx, func(o *observation.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
+func Settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (*observed.Observation, error) {
+	return observer.Settled(ctx, func(o *observed.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
 }

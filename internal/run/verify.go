@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -51,7 +51,7 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 	v.choice = verify.Choice{Version: v.Target.Version, Accept: v.Target.Accept, Late: stages.Late(v.Stage), Cluster: v.InShell()}
 	v.Target.Version = "" // it is checked by rules, and not by the stage
 	v.choice.Check = stages.After(v.Stage, v.Target)
-	var before *observation.Snapshot
+	var before *observed.Snapshot
 	if v.Against != "" {
 		if before, err = observe.ReadSnapshot(v.Against); err != nil {
 			return verdict, "", err
@@ -91,7 +91,7 @@ func (v Verify) check() error {
 
 // observe reads the dump, or looks at the cluster for as long as there are errors
 // and time is left.
-func (v Verify) observe(ctx context.Context, before *observation.Snapshot) (o *observation.Observation, observer *observe.Observer, err error) {
+func (v Verify) observe(ctx context.Context, before *observed.Snapshot) (o *observed.Observation, observer *observe.Observer, err error) {
 	switch {
 	case v.From == "-":
 		o, err = observe.ReadDumpFrom(yamledit.Stdin, v.In)
@@ -118,7 +118,7 @@ func (v Verify) observe(ctx context.Context, before *observation.Snapshot) (o *o
 // await observes until there are no errors, or the time ends. A cluster that
 // cannot be observed is observed again as well; an earlier observation is no
 // result.
-func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observation.Observation, error) {
+func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observed.Observation, error) {
 	gone := v.Outage()
 	for end, last := time.Now().Add(v.Wait), 0; ; {
 		o, err := Settled(ctx, observer, v.choice)
@@ -141,7 +141,7 @@ func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observa
 }
 
 // keep keeps the snapshot where it was requested, and returns what was written.
-func (v Verify) keep(ctx context.Context, observer *observe.Observer, o *observation.Observation) (kept string, err error) {
+func (v Verify) keep(ctx context.Context, observer *observe.Observer, o *observed.Observation) (kept string, err error) {
 	s, place := o.Snapshot(verify.Reached(o)), v.Snapshot
 	if v.Snapshot == InCluster {
 		place = "the ConfigMap kube-system/" + observe.SnapshotName

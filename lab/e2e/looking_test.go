@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -152,7 +152,7 @@ func TestWhatIsSeenIsWhatAWSReceived(t *testing.T) {
 	intervals := seen.end()
 	t.Logf("what owners saw\n%s", told(intervals))
 	owners, unknown := ownership.Seconds(intervals)
-	if often := seen.longest < observation.Blind/2; owners[2] > 0 || often && (owners[1] == 0 || unknown > owners[1]) {
+	if often := seen.longest < observed.Blind/2; owners[2] > 0 || often && (owners[1] == 0 || unknown > owners[1]) {
 		t.Errorf("seconds by owners: %v, unknown: %.1f", owners, unknown)
 	}
 	for _, stray := range strays(intervals, s.cluster.AWS.Writes(), seen.blur()) {

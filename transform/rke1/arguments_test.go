@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -37,7 +37,7 @@ func TestTheManagersArgumentsFollowFromTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		given, err := ManagerArguments("cluster.yml", doc)
-		p := ownership.Read(observation.Manager{Component: observation.KubeManager, Args: given.Args})
+		p := ownership.Read(observed.Manager{Component: observed.KubeManager, Args: given.Args})
 		if err != nil || given.From != "cluster.yml" || p.Loops != c.loops || p.Flag != c.flag || p.Modes[ownership.Route] != c.routes || !p.Elects {
 			t.Errorf("%s: %v %+v", c.name, err, given)
 		}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // downstream is the API server of the cluster: Nodes can be read and patched one by
@@ -124,7 +124,7 @@ func (w *World) node(rw http.ResponseWriter, r *http.Request, name string) {
 
 // initialize is what a cloud-controller-manager does with a Node that has the taint.
 func (w *World) initialize(n *corev1.Node, i int) {
-	taint := func(t corev1.Taint) bool { return t.Key == observation.Uninitialized }
+	taint := func(t corev1.Taint) bool { return t.Key == observed.Uninitialized }
 	if len(w.API.DaemonSets) == 0 || !slices.ContainsFunc(n.Spec.Taints, taint) {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -30,7 +30,7 @@ type Before struct {
 type node struct{ name, uid string }
 
 // NewBefore keeps what is compared at the end.
-func NewBefore(nodes []observation.Node, events []corev1.Event) *Before {
+func NewBefore(nodes []observed.Node, events []corev1.Event) *Before {
 	b := &Before{map[node]string{}, map[types.UID]int32{}}
 	for _, n := range nodes {
 		if n.ProviderID != "" {
@@ -44,7 +44,7 @@ func NewBefore(nodes []observation.Node, events []corev1.Event) *Before {
 }
 
 // Problems reports what has happened since that must not.
-func (b *Before) Problems(nodes []observation.Node, events []corev1.Event) []string {
+func (b *Before) Problems(nodes []observed.Node, events []corev1.Event) []string {
 	var list []string
 	for _, n := range nodes {
 		if was, known := b.providerIDs[node{n.Name, n.UID}]; known && was != n.ProviderID {

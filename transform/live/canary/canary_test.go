@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 func TestTheServiceIsInternalMarkedAndHasNoPods(t *testing.T) {
@@ -57,18 +57,18 @@ func warning(uid string, count int32, component, message string) corev1.Event {
 }
 
 func TestOnlyWhatIsNewIsAProblem(t *testing.T) {
-	node := func(uid, id string) observation.Node {
-		return observation.Node{Name: "n-" + uid, UID: uid, ProviderID: id}
+	node := func(uid, id string) observed.Node {
+		return observed.Node{Name: "n-" + uid, UID: uid, ProviderID: id}
 	}
 	normal, series := warning("f", 9, "service-controller", "ok"), warning("e", 1, "", "again")
 	normal.Type = corev1.EventTypeNormal
 	series.ReportingController = "service-controller"
 	before := NewBefore(
-		[]observation.Node{node("1", "aws:///a/i-1"), node("2", ""), node("3", "aws:///a/i-3")},
+		[]observed.Node{node("1", "aws:///a/i-1"), node("2", ""), node("3", "aws:///a/i-3")},
 		[]corev1.Event{warning("a", 3, "service-controller", "old"), warning("b", 3, "service-controller", "old"), series})
 	series.Series = &corev1.EventSeries{Count: 2}
 	got := before.Problems(
-		[]observation.Node{node("1", "aws:///a/i-1"), node("2", "aws:///a/i-2"), node("3", "aws:///a/i-9"), node("4", "aws:///a/i-4")},
+		[]observed.Node{node("1", "aws:///a/i-1"), node("2", "aws:///a/i-2"), node("3", "aws:///a/i-9"), node("4", "aws:///a/i-4")},
 		[]corev1.Event{
 			warning("a", 3, "service-controller", "old"), warning("b", 4, "service-controller", "more often, token=hunter2"),
 			warning("c", 1, "route_controller", "new"), warning("d", 1, "kubelet", "not a cloud controller"), series, normal,

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // configuration is a LeaderMigrationConfiguration, as far as it decides who runs
@@ -51,7 +51,7 @@ func unreadable(why string) func(Controller) (Mode, string) {
 // lists names that the cloud-controller-manager does not register.
 func (p *Process) byDefault(c Controller, minor int) (Mode, string) {
 	switch {
-	case p.Component != observation.CloudManager || minor > 0 && minor < renamedAt:
+	case p.Component != observed.CloudManager || minor > 0 && minor < renamedAt:
 		return UnderMigration, ""
 	case minor == 0:
 		return Never, "the tag of " + p.Component + "'s image does not show its version, which determines its default configuration"

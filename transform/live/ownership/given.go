@@ -6,7 +6,7 @@ package ownership
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // Given are the arguments of a manager that runs outside of pods, as RKE1's
@@ -59,13 +59,13 @@ func (v *Versions) Served(applied Given, open ...Given) {
 // processesOf reads managers that are pods and, where there are none of it, the
 // kube-controller-manager whose arguments are given. Whether that one runs shows in
 // its leases alone.
-func processesOf(managers []observation.Manager, given []Given) []Process {
+func processesOf(managers []observed.Manager, given []Given) []Process {
 	list := ReadAll(managers)
-	if slices.ContainsFunc(list, func(p Process) bool { return p.Component == observation.KubeManager }) {
+	if slices.ContainsFunc(list, func(p Process) bool { return p.Component == observed.KubeManager }) {
 		return list
 	}
 	for _, g := range given {
-		p := Read(observation.Manager{Component: observation.KubeManager, Args: g.Args, Running: true})
+		p := Read(observed.Manager{Component: observed.KubeManager, Args: g.Args, Running: true})
 		p.From = g.From
 		if !p.Elects {
 			p.Unreadable = p.Component + " elects no leader with " + g.From + ", and whether it runs is unknown"

@@ -6,23 +6,23 @@ package ownership
 import (
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // holding is the migration lease as it was last seen to move.
 type holding struct {
-	record observation.Lease
+	record observed.Lease
 	since  time.Time
 }
 
 // follow notes when the migration lease changes its holder. A lease that was
 // given back keeps the name of who held it last.
-func (t *Timeline) follow(m moment, leases []observation.Lease) {
+func (t *Timeline) follow(m moment, leases []observed.Lease) {
 	if t.holders == nil {
 		t.holders = map[string]string{}
 	}
 	name := Migration(m.processes)
-	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
+	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
 		for _, main := range Mains(c, m.processes) {
 			if holder := m.leases[main].Holder; holder != "" {
 				t.holders[holder] = c

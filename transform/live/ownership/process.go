@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // Mode is how a manager runs a controller.
@@ -28,7 +28,7 @@ const (
 
 // Process is what the arguments of a manager make it do.
 type Process struct {
-	observation.Manager
+	observed.Manager
 	Main      string // its main lease
 	Migration string // the migration lease
 	Elects    bool   // false: it runs everything without a lease
@@ -51,14 +51,14 @@ type Process struct {
 
 // Read works out what a manager does. In-tree AWS is any provider of
 // kube-controller-manager that is neither empty nor external.
-func Read(m observation.Manager) Process {
+func Read(m observed.Manager) Process {
 	p := Process{Manager: m, Migration: leadermigration.Lease, Modes: map[Controller]Mode{}}
 	p.args = args.Command(m.Args)
 	p.Main = p.value("leader-elect-resource-name", m.Component)
 	p.Elects = p.on("leader-elect", true)
 	p.Flag = p.Elects && p.on(leadermigration.Flag, false)
 	provider := p.value("cloud-provider", "")
-	p.Loops = m.Component == observation.CloudManager || provider != "" && provider != "external"
+	p.Loops = m.Component == observed.CloudManager || provider != "" && provider != "external"
 	p.modes()
 	p.Hidden = hidden(m.Args)
 	switch {
@@ -71,7 +71,7 @@ func Read(m observation.Manager) Process {
 }
 
 // ReadAll works out what all managers do.
-func ReadAll(managers []observation.Manager) []Process {
+func ReadAll(managers []observed.Manager) []Process {
 	return lists.Map(managers, Read)
 }
 
@@ -120,7 +120,7 @@ func (p *Process) modes() {
 // routes reports whether the manager writes routes: kube-controller-manager does
 // only where it also allocates the nodes' ranges.
 func (p *Process) routes() bool {
-	return p.on("configure-cloud-routes", true) && (p.Component == observation.CloudManager || p.on("allocate-node-cidrs", false))
+	return p.on("configure-cloud-routes", true) && (p.Component == observed.CloudManager || p.on("allocate-node-cidrs", false))
 }
 
 // Minor returns the minor of the manager's image, or 0 where its tag has none.

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // Component names the manager that a container runs, or "" for none. RKE2 runs
@@ -19,11 +19,11 @@ import (
 func Component(image string, command []string) string {
 	name, _, _ := strings.Cut(path.Base(image), ":")
 	name, _, _ = strings.Cut(name, "@")
-	if name == observation.KubeManager || runs(command, observation.KubeManager) {
-		return observation.KubeManager
+	if name == observed.KubeManager || runs(command, observed.KubeManager) {
+		return observed.KubeManager
 	}
 	if ccm.IsManager(image, args.Command(spoken(command))) {
-		return observation.CloudManager
+		return observed.CloudManager
 	}
 	return ""
 }
@@ -39,7 +39,7 @@ func Serves(namespace, component string, command []string) bool {
 	list := args.Command(command)
 	_, file := args.Last(list, "kubeconfig")
 	_, address := args.Last(list, "master")
-	return component == observation.CloudManager && !file && !address
+	return component == observed.CloudManager && !file && !address
 }
 
 // runs reports whether a command runs a program, by itself, through another one

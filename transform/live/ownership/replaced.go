@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // Replaced follows identities that hold leases, and the containers that may have
@@ -25,7 +25,7 @@ type identity struct {
 	gone       time.Time
 	// then is what it held in the first look that was requested after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
-	then map[string]observation.Lease
+	then map[string]observed.Lease
 }
 
 // candidate is a container that may have an identity.
@@ -37,12 +37,12 @@ type candidate struct {
 
 // Observe takes what was requested and answered at these times, and marks the leases of
 // holders whose containers are all gone and who have not renewed since we saw that.
-func (r *Replaced) Observe(asked, answered time.Time, processes []Process, leases []observation.Lease) []observation.Lease {
-	held := map[string]map[string]observation.Lease{}
+func (r *Replaced) Observe(asked, answered time.Time, processes []Process, leases []observed.Lease) []observed.Lease {
+	held := map[string]map[string]observed.Lease{}
 	for _, l := range leases {
 		if l.Holder != "" {
 			if held[l.Holder] == nil {
-				held[l.Holder] = map[string]observation.Lease{}
+				held[l.Holder] = map[string]observed.Lease{}
 			}
 			held[l.Holder][l.Name] = l
 		}
@@ -60,7 +60,7 @@ func (r *Replaced) Observe(asked, answered time.Time, processes []Process, lease
 }
 
 // next is an identity after one more look; i is nil for one that is new.
-func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observation.Lease) *identity {
+func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observed.Lease) *identity {
 	component := leads(processes, records)
 	switch {
 	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
@@ -92,8 +92,8 @@ func newIdentity(holder, component string, processes []Process) *identity {
 }
 
 // leads names the component whose main lease is among the records, or "".
-func leads(processes []Process, records map[string]observation.Lease) string {
-	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
+func leads(processes []Process, records map[string]observed.Lease) string {
+	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
 		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is }) {
 			return c
 		}
@@ -101,7 +101,7 @@ func leads(processes []Process, records map[string]observation.Lease) string {
 	return ""
 }
 
-func renewed(then, now map[string]observation.Lease) bool {
+func renewed(then, now map[string]observed.Lease) bool {
 	for name, l := range now {
 		if before, there := then[name]; !there || !before.SameRecord(l) {
 			return true

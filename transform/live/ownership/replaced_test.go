@@ -12,18 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // running is a pod on a host with a container.
-func running(pod, host, container string, args ...string) observation.Manager {
+func running(pod, host, container string, args ...string) observed.Manager {
 	m := kube(args...)
 	m.Pod, m.Hosts, m.Container = pod, []string{host}, container
 	return m
 }
 
-func mirror(m observation.Manager) observation.Manager { m.Mirror = true; return m }
-func ended(m observation.Manager) observation.Manager  { m.Ended = true; return m }
+func mirror(m observed.Manager) observed.Manager { m.Mirror = true; return m }
+func ended(m observed.Manager) observed.Manager  { m.Ended = true; return m }
 
 func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 	one, two := running("k1", "one", "c1", inTree), running("k2", "two", "c2", inTree)
@@ -45,7 +45,7 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"of two on its host none is left", newPlay(one, running("k3", "one", "c3", inTree)).hold("one_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
 		{"a host of no name that is known, and one of two is left", newPlay(one, two).hold("other_a", km).look(10).run(again, two).look(20), "30 kube"},
 		{"a host of no name that is known, and none is left", newPlay(one, two).hold("other_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
-		{"the manager beside it on its host is another component", newPlay(one, func() observation.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).look(10).die(km).run(again, func() observation.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).look(20), "10 kube, 20 none"},
+		{"the manager beside it on its host is another component", newPlay(one, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).hold("one_a", km).look(10).die(km).run(again, func() observed.Manager { m := cloud("v1.26.6", noRoutes); m.Container = "c5"; return m }()).look(20), "10 kube, 20 none"},
 		{"the new one leads as soon as it does", newPlay(one, two).hold("one_a", km).look(10).die(km).run(again, two).look(17).hold("one_b", km).look(10), "10 kube, 17 none, 10 kube"},
 		{"who renews all the same was none of those", newPlay(one).hold("one_a", km).look(10).run(again).look(20), "10 kube, 2 none, 18 kube"},
 		{"a leader that is seen before its pod", newPlay().hold("one_a", km).look(2).run(one).look(8).die(km).run(again).look(20), "2 unknown, 8 kube, 20 none"},
@@ -86,7 +86,7 @@ type election struct {
 	*rand.Rand
 	step     int
 	hosts    []*machine
-	lease    observation.Lease
+	lease    observed.Lease
 	renewed  int // step
 	observed map[string]int
 }
@@ -104,7 +104,7 @@ func (m *machine) identity() string { return fmt.Sprintf("%s_%d", m.name, m.star
 
 func newElection(seed int64) *election {
 	e := &election{Rand: rand.New(rand.NewSource(seed)), observed: map[string]int{}}
-	e.lease = observation.Lease{Name: km, DurationSeconds: 15}
+	e.lease = observed.Lease{Name: km, DurationSeconds: 15}
 	for _, name := range []string{"one", "two", "three"} {
 		e.hosts = append(e.hosts, &machine{name: name, started: 1, told: 1, pods: e.Intn(2)})
 	}
@@ -143,8 +143,8 @@ func (e *election) renew() {
 	e.lease.Renewed = time.Unix(int64(e.step), 0)
 }
 
-func (e *election) managers() []observation.Manager {
-	var list []observation.Manager
+func (e *election) managers() []observed.Manager {
+	var list []observed.Manager
 	for _, m := range e.hosts {
 		pod := running(fmt.Sprintf("k-%s-%d", m.name, m.pods), m.name, fmt.Sprintf("c-%s-%d", m.name, m.told), inTree)
 		pod.Mirror = m.pods == 0
@@ -162,7 +162,7 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 		var told []Interval
 		start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
 		led := map[int]string{}
-		var managers []observation.Manager
+		var managers []observed.Manager
 		const steps = 1200
 		for n := range steps {
 			led[n] = e.next()
@@ -170,7 +170,7 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 				managers = e.managers()
 			}
 			at := start.Add(time.Duration(n) * time.Second / 2)
-			told = append(told, timeline.Add(Look{At: at, Leases: []observation.Lease{e.lease}, Managers: managers})...)
+			told = append(told, timeline.Add(Look{At: at, Leases: []observed.Lease{e.lease}, Managers: managers})...)
 		}
 		told = append(told, timeline.End(start.Add(steps*time.Second/2))...)
 		wrong := 0

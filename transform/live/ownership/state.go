@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // LeaseHolder is who holds a lease, and whether that one is alive.
 type LeaseHolder struct {
 	Holder string
-	Life   observation.Life
+	Life   observed.Life
 	// Since is when the holder was first seen, by our clock; zero where it was
 	// there from the first look on.
 	Since time.Time
@@ -25,26 +25,26 @@ type LeaseHolder struct {
 type Leases func(name string) LeaseHolder
 
 // Of returns the leases of an observation.
-func Of(leases []observation.Lease) Leases {
+func Of(leases []observed.Lease) Leases {
 	return func(name string) LeaseHolder {
 		for _, l := range leases {
 			if l.Name == name {
 				return LeaseHolder{Holder: l.Holder, Life: l.Life()}
 			}
 		}
-		return LeaseHolder{Life: observation.Dead}
+		return LeaseHolder{Life: observed.Dead}
 	}
 }
 
 // Unseen are leases that no one looked at.
-func Unseen(string) LeaseHolder { return LeaseHolder{Life: observation.Unknown} }
+func Unseen(string) LeaseHolder { return LeaseHolder{Life: observed.Unknown} }
 
 // Assumed takes those for alive of whom it is not known.
 func Assumed(of Leases) Leases {
 	return func(name string) LeaseHolder {
 		h := of(name)
-		if h.Life == observation.Unknown {
-			h.Life = observation.Live
+		if h.Life == observed.Unknown {
+			h.Life = observed.Live
 		}
 		return h
 	}
@@ -70,7 +70,7 @@ func (s State) Same(o State) bool {
 func Evaluate(processes []Process, leases Leases) State {
 	owners := map[Controller][]string{}
 	inPlay := map[Controller]bool{}
-	for _, component := range []string{observation.CloudManager, observation.KubeManager} {
+	for _, component := range []string{observed.CloudManager, observed.KubeManager} {
 		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
 		for _, p := range mine {
 			for c := range p.Modes { // one that is given to the other manager has to run there
@@ -142,7 +142,7 @@ func ledBy(component, name string, processes []Process, leases Leases) ([]Contro
 	main := leases(name)
 	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects || p.Main != name })
 	switch {
-	case main.Holder == "", len(processes) == 0 && main.Life == observation.Dead:
+	case main.Holder == "", len(processes) == 0 && main.Life == observed.Dead:
 		return nil, ""
 	case len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.Idle() }):
 		return nil, ""
@@ -193,16 +193,16 @@ func (p Process) owns(main, migration LeaseHolder) ([]Controller, string) {
 	underMain, underMigration := p.with(UnderMain), p.with(UnderMigration)
 	holds := migration.Holder == main.Holder
 	switch {
-	case len(underMain) > 0 && main.Life == observation.Unknown:
+	case len(underMain) > 0 && main.Life == observed.Unknown:
 		return nil, "it is not known yet whether the leader of " + p.Main + " is alive"
-	case len(underMigration) > 0 && holds && migration.Life == observation.Unknown:
+	case len(underMigration) > 0 && holds && migration.Life == observed.Unknown:
 		return nil, "it is not known yet whether the holder of " + p.Migration + " is alive"
 	}
 	var owned []Controller
-	if main.Life == observation.Live {
+	if main.Life == observed.Live {
 		owned = underMain
 	}
-	if holds && migration.Life == observation.Live {
+	if holds && migration.Life == observed.Live {
 		owned = append(owned, underMigration...)
 	}
 	return owned, ""
@@ -269,7 +269,7 @@ func Holder(processes []Process, leases Leases) (component, lease string) {
 	if held.Holder == "" {
 		return "", lease
 	}
-	for _, c := range []string{observation.KubeManager, observation.CloudManager} {
+	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
 		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder }) {
 			return c, lease
 		}

@@ -7,35 +7,35 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-func pod(component, name string, args ...string) observation.Manager {
-	return observation.Manager{Component: component, Pod: name, Hosts: []string{name}, Args: args, Running: true, Image: "c:v1.26.6"}
+func pod(component, name string, args ...string) observed.Manager {
+	return observed.Manager{Component: component, Pod: name, Hosts: []string{name}, Args: args, Running: true, Image: "c:v1.26.6"}
 }
 
-func alive(name, holder string) observation.Lease {
-	return observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: true}
+func alive(name, holder string) observed.Lease {
+	return observed.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: true}
 }
 
 func TestOneObservationShowsWhoOwns(t *testing.T) {
-	external := pod(observation.KubeManager, "k", "--cloud-provider=external")
-	cloud := pod(observation.CloudManager, "c1", "--configure-cloud-routes=false")
-	other := pod(observation.CloudManager, "c2", "--configure-cloud-routes=false", "--leader-elect-resource-name=own")
-	main := alive(observation.CloudManager, "c1_1")
+	external := pod(observed.KubeManager, "k", "--cloud-provider=external")
+	cloud := pod(observed.CloudManager, "c1", "--configure-cloud-routes=false")
+	other := pod(observed.CloudManager, "c2", "--configure-cloud-routes=false", "--leader-elect-resource-name=own")
+	main := alive(observed.CloudManager, "c1_1")
 	for _, c := range []struct {
 		name     string
-		managers []observation.Manager
-		leases   []observation.Lease
+		managers []observed.Manager
+		leases   []observed.Lease
 		count    int
 		unknown  bool
 	}{
-		{"one manager", []observation.Manager{external, cloud}, []observation.Lease{main}, 1, false},
-		{"two workloads that elect a leader each", []observation.Manager{external, cloud, other}, []observation.Lease{main, alive("own", "c2_1")}, 2, false},
-		{"two workloads, of which one has no leader alive", []observation.Manager{external, cloud, other}, []observation.Lease{main, {Name: "own", Holder: "c2_1", DurationSeconds: 15, SilentSeconds: 90}}, 1, false},
-		{"a lease of its own name", []observation.Manager{external, other}, []observation.Lease{alive("own", "c2_1")}, 1, false},
-		{"a leader below a shell", []observation.Manager{pod(observation.KubeManager, "k", "/bin/sh", "-c", "exec kcm"), cloud}, []observation.Lease{main}, 0, true},
-		{"a lease that cannot be seen", []observation.Manager{pod(observation.KubeManager, "k", "--cloud-provider=aws", "--leader-elect-resource-namespace=other"), cloud}, []observation.Lease{main}, 0, true},
+		{"one manager", []observed.Manager{external, cloud}, []observed.Lease{main}, 1, false},
+		{"two workloads that elect a leader each", []observed.Manager{external, cloud, other}, []observed.Lease{main, alive("own", "c2_1")}, 2, false},
+		{"two workloads, of which one has no leader alive", []observed.Manager{external, cloud, other}, []observed.Lease{main, {Name: "own", Holder: "c2_1", DurationSeconds: 15, SilentSeconds: 90}}, 1, false},
+		{"a lease of its own name", []observed.Manager{external, other}, []observed.Lease{alive("own", "c2_1")}, 1, false},
+		{"a leader below a shell", []observed.Manager{pod(observed.KubeManager, "k", "/bin/sh", "-c", "exec kcm"), cloud}, []observed.Lease{main}, 0, true},
+		{"a lease that cannot be seen", []observed.Manager{pod(observed.KubeManager, "k", "--cloud-provider=aws", "--leader-elect-resource-namespace=other"), cloud}, []observed.Lease{main}, 0, true},
 		{"nothing at all", nil, nil, 0, false},
 	} {
 		s := Evaluate(ReadAll(c.managers), Of(c.leases))
@@ -46,11 +46,11 @@ func TestOneObservationShowsWhoOwns(t *testing.T) {
 }
 
 func TestAHolderIsKnownByAnyOfTheMainLeases(t *testing.T) {
-	managers := ReadAll([]observation.Manager{
-		pod(observation.CloudManager, "c1", "--enable-leader-migration"), pod(observation.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
+	managers := ReadAll([]observed.Manager{
+		pod(observed.CloudManager, "c1", "--enable-leader-migration"), pod(observed.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
 	})
-	leases := Of([]observation.Lease{alive(observation.CloudManager, "c1_1"), alive("own", "c2_1"), alive(leadermigration.Lease, "c2_1")})
-	if component, _ := Holder(managers, leases); component != observation.CloudManager {
+	leases := Of([]observed.Lease{alive(observed.CloudManager, "c1_1"), alive("own", "c2_1"), alive(leadermigration.Lease, "c2_1")})
+	if component, _ := Holder(managers, leases); component != observed.CloudManager {
 		t.Errorf("the holder is of %q", component)
 	}
 }

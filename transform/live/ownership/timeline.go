@@ -8,26 +8,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // Look is what was seen at one moment, by the clock of who looked.
 type Look struct {
 	Asked    time.Time // when the answers were requested; the zero time means At
 	At       time.Time // when all of them were there
-	Leases   []observation.Lease
-	Managers []observation.Manager
+	Leases   []observed.Lease
+	Managers []observed.Manager
 	// Given are the arguments that kube-controller-manager may have where it is no pod.
 	Given []Given
 }
 
 // Timeline turns looks into intervals. A look that failed is left out; where two
-// looks are further apart than observation.Blind, no one knows what was between
+// looks are further apart than observed.Blind, no one knows what was between
 // them.
 type Timeline struct {
 	Handovers []Handover
 
-	watch    observation.Watch
+	watch    observed.Watch
 	replaced Replaced
 	ages     ages
 	last     *moment
@@ -55,7 +55,7 @@ type held struct {
 // resolution is whether a lease was live before it was seen to move.
 type resolution struct {
 	holder string
-	life   observation.Life
+	life   observed.Life
 	told   bool
 }
 
@@ -82,7 +82,7 @@ func (t *Timeline) Add(l Look) []Interval {
 	t.ages.began = true
 	for name, r := range t.pending {
 		if _, there := m.leases[name]; !there {
-			r.life, r.told = observation.Unknown, true
+			r.life, r.told = observed.Unknown, true
 			delete(t.pending, name)
 		}
 	}
@@ -115,17 +115,17 @@ func (t *Timeline) End(at time.Time) []Interval {
 func (t *Timeline) close(at time.Time) {
 	m := *t.last
 	m.to, t.last = at, nil
-	if at.Sub(m.asked) > observation.Blind {
+	if at.Sub(m.asked) > observed.Blind {
 		m.blind = unseen
 		t.resolveAll()
-		t.watch, t.replaced, t.ages, t.lease = observation.Watch{}, Replaced{}, ages{}, holding{}
+		t.watch, t.replaced, t.ages, t.lease = observed.Watch{}, Replaced{}, ages{}, holding{}
 	}
 	t.queue = append(t.queue, m)
 }
 
 func (t *Timeline) resolveAll() {
 	for _, r := range t.pending {
-		r.life, r.told = observation.Unknown, true
+		r.life, r.told = observed.Unknown, true
 	}
 	t.pending = nil
 }
@@ -134,13 +134,13 @@ const unseen = "the cluster could not be observed"
 
 // held returns a lease as it is now. One that has not moved yet was alive if its
 // holder renews it in time.
-func (t *Timeline) held(l observation.Lease) held {
+func (t *Timeline) held(l observed.Lease) held {
 	life := l.Life()
-	if life != observation.Unknown {
+	if life != observed.Unknown {
 		if r := t.pending[l.Name]; r != nil {
-			r.told, r.life = true, observation.Unknown
-			if life == observation.Live && r.holder == l.Holder {
-				r.life = observation.Live
+			r.told, r.life = true, observed.Unknown
+			if life == observed.Live && r.holder == l.Holder {
+				r.life = observed.Live
 			}
 			delete(t.pending, l.Name)
 		}
@@ -196,7 +196,7 @@ func (m moment) evaluate() State {
 	return Evaluate(m.processes, func(name string) LeaseHolder {
 		h, found := m.leases[name]
 		if !found {
-			return LeaseHolder{Life: observation.Dead}
+			return LeaseHolder{Life: observed.Dead}
 		}
 		if h.pending != nil {
 			h.Life = h.pending.life

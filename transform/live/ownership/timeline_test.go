@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // A play is what a cluster shows second by second. Leases last 15 seconds, and
 // who is alive renews every second.
 type play struct {
-	records  map[string]observation.Lease
-	managers []observation.Manager
+	records  map[string]observed.Lease
+	managers []observed.Manager
 	renews   map[string]bool
 	versions Versions
 	now      time.Time
@@ -27,8 +27,8 @@ type play struct {
 	got      []Interval
 }
 
-func newPlay(managers ...observation.Manager) *play {
-	return &play{records: map[string]observation.Lease{}, renews: map[string]bool{}, managers: managers, now: time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)}
+func newPlay(managers ...observed.Manager) *play {
+	return &play{records: map[string]observed.Lease{}, renews: map[string]bool{}, managers: managers, now: time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)}
 }
 
 // hold gives leases to someone alive.
@@ -49,12 +49,12 @@ func (p *play) die(leases ...string) *play {
 	return p
 }
 
-func (p *play) run(managers ...observation.Manager) *play { p.managers = managers; return p }
+func (p *play) run(managers ...observed.Manager) *play { p.managers = managers; return p }
 
 // look looks once a second.
 func (p *play) look(seconds int) *play {
 	for range seconds {
-		var list []observation.Lease
+		var list []observed.Lease
 		for name, r := range p.records {
 			if p.renews[name] {
 				r.Renewed = p.now.Add(-3 * time.Hour) // another machine's clock
@@ -79,7 +79,7 @@ func (p *play) told() string {
 	p.got = append(p.got, p.timeline.End(p.now)...)
 	var text []string
 	for i, in := range p.got {
-		who := strings.NewReplacer(observation.KubeManager, "kube", observation.CloudManager, "cloud").Replace(strings.Join(in.Owners, "+"))
+		who := strings.NewReplacer(observed.KubeManager, "kube", observed.CloudManager, "cloud").Replace(strings.Join(in.Owners, "+"))
 		switch {
 		case in.Unknown != "":
 			who = "unknown"
@@ -96,22 +96,22 @@ func (p *play) told() string {
 	return strings.Join(text, ", ")
 }
 
-func kube(args ...string) observation.Manager {
-	return observation.Manager{Component: observation.KubeManager, Pod: "kcm", Hosts: []string{"one"}, Args: args, Running: true}
+func kube(args ...string) observed.Manager {
+	return observed.Manager{Component: observed.KubeManager, Pod: "kcm", Hosts: []string{"one"}, Args: args, Running: true}
 }
 
 // named is another pod with the same arguments, on a host of another name.
-func named(pod string, m observation.Manager) observation.Manager {
+func named(pod string, m observed.Manager) observed.Manager {
 	m.Pod, m.Hosts = pod, []string{"node-of-" + pod}
 	return m
 }
 
-func cloud(tag string, args ...string) observation.Manager {
-	return observation.Manager{Component: observation.CloudManager, Pod: "ccm", Hosts: []string{"one"}, Args: args, Image: "example.org/cloud-controller-manager:" + tag, Running: true}
+func cloud(tag string, args ...string) observed.Manager {
+	return observed.Manager{Component: observed.CloudManager, Pod: "ccm", Hosts: []string{"one"}, Args: args, Image: "example.org/cloud-controller-manager:" + tag, Running: true}
 }
 
 const (
-	km, cm, mig = observation.KubeManager, observation.CloudManager, leadermigration.Lease
+	km, cm, mig = observed.KubeManager, observed.CloudManager, leadermigration.Lease
 
 	flag, inTree, external, noRoutes = "--enable-leader-migration=true", "--cloud-provider=aws", "--cloud-provider=external", "--configure-cloud-routes=false"
 )
@@ -149,8 +149,8 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"an external manager that keeps the flag and the lease", newPlay(kube(external, flag), waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 none"},
 		{"a manager without a pod that leads", newPlay(waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 unknown"},
 		{"no election: whoever runs owns them", newPlay(kube(inTree, "--leader-elect=false")).look(20), "20 kube"},
-		{"but not who does not run", newPlay(func() observation.Manager { m := kube(inTree, "--leader-elect=false"); m.Running = false; return m }()).look(20), "20 none"},
-		{"two pods with other arguments, told apart by their host", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("one_a", km, mig).look(20), "20 kube"},
+		{"but not who does not run", newPlay(func() observed.Manager { m := kube(inTree, "--leader-elect=false"); m.Running = false; return m }()).look(20), "20 none"},
+		{"two pods with other arguments, told apart by their host", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("one_a", km, mig).look(20), "20 kube"},
 		{
 			"machines that follow one by one: who came later does not lead yet",
 			newPlay(before, named("k2", before), waiting).hold("x_a", km, mig).hold("x_b", cm).look(5).run(before, named("k2", after), waiting).look(5).die(km, mig).run(named("k1", after), named("k2", after), waiting).look(17).hold("x_b", mig).look(5),
@@ -161,8 +161,8 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 			newPlay(before, named("k2", after), waiting).hold("x_a", km).hold("x_b", cm, mig).look(10), "10 cloud",
 		},
 		{"a mirror that is created again shows the same process", newPlay(before).hold("x_a", km, mig).look(5).run(named("again", before)).look(10), "15 kube"},
-		{"the same by the lease that only one with the flag asks for", newPlay(before, func() observation.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 kube"},
-		{"the same, and it cannot be told", newPlay(before, func() observation.Manager { m := kube(inTree); m.Hosts = []string{"two"}; return m }()).hold("three_a", km).look(20), "20 unknown"},
+		{"the same by the lease that only one with the flag asks for", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 kube"},
+		{"the same, and it cannot be told", newPlay(before, func() observed.Manager { m := kube(inTree); m.Hosts = []string{"two"}; return m }()).hold("three_a", km).look(20), "20 unknown"},
 		{"a network cut is unknown, not without an owner", newPlay(before).hold("one_a", km, mig).look(10).blind(20).look(10), "9 kube, 21 unknown, 10 kube"},
 		{"a short hiccup is none", newPlay(before).hold("one_a", km, mig).look(10).blind(3).look(10), "23 kube"},
 		{"a manager that dies during a cut", newPlay(before).hold("one_a", km, mig).look(10).die(km, mig).blind(20).look(20), "9 kube, 21 unknown, 15 unknown, 5 none"},
@@ -214,7 +214,7 @@ func TestSecondsAddUp(t *testing.T) {
 // Looks that are answered late say little about the time between them.
 func TestSlowLooksAreUnknown(t *testing.T) {
 	p := newPlay(kube(inTree, flag)).hold("one_a", km, mig).look(10)
-	lease := func() []observation.Lease { return []observation.Lease{p.records[km], p.records[mig]} }
+	lease := func() []observed.Lease { return []observed.Lease{p.records[km], p.records[mig]} }
 	for range 4 { // asked at once after the last answer, answered four seconds later
 		p.got = append(p.got, p.timeline.Add(Look{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
 		p.now = p.now.Add(4 * time.Second)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -33,7 +33,7 @@ func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 // Backward returns the transition that takes a stage back, as things are in the object
 // and in what was seen of the cluster. It fails with *transform.Conflict where the
 // object does not show what was there before the stage.
-func (r Planner) Backward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
+func (r Planner) Backward(p *transform.Plan, stage string, seen *observed.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
 		return Transition{}, err
@@ -78,7 +78,7 @@ func filesAgain(s transform.PlannedStage) ([]transform.File, error) {
 
 // CheckRollback refuses a rollback that cannot be completed: where there is no
 // in-tree provider any more, or where the object does not show enough.
-func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observation.Observation) error {
+func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observed.Observation) error {
 	version := seen.Version
 	if !k8s.From(version, k8s.FirstWithout) {
 		version = p.Cluster.Version

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -41,7 +41,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 	}{{rke2.Distro(), externalRKE2}, {rke1.Distro(), externalRKE1}} {
 		p := planned(t, c.distro, c.text)
 		w := Planner{Distro: c.distro}
-		for _, seen := range []*observation.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
+		for _, seen := range []*observed.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
 			l, err := w.Forward(p, stages.InstallCCM, seen)
 			if err != nil || !l.Empty() {
 				t.Errorf("%s: %+v, %v", c.distro.Name, l, err)
@@ -60,10 +60,10 @@ func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var conflict *transform.Conflict
-	if err := w.CheckRollback(p, names, &observation.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
+	if err := w.CheckRollback(p, names, &observed.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)
 	}
-	if err := w.CheckRollback(p, []string{stages.VerifyProviderIDs, stages.DisableLeaderMigration}, &observation.Observation{}); err != nil {
+	if err := w.CheckRollback(p, []string{stages.VerifyProviderIDs, stages.DisableLeaderMigration}, &observed.Observation{}); err != nil {
 		t.Errorf("the switch stays: %v", err)
 	}
 }

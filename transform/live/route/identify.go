@@ -8,23 +8,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // WithoutProviderID are the Nodes without a provider ID of AWS.
 type WithoutProviderID struct {
-	Proven   []string           // without one, and their names prove their instances
-	Unproven []string           // without one, and their names prove nothing
-	Foreign  []observation.Node // with that of another provider, in the order in which to register them again
+	Proven   []string        // without one, and their names prove their instances
+	Unproven []string        // without one, and their names prove nothing
+	Foreign  []observed.Node // with that of another provider, in the order in which to register them again
 }
 
 // Identify sorts Nodes by what gives them a provider ID. Machines of workers are registered
 // again first, and those of etcd members last.
-func Identify(nodes []observation.Node) WithoutProviderID {
+func Identify(nodes []observed.Node) WithoutProviderID {
 	var u WithoutProviderID
-	ranks := make([][]observation.Node, 3)
+	ranks := make([][]observed.Node, 3)
 	for _, n := range nodes {
 		switch {
 		case n.IsAWS():
@@ -42,7 +42,7 @@ func Identify(nodes []observation.Node) WithoutProviderID {
 	return u
 }
 
-func rank(n observation.Node) int {
+func rank(n observed.Node) int {
 	switch {
 	case n.Etcd():
 		return 2
@@ -60,7 +60,7 @@ var (
 // proven reports whether a Node's name is the private DNS name of its own instance: it has
 // the address that the Node's kubelet reports, or is the instance's ID. Any other name could
 // be that of another instance, and a provider ID never changes.
-func proven(n observation.Node) bool {
+func proven(n observed.Node) bool {
 	if m := byAddress.FindStringSubmatch(n.Name); m != nil {
 		return strings.Join(m[1:5], ".") == n.Address
 	}
@@ -68,7 +68,7 @@ func proven(n observation.Node) bool {
 }
 
 // Identified reports whether every Node has a provider ID of AWS.
-func Identified(nodes []observation.Node) bool {
+func Identified(nodes []observed.Node) bool {
 	u := Identify(nodes)
 	return len(u.Proven)+len(u.Unproven)+len(u.Foreign) == 0
 }
@@ -81,7 +81,7 @@ func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 	if id != "" || tainted(root) {
 		return node, nil
 	}
-	taint := yamledit.Map{{Key: "key", Value: observation.Uninitialized}, {Key: "value", Value: "true"}, {Key: "effect", Value: "NoSchedule"}}
+	taint := yamledit.Map{{Key: "key", Value: observed.Uninitialized}, {Key: "value", Value: "true"}, {Key: "effect", Value: "NoSchedule"}}
 	e := node.Edit()
 	if taints := root.Get("spec", "taints"); taints.Exists() {
 		e.Append(taints, taint)
@@ -93,7 +93,7 @@ func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 }
 
 func tainted(root yamledit.Node) bool {
-	return slices.ContainsFunc(root.Get("spec", "taints").Items(), func(t yamledit.Node) bool { return t.StringAt("key") == observation.Uninitialized })
+	return slices.ContainsFunc(root.Get("spec", "taints").Items(), func(t yamledit.Node) bool { return t.StringAt("key") == observed.Uninitialized })
 }
 
 // IdentifyByHand reports what to do for a Node whose name does not prove its instance: its own

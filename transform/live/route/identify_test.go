@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -18,8 +18,8 @@ const (
 	controlLabel = "node-role.kubernetes.io/control-plane"
 )
 
-func aNode(name, id, address string, labels ...string) observation.Node {
-	n := observation.Node{Name: name, ProviderID: id, Address: address, Labels: map[string]string{}, Ready: &observation.Condition{Status: "True"}}
+func aNode(name, id, address string, labels ...string) observed.Node {
+	n := observed.Node{Name: name, ProviderID: id, Address: address, Labels: map[string]string{}, Ready: &observed.Condition{Status: "True"}}
 	for _, l := range labels {
 		n.Labels[l] = "true"
 	}
@@ -36,19 +36,19 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 		"i-node":                 false,
 		"heron-pool1-6c9f8d7b5x": false,
 	} {
-		u := Identify([]observation.Node{aNode(name, "", "10.0.1.5")})
+		u := Identify([]observed.Node{aNode(name, "", "10.0.1.5")})
 		if got := slices.Contains(u.Proven, name); got != proves || len(u.Proven)+len(u.Unproven) != 1 {
 			t.Errorf("%s: %+v", name, u)
 		}
 	}
-	u := Identify([]observation.Node{
+	u := Identify([]observed.Node{
 		aNode("member", "rke2://member", "", etcdLabel, controlLabel), aNode("control", "rke2://control", "", controlLabel), aNode("worker", "rke2://worker", ""), aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", ""),
 	})
 	var order []string
 	for _, n := range u.Foreign {
 		order = append(order, n.Name)
 	}
-	if got := strings.Join(order, " "); got != "worker control member" || Identified([]observation.Node{u.Foreign[0]}) || !Identified([]observation.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}) {
+	if got := strings.Join(order, " "); got != "worker control member" || Identified([]observed.Node{u.Foreign[0]}) || !Identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}) {
 		t.Error(got)
 	}
 }
@@ -64,18 +64,18 @@ func TestRegistrationKeepsTheQuorum(t *testing.T) {
 	up := aNode("c", "aws:///z/i-0a4c19d2e7b35f802", "", etcdLabel, controlLabel)
 	plane := aNode("p", "rke2://p", "", controlLabel)
 	for name, c := range map[string]struct {
-		nodes   []observation.Node
-		first   observation.Node
+		nodes   []observed.Node
+		first   observed.Node
 		command string // part of it; "" where it is refused
 		why     string
 	}{
 		"a worker":                           {nil, aNode("w", "rke2://w", ""), "kubectl delete node w", "register it again"},
-		"one of two control planes":          {[]observation.Node{plane, other}, plane, "kubectl delete node p", "one control plane at a time"},
-		"the only control plane":             {[]observation.Node{plane}, plane, "", "the only control plane"},
-		"a member of three":                  {[]observation.Node{member, other, up}, member, "delete its machine", "RKE2 removes the member"},
-		"a member of three, one not ready":   {[]observation.Node{member, other, down}, member, "", "1 of the others are ready"},
-		"the only member":                    {[]observation.Node{member}, member, "", "one of 1 etcd members"},
-		"a member whose name is like a flag": {[]observation.Node{aNode("-a", "rke2://a", "", etcdLabel), other, up}, aNode("-a", "rke2://a", "", etcdLabel), "drain", "replace its machine"},
+		"one of two control planes":          {[]observed.Node{plane, other}, plane, "kubectl delete node p", "one control plane at a time"},
+		"the only control plane":             {[]observed.Node{plane}, plane, "", "the only control plane"},
+		"a member of three":                  {[]observed.Node{member, other, up}, member, "delete its machine", "RKE2 removes the member"},
+		"a member of three, one not ready":   {[]observed.Node{member, other, down}, member, "", "1 of the others are ready"},
+		"the only member":                    {[]observed.Node{member}, member, "", "one of 1 etcd members"},
+		"a member whose name is like a flag": {[]observed.Node{aNode("-a", "rke2://a", "", etcdLabel), other, up}, aNode("-a", "rke2://a", "", etcdLabel), "drain", "replace its machine"},
 	} {
 		again := p.Registration(c.nodes, c.first)
 		command, why := again.Command, again.Why

@@ -13,24 +13,24 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // past reports whether a stage of actions alone was done, as the cluster shows it: the
 // object says nothing of it.
-func (r Planner) past(p *transform.Plan, stage string, files map[string]string, seen *observation.Observation) bool {
+func (r Planner) past(p *transform.Plan, stage string, files map[string]string, seen *observed.Observation) bool {
 	step, _ := p.Step(stage)
 	return step.State == transform.ActionOnly && stages.Past(stage, shown(p, step, files, seen))
 }
 
 // shown is what a cluster shows of a stage of actions alone.
-func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observation.Observation) stages.Observed {
+func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observed.Observation) stages.Observed {
 	mark := Mark(p)
 	s := stages.Observed{
 		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: Identified(seen.Nodes),
-		Marked: slices.ContainsFunc(seen.Nodes, func(n observation.Node) bool { return n.Cordoned == mark }),
+		Marked: slices.ContainsFunc(seen.Nodes, func(n observed.Node) bool { return n.Cordoned == mark }),
 	}
 	if chart, helm := chartOf(step.Stage.After); helm {
 		s.Helm, s.Installed, s.Finished = true, installed(files[chart.Values], seen.DaemonSets), finished(files[chart.Values], seen.DaemonSets)
@@ -64,21 +64,21 @@ func read(text string) (values, bool) {
 }
 
 // installed reports whether a DaemonSet runs with exactly these values.
-func installed(text string, sets []observation.DaemonSet) bool {
+func installed(text string, sets []observed.DaemonSet) bool {
 	v, ok := read(text)
-	return ok && slices.ContainsFunc(sets, func(d observation.DaemonSet) bool {
+	return ok && slices.ContainsFunc(sets, func(d observed.DaemonSet) bool {
 		return tagOf(d.Image) == v.tag && sameArgs(v.args, args.Command(d.Args))
 	})
 }
 
 // finished reports whether the managers have left the migration, with an image of
 // the minor that the final values name: a later patch is someone's upgrade.
-func finished(text string, sets []observation.DaemonSet) bool {
+func finished(text string, sets []observed.DaemonSet) bool {
 	v, ok := read(text)
 	if !ok || flagged(v.args) {
 		return ok && installed(text, sets)
 	}
-	return len(sets) > 0 && !slices.ContainsFunc(sets, func(d observation.DaemonSet) bool {
+	return len(sets) > 0 && !slices.ContainsFunc(sets, func(d observed.DaemonSet) bool {
 		return flagged(args.Command(d.Args)) || semver.MajorMinor(tagOf(d.Image)) != semver.MajorMinor(v.tag)
 	})
 }
@@ -102,10 +102,10 @@ func tagOf(image string) string {
 }
 
 // migrates reports whether a cloud-controller-manager takes part in the migration.
-func migrates(seen *observation.Observation) bool {
-	return slices.ContainsFunc(seen.DaemonSets, func(d observation.DaemonSet) bool { return flagged(args.Command(d.Args)) }) ||
-		slices.ContainsFunc(seen.Managers, func(m observation.Manager) bool {
-			return m.Component == observation.CloudManager && flagged(args.Command(m.Args))
+func migrates(seen *observed.Observation) bool {
+	return slices.ContainsFunc(seen.DaemonSets, func(d observed.DaemonSet) bool { return flagged(args.Command(d.Args)) }) ||
+		slices.ContainsFunc(seen.Managers, func(m observed.Manager) bool {
+			return m.Component == observed.CloudManager && flagged(args.Command(m.Args))
 		})
 }
 

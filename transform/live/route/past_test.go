@@ -6,20 +6,20 @@ package route
 import (
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 const joining = "image: {tag: v1.26.6}\nargs: [--v=2, --enable-leader-migration=true]\n"
 
-func running(tag string, args ...string) []observation.DaemonSet {
-	return []observation.DaemonSet{{Image: "registry.example.org:5000/ccm:" + tag, Args: append([]string{"/bin/manager"}, args...)}}
+func running(tag string, args ...string) []observed.DaemonSet {
+	return []observed.DaemonSet{{Image: "registry.example.org:5000/ccm:" + tag, Args: append([]string{"/bin/manager"}, args...)}}
 }
 
 func TestAChartIsInstalledWhenItRunsWithItsValues(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		values string
-		sets   []observation.DaemonSet
+		sets   []observed.DaemonSet
 		want   bool
 	}{
 		{"nothing runs", joining, nil, false},
@@ -42,7 +42,7 @@ func TestAManagerHasLeftTheMigrationWithoutTheFlag(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		values string
-		sets   []observation.DaemonSet
+		sets   []observed.DaemonSet
 		want   bool
 	}{
 		{"nothing runs", final, nil, false},

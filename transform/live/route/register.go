@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -28,11 +28,11 @@ type Registration struct {
 
 // Registration reports how the first of the foreign Nodes gets a provider ID of AWS. It refuses
 // what would cost the cluster its quorum.
-func (r Planner) Registration(nodes []observation.Node, first observation.Node) Registration {
+func (r Planner) Registration(nodes []observed.Node, first observed.Node) Registration {
 	if first.Etcd() {
 		return replacement(nodes, first)
 	}
-	if first.ControlPlane() && ready(nodes, first, observation.Node.ControlPlane) == 0 {
+	if first.ControlPlane() && ready(nodes, first, observed.Node.ControlPlane) == 0 {
 		return Registration{Why: "the node " + first.Name + " is the only control plane that is ready, and a cluster without one cannot register it again: add a control plane first"}
 	}
 	why := "the node " + first.Name + " has the provider ID " + scheme(first) + ", which never changes: register it again"
@@ -47,20 +47,20 @@ func (r Planner) Registration(nodes []observation.Node, first observation.Node) 
 	}
 }
 
-func drain(n observation.Node) string {
+func drain(n observed.Node) string {
 	return shell.Line("kubectl drain %--%s --ignore-daemonsets --delete-emptydir-data", n.Name)
 }
 
 // replacement is for an etcd member: RKE2 removes the member of a Node that is deleted, and
 // the member's data does not let it join again.
-func replacement(nodes []observation.Node, first observation.Node) Registration {
+func replacement(nodes []observed.Node, first observed.Node) Registration {
 	members := 0
 	for _, n := range nodes {
 		if n.Etcd() {
 			members++
 		}
 	}
-	if left := ready(nodes, first, observation.Node.Etcd); left < members/2+1 {
+	if left := ready(nodes, first, observed.Node.Etcd); left < members/2+1 {
 		return Registration{Why: fmt.Sprintf("the node %s is one of %d etcd members, and %d of the others are ready: without it etcd would lose its quorum; take a snapshot of etcd, add members until the others are a majority, and then replace its machine", first.Name, members, left)}
 	}
 	return Registration{
@@ -78,9 +78,9 @@ type KubeletRestart struct {
 
 // Unregistered returns the first machine whose Node was deleted, and which has not registered it
 // again. That of an etcd member is none: RKE2 has removed the member with the Node.
-func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.Node) (KubeletRestart, bool) {
+func (r Planner) Unregistered(machines []rollout.Machine, nodes []observed.Node) (KubeletRestart, bool) {
 	for _, m := range machines {
-		present := slices.ContainsFunc(nodes, func(n observation.Node) bool { return n.Name == m.Node })
+		present := slices.ContainsFunc(nodes, func(n observed.Node) bool { return n.Name == m.Node })
 		roles := r.Distro.Live.Roles(m.Labels)
 		if m.Node == "" || present || m.Deleting || roles.Etcd {
 			continue
@@ -91,8 +91,8 @@ func (r Planner) Unregistered(machines []rollout.Machine, nodes []observation.No
 }
 
 // Registered reports what a Node that registers again still lacks; "" for nothing.
-func Registered(nodes []observation.Node, name string) string {
-	i := slices.IndexFunc(nodes, func(n observation.Node) bool { return n.Name == name })
+func Registered(nodes []observed.Node, name string) string {
+	i := slices.IndexFunc(nodes, func(n observed.Node) bool { return n.Name == name })
 	switch {
 	case i < 0:
 		return "the node " + name + " has not registered again yet"
@@ -112,13 +112,13 @@ func Replaced(machines []rollout.Machine, node string) bool {
 
 // Others returns the first other control plane that is not ready, or "": two control planes are
 // never down at once.
-func Others(nodes []observation.Node, but observation.Node) string {
-	n, _ := lists.Find(nodes, func(n observation.Node) bool { return n.Name != but.Name && n.ControlPlane() && !n.IsReady() })
+func Others(nodes []observed.Node, but observed.Node) string {
+	n, _ := lists.Find(nodes, func(n observed.Node) bool { return n.Name != but.Name && n.ControlPlane() && !n.IsReady() })
 	return n.Name
 }
 
 // ready counts the other Nodes of a kind that are ready.
-func ready(nodes []observation.Node, but observation.Node, is func(observation.Node) bool) int {
+func ready(nodes []observed.Node, but observed.Node, is func(observed.Node) bool) int {
 	count := 0
 	for _, n := range nodes {
 		if n.Name != but.Name && is(n) && n.IsReady() {
@@ -128,7 +128,7 @@ func ready(nodes []observation.Node, but observation.Node, is func(observation.N
 	return count
 }
 
-func scheme(n observation.Node) string {
+func scheme(n observed.Node) string {
 	s, _, _ := strings.Cut(n.ProviderID, "://")
 	return s + "://"
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -27,7 +27,7 @@ type Link struct {
 }
 
 // Relink returns the first that is missing.
-func Relink(machines []rollout.Machine, nodes []observation.Node) (Link, bool) {
+func Relink(machines []rollout.Machine, nodes []observed.Node) (Link, bool) {
 	for _, m := range machines {
 		if m.Deleting || m.ProviderID == "" {
 			continue

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -16,7 +16,7 @@ func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
 		id    = "aws:///eu-west-1a/i-0a4c19d2e7b35f801"
 		patch = `kubectl -n fleet-default patch CustomMachine.v1.rke.cattle.io/custom-4a1b --type=merge -p '{"spec":{"providerID":"` + id + `"}}'`
 	)
-	nodes := []observation.Node{aNode("ip-10-0-1-5", id, "10.0.1.5")}
+	nodes := []observed.Node{aNode("ip-10-0-1-5", id, "10.0.1.5")}
 	lost := rollout.Machine{Name: "m-1", Node: "ip-10-0-1-5", ProviderID: "rke2://ip-10-0-1-5", Unlinked: true,
 		Infrastructure: rollout.Reference{APIVersion: "rke.cattle.io/v1", Kind: "CustomMachine", Name: "custom-4a1b"}}
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
 			t.Errorf("%s: the first machine without its Node is %q", name, got)
 		}
 	}
-	if link, found := Relink([]rollout.Machine{lost}, []observation.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")}); found {
+	if link, found := Relink([]rollout.Machine{lost}, []observed.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")}); found {
 		t.Errorf("the Node has no provider ID of AWS, and the machine gets one: %+v", link)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -25,7 +25,7 @@ type Upgrade struct {
 
 // Upgrades returns the upgrades of releases that stages have, as things are before the first of
 // them.
-func (r Planner) Upgrades(p *transform.Plan, names []string, back bool, seen *observation.Observation) ([]Upgrade, error) {
+func (r Planner) Upgrades(p *transform.Plan, names []string, back bool, seen *observed.Observation) ([]Upgrade, error) {
 	plan := r.Forward
 	if back {
 		plan = r.Backward
@@ -83,7 +83,7 @@ func (r Planner) needed(u Upgrade, has *yamledit.Document) (*yamledit.Document, 
 
 // olderManager finds a cloud-controller-manager whose image is older than the cluster: one minor
 // later it would be two minors older than kube-apiserver, which is not supported.
-func (r Planner) olderManager(p *transform.Plan, seen *observation.Observation) []transform.Finding {
+func (r Planner) olderManager(p *transform.Plan, seen *observed.Observation) []transform.Finding {
 	rule := rules.CCMMinorSkew.Rule
 	if slices.Contains(r.Target.Accept, rule.ID) {
 		return nil

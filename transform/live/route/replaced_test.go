@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -44,7 +44,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 	}
 	var all []Upgrade
 	for _, back := range []bool{false, true} {
-		seen := &observation.Observation{}
+		seen := &observed.Observation{}
 		if back { // the chart runs and is to be rolled back
 			seen.DaemonSets = running("v1.26.6", "--v=2")
 		}

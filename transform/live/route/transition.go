@@ -8,7 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -53,7 +53,7 @@ type Planner struct {
 
 // Forward returns the transition of a stage, as things are in a plan that was built from
 // the object of now and in what was seen of the cluster.
-func (r Planner) Forward(p *transform.Plan, stage string, seen *observation.Observation) (Transition, error) {
+func (r Planner) Forward(p *transform.Plan, stage string, seen *observed.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
 		return Transition{}, err
@@ -132,7 +132,7 @@ func filesOf(p *transform.Plan, of func(transform.PlannedStage) ([]transform.Fil
 
 // Position returns the last stage that is done, with none before it left to do;
 // "" for none. Where the object does not show, the cluster does.
-func (r Planner) Position(p *transform.Plan, seen *observation.Observation) (string, error) {
+func (r Planner) Position(p *transform.Plan, seen *observed.Observation) (string, error) {
 	files, err := filesOf(p, transform.PlannedStage.Files)
 	if err != nil {
 		return "", err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/account"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // cause is why AWS makes no load balancer, as the provider's Events word it.
@@ -39,7 +39,7 @@ var causes = []cause{
 }
 
 // remedy reports what to do about a Service that is pending.
-func remedy(s observation.Service) string {
+func remedy(s observed.Service) string {
 	if f := s.Failure; f != nil {
 		text := strings.ToLower(f.Message)
 		for _, c := range causes {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -21,7 +21,7 @@ func (j *evaluation) daemonSetEmpty() []transform.Finding {
 			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods"))
 		}
 	}
-	if len(j.DaemonSets) == 0 && len(j.of(observation.CloudManager)) == 0 && j.Check.Manager && j.Looked(observation.Pods) && !j.ledFromOutside() {
+	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Looked(observed.Pods) && !j.ledFromOutside() {
 		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart"))
 	}
 	return list
@@ -30,12 +30,12 @@ func (j *evaluation) daemonSetEmpty() []transform.Finding {
 // ledFromOutside reports whether a cloud-controller-manager holds its lease that may
 // be in a namespace which was not looked at.
 func (j *evaluation) ledFromOutside() bool {
-	return j.KubeSystemOnly && j.leases(observation.CloudManager).Life != observation.Dead
+	return j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
 }
 
 // short reports what a DaemonSet lacks on so many control planes. A cluster whose
 // nodes were not looked at has none to compare with.
-func short(d observation.DaemonSet, want int) string {
+func short(d observed.DaemonSet, want int) string {
 	switch {
 	case d.Desired == 0:
 		return "it has 0 desired pods: no node matches its node selector, or taints prevent scheduling"
@@ -53,7 +53,7 @@ func short(d observation.DaemonSet, want int) string {
 // range, or a permission that is missing.
 func (j *evaluation) daemonSetRestarting() []transform.Finding {
 	var list []transform.Finding
-	for _, p := range j.of(observation.CloudManager) {
+	for _, p := range j.of(observed.CloudManager) {
 		path := p.Path()
 		fix := "check the log: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
 		lease, record := j.endedWith(p)
@@ -62,7 +62,7 @@ func (j *evaluation) daemonSetRestarting() []transform.Finding {
 			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix))
 		case lease != "":
 			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
-			if !p.OnHostOf(record.Holder) && j.any(observation.CloudManager, func(o ownership.Process) bool { return o.OnHostOf(record.Holder) }) {
+			if !p.OnHostOf(record.Holder) && j.any(observed.CloudManager, func(o ownership.Process) bool { return o.OnHostOf(record.Holder) }) {
 				f.Severity = transform.Warning // the times are of two machines' clocks
 			}
 			list = append(list, f)
@@ -73,16 +73,16 @@ func (j *evaluation) daemonSetRestarting() []transform.Finding {
 
 // endedWith names the lease since whose acquisition a process has restarted; "" for
 // none. Of its own lease only the process in the record counts: another one waits.
-func (j *evaluation) endedWith(p ownership.Process) (name string, l observation.Lease) {
-	since := func(l observation.Lease) bool {
+func (j *evaluation) endedWith(p ownership.Process) (name string, l observed.Lease) {
+	since := func(l observed.Lease) bool {
 		return p.Restarts > 0 && !l.Acquired.IsZero() && p.RestartedAt >= l.Acquired.Unix()
 	}
 	own, _ := j.Lease(p.Main)
 	migration, _ := j.Lease(j.lease().Name)
 	switch {
-	case j.lease().Owner == observation.CloudManager && since(migration):
+	case j.lease().Owner == observed.CloudManager && since(migration):
 		return "migration lease", migration
-	case p.Elects && own.Life() != observation.Live && p.OnHostOf(own.Holder) && since(own):
+	case p.Elects && own.Life() != observed.Live && p.OnHostOf(own.Holder) && since(own):
 		return "lease " + own.Name, own
 	}
 	return "", own

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -47,7 +47,7 @@ type Node struct {
 type Lease struct {
 	Name, Holder string
 	Owner        string // component, or "" for neither
-	Life         observation.Life
+	Life         observed.Life
 }
 
 // OK reports whether nothing was found that stops, and the stage that was requested
@@ -62,7 +62,7 @@ func (v Verdict) Known() bool {
 }
 
 // Evaluate applies the rules to an observation.
-func Evaluate(o *observation.Observation, c Choice) Verdict {
+func Evaluate(o *observed.Observation, c Choice) Verdict {
 	j := newEvaluation(o, c)
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownership.Evaluate(j.processes, j.leases)}
 	v.Findings = j.findings()
@@ -106,19 +106,19 @@ func (j *evaluation) findings() []transform.Finding {
 }
 
 // Reached returns the last stage whose result shows on a cluster; "" for none.
-func Reached(o *observation.Observation) string { return newEvaluation(o, Choice{}).reached() }
+func Reached(o *observed.Observation) string { return newEvaluation(o, Choice{}).reached() }
 
 // evaluation is an observation with what follows from it.
 type evaluation struct {
-	*observation.Observation
+	*observed.Observation
 	Choice
 	processes []ownership.Process
 	leases    ownership.Leases
 }
 
-func newEvaluation(o *observation.Observation, c Choice) *evaluation {
+func newEvaluation(o *observed.Observation, c Choice) *evaluation {
 	leases := ownership.Of(o.Leases)
-	if !o.Looked(observation.Leases) {
+	if !o.Looked(observed.Leases) {
 		leases = ownership.Unseen
 	}
 	j := &evaluation{o, c, ownership.ReadAll(o.Managers), leases}
@@ -131,7 +131,7 @@ func newEvaluation(o *observation.Observation, c Choice) *evaluation {
 // late reports whether a cluster has no in-tree provider any more, and no manager that takes
 // part in a migration from one.
 func (j *evaluation) late() bool {
-	return k8s.From(j.Observation.Version, k8s.FirstWithout) && !slices.ContainsFunc(j.cloud(), hasFlag) && !j.any(observation.KubeManager, hasFlag)
+	return k8s.From(j.Observation.Version, k8s.FirstWithout) && !slices.ContainsFunc(j.cloud(), hasFlag) && !j.any(observed.KubeManager, hasFlag)
 }
 
 // of returns the processes of a component whose arguments could be read.

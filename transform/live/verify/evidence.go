@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // NotChecked is a rule that found nothing because what it checks was not seen.
@@ -48,7 +48,7 @@ func managersSeen(j *evaluation) string {
 	if j.Check.AtLeast == "" && j.Check.AtMost == "" {
 		return ""
 	}
-	return seen(observation.Pods)(j)
+	return seen(observed.Pods)(j)
 }
 
 // aboutManagers are rules that a manager in any namespace can break.
@@ -64,9 +64,9 @@ func (j *evaluation) outside() string {
 
 // What people call the kinds.
 var called = map[string]string{
-	observation.Nodes: "nodes", observation.Leases: "leases of kube-system", observation.DaemonSets: "daemonsets of kube-system",
-	observation.Pods: "pods of kube-system", observation.Services: "services", observation.Events: "events", observation.Volumes: "persistentvolumes",
-	observation.StorageClasses: "storageclasses", observation.CSINodes: "csinodes",
+	observed.Nodes: "nodes", observed.Leases: "leases of kube-system", observed.DaemonSets: "daemonsets of kube-system",
+	observed.Pods: "pods of kube-system", observed.Services: "services", observed.Events: "events", observed.Volumes: "persistentvolumes",
+	observed.StorageClasses: "storageclasses", observed.CSINodes: "csinodes",
 }
 
 // seen requires that kinds were looked at. kubectl prints nothing for a kind without
@@ -117,15 +117,15 @@ func anyArguments(j *evaluation) string {
 	if len(j.cloud()) > 0 {
 		return ""
 	}
-	return seen(observation.DaemonSets, observation.Pods)(j)
+	return seen(observed.DaemonSets, observed.Pods)(j)
 }
 
 // conditions requires that nodes say of themselves whether they are ready.
 func conditions(j *evaluation) string {
-	if why := seen(observation.Nodes)(j); why != "" {
+	if why := seen(observed.Nodes)(j); why != "" {
 		return why
 	}
-	if len(j.Nodes) > 0 && !slices.ContainsFunc(j.Nodes, func(n observation.Node) bool { return n.Ready != nil }) {
+	if len(j.Nodes) > 0 && !slices.ContainsFunc(j.Nodes, func(n observed.Node) bool { return n.Ready != nil }) {
 		return "no node has the condition Ready, so the dump does not include it"
 	}
 	return ""
@@ -134,8 +134,8 @@ func conditions(j *evaluation) string {
 // anyManager requires a DaemonSet, or the pods among which there is none; and nodes
 // to compare with.
 func anyManager(j *evaluation) string {
-	if len(j.DaemonSets) == 0 && !j.Looked(observation.Pods) {
-		return seen(observation.DaemonSets, observation.Pods)(j)
+	if len(j.DaemonSets) == 0 && !j.Looked(observed.Pods) {
+		return seen(observed.DaemonSets, observed.Pods)(j)
 	}
-	return seen(observation.Nodes)(j)
+	return seen(observed.Nodes)(j)
 }

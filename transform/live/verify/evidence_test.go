@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func unchecked(o *observation.Observation, stage string) (all, needed []string) {
+func unchecked(o *observed.Observation, stage string) (all, needed []string) {
 	for _, n := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).NotChecked {
 		all = append(all, n.Rule)
 		if n.Needed {
@@ -25,7 +25,7 @@ func unchecked(o *observation.Observation, stage string) (all, needed []string) 
 // A rule that sees nothing says so, but for those about what most clusters do not
 // have, or what no one asked for.
 func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
-	all, needed := unchecked(&observation.Observation{Partial: true}, "")
+	all, needed := unchecked(&observed.Observation{Partial: true}, "")
 	for _, r := range Rules() {
 		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled" || r.ID == stageNotReached) {
 			t.Errorf("%s: %t", r.ID, got)
@@ -38,23 +38,23 @@ func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
 
 // What was looked at and is not there is checked.
 func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
-	all, _ := unchecked(&observation.Observation{}, "")
+	all, _ := unchecked(&observed.Observation{}, "")
 	if want := []string{"load-balancer-changed", "node-new", "node-renamed"}; !slices.Equal(all, want) {
 		t.Errorf("%v", all)
 	}
-	if all, _ := unchecked(&observation.Observation{Before: &observation.Snapshot{}}, ""); len(all) > 0 {
+	if all, _ := unchecked(&observed.Observation{Before: &observed.Snapshot{}}, ""); len(all) > 0 {
 		t.Errorf("with a snapshot: %v", all)
 	}
 }
 
 // Each stage is shown by something, and without that it is not ok.
 func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
-	node := observation.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observation.Condition{Status: "True"},
-		Labels: map[string]string{observation.InstanceTypeLabel: "m5.large", observation.RegionLabel: "eu-west-1"}}
+	node := observed.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observed.Condition{Status: "True"},
+		Labels: map[string]string{observed.InstanceTypeLabel: "m5.large", observed.RegionLabel: "eu-west-1"}}
 	for _, stage := range stages.Names() {
-		for name, o := range map[string]*observation.Observation{
+		for name, o := range map[string]*observed.Observation{
 			"nothing was seen": {Partial: true},
-			"one node":         {Partial: true, Kinds: []string{observation.Nodes}, Nodes: []observation.Node{node}},
+			"one node":         {Partial: true, Kinds: []string{observed.Nodes}, Nodes: []observed.Node{node}},
 		} {
 			if stage == stages.UncordonControlPlane && name == "one node" {
 				continue // it needs the leases, see below
@@ -64,7 +64,7 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 			}
 		}
 	}
-	o := &observation.Observation{Partial: true, Kinds: []string{observation.Nodes}, Nodes: []observation.Node{node}}
+	o := &observed.Observation{Partial: true, Kinds: []string{observed.Nodes}, Nodes: []observed.Node{node}}
 	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-holder") {
 		t.Errorf("%v", needed)
 	}
@@ -78,11 +78,11 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 }
 
 func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
-	o := &observation.Observation{Partial: true, Kinds: []string{observation.Pods}}
+	o := &observed.Observation{Partial: true, Kinds: []string{observed.Pods}}
 	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 		t.Errorf("%+v", v)
 	}
-	o.Kinds = []string{observation.DaemonSets}
+	o.Kinds = []string{observed.DaemonSets}
 	v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
 	if _, needed := unchecked(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
 		t.Errorf("it may run from a Deployment: %+v", v)
@@ -91,7 +91,7 @@ func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 
 // Managers in other namespaces can neither be found nor be found missing.
 func TestWhatWasNotSeenOutsideKubeSystemIsNotChecked(t *testing.T) {
-	o := &observation.Observation{KubeSystemOnly: true, Before: &observation.Snapshot{}, Leases: []observation.Lease{{Name: observation.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
+	o := &observed.Observation{KubeSystemOnly: true, Before: &observed.Snapshot{}, Leases: []observed.Lease{{Name: observed.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
 	if all, needed := unchecked(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
 		t.Errorf("%v, needed are %v", all, needed)
 	}
@@ -106,13 +106,13 @@ func TestWhatWasNotSeenOutsideKubeSystemIsNotChecked(t *testing.T) {
 
 func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {
 	for name, c := range map[string]struct {
-		o    observation.Observation
-		want observation.Life
+		o    observed.Observation
+		want observed.Life
 	}{
-		"not looked at":          {observation.Observation{Partial: true}, observation.Unknown},
-		"looked at, and missing": {observation.Observation{Partial: true, Kinds: []string{observation.Leases}}, observation.Dead},
-		"one look, and no duration": {observation.Observation{Leases: []observation.Lease{
-			{Name: transform.DefaultLease, Holder: "x"}}}, observation.Unknown},
+		"not looked at":          {observed.Observation{Partial: true}, observed.Unknown},
+		"looked at, and missing": {observed.Observation{Partial: true, Kinds: []string{observed.Leases}}, observed.Dead},
+		"one look, and no duration": {observed.Observation{Leases: []observed.Lease{
+			{Name: transform.DefaultLease, Holder: "x"}}}, observed.Unknown},
 	} {
 		if got := Evaluate(&c.o, Choice{}).Lease.Life; got != c.want {
 			t.Errorf("%s: %s", name, got)

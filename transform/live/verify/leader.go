@@ -11,7 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -38,7 +38,7 @@ type leading struct {
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
 func (j *evaluation) handedOver() bool {
-	return j.Check.External || j.any(observation.KubeManager, toldExternal) && !j.any(observation.KubeManager, hasLoops)
+	return j.Check.External || j.any(observed.KubeManager, toldExternal) && !j.any(observed.KubeManager, hasLoops)
 }
 
 func toldExternal(p ownership.Process) bool {
@@ -57,13 +57,13 @@ func (j *evaluation) leader() leading {
 	case len(pods) == 0:
 		return j.leaderWithoutPod()
 	case hides >= 0:
-		l := j.best([]string{observation.CloudManager})
+		l := j.best([]string{observed.CloudManager})
 		if l.missing != "" { // it may lead by a lease that its arguments do not show
 			l = leading{unknown: cmp.Or(pods[hides].Unreadable, l.missing)}
 		}
 		return l
 	case slices.ContainsFunc(pods, func(p ownership.Process) bool { return p.Elects }):
-		return j.owning(j.best(ownership.Mains(observation.CloudManager, pods)))
+		return j.owning(j.best(ownership.Mains(observed.CloudManager, pods)))
 	case slices.ContainsFunc(pods, func(p ownership.Process) bool { return p.Running }):
 		return j.owning(leading{})
 	}
@@ -73,21 +73,21 @@ func (j *evaluation) leader() leading {
 // cloudPods are the processes of the cloud-controller-manager, also those whose
 // arguments could not be read.
 func (j *evaluation) cloudPods() []ownership.Process {
-	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != observation.CloudManager })
+	return slices.DeleteFunc(slices.Clone(j.processes), func(p ownership.Process) bool { return p.Component != observed.CloudManager })
 }
 
 // leaderWithoutPod checks where no pod of the cloud-controller-manager was seen: it
 // may run elsewhere, and then its lease is renewed.
 func (j *evaluation) leaderWithoutPod() leading {
-	l := j.best(ownership.Mains(observation.CloudManager, j.cloud()))
+	l := j.best(ownership.Mains(observed.CloudManager, j.cloud()))
 	record, _ := j.Lease(l.lease)
-	switch why := seen(observation.Leases, observation.Pods)(j); {
+	switch why := seen(observed.Leases, observed.Pods)(j); {
 	case why != "" && l.missing == "":
 		l.unknown = cmp.Or(l.unknown, why)
 	case l.is() && j.KubeSystemOnly: // its pod may be in a namespace that was not looked at
 	case l.is():
 		l.unknown = "the lease " + l.lease + " is held, but no pod of the cloud-controller-manager of AWS was found"
-	case why == "" && (record.Holder == "" || record.Life() == observation.Dead):
+	case why == "" && (record.Holder == "" || record.Life() == observed.Dead):
 		l = leading{lease: l.lease, missing: "no pod of the cloud-controller-manager of AWS exists, and an external kube-controller-manager runs no cloud controllers"}
 	}
 	return l
@@ -114,19 +114,19 @@ func (j *evaluation) term(name string) leading {
 	l := leading{lease: name}
 	term := record.Renewed.Sub(record.Acquired)
 	switch life := record.Life(); {
-	case !j.Looked(observation.Leases):
-		l.unknown = seen(observation.Leases)(j)
+	case !j.Looked(observed.Leases):
+		l.unknown = seen(observed.Leases)(j)
 	case !there && (j.Partial || j.FollowedSeconds >= takeover):
 		l.missing = "the lease " + name + " does not exist: no cloud-controller-manager has ever acquired it"
 	case !there:
 		l.unknown, l.passes = "the lease "+name+" does not exist yet", true
-	case life == observation.Unknown:
+	case life == observed.Unknown:
 		l.unknown, l.passes = "a single reading does not show whether the holder of "+name+" is alive", true
-	case life == observation.Dead && record.SilentSeconds >= takeover:
+	case life == observed.Dead && record.SilentSeconds >= takeover:
 		l.missing = fmt.Sprintf("the lease %s was not renewed for %.0f seconds: no cloud-controller-manager is the leader", name, record.SilentSeconds)
-	case life == observation.Dead && j.FollowedSeconds >= longEnough:
+	case life == observed.Dead && j.FollowedSeconds >= longEnough:
 		l.missing = j.notKept(name)
-	case life == observation.Dead:
+	case life == observed.Dead:
 		l.unknown, l.passes = fmt.Sprintf("acquiring the expired lease %s can take %d seconds, and it was not renewed for %.0f", name, takeover, record.SilentSeconds), true
 	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
 	case j.FollowedSeconds >= longEnough:
@@ -144,7 +144,7 @@ func (j *evaluation) notKept(name string) string {
 
 // restarted reports whether a cloud-controller-manager did.
 func (j *evaluation) restarted() bool {
-	return j.any(observation.CloudManager, func(p ownership.Process) bool { return p.Restarts > 0 })
+	return j.any(observed.CloudManager, func(p ownership.Process) bool { return p.Restarts > 0 })
 }
 
 // owning checks whether who leads also owns the cloud controllers, once no one else
@@ -156,7 +156,7 @@ func (j *evaluation) owning(l leading) leading {
 	pods := j.cloudPods()
 	if slices.ContainsFunc(pods, hasFlag) {
 		lease := j.lease()
-		if lease.Owner != observation.CloudManager || lease.Life != observation.Live {
+		if lease.Owner != observed.CloudManager || lease.Life != observed.Live {
 			return l
 		}
 		if held := j.term(lease.Name); !held.is() {
@@ -164,8 +164,8 @@ func (j *evaluation) owning(l leading) leading {
 		}
 	}
 	s := ownership.Evaluate(pods, func(name string) ownership.LeaseHolder {
-		if name == observation.KubeManager {
-			return ownership.LeaseHolder{Life: observation.Dead} // it is external, and owns nothing
+		if name == observed.KubeManager {
+			return ownership.LeaseHolder{Life: observed.Dead} // it is external, and owns nothing
 		}
 		return j.leases(name)
 	})
@@ -200,14 +200,14 @@ func (j *evaluation) leaderMissing() []transform.Finding {
 
 // leaderUser is who has to lock the lease.
 func (j *evaluation) leaderUser() string {
-	return user(append(j.of(observation.CloudManager), ownership.Read(observation.Manager{Component: observation.CloudManager}))[0])
+	return user(append(j.of(observed.CloudManager), ownership.Read(observed.Manager{Component: observed.CloudManager}))[0])
 }
 
 // leaderUnseen reports why the leader could not be checked; "" where it could.
 func leaderUnseen(j *evaluation) string {
 	l := j.leader()
 	if l.is() && len(j.cloudPods()) == 0 {
-		return seen(observation.Leases, observation.Pods)(j)
+		return seen(observed.Leases, observed.Pods)(j)
 	}
 	return l.unknown
 }

@@ -11,35 +11,35 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // term is the own lease of the cloud-controller-manager after its holder renewed it
 // for some time.
-func term(length time.Duration, changed bool, silent float64) observation.Lease {
-	l := held(observation.CloudManager, "c_1", changed, silent)
+func term(length time.Duration, changed bool, silent float64) observed.Lease {
+	l := held(observed.CloudManager, "c_1", changed, silent)
 	l.Acquired = time.Date(2025, 3, 11, 9, 31, 47, 0, time.UTC)
 	l.Renewed = l.Acquired.Add(length)
 	return l
 }
 
 // followed is a cluster whose leases were followed for some seconds.
-func followed(o *observation.Observation, seconds float64) *observation.Observation {
+func followed(o *observed.Observation, seconds float64) *observed.Observation {
 	o.FollowedSeconds = seconds
 	return o
 }
 
 // since gives a lease the time of its acquisition.
-func since(l observation.Lease, at time.Time) observation.Lease {
+func since(l observed.Lease, at time.Time) observed.Lease {
 	l.Acquired = at
 	return l
 }
 
 // crashed is a cluster whose cloud-controller-manager restarted once.
-func crashed(o *observation.Observation, at time.Time) *observation.Observation {
+func crashed(o *observed.Observation, at time.Time) *observed.Observation {
 	for i := range o.Managers {
-		if m := &o.Managers[i]; m.Component == observation.CloudManager {
+		if m := &o.Managers[i]; m.Component == observed.CloudManager {
 			m.Restarts, m.RestartedAt, m.Hosts = 3, at.Unix(), []string{"c"}
 		}
 	}
@@ -47,14 +47,14 @@ func crashed(o *observation.Observation, at time.Time) *observation.Observation 
 }
 
 // looping is a cluster whose kubelet waits before it starts the manager again.
-func looping(o *observation.Observation) *observation.Observation {
+func looping(o *observed.Observation) *observed.Observation {
 	o = crashed(o, time.Unix(0, 0))
 	o.Managers[len(o.Managers)-1].Waiting = "CrashLoopBackOff"
 	return o
 }
 
 // beside adds a second pod of the cloud-controller-manager, on another host.
-func beside(host string, o *observation.Observation) *observation.Observation {
+func beside(host string, o *observed.Observation) *observed.Observation {
 	m := o.Managers[len(o.Managers)-1]
 	m.Pod, m.Hosts, m.Restarts = m.Pod+"-"+host, []string{host}, 0
 	o.Managers = append(o.Managers, m)
@@ -69,7 +69,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 	acquired := term(0, true, 1).Acquired
 	for _, c := range []struct {
 		name  string
-		o     *observation.Observation
+		o     *observed.Observation
 		stage string
 		want  []string // findings
 		open  bool     // a further look may tell
@@ -104,8 +104,8 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"an old restart is none", crashed(scene(external, quiet, kubeLease(true), term(month, true, 1)), acquired.Add(time.Minute)), "", nil, false},
 		{"it ended when it led", crashed(scene(external, quiet, kubeLease(true), term(0, false, 3)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"a restart on the machine of its holder", crashed(scene(external, waits, kubeLease(true), term(month, true, 1), since(migration("c_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
-		{"one on another machine has the times of another clock", beside("d", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
-		{"which cannot be told where no pod has the holder's host", crashed(scene(external, waits, kubeLease(true), held(observation.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
+		{"one on another machine has the times of another clock", beside("d", crashed(scene(external, waits, kubeLease(true), held(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second))), "", []string{"daemonset-restarting warning"}, true},
+		{"which cannot be told where no pod has the holder's host", crashed(scene(external, waits, kubeLease(true), held(observed.CloudManager, "d_1", true, 1), since(migration("d_1", true, 1), acquired)), acquired.Add(time.Second)), "", []string{"daemonset-restarting error"}, true},
 		{"a manager without a pod, and the stage says that it is external", scene(nil, quiet, kubeLease(true), term(month, false, 40)), stages.DisableLeaderMigration, []string{"leader-missing error", "cloud-controllers-twice note"}, false},
 		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "cloud-controllers-twice note"}, false},
 		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"cloud-controllers-twice note"}, false},
@@ -124,7 +124,7 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 // What one observation cannot show of a migrated cluster is not ok, with a stage or without.
 func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 	for _, stage := range []string{"", stages.SwitchToExternal, stages.DisableLeaderMigration, stages.VerifyProviderIDs} {
-		for name, o := range map[string]*observation.Observation{
+		for name, o := range map[string]*observed.Observation{
 			"one look":              scene(external, quiet, kubeLease(true), term(month, false, 0)),
 			"a takeover":            scene(external, quiet, kubeLease(true), term(month, true, 20)),
 			"held without a pod":    scene(external, nil, kubeLease(true), term(month, true, 1)),
@@ -149,9 +149,9 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 func TestALeaderOwnsAllCloudControllers(t *testing.T) {
 	o := scene(external, append(slices.Clone(waits), "--leader-migration-config=/etc/leadermigration.conf"), kubeLease(true), term(month, true, 1), migration("c_1", true, 1))
 	for component, want := range map[string][]string{
-		observation.CloudManager: nil,
-		"*":                      nil,
-		observation.KubeManager:  {"leader-missing error"},
+		observed.CloudManager: nil,
+		"*":                   nil,
+		observed.KubeManager:  {"leader-missing error"},
 	} {
 		text := "controllerLeaders: [{name: service, component: '" + component + "'}, {name: cloud-node-lifecycle, component: '*'}]"
 		o.Managers[1].Config = &text
@@ -168,15 +168,15 @@ func TestTheManagersHaveToLockTheirOwnLeases(t *testing.T) {
 	asked := map[string]bool{}
 	for i, r := range o.Reviews {
 		asked[r.Verb+" "+r.Lease+" "+r.User] = true
-		o.Reviews[i].Allowed = r.Lease != observation.CloudManager
+		o.Reviews[i].Allowed = r.Lease != observed.CloudManager
 	}
 	for _, verb := range []string{"get", "update"} {
-		if !asked[verb+" "+observation.CloudManager+" "+leadermigration.ServiceAccount(leadermigration.Namespace, "ccm")] {
+		if !asked[verb+" "+observed.CloudManager+" "+leadermigration.ServiceAccount(leadermigration.Namespace, "ccm")] {
 			t.Errorf("it did not check whether it can %s: %v", verb, asked)
 		}
 	}
 	v := Evaluate(o, Choice{})
-	if len(v.Findings) != 1 || v.Findings[0].Rule != "lease-rbac-missing" || !strings.Contains(v.Findings[0].Message, "has no permission to get, update its own lease "+observation.CloudManager) {
+	if len(v.Findings) != 1 || v.Findings[0].Rule != "lease-rbac-missing" || !strings.Contains(v.Findings[0].Message, "has no permission to get, update its own lease "+observed.CloudManager) {
 		t.Errorf("%+v", v.Findings)
 	}
 }
@@ -196,7 +196,7 @@ func TestRoutesWithoutARangeAreFoundBeforeTheyEndTheManager(t *testing.T) {
 		if got := rulesFound(o, stages.InstallCCM); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
 		}
-		o.Managers, o.DaemonSets = o.Managers[:1], []observation.DaemonSet{{Namespace: "kube-system", Name: "c", Args: c.args, Observed: true, Desired: 1, Updated: 1, Ready: 1}}
+		o.Managers, o.DaemonSets = o.Managers[:1], []observed.DaemonSet{{Namespace: "kube-system", Name: "c", Args: c.args, Observed: true, Desired: 1, Updated: 1, Ready: 1}}
 		if got := rulesFound(o, stages.InstallCCM); slices.Contains(got, "ccm-args-unsafe error") != (c.want != nil) {
 			t.Errorf("%s, of the DaemonSet: %v", name, got)
 		}

@@ -9,29 +9,29 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // scene is a cluster with one manager of each kind.
-func scene(kube, cloud []string, leases ...observation.Lease) *observation.Observation {
-	o := &observation.Observation{
-		Nodes: []observation.Node{{Name: "one", ProviderID: "aws:///a/i-5b1c8f62", Labels: map[string]string{
-			observation.RegionLabel: "r", observation.InstanceTypeLabel: "t", "node-role.kubernetes.io/control-plane": "true",
+func scene(kube, cloud []string, leases ...observed.Lease) *observed.Observation {
+	o := &observed.Observation{
+		Nodes: []observed.Node{{Name: "one", ProviderID: "aws:///a/i-5b1c8f62", Labels: map[string]string{
+			observed.RegionLabel: "r", observed.InstanceTypeLabel: "t", "node-role.kubernetes.io/control-plane": "true",
 		}}},
 		Leases: leases,
 	}
 	if kube != nil {
-		o.Managers = append(o.Managers, observation.Manager{Component: observation.KubeManager, Pod: "k", Args: kube, Running: true})
+		o.Managers = append(o.Managers, observed.Manager{Component: observed.KubeManager, Pod: "k", Args: kube, Running: true})
 	}
 	if cloud != nil {
-		o.Managers = append(o.Managers, observation.Manager{Component: observation.CloudManager, Pod: "c", Args: cloud, Running: true, Image: "c:v1.26.6"})
+		o.Managers = append(o.Managers, observed.Manager{Component: observed.CloudManager, Pod: "c", Args: cloud, Running: true, Image: "c:v1.26.6"})
 	}
 	return o
 }
 
-func held(name, holder string, changed bool, silent float64) observation.Lease {
-	return observation.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: changed, SilentSeconds: silent}
+func held(name, holder string, changed bool, silent float64) observed.Lease {
+	return observed.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: changed, SilentSeconds: silent}
 }
 
 var (
@@ -42,18 +42,18 @@ var (
 	waits    = []string{"--configure-cloud-routes=false", "--enable-leader-migration=true"}
 )
 
-func kubeLease(changed bool) observation.Lease {
-	return held(observation.KubeManager, "k_1", changed, 1)
+func kubeLease(changed bool) observed.Lease {
+	return held(observed.KubeManager, "k_1", changed, 1)
 }
-func cloudLease(changed bool) observation.Lease {
-	return held(observation.CloudManager, "c_1", changed, 1)
+func cloudLease(changed bool) observed.Lease {
+	return held(observed.CloudManager, "c_1", changed, 1)
 }
 
-func migration(holder string, changed bool, silent float64) observation.Lease {
+func migration(holder string, changed bool, silent float64) observed.Lease {
 	return held(leadermigration.Lease, holder, changed, silent)
 }
 
-func rulesFound(o *observation.Observation, stage string) []string {
+func rulesFound(o *observed.Observation, stage string) []string {
 	var ids []string
 	for _, f := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).Findings {
 		ids = append(ids, f.Rule+" "+string(f.Severity))
@@ -64,7 +64,7 @@ func rulesFound(o *observation.Observation, stage string) []string {
 func TestLeasesAreCheckedByWhoLives(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		o     *observation.Observation
+		o     *observed.Observation
 		stage string
 		want  []string
 	}{
@@ -82,7 +82,7 @@ func TestLeasesAreCheckedByWhoLives(t *testing.T) {
 		{"a manager below a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet, kubeLease(true), cloudLease(true)), "", []string{"cloud-controllers-twice note"}},
 		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"cloud-controllers-twice error"}},
 		{"one look at them is evidence enough", scene(inTree, quiet, kubeLease(false), cloudLease(false)), "", []string{"cloud-controllers-twice error"}},
-		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), held(observation.CloudManager, "c_1", true, 16)), "", nil},
+		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), held(observed.CloudManager, "c_1", true, 16)), "", nil},
 		{"a manager that cannot be seen", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"cloud-controllers-twice note"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestLeasesAreCheckedByWhoLives(t *testing.T) {
 func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		o     *observation.Observation
+		o     *observed.Observation
 		stage string
 		want  bool
 	}{
@@ -123,7 +123,7 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 	account := leadermigration.ServiceAccount("kube-system", "kcm")
 	o := scene(flagged, nil, kubeLease(true), migration("k_1", true, 1))
 	o.Managers[0].Account = "kcm"
-	o.Reviews = []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
+	o.Reviews = []observed.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
 	if got := rulesFound(o, ""); got != nil {
 		t.Errorf("the account may: %v", got)
 	}
@@ -134,14 +134,14 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 }
 
 func TestWhatIsSeenShowsTheStage(t *testing.T) {
-	allowed := []observation.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Allowed: true}}
+	allowed := []observed.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Allowed: true}}
 	for _, c := range []struct {
 		name string
-		o    *observation.Observation
+		o    *observed.Observation
 		want string
 	}{
 		{"nothing", scene(inTree, nil), ""},
-		{"the rights", func() *observation.Observation { o := scene(inTree, nil); o.Reviews = allowed; return o }(), stages.GrantMigrationLease},
+		{"the rights", func() *observed.Observation { o := scene(inTree, nil); o.Reviews = allowed; return o }(), stages.GrantMigrationLease},
 		{"the flag", scene(flagged, nil), stages.EnableLeaderMigration},
 		{"both", scene(flagged, waits), stages.InstallCCM},
 		{"an external manager", scene(external, waits), stages.SwitchToExternal},

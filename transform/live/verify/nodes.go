@@ -8,19 +8,19 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
 // nodeUninitialized also looks for the labels that the initialisation writes;
 // Fargate's nodes have no instance type.
 func (j *evaluation) nodeUninitialized() []transform.Finding {
-	return j.unlessLater(j.eachNode(func(n observation.Node) (string, string) {
-		if n.Tainted(observation.Uninitialized) {
-			return "the node has the taint " + observation.Uninitialized + ": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
+	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
+		if n.Tainted(observed.Uninitialized) {
+			return "the node has the taint " + observed.Uninitialized + ": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
 		}
 		var missing []string
-		for _, l := range []string{observation.InstanceTypeLabel, observation.RegionLabel} {
+		for _, l := range []string{observed.InstanceTypeLabel, observed.RegionLabel} {
 			if n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+fargate) {
 				missing = append(missing, l)
 			}
@@ -34,11 +34,11 @@ func (j *evaluation) nodeUninitialized() []transform.Finding {
 
 // initialize is how a Node gets what its initialization writes. Only a cloud-controller-manager
 // removes the taint, so that it is never added before one runs.
-func (j *evaluation) initialize(n observation.Node) string {
+func (j *evaluation) initialize(n observed.Node) string {
 	if len(j.cloud()) == 0 {
 		return "first install the cloud-controller-manager: without one nothing initializes the Node, and none was seen; rke-lm plan shows the stage that is next"
 	}
-	return "make the cloud-controller-manager initialize the Node again: " + shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observation.Uninitialized)
+	return "make the cloud-controller-manager initialize the Node again: " + shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observed.Uninitialized)
 }
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another
@@ -47,14 +47,14 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 	if j.Before == nil {
 		return nil
 	}
-	names, instances := map[string]observation.NodeIdentity{}, map[string]string{}
+	names, instances := map[string]observed.NodeIdentity{}, map[string]string{}
 	for _, n := range j.Before.Nodes {
 		names[n.Name] = n
 		if id, ok := parseProviderID(n.ProviderID); ok {
 			instances[id.instance] = n.Name
 		}
 	}
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.eachNode(func(n observed.Node) (string, string) {
 		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
 		was, known := names[n.Name]
 		id, _ := parseProviderID(n.ProviderID)
@@ -76,7 +76,7 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 
 // nodeNameHidden finds machines that would register under a name of their own with an external provider.
 func (j *evaluation) nodeNameHidden() []transform.Finding {
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.eachNode(func(n observed.Node) (string, string) {
 		if n.NodeName == "" || n.NodeName == n.Name {
 			return "", ""
 		}
@@ -97,7 +97,7 @@ func (j *evaluation) nodeNew() []transform.Finding {
 			known[id.instance] = true
 		}
 	}
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.eachNode(func(n observed.Node) (string, string) {
 		id, ok := parseProviderID(n.ProviderID)
 		if known[n.Name] || ok && known[id.instance] {
 			return "", ""
@@ -107,7 +107,7 @@ func (j *evaluation) nodeNew() []transform.Finding {
 }
 
 func (j *evaluation) cordonLeft() []transform.Finding {
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.eachNode(func(n observed.Node) (string, string) {
 		if n.Cordoned == "" || !n.Unschedulable {
 			return "", ""
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -22,10 +22,10 @@ type Outline struct {
 }
 
 // Outlined describes a cluster, which is of the first distro that it looks like.
-func Outlined(o *observation.Observation, distros []transform.Distro) Outline {
+func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
 	j := newEvaluation(o, Choice{})
 	out := Outline{Reached: j.reached()}
-	kube := j.of(observation.KubeManager)
+	kube := j.of(observed.KubeManager)
 	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(key string) bool { return hasLabel(o.Nodes, key) }}
 	if strings.Contains(o.Version, "+k3s") {
 		out.Distro = "k3s"
@@ -33,9 +33,9 @@ func Outlined(o *observation.Observation, distros []transform.Distro) Outline {
 		out.Distro = distros[i].Name
 	}
 	switch {
-	case len(kube) > 0 && j.any(observation.KubeManager, hasLoops):
+	case len(kube) > 0 && j.any(observed.KubeManager, hasLoops):
 		out.Provider = "aws"
-	case len(kube) > 0 && j.any(observation.KubeManager, isExternal):
+	case len(kube) > 0 && j.any(observed.KubeManager, isExternal):
 		out.Provider = "external"
 	}
 	if len(kube) > 0 {
@@ -57,7 +57,7 @@ func (j *evaluation) progress() transform.Progress {
 		return transform.ProgressMigrating
 	case !m.External:
 		return transform.ProgressInTree
-	case late && !m.Cloud && !j.any(observation.KubeManager, ownership.Process.Named):
+	case late && !m.Cloud && !j.any(observed.KubeManager, ownership.Process.Named):
 		return transform.ProgressNone
 	}
 	return transform.ProgressExternal
@@ -65,6 +65,6 @@ func (j *evaluation) progress() transform.Progress {
 
 func isExternal(p ownership.Process) bool { return !p.Loops }
 
-func hasLabel(nodes []observation.Node, label string) bool {
-	return slices.ContainsFunc(nodes, func(n observation.Node) bool { _, has := n.Labels[label]; return has })
+func hasLabel(nodes []observed.Node, label string) bool {
+	return slices.ContainsFunc(nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })
 }

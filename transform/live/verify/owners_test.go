@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-func finding(o *observation.Observation, rule string) (transform.Finding, bool) {
+func finding(o *observed.Observation, rule string) (transform.Finding, bool) {
 	list := Evaluate(o, Choice{}).Findings
 	if i := slices.IndexFunc(list, func(f transform.Finding) bool { return f.Rule == rule }); i >= 0 {
 		return list[i], true
@@ -30,7 +30,7 @@ func TestDifferentLeasesAreNamed(t *testing.T) {
 	o.Reviews = Questions(o.Managers)
 	for i, r := range o.Reviews {
 		kube := r.User == "system:kube-controller-manager"
-		o.Reviews[i].Allowed = r.Lease == observation.CloudManager || kube == (r.Lease != lease)
+		o.Reviews[i].Allowed = r.Lease == observed.CloudManager || kube == (r.Lease != lease)
 	}
 	f, two := finding(o, "cloud-controllers-twice")
 	if !two || !strings.Contains(f.Message, "kube-controller-manager holds the lease cloud-provider-extraction-migration") || !strings.Contains(f.Message, "cloud-controller-manager holds the lease "+lease) || !strings.Contains(f.Fix, "leaderName") {
@@ -43,11 +43,11 @@ func TestDifferentLeasesAreNamed(t *testing.T) {
 
 // While a change rolls out, pods that only wait are no reason.
 func TestPodsThatOnlyWaitAreNoReason(t *testing.T) {
-	o := scene(inTree, quiet, held(observation.KubeManager, "k1_1", true, 1), held(observation.CloudManager, "c1_1", true, 1))
+	o := scene(inTree, quiet, held(observed.KubeManager, "k1_1", true, 1), held(observed.CloudManager, "c1_1", true, 1))
 	o.Managers[0].Hosts, o.Managers[1].Hosts = []string{"k1"}, []string{"c1"}
 	o.Managers = append(o.Managers,
-		observation.Manager{Component: observation.KubeManager, Pod: "k2", Hosts: []string{"k2"}, Args: flagged, Running: true},
-		observation.Manager{Component: observation.CloudManager, Pod: "c2", Hosts: []string{"c2"}, Args: append(slices.Clone(quiet), "--leader-elect=false"), Running: false},
+		observed.Manager{Component: observed.KubeManager, Pod: "k2", Hosts: []string{"k2"}, Args: flagged, Running: true},
+		observed.Manager{Component: observed.CloudManager, Pod: "c2", Hosts: []string{"c2"}, Args: append(slices.Clone(quiet), "--leader-elect=false"), Running: false},
 	)
 	f, two := finding(o, "cloud-controllers-twice")
 	if !two || strings.Contains(f.Message, "leader-elect=false") || strings.Contains(f.Message, "holds") || strings.Count(f.Message, "has no enable-leader-migration") != 2 {
@@ -56,14 +56,14 @@ func TestPodsThatOnlyWaitAreNoReason(t *testing.T) {
 }
 
 func TestTwoStaticPodsOnANodeAreFound(t *testing.T) {
-	twice := func(args []string, account string) *observation.Observation {
+	twice := func(args []string, account string) *observed.Observation {
 		o := scene(external, quiet, kubeLease(true), cloudLease(true))
 		o.Managers[0].Node = "one"
-		o.Managers = append(o.Managers, observation.Manager{Component: observation.KubeManager, Pod: "k-backup", Node: "one", Account: account, Args: args, Running: true})
+		o.Managers = append(o.Managers, observed.Manager{Component: observed.KubeManager, Pod: "k-backup", Node: "one", Account: account, Args: args, Running: true})
 		return o
 	}
 	for name, c := range map[string]struct {
-		o    *observation.Observation
+		o    *observed.Observation
 		want []string
 	}{
 		"a backup from before the switch":      {twice(inTree, ""), []string{"cloud-controllers-twice error"}},

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -25,12 +25,12 @@ const pendingTime = 5 * time.Minute
 // loadBalancerPending measures by the API server's clock alone, which wrote when the
 // Service asked and what time it is. It errs on the side of too short.
 func (j *evaluation) loadBalancerPending() []transform.Finding {
-	return j.owed(LoadBalancerPending, observation.Service.Pending, func(observation.Service) string { return "the Service has no load balancer" })
+	return j.owed(LoadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
 }
 
 // loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
 func (j *evaluation) loadBalancerStale() []transform.Finding {
-	return j.owed(loadBalancerStale, observation.Service.Stale, func(s observation.Service) string {
+	return j.owed(loadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
 		if s.Deleting {
 			return "the load balancer of the Service still exists"
 		}
@@ -41,7 +41,7 @@ func (j *evaluation) loadBalancerStale() []transform.Finding {
 const loadBalancerStale = "load-balancer-stale"
 
 // owed are the Services for which the cloud controllers have not done what they ask for.
-func (j *evaluation) owed(rule string, is func(observation.Service) bool, what func(observation.Service) string) []transform.Finding {
+func (j *evaluation) owed(rule string, is func(observed.Service) bool, what func(observed.Service) string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range j.Services {
 		if !is(s) || !j.overdue(s) {
@@ -63,7 +63,7 @@ func (j *evaluation) owed(rule string, is func(observation.Service) bool, what f
 
 // overdue uses the clock, and in a dump of kubectl, which does not show when it was
 // made, by what the service controller said.
-func (j *evaluation) overdue(s observation.Service) bool {
+func (j *evaluation) overdue(s observed.Service) bool {
 	return s.For(j.Clock) >= pendingTime || j.Partial && s.Failure != nil
 }
 
@@ -81,21 +81,21 @@ func after(d time.Duration) string {
 }
 
 // reason quotes the last Event. Kubernetes keeps Events for an hour.
-func (j *evaluation) reason(s observation.Service) string {
+func (j *evaluation) reason(s observed.Service) string {
 	switch {
 	case s.Failure != nil:
 		return "its last warning is " + s.Failure.Reason + ": " + s.Failure.Message
 	case j.EventsDenied:
 		return "the cause is not checked, because the permission to list events is missing"
-	case !j.Looked(observation.Events):
+	case !j.Looked(observed.Events):
 		return "the dump has no events, which show the cause"
 	}
 	return "no Event of the last hour shows the cause"
 }
 
 // owedBefore reports whether the same was owed to the Service in the snapshot.
-func (j *evaluation) owedBefore(s observation.Service) bool {
-	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observation.Service) bool {
+func (j *evaluation) owedBefore(s observed.Service) bool {
+	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observed.Service) bool {
 		return b.Namespace == s.Namespace && b.Name == s.Name && (s.Pending() && len(b.Hosts) == 0 || s.Stale() && !b.Asked.IsZero())
 	})
 }
@@ -106,23 +106,23 @@ func (j *evaluation) inTree() bool {
 	if j.Check.External {
 		return false
 	}
-	if len(j.of(observation.KubeManager)) > 0 {
-		return j.any(observation.KubeManager, hasLoops)
+	if len(j.of(observed.KubeManager)) > 0 {
+		return j.any(observed.KubeManager, hasLoops)
 	}
 	if owner := j.lease().Owner; owner != "" {
-		return owner == observation.KubeManager
+		return owner == observed.KubeManager
 	}
-	return j.Looked(observation.Pods) && len(j.cloud()) == 0
+	return j.Looked(observed.Pods) && len(j.cloud()) == 0
 }
 
 // clocked requires that a dump tells since when something is owed to Services. Without
 // an Event only a newer time of the API server does.
-func clocked(is func(observation.Service) bool) func(*evaluation) string {
+func clocked(is func(observed.Service) bool) func(*evaluation) string {
 	return func(j *evaluation) string {
-		if why := seen(observation.Services)(j); why != "" {
+		if why := seen(observed.Services)(j); why != "" {
 			return why
 		}
-		short := func(s observation.Service) bool { return is(s) && !j.overdue(s) }
+		short := func(s observed.Service) bool { return is(s) && !j.overdue(s) }
 		if !j.Partial || !slices.ContainsFunc(j.Services, short) {
 			return ""
 		}
@@ -132,20 +132,20 @@ func clocked(is func(observation.Service) bool) func(*evaluation) string {
 
 // eventsRead also requires Events where a Service has a load balancer, for nothing else shows that its changes fail.
 func eventsRead(j *evaluation) string {
-	served := func(s observation.Service) bool { return len(s.Hosts) > 0 && !s.OtherController && !s.Deleting }
+	served := func(s observed.Service) bool { return len(s.Hosts) > 0 && !s.OtherController && !s.Deleting }
 	switch {
 	case !slices.ContainsFunc(j.Services, served):
 	case j.EventsDenied:
 		return "the permission to list events is missing"
-	case !j.Looked(observation.Events):
-		return seen(observation.Events)(j)
+	case !j.Looked(observed.Events):
+		return seen(observed.Events)(j)
 	}
-	return clocked(observation.Service.Stale)(j)
+	return clocked(observed.Service.Stale)(j)
 }
 
-func servicePath(s observation.Service) string { return s.Namespace + "/services/" + s.Name }
+func servicePath(s observed.Service) string { return s.Namespace + "/services/" + s.Name }
 
 // lookAt shows the Events about a Service.
-func lookAt(s observation.Service) string {
+func lookAt(s observed.Service) string {
 	return shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name)
 }

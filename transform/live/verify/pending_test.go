@@ -9,23 +9,23 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 var clock = time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
 
 // waiting is a Service that asked for a load balancer some time ago.
-func waiting(since time.Duration, message string) observation.Service {
-	s := observation.Service{Namespace: "shop", Name: "web", Asked: clock.Add(-since)}
+func waiting(since time.Duration, message string) observed.Service {
+	s := observed.Service{Namespace: "shop", Name: "web", Asked: clock.Add(-since)}
 	if message != "" {
-		s.Failure = &observation.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: " + message}
+		s.Failure = &observed.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: " + message}
 	}
 	return s
 }
 
 // pendingIn returns what the one rule finds.
-func pendingIn(o observation.Observation, c Choice) []transform.Finding {
+func pendingIn(o observed.Observation, c Choice) []transform.Finding {
 	o.Clock = clock
 	var list []transform.Finding
 	for _, f := range Evaluate(&o, c).Findings {
@@ -36,8 +36,8 @@ func pendingIn(o observation.Observation, c Choice) []transform.Finding {
 	return list
 }
 
-func manager(component string, args ...string) observation.Manager {
-	return observation.Manager{Component: component, Pod: component, Running: true, Args: args}
+func manager(component string, args ...string) observed.Manager {
+	return observed.Manager{Component: component, Pod: component, Running: true, Args: args}
 }
 
 func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 	early.Asked = clock.Add(time.Hour) // a server whose clock is fast
 	for _, c := range []struct {
 		name    string
-		service observation.Service
+		service observed.Service
 		says    string // "" for no finding
 	}{
 		{"for two days", waiting(50*time.Hour, "m"), "no load balancer 2 days after the request; its last warning is SyncLoadBalancerFailed: Error syncing load balancer: m"},
@@ -61,14 +61,14 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"that is being deleted", deleting, ""},
 		{"made by a server whose clock is fast", early, ""},
 	} {
-		found := pendingIn(observation.Observation{Services: []observation.Service{c.service}}, Choice{})
+		found := pendingIn(observed.Observation{Services: []observed.Service{c.service}}, Choice{})
 		switch {
 		case c.says == "" && len(found) == 0:
 		case c.says == "" || len(found) != 1 || found[0].Path != "shop/services/web" || !strings.Contains(found[0].Message, c.says) || found[0].Fix == "":
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
-	noClock := Evaluate(&observation.Observation{Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
+	noClock := Evaluate(&observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
 	for _, f := range noClock.Findings {
 		if f.Rule == LoadBalancerPending {
 			t.Errorf("without a time of the API server: %+v", f)
@@ -77,17 +77,17 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 }
 
 func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
-	kube := func(args ...string) []observation.Manager {
-		return []observation.Manager{manager(observation.KubeManager, args...), manager(observation.CloudManager, "--cloud-provider=aws")}
+	kube := func(args ...string) []observed.Manager {
+		return []observed.Manager{manager(observed.KubeManager, args...), manager(observed.CloudManager, "--cloud-provider=aws")}
 	}
-	was := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web"}}}
-	had := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: []string{"a"}}}}
-	other := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "bank", Name: "web"}}}
+	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web"}}}
+	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{"a"}}}}
+	other := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "bank", Name: "web"}}}
 	inTree, external := kube("--cloud-provider=aws", "--enable-leader-migration"), kube("--cloud-provider=external")
 	for _, c := range []struct {
 		name     string
-		managers []observation.Manager
-		before   *observation.Snapshot
+		managers []observed.Manager
+		before   *observed.Snapshot
 		stage    string
 		want     transform.Severity
 	}{
@@ -100,14 +100,14 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"external, with a load balancer before", external, had, "", transform.Error},
 		{"external, and another was pending before", external, other, "", transform.Error},
 		{"a manager that is no pod, and none to switch to", nil, nil, "", transform.Warning},
-		{"a manager that is no pod, and one to switch to", []observation.Manager{manager(observation.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
+		{"a manager that is no pod, and one to switch to", []observed.Manager{manager(observed.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
-		found := pendingIn(observation.Observation{Managers: c.managers, Before: c.before, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
+		found := pendingIn(observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
 		if len(found) != 1 || found[0].Severity != c.want {
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
-	if found := pendingIn(observation.Observation{Managers: external, Services: []observation.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{LoadBalancerPending}}); len(found) != 1 || found[0].Stops() {
+	if found := pendingIn(observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{LoadBalancerPending}}); len(found) != 1 || found[0].Stops() {
 		t.Errorf("accepted: %+v", found)
 	}
 }
@@ -123,7 +123,7 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 		"failed to ensure load balancer: TooManyLoadBalancers: Exceeded quota of account":                                                                                                              "quota",
 		"failed to ensure load balancer: something new": "kubectl -n shop describe service web",
 	} {
-		found := pendingIn(observation.Observation{Services: []observation.Service{waiting(time.Hour, message)}}, Choice{})
+		found := pendingIn(observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
 		if len(found) != 1 || !strings.Contains(found[0].Fix, fix) || !strings.Contains(found[0].Message, message) {
 			t.Errorf("%s: %+v", message, found)
 		}
@@ -134,16 +134,16 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		service observation.Service
+		service observed.Service
 		kinds   []string
 		finds   string
 		lacks   bool
 	}{
-		{"a warning of the service controller", waiting(0, "m"), []string{observation.Events}, "the Service has no load balancer; its last warning", false},
-		{"nothing that tells for how long", waiting(0, ""), []string{observation.Events}, "", true},
+		{"a warning of the service controller", waiting(0, "m"), []string{observed.Events}, "the Service has no load balancer; its last warning", false},
+		{"nothing that tells for how long", waiting(0, ""), []string{observed.Events}, "", true},
 		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after the request; the dump has no events", false},
 	} {
-		o := observation.Observation{Partial: true, Clock: clock, Kinds: append(c.kinds, observation.Services), Services: []observation.Service{c.service}}
+		o := observed.Observation{Partial: true, Clock: clock, Kinds: append(c.kinds, observed.Services), Services: []observed.Service{c.service}}
 		found := pendingIn(o, Choice{})
 		all, _ := unchecked(&o, "")
 		lacks := strings.Contains(strings.Join(all, " "), LoadBalancerPending)
@@ -151,14 +151,14 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 			t.Errorf("%s: %t %+v", c.name, lacks, found)
 		}
 	}
-	denied := pendingIn(observation.Observation{EventsDenied: true, Services: []observation.Service{waiting(time.Hour, "")}}, Choice{})
+	denied := pendingIn(observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
 	if len(denied) != 1 || !strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing") {
 		t.Errorf("%+v", denied)
 	}
 }
 
 // staleIn returns what the rule of load balancers that exist finds.
-func staleIn(o observation.Observation, c Choice) []transform.Finding {
+func staleIn(o observed.Observation, c Choice) []transform.Finding {
 	o.Clock = clock
 	var list []transform.Finding
 	for _, f := range Evaluate(&o, c).Findings {
@@ -180,15 +180,15 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 	short.Asked = clock.Add(-pendingTime + time.Second)
 	fine, elsewhere := served, served
 	fine.Asked, fine.Failure, elsewhere.OtherController = time.Time{}, nil, true
-	was := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
-	had := &observation.Snapshot{LoadBalancers: []observation.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
-	external := []observation.Manager{manager(observation.KubeManager, "--cloud-provider=external"), manager(observation.CloudManager, "--cloud-provider=aws")}
-	inTree := []observation.Manager{manager(observation.KubeManager, "--cloud-provider=aws")}
+	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
+	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
+	external := []observed.Manager{manager(observed.KubeManager, "--cloud-provider=external"), manager(observed.CloudManager, "--cloud-provider=aws")}
+	inTree := []observed.Manager{manager(observed.KubeManager, "--cloud-provider=aws")}
 	for _, c := range []struct {
 		name     string
-		service  observation.Service
-		managers []observation.Manager
-		before   *observation.Snapshot
+		service  observed.Service
+		managers []observed.Manager
+		before   *observed.Snapshot
 		severity transform.Severity
 		says     string // "" for no finding
 		fix      string
@@ -202,7 +202,7 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"whose changes succeed", fine, external, had, transform.Error, "", ""},
 		{"of another controller", elsewhere, external, had, transform.Error, "", ""},
 	} {
-		o := observation.Observation{Services: []observation.Service{c.service}, Managers: c.managers, Before: c.before}
+		o := observed.Observation{Services: []observed.Service{c.service}, Managers: c.managers, Before: c.before}
 		found := staleIn(o, Choice{})
 		switch {
 		case c.says == "" && len(found) == 0:
@@ -216,17 +216,17 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 }
 
 func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
-	served := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{"a.elb.amazonaws.com"}}
-	none := observation.Service{Namespace: "shop", Name: "web", Hosts: []string{}, OtherController: true}
+	served := observed.Service{Namespace: "shop", Name: "web", Hosts: []string{"a.elb.amazonaws.com"}}
+	none := observed.Service{Namespace: "shop", Name: "web", Hosts: []string{}, OtherController: true}
 	for name, c := range map[string]struct {
-		o    observation.Observation
+		o    observed.Observation
 		want string
 	}{
-		"no permission":                {observation.Observation{EventsDenied: true, Services: []observation.Service{served}}, "the permission to list events is missing"},
-		"a dump without events":        {observation.Observation{Partial: true, Kinds: []string{observation.Services}, Services: []observation.Service{served}}, "the dump has no events"},
-		"a dump without services":      {observation.Observation{Partial: true}, "the dump has no services"},
-		"no load balancer":             {observation.Observation{EventsDenied: true, Services: []observation.Service{none}}, ""},
-		"events, and nothing is wrong": {observation.Observation{Partial: true, Kinds: []string{observation.Events, observation.Services}, Services: []observation.Service{served}}, ""},
+		"no permission":                {observed.Observation{EventsDenied: true, Services: []observed.Service{served}}, "the permission to list events is missing"},
+		"a dump without events":        {observed.Observation{Partial: true, Kinds: []string{observed.Services}, Services: []observed.Service{served}}, "the dump has no events"},
+		"a dump without services":      {observed.Observation{Partial: true}, "the dump has no services"},
+		"no load balancer":             {observed.Observation{EventsDenied: true, Services: []observed.Service{none}}, ""},
+		"events, and nothing is wrong": {observed.Observation{Partial: true, Kinds: []string{observed.Events, observed.Services}, Services: []observed.Service{served}}, ""},
 	} {
 		why := ""
 		for _, n := range Evaluate(&c.o, Choice{}).NotChecked {
@@ -244,7 +244,7 @@ func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
 func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
 	served := waiting(time.Hour, "AccessDenied")
 	served.Hosts = []string{"a.elb.amazonaws.com"}
-	o := observation.Observation{Clock: clock, Services: []observation.Service{served}, Managers: []observation.Manager{manager(observation.KubeManager, "--cloud-provider=external")}}
+	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{manager(observed.KubeManager, "--cloud-provider=external")}}
 	before := o.Snapshot("")
 	o.Before = &before
 	if found := staleIn(o, Choice{}); len(found) != 1 || found[0].Severity != transform.Warning {

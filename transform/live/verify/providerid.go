@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // instance and fargate are the last parts of a provider ID that the provider of
@@ -59,7 +59,7 @@ func (j *evaluation) unlessLater(found []transform.Finding) []transform.Finding 
 }
 
 // eachNode collects what is to be said about nodes; an empty message is nothing.
-func (j *evaluation) eachNode(check func(observation.Node) (message, fix string)) []transform.Finding {
+func (j *evaluation) eachNode(check func(observed.Node) (message, fix string)) []transform.Finding {
 	var list []transform.Finding
 	for _, n := range j.Nodes {
 		if message, fix := check(n); message != "" {
@@ -71,10 +71,10 @@ func (j *evaluation) eachNode(check func(observation.Node) (message, fix string)
 
 // providerIDMissing takes a cluster without nodes for one that was not seen.
 func (j *evaluation) providerIDMissing() []transform.Finding {
-	if len(j.Nodes) == 0 && j.Looked(observation.Nodes) {
+	if len(j.Nodes) == 0 && j.Looked(observed.Nodes) {
 		return []transform.Finding{found("nodes", "no node exists", "check whether this is the intended cluster")}
 	}
-	return j.unlessLater(j.eachNode(func(n observation.Node) (string, string) {
+	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
 		if n.ProviderID != "" {
 			return "", ""
 		}
@@ -83,7 +83,7 @@ func (j *evaluation) providerIDMissing() []transform.Finding {
 }
 
 func (j *evaluation) providerIDForeign() []transform.Finding {
-	return j.unlessLater(j.eachNode(func(n observation.Node) (string, string) {
+	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
 		scheme, isID := schemeOf(n.ProviderID)
 		switch {
 		case !isID || strings.EqualFold(scheme, "aws"):
@@ -97,7 +97,7 @@ func (j *evaluation) providerIDForeign() []transform.Finding {
 }
 
 func (j *evaluation) providerIDMalformed() []transform.Finding {
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.eachNode(func(n observed.Node) (string, string) {
 		why := malformed(n.ProviderID)
 		if why == "" {
 			return "", ""
@@ -127,8 +127,8 @@ func malformed(id string) string {
 }
 
 func (j *evaluation) providerIDDuplicate() []transform.Finding {
-	first := map[string]observation.Node{}
-	return j.eachNode(func(n observation.Node) (string, string) {
+	first := map[string]observed.Node{}
+	return j.eachNode(func(n observed.Node) (string, string) {
 		id, ok := parseProviderID(n.ProviderID)
 		if !ok {
 			return "", ""
@@ -148,7 +148,7 @@ func (j *evaluation) providerIDDuplicate() []transform.Finding {
 
 // registerAgain is how a machine gets a Node with another provider ID, which never changes. RKE2
 // removes the etcd member whose Node is deleted (k3s-io/k3s pkg/etcd/member_controller.go).
-func registerAgain(n observation.Node) string {
+func registerAgain(n observed.Node) string {
 	if n.Etcd() {
 		return replaceMember
 	}
@@ -158,12 +158,12 @@ func registerAgain(n observation.Node) string {
 const replaceMember = "replace its machine, one etcd member at a time; do not delete the Node, because the member is removed with it"
 
 func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
-	return j.eachNode(func(n observation.Node) (string, string) {
+	return j.eachNode(func(n observed.Node) (string, string) {
 		id, ok := parseProviderID(n.ProviderID)
 		label := n.Zone()
 		if !ok || id.zone == "" || label == "" || id.zone == label {
 			return "", ""
 		}
-		return fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observation.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
+		return fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -45,8 +45,8 @@ func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
 		" aws:///eu-west-1a/i-0a4c19d2e7b35f801":      "provider-id-malformed",
 		"aws:///eu-west-1a/fargate-ip-10-0-1-20 ":     "provider-id-malformed",
 	} {
-		o := &observation.Observation{Nodes: []observation.Node{{Name: "one", ProviderID: id, Labels: map[string]string{
-			observation.ZoneLabel: "eu-west-1a", observation.RegionLabel: "eu-west-1", observation.InstanceTypeLabel: "m5.large",
+		o := &observed.Observation{Nodes: []observed.Node{{Name: "one", ProviderID: id, Labels: map[string]string{
+			observed.ZoneLabel: "eu-west-1a", observed.RegionLabel: "eu-west-1", observed.InstanceTypeLabel: "m5.large",
 		}}}}
 		v := Evaluate(o, Choice{})
 		switch {
@@ -78,13 +78,13 @@ func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
 	const one, other = "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "rke2://cp-1"
 	for _, ids := range [][]string{{other}, {"aws:///eu-west-1a/i-foo"}, {one, one}} {
 		for _, member := range []bool{true, false} {
-			o := &observation.Observation{Version: "v1.26.15+rke2r1"}
+			o := &observed.Observation{Version: "v1.26.15+rke2r1"}
 			for i, id := range ids {
-				labels := map[string]string{observation.ZoneLabel: "eu-west-1a", observation.RegionLabel: "eu-west-1", observation.InstanceTypeLabel: "m5.large"}
+				labels := map[string]string{observed.ZoneLabel: "eu-west-1a", observed.RegionLabel: "eu-west-1", observed.InstanceTypeLabel: "m5.large"}
 				if member && i == 0 {
-					labels[observation.EtcdLabel] = "true"
+					labels[observed.EtcdLabel] = "true"
 				}
-				o.Nodes = append(o.Nodes, observation.Node{Name: string(rune('a' + i)), ProviderID: id, Labels: labels})
+				o.Nodes = append(o.Nodes, observed.Node{Name: string(rune('a' + i)), ProviderID: id, Labels: labels})
 			}
 			found := Evaluate(o, Choice{}).Findings
 			if len(found) != 1 {
@@ -100,12 +100,12 @@ func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
 // Without a manager that runs, nothing removes the taint for uninitialized nodes again.
 func TestTheTaintIsOnlyAddedOnceAManagerRuns(t *testing.T) {
 	for _, id := range []string{"", "aws:///eu-west-1a/i-0a4c19d2e7b35f801"} {
-		o := &observation.Observation{Nodes: []observation.Node{{Name: "w1", ProviderID: id}}}
+		o := &observed.Observation{Nodes: []observed.Node{{Name: "w1", ProviderID: id}}}
 		const before, after = "first install the cloud-controller-manager", "kubectl --context=prod taint node w1"
 		if all := fixes(Evaluate(o, Choice{})); !strings.Contains(all, before) || strings.Contains(all, "taint node") {
 			t.Errorf("%q without a manager: %s", id, all)
 		}
-		o.Managers = []observation.Manager{{Component: observation.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
+		o.Managers = []observed.Manager{{Component: observed.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
 		if all := fixes(Evaluate(o, Choice{Cluster: shell.Cluster{Context: "prod"}})); !strings.Contains(all, after) || strings.Contains(all, before) {
 			t.Errorf("%q with a manager: %s", id, all)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -22,11 +22,11 @@ func (j *evaluation) managers() stages.Managers {
 	cloud := j.cloud()
 	m := stages.Managers{
 		Granted: j.granted(), Cloud: len(cloud) > 0, CloudFlag: slices.ContainsFunc(cloud, hasFlag),
-		Flag: j.any(observation.KubeManager, hasFlag), External: !j.any(observation.KubeManager, hasLoops),
+		Flag: j.any(observed.KubeManager, hasFlag), External: !j.any(observed.KubeManager, hasLoops),
 	}
-	if len(j.of(observation.KubeManager)) == 0 {
+	if len(j.of(observed.KubeManager)) == 0 {
 		owner := j.lease().Owner
-		m.Flag, m.External = owner == observation.KubeManager, owner == observation.CloudManager
+		m.Flag, m.External = owner == observed.KubeManager, owner == observed.CloudManager
 	}
 	return m
 }
@@ -39,7 +39,7 @@ func (j *evaluation) stageNotReached() []transform.Finding {
 	within, below := j.Check.Within(shown)
 	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
 	switch {
-	case within || !j.Looked(observation.Pods):
+	case within || !j.Looked(observed.Pods):
 		return nil
 	case !below:
 		message = "the managers still show the result of " + shown
@@ -53,11 +53,11 @@ func (j *evaluation) stageNotReached() []transform.Finding {
 // applied; and the record of a dead holder is of someone who runs no more.
 func (j *evaluation) shown() string {
 	m := j.managers()
-	if !slices.ContainsFunc(j.Managers, func(m observation.Manager) bool { return m.Component == observation.KubeManager }) && !m.CloudFlag {
+	if !slices.ContainsFunc(j.Managers, func(m observed.Manager) bool { return m.Component == observed.KubeManager }) && !m.CloudFlag {
 		switch {
 		case j.Check.External && m.Cloud:
 			m.External = true
-		case j.lease().Life == observation.Dead:
+		case j.lease().Life == observed.Dead:
 			m.Flag, m.External = false, false
 		}
 	}
@@ -67,7 +67,7 @@ func (j *evaluation) shown() string {
 // cloud returns what the pods of the cloud-controller-manager do, and what those
 // would do that its DaemonSets make.
 func (j *evaluation) cloud() []ownership.Process {
-	list := j.of(observation.CloudManager)
+	list := j.of(observed.CloudManager)
 	for _, d := range j.DaemonSets {
 		list = append(list, ownership.Read(template(d)))
 	}
@@ -75,8 +75,8 @@ func (j *evaluation) cloud() []ownership.Process {
 }
 
 // template is what a DaemonSet makes pods of.
-func template(d observation.DaemonSet) observation.Manager {
-	return observation.Manager{Component: observation.CloudManager, Image: d.Image, Args: d.Args}
+func template(d observed.DaemonSet) observed.Manager {
+	return observed.Manager{Component: observed.CloudManager, Image: d.Image, Args: d.Args}
 }
 
 // granted reports whether kube-controller-manager may lock the migration lease.
@@ -107,7 +107,7 @@ func (j *evaluation) reverted() []transform.Finding {
 		before, why = j.remains()
 	}
 	names := stages.Names()
-	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observation.KubeManager)) == 0 {
+	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observed.KubeManager)) == 0 {
 		return nil
 	}
 	return []transform.Finding{found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
@@ -118,7 +118,7 @@ func (j *evaluation) reverted() []transform.Finding {
 // the flag and kube-controller-manager is in-tree.
 func (j *evaluation) remains() (stage, why string) {
 	lease := j.lease()
-	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observation.KubeManager, hasLoops) {
+	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observed.KubeManager, hasLoops) {
 		return "", ""
 	}
 	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held before"

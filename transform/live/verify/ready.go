@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -17,7 +17,7 @@ const NodeNotReady = "node-not-ready"
 // nodeNotReady takes nodes of which none has the condition for ones that were not
 // asked for it: the API server shows it for every node, and an earlier dump for none.
 func (j *evaluation) nodeNotReady() []transform.Finding {
-	if !slices.ContainsFunc(j.Nodes, func(n observation.Node) bool { return n.Ready != nil }) {
+	if !slices.ContainsFunc(j.Nodes, func(n observed.Node) bool { return n.Ready != nil }) {
 		return nil
 	}
 	was := j.readyBefore()
@@ -52,7 +52,7 @@ func (j *evaluation) readyBefore() map[string]bool {
 }
 
 // notReady says in words what a node says of itself.
-func notReady(n observation.Node) string {
+func notReady(n observed.Node) string {
 	what := "the node"
 	if n.ControlPlane() {
 		what = "the control plane"

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-func condition(status string) *observation.Condition {
-	return &observation.Condition{Status: status, Reason: "KubeletNotReady", Since: time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC)}
+func condition(status string) *observed.Condition {
+	return &observed.Condition{Status: status, Reason: "KubeletNotReady", Since: time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC)}
 }
 
 // unready checks nodes by the one rule.
-func unready(before *observation.Snapshot, nodes ...observation.Node) []transform.Finding {
+func unready(before *observed.Snapshot, nodes ...observed.Node) []transform.Finding {
 	var list []transform.Finding
-	for _, f := range Evaluate(&observation.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observation.Nodes}}, Choice{}).Findings {
+	for _, f := range Evaluate(&observed.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observed.Nodes}}, Choice{}).Findings {
 		if f.Rule == NodeNotReady {
 			list = append(list, f)
 		}
@@ -28,24 +28,24 @@ func unready(before *observation.Snapshot, nodes ...observation.Node) []transfor
 }
 
 func TestANodeIsNotReadyByItsCondition(t *testing.T) {
-	control := map[string]string{observation.ControlPlaneLabels[0]: "true"}
-	well := observation.Node{Name: "well", Ready: condition("True")}
-	was := &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "n", Ready: true}}}
-	old := &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "n"}}} // of an earlier version
+	control := map[string]string{observed.ControlPlaneLabels[0]: "true"}
+	well := observed.Node{Name: "well", Ready: condition("True")}
+	was := &observed.Snapshot{Nodes: []observed.NodeIdentity{{Name: "n", Ready: true}}}
+	old := &observed.Snapshot{Nodes: []observed.NodeIdentity{{Name: "n"}}} // of an earlier version
 	for _, c := range []struct {
 		name   string
-		before *observation.Snapshot
-		node   observation.Node
+		before *observed.Snapshot
+		node   observed.Node
 		want   transform.Severity
 		says   string
 	}{
-		{"a control plane", nil, observation.Node{Labels: control, Ready: condition("False")}, transform.Error, "its condition Ready is False (KubeletNotReady) since 2025-03-11 09:58:07 UTC"},
-		{"whose kubelet is silent", nil, observation.Node{Labels: control, Ready: condition("Unknown")}, transform.Error, "is NotReady: its kubelet stopped reporting its status"},
-		{"without the condition", nil, observation.Node{Labels: control}, transform.Error, "no condition Ready"},
-		{"that is ready", nil, observation.Node{Labels: control, Ready: condition("True")}, "", ""},
-		{"a worker", nil, observation.Node{Ready: condition("False")}, transform.Warning, "is NotReady"},
-		{"that was ready", was, observation.Node{Ready: condition("False")}, transform.Error, "is NotReady"},
-		{"of which a snapshot does not tell", old, observation.Node{Ready: condition("False")}, transform.Warning, "is NotReady"},
+		{"a control plane", nil, observed.Node{Labels: control, Ready: condition("False")}, transform.Error, "its condition Ready is False (KubeletNotReady) since 2025-03-11 09:58:07 UTC"},
+		{"whose kubelet is silent", nil, observed.Node{Labels: control, Ready: condition("Unknown")}, transform.Error, "is NotReady: its kubelet stopped reporting its status"},
+		{"without the condition", nil, observed.Node{Labels: control}, transform.Error, "no condition Ready"},
+		{"that is ready", nil, observed.Node{Labels: control, Ready: condition("True")}, "", ""},
+		{"a worker", nil, observed.Node{Ready: condition("False")}, transform.Warning, "is NotReady"},
+		{"that was ready", was, observed.Node{Ready: condition("False")}, transform.Error, "is NotReady"},
+		{"of which a snapshot does not tell", old, observed.Node{Ready: condition("False")}, transform.Warning, "is NotReady"},
 	} {
 		c.node.Name = "n"
 		found := unready(c.before, well, c.node)
@@ -58,13 +58,13 @@ func TestANodeIsNotReadyByItsCondition(t *testing.T) {
 }
 
 func TestNodesOfWhichNoneHasTheConditionWereNotAsked(t *testing.T) {
-	if found := unready(nil, observation.Node{Name: "a", Labels: map[string]string{observation.ControlPlaneLabels[0]: "true"}}, observation.Node{Name: "b"}); len(found) > 0 {
+	if found := unready(nil, observed.Node{Name: "a", Labels: map[string]string{observed.ControlPlaneLabels[0]: "true"}}, observed.Node{Name: "b"}); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
 }
 
 func TestASnapshotShowsWhichNodesWereReady(t *testing.T) {
-	o := &observation.Observation{Nodes: []observation.Node{{Name: "a", Ready: condition("True")}, {Name: "b", Ready: condition("Unknown")}, {Name: "c"}}}
+	o := &observed.Observation{Nodes: []observed.Node{{Name: "a", Ready: condition("True")}, {Name: "b", Ready: condition("Unknown")}, {Name: "c"}}}
 	for i, n := range o.Snapshot("").Nodes {
 		if n.Ready != (i == 0) {
 			t.Errorf("%+v", n)

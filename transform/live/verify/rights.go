@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -24,11 +24,11 @@ type lock struct {
 // Questions are the reviews that tell whether the managers may lock their leases: the
 // migration lease, and the own one of the cloud-controller-manager. A create has no
 // name, so it is asked once.
-func Questions(managers []observation.Manager) []observation.AccessReview {
+func Questions(managers []observed.Manager) []observed.AccessReview {
 	processes := ownership.ReadAll(managers)
 	locks := []lock{
-		{leadermigration.ManagerUser, migrationOf(observation.KubeManager, processes), false},
-		{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, processes), false},
+		{leadermigration.ManagerUser, migrationOf(observed.KubeManager, processes), false},
+		{leadermigration.CloudAccount(), migrationOf(observed.CloudManager, processes), false},
 	}
 	for _, p := range processes {
 		lease := migrationOf(p.Component, processes)
@@ -37,11 +37,11 @@ func Questions(managers []observation.Manager) []observation.AccessReview {
 			locks = append(locks, lock{leadermigration.ServiceAccount(p.Space(), p.Account), lease, false})
 		}
 	}
-	var list []observation.AccessReview
+	var list []observed.AccessReview
 	for _, l := range unique(append(locks, mains(processes)...)) {
 		for _, verb := range []string{"get", "create", "update"} {
 			if verb != "create" || !l.main {
-				list = append(list, observation.AccessReview{User: l.user, Verb: verb, Lease: l.lease})
+				list = append(list, observed.AccessReview{User: l.user, Verb: verb, Lease: l.lease})
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func migrationOf(component string, processes []ownership.Process) string {
 func mains(processes []ownership.Process) []lock {
 	var list []lock
 	for _, p := range processes {
-		if p.Component == observation.CloudManager && p.Elects && !p.LeaseUnknown() {
+		if p.Component == observed.CloudManager && p.Elects && !p.LeaseUnknown() {
 			list = append(list, lock{user(p), p.Main, true})
 		}
 	}
@@ -120,11 +120,11 @@ func (j *evaluation) lockers() []lock {
 		}
 	}
 	if j.Check.Granted {
-		if len(j.of(observation.CloudManager)) == 0 {
-			list = append(list, lock{leadermigration.CloudAccount(), migrationOf(observation.CloudManager, j.processes), false})
+		if len(j.of(observed.CloudManager)) == 0 {
+			list = append(list, lock{leadermigration.CloudAccount(), migrationOf(observed.CloudManager, j.processes), false})
 		}
-		if len(j.of(observation.KubeManager)) == 0 {
-			list = append(list, lock{leadermigration.ManagerUser, migrationOf(observation.KubeManager, j.processes), false})
+		if len(j.of(observed.KubeManager)) == 0 {
+			list = append(list, lock{leadermigration.ManagerUser, migrationOf(observed.KubeManager, j.processes), false})
 		}
 	}
 	return list
@@ -137,7 +137,7 @@ func user(p ownership.Process) string {
 	if p.Account != "" && !configured {
 		return leadermigration.ServiceAccount(p.Space(), p.Account)
 	}
-	if p.Component == observation.CloudManager {
+	if p.Component == observed.CloudManager {
 		return leadermigration.CloudAccount()
 	}
 	return leadermigration.ManagerUser

@@ -7,7 +7,7 @@ import (
 	"maps"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
@@ -19,7 +19,7 @@ func (j *evaluation) twins() []transform.Finding {
 	first := map[string]ownership.Process{}
 	var list []transform.Finding
 	for _, p := range j.processes {
-		if p.Component != observation.KubeManager || p.Account != "" || p.Node == "" || !p.Running {
+		if p.Component != observed.KubeManager || p.Account != "" || p.Node == "" || !p.Running {
 			continue
 		}
 		other, again := first[p.Node]

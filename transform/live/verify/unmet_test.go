@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -39,7 +39,7 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 	finished := scene(external, quiet, kube, cloud)
 	for _, c := range []struct {
 		name  string
-		o     *observation.Observation
+		o     *observed.Observation
 		check stages.Check
 		want  string
 	}{
@@ -55,23 +55,23 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, found)
 		}
 	}
-	if found := newEvaluation(&observation.Observation{Partial: true}, Choice{Check: stages.Check{AtLeast: stages.SwitchToExternal}}).stageNotReached(); len(found) > 0 {
+	if found := newEvaluation(&observed.Observation{Partial: true}, Choice{Check: stages.Check{AtLeast: stages.SwitchToExternal}}).stageNotReached(); len(found) > 0 {
 		t.Errorf("pods were not seen: %+v", found)
 	}
 }
 
 func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
-	node := func(name, ready string, labels ...string) observation.Node {
-		n := observation.Node{Name: name, Labels: map[string]string{}, Ready: &observation.Condition{Status: ready}}
+	node := func(name, ready string, labels ...string) observed.Node {
+		n := observed.Node{Name: name, Labels: map[string]string{}, Ready: &observed.Condition{Status: ready}}
 		for _, l := range labels {
 			n.Labels[l] = "true"
 		}
 		return n
 	}
-	seen := &observation.Observation{
-		Nodes: []observation.Node{node("a", "True", "node-role.kubernetes.io/control-plane"), node("b", "Unknown", "node-role.kubernetes.io/controlplane"), node("w", "False")},
+	seen := &observed.Observation{
+		Nodes: []observed.Node{node("a", "True", "node-role.kubernetes.io/control-plane"), node("b", "Unknown", "node-role.kubernetes.io/controlplane"), node("w", "False")},
 		// The worker was ready before: it stops a migration, and never a rollback.
-		Before: &observation.Snapshot{Nodes: []observation.NodeIdentity{{Name: "w", Ready: true}}},
+		Before: &observed.Snapshot{Nodes: []observed.NodeIdentity{{Name: "w", Ready: true}}},
 	}
 	for _, accept := range []string{"", NodeNotReady} {
 		c := Choice{Check: stages.Check{NodesOnly: true}, Accept: []string{accept}}
@@ -86,21 +86,21 @@ func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
 }
 
 func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
-	set := func(list ...string) []observation.DaemonSet { return []observation.DaemonSet{{Args: list}} }
-	dead := []observation.Lease{kubeLease(true), migration("k_1", true, 90)}
-	held := []observation.Lease{kubeLease(true), migration("k_1", true, 1)}
+	set := func(list ...string) []observed.DaemonSet { return []observed.DaemonSet{{Args: list}} }
+	dead := []observed.Lease{kubeLease(true), migration("k_1", true, 90)}
+	held := []observed.Lease{kubeLease(true), migration("k_1", true, 1)}
 	end, back := stages.After(stages.DisableLeaderMigration, transform.Target{}), stages.Undone(stages.EnableLeaderMigration, transform.Target{})
 	for _, c := range []struct {
 		name  string
-		o     observation.Observation
+		o     observed.Observation
 		check stages.Check
 		met   bool
 	}{
-		{"no flag is left", observation.Observation{DaemonSets: set()}, end, true},
-		{"the flag is off", observation.Observation{DaemonSets: set("--enable-leader-migration=false")}, end, true},
-		{"a flag is left", observation.Observation{DaemonSets: set("--enable-leader-migration=true"), Leases: []observation.Lease{cloudLease(true), migration("c_1", true, 1)}}, end, false},
-		{"the record of a dead holder", observation.Observation{Leases: dead}, back, true},
-		{"another manager holds it", observation.Observation{Leases: held}, back, false},
+		{"no flag is left", observed.Observation{DaemonSets: set()}, end, true},
+		{"the flag is off", observed.Observation{DaemonSets: set("--enable-leader-migration=false")}, end, true},
+		{"a flag is left", observed.Observation{DaemonSets: set("--enable-leader-migration=true"), Leases: []observed.Lease{cloudLease(true), migration("c_1", true, 1)}}, end, false},
+		{"the record of a dead holder", observed.Observation{Leases: dead}, back, true},
+		{"another manager holds it", observed.Observation{Leases: held}, back, false},
 	} {
 		if found := newEvaluation(&c.o, Choice{Check: c.check}).stageNotReached(); (len(found) == 0) != c.met {
 			t.Errorf("%s: %+v", c.name, found)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/observation"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
 // ebsDriver is the name by which the EBS CSI driver registers.
@@ -23,7 +23,7 @@ func (j *evaluation) inTreeVolumes() []transform.Finding {
 	if len(uses) == 0 {
 		return nil
 	}
-	if !j.Looked(observation.Nodes) || !j.Looked(observation.CSINodes) {
+	if !j.Looked(observed.Nodes) || !j.Looked(observed.CSINodes) {
 		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself")
 		f.Severity = transform.Note
 		return []transform.Finding{f}
@@ -37,7 +37,7 @@ func (j *evaluation) inTreeVolumes() []transform.Finding {
 }
 
 func (j *evaluation) volumeUses() []string {
-	uses := lists.Map(j.Volumes, func(v observation.Volume) string { return v.Kind + " " + v.Name })
+	uses := lists.Map(j.Volumes, func(v observed.Volume) string { return v.Kind + " " + v.Name })
 	for _, c := range j.StorageClasses {
 		uses = append(uses, "StorageClass "+c)
 	}
