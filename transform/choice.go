@@ -34,7 +34,7 @@ func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.manuals().first(p.Start[0].File(), namesOf(steps), c, p.Target.ManualDone); err != nil {
+	if err := p.pending(steps, c); err != nil {
 		return nil, err
 	}
 	return steps, nil

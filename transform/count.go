@@ -37,32 +37,21 @@ func (c Counts) Count() Count {
 	return CountDone
 }
 
-// counted is a stage of a plan, planned or saved, as far as counting depends on it.
-type counted struct {
-	name   string
-	state  State
-	manual bool // it has an action whose result no document shows
-}
-
-// countOf is that of stage i. A manual stage is done if that is confirmed, or if the next edit after it is.
-func countOf(list []counted, i int, confirmed []string) Count {
-	s := list[i]
-	edit := slices.IndexFunc(list[i+1:], func(s counted) bool { return s.state != ActionOnly && s.state != NotInFile && s.state != Skipped })
-	passed := s.state != NotInFile && edit >= 0 && list[i+1+edit].state == Done
-	switch {
-	case s.state == Todo || s.state == Blocked:
-		return CountToDo
-	case s.manual && !passed && !slices.Contains(confirmed, s.name):
-		return CountManual
-	case s.state == Done || s.manual:
-		return CountDone
+// count counts the steps. A manual stage is done if that is confirmed, or if the next edit after it is.
+func (p *Plan) count() {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		edit, found := lists.Find(p.Steps[i+1:], func(s PlannedStage) bool { return s.State != ActionOnly && s.State != NotInFile && s.State != Skipped })
+		passed := s.State != NotInFile && found && edit.State == Done
+		switch {
+		case s.Left():
+			s.Count = CountToDo
+		case s.Manual && !passed && !slices.Contains(p.Target.ManualDone, s.Stage.Name):
+			s.Count = CountManual
+		case s.State == Done || s.Manual:
+			s.Count = CountDone
+		}
 	}
-	return ""
-}
-
-// counted are the stages of a plan.
-func (p *Plan) counted() []counted {
-	return lists.Map(p.Steps, func(s PlannedStage) counted { return counted{s.Stage.Name, s.State, p.manually(s)} })
 }
 
 // manually reports whether a stage has an action whose result no document shows. The kubelets of a

@@ -46,6 +46,7 @@ type Plan struct {
 type PlannedStage struct {
 	Stage     Stage
 	State     State
+	Manual    bool // it has an action whose result no document shows
 	Count     Count
 	Documents []Revision // of the cluster, in their order
 	Edits     []Place
@@ -160,10 +161,10 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 		}
 		c = next
 	}
-	list := p.counted()
 	for i := range p.Steps {
-		p.Steps[i].Count = countOf(list, i, target.ManualDone)
+		p.Steps[i].Manual = p.manually(p.Steps[i])
 	}
+	p.count()
 	return p, nil
 }
 

@@ -122,7 +122,10 @@ func (p *Plan) Save(paths ...string) Saved {
 		}
 	}
 	for _, step := range p.Steps {
-		kept := p.manual(step)
+		kept := SavedStage{Name: step.Stage.Name, State: step.State, Caution: step.Stage.Caution, Manual: step.Manual}
+		if step.State == ActionOnly || step.Manual {
+			kept.Steps, kept.Check = step.Stage.After, step.Stage.Verify
+		}
 		for i, r := range step.Documents {
 			revision := SavedRevision{
 				Before: sum(r.Before.Bytes()), After: sum(r.After.Bytes()),
@@ -141,38 +144,29 @@ func (p *Plan) Save(paths ...string) Saved {
 }
 
 // around returns what is around the content of document i, if no stage touches
-// it.
+// it. A comment of what was removed from the end is after the content.
 func (p *Plan) around(i int) *Around {
-	text := p.Start[i].Bytes()
-	start, end := p.Start[i].Content()
-	a := &Around{Before: string(text[:start]), After: string(text[end:])}
+	a := aroundOf(p.Start[i])
 	for _, step := range p.Steps {
-		if !a.fits(step.Documents[i].After) {
+		if aroundOf(step.Documents[i].After) != a {
 			return nil
 		}
 	}
-	return a
+	return &a
 }
 
-// fits reports whether the same is around a document's content. A comment of
-// what was removed from the end is after the content.
-func (a *Around) fits(doc *yamledit.Document) bool {
+func aroundOf(doc *yamledit.Document) Around {
 	text := doc.Bytes()
 	start, end := doc.Content()
-	return string(text[:start]) == a.Before && string(text[end:]) == a.After
+	return Around{string(text[:start]), string(text[end:])}
 }
 
 // cut removes what is around a content.
-func (a *Around) cut(text []byte) ([]byte, bool) {
+func (a Around) cut(text []byte) ([]byte, bool) {
 	if len(text) < len(a.Before)+len(a.After) || !bytes.HasPrefix(text, []byte(a.Before)) || !bytes.HasSuffix(text, []byte(a.After)) {
 		return nil, false
 	}
 	return text[len(a.Before) : len(text)-len(a.After)], true
-}
-
-// put puts it there.
-func (a *Around) put(content []byte) []byte {
-	return slices.Concat([]byte(a.Before), content, []byte(a.After))
 }
 
 func sum(text []byte) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -34,74 +35,73 @@ func Pick(plans []Saved, id Identity, docs []*yamledit.Document, back bool) (Sav
 	return found, most > 0
 }
 
-// SavedStep is one stage of a saved plan, applied to the documents or undone.
-type SavedStep struct {
-	Stage SavedStage
-	After [][]byte // the documents after it, in the order in which they were given
-}
-
-// Forward returns the steps that apply a choice of stages to the documents; none
-// when nothing is left to do. It fails with *Conflict for documents that the
-// plan does not know, and when another stage comes first; with *ManualStagePending when
-// that is one to be done by hand.
-func (s Saved) Forward(docs []*yamledit.Document, c Choice) ([]SavedStep, error) {
+// Open returns the plan as far as the documents are: what is in all of them is done, and the splices of the
+// plan lead through the other stages. It fails with *Conflict for documents that the plan does not
+// know, and where they lead to other documents than were planned.
+func (s Saved) Open(docs []*yamledit.Document) (*Plan, error) {
 	m, err := s.meet(docs)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := m.choose(c)
-	if err == nil {
-		err = m.stages().first(docs[0].File(), savedNames(steps), c, s.Target.ManualDone)
+	p := &Plan{Cluster: s.Cluster, Target: s.Target, Start: docs}
+	made, edit := m.made(), 0
+	for _, saved := range s.Stages {
+		step := saved.step()
+		step.Documents = unchanged(p.End())
+		if saved.edits() {
+			if edit < made {
+				step.State = Done
+			} else if step.Documents, err = m.forward(edit); err != nil {
+				return nil, err
+			}
+			edit++
+		}
+		p.Steps = append(p.Steps, step)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return steps, nil
+	p.count()
+	return p, nil
 }
 
-// choose makes the steps of a choice.
-func (m meeting) choose(c Choice) ([]SavedStep, error) {
-	made := m.made()
-	if c.Next {
-		return m.forward(made, min(made+1, len(m.edits)))
-	}
-	at, err := m.find(c.Stage)
-	switch {
-	case err != nil:
-		return nil, err
-	case at < made:
-		return nil, nil
-	case at > made && !c.Through:
-		return nil, comesBefore(m.docs[0].File(), m.edits[made].Name, c.Stage)
-	}
-	return m.forward(made, at+1)
-}
-
-// Back returns the steps that undo a stage, and with through those after it, the
-// last one first; none when nothing of it is in the documents. It fails as Forward
-// does.
-func (s Saved) Back(docs []*yamledit.Document, stage string, through bool) ([]SavedStep, error) {
+// Undo returns the steps that undo a stage, and with through those after it, the
+// last one first; none when nothing of it is in the documents. It fails as Open
+// does, and with *Conflict where a later stage comes first.
+func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]PlannedStage, error) {
 	m, err := s.meet(docs)
 	if err != nil {
 		return nil, err
 	}
-	at, err := m.find(stage)
-	begun := m.begun()
+	named := func(s SavedStage) bool { return s.Name == stage }
+	at, begun := slices.IndexFunc(m.edits, named), m.begun()
 	switch {
-	case err != nil:
-		return nil, err
+	case !slices.ContainsFunc(s.Stages, named):
+		return nil, notAmong(stage)
 	case at < 0 || at >= begun:
 		return nil, nil
 	case at < begun-1 && !through:
 		return nil, comesAfter(docs[0].File(), m.edits[begun-1].Name, stage)
 	}
-	return m.back(at, begun)
+	var steps []PlannedStage
+	for i := begun - 1; i >= at; i-- {
+		step := m.edits[i].step()
+		step.State, step.Findings = Done, nil
+		if step.Documents, err = m.back(i); err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// step is the stage in a plan, without its documents.
+func (s SavedStage) step() PlannedStage {
+	return PlannedStage{
+		Stage: Stage{Name: s.Name, Caution: s.Caution, After: s.Steps, Verify: s.Check},
+		State: s.State, Manual: s.Manual, Findings: s.Findings,
+	}
 }
 
 // meeting is a saved plan and the documents that it knows.
 type meeting struct {
-	plan  Saved
-	docs  []*yamledit.Document
 	edits []SavedStage // those that change a document
 	met   []met        // for each document
 }
@@ -109,22 +109,20 @@ type meeting struct {
 // met is a document of a saved plan.
 type met struct {
 	doc      *yamledit.Document
-	number   int     // in the plan
-	last     int     // edit that is in it, the last one; -1 for none
-	text     []byte  // as the plan has it
-	now, was *Around // around the document today, and around the planned one
+	number   int    // in the plan
+	last     int    // edit that is in it, the last one; -1 for none
+	now, was Around // around the document today, and around the planned one
 }
 
 // meet finds out how far each document has come.
 func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
-	m := meeting{plan: s, docs: docs}
+	var m meeting
 	for _, stage := range s.Stages {
 		if stage.edits() {
 			m.edits = append(m.edits, stage)
 		}
 	}
-	free := len(s.sources())
-	taken := make([]bool, free)
+	taken := make([]bool, len(s.sources()))
 	for _, doc := range docs {
 		known, ok := s.know(doc, m.edits, taken)
 		if !ok {
@@ -147,13 +145,11 @@ func (s Saved) know(doc *yamledit.Document, edits []SavedStage, taken []bool) (m
 		if taken[i] || len(s.Stages) == 0 {
 			continue
 		}
-		k := met{doc: doc, number: i, last: -1, text: doc.Bytes(), now: &Around{}, was: &Around{}}
+		k := met{doc: doc, number: i, last: -1}
 		if source.Around != nil {
-			start, end := doc.Content()
-			k.was, k.now = source.Around, &Around{string(k.text[:start]), string(k.text[end:])}
-			k.text = k.was.put(k.text[start:end])
+			k.was, k.now = *source.Around, aroundOf(doc)
 		}
-		sum := sum(k.text)
+		sum, _ := k.sum(doc.Bytes())
 		if s.Stages[0].revision(i).Before == sum {
 			return k, true
 		}
@@ -175,18 +171,6 @@ func (m meeting) made() int {
 	return len(m.edits)
 }
 
-// stages are those of the plan, as far as the documents are now.
-func (m meeting) stages() manuals {
-	list, edits := slices.Clone(m.plan.Stages), 0
-	for i, s := range list {
-		if s.edits() && edits < m.made() {
-			list[i].State = Done
-			edits++
-		}
-	}
-	return list
-}
-
 // begun is the number of the last edit that is in a document, plus one. It is more than
 // made where a run was interrupted between two files.
 func (m meeting) begun() int {
@@ -197,67 +181,66 @@ func (m meeting) begun() int {
 	return last + 1
 }
 
-// find returns the place of a stage among the edits, or -1 for one that edits no
-// document.
-func (m meeting) find(name string) (int, error) {
-	named := func(s SavedStage) bool { return s.Name == name }
-	if !slices.ContainsFunc(m.plan.Stages, named) {
-		return -1, fmt.Errorf("the saved plan of %s has no stage %s; use one of its runbook", m.plan.Cluster.Title(), name)
-	}
-	return slices.IndexFunc(m.edits, named), nil
+// forward makes an edit, in those of its documents that do not have it yet.
+func (m meeting) forward(edit int) ([]Revision, error) {
+	return m.revise(func(k met) ([]yamledit.Splice, string) {
+		r := m.edits[edit].revision(k.number)
+		if k.last >= edit {
+			return nil, ""
+		}
+		return r.Splices, r.After
+	})
 }
 
-// forward makes edits, in those of their documents that do not have them yet.
-func (m meeting) forward(from, end int) ([]SavedStep, error) {
-	var steps []SavedStep
-	for i := from; i < end; i++ {
-		for d := range m.met {
-			k, r := &m.met[d], m.edits[i].revision(m.met[d].number)
-			if k.last >= i {
-				continue
-			}
-			if err := k.patch(r.Splices, r.After); err != nil {
+// back takes an edit back, from those of its documents that have it.
+func (m meeting) back(edit int) ([]Revision, error) {
+	return m.revise(func(k met) ([]yamledit.Splice, string) {
+		r := m.edits[edit].revision(k.number)
+		if k.last < edit {
+			return nil, ""
+		}
+		return r.Reverse, r.Before
+	})
+}
+
+// revise applies splices of the plan to each document, which have to result in the checksum that was planned.
+func (m meeting) revise(of func(met) ([]yamledit.Splice, string)) ([]Revision, error) {
+	var revised []Revision
+	for i := range m.met {
+		k := &m.met[i]
+		r := Revision{Before: k.doc, After: k.doc}
+		if splices, want := of(*k); len(splices) > 0 {
+			var err error
+			if r, err = k.apply(splices, want); err != nil {
 				return nil, err
 			}
+			k.doc = r.After
 		}
-		steps = append(steps, SavedStep{m.edits[i], m.today()})
+		revised = append(revised, r)
 	}
-	return steps, nil
+	return revised, nil
 }
 
-// back takes edits back, from those of their documents that have them.
-func (m meeting) back(first, begun int) ([]SavedStep, error) {
-	var steps []SavedStep
-	for i := begun - 1; i >= first; i-- {
-		for d := range m.met {
-			k, r := &m.met[d], m.edits[i].revision(m.met[d].number)
-			if len(r.Reverse) == 0 || k.last < i {
-				continue
-			}
-			if err := k.patch(r.Reverse, r.Before); err != nil {
-				return nil, err
-			}
-		}
-		steps = append(steps, SavedStep{m.edits[i], m.today()})
+func (k met) apply(splices []yamledit.Splice, want string) (Revision, error) {
+	by := len(k.now.Before) - len(k.was.Before)
+	r := Revision{Before: k.doc, Splices: lists.Map(splices, func(s yamledit.Splice) yamledit.Splice {
+		return yamledit.Splice{Start: s.Start + by, End: s.End + by, New: s.New}
+	})}
+	chunk := k.doc.Chunk()
+	text, err := yamledit.Apply(chunk.Bytes, r.Splices)
+	if got, whole := k.sum(text); err != nil || !whole || got != want {
+		return r, &Conflict{k.doc.Root().Errorf("the saved plan does not result in the document that was planned, so plan.json was changed", "plan again with --out")}
 	}
-	return steps, nil
+	if r.Reverse, err = yamledit.Reverse(chunk.Bytes, r.Splices); err != nil {
+		return r, err
+	}
+	chunk.Bytes = text
+	r.After, err = yamledit.Parse(chunk)
+	return r, err
 }
 
-// patch applies splices and requires the checksum that was planned.
-func (k *met) patch(splices []yamledit.Splice, want string) (err error) {
-	k.text, err = yamledit.Apply(k.text, splices)
-	if _, whole := k.was.cut(k.text); err != nil || !whole || sum(k.text) != want {
-		return &Conflict{k.doc.Root().Errorf("the saved plan does not result in the document that was planned, so plan.json was changed", "plan again with --out")}
-	}
-	return nil
-}
-
-// today returns the documents with what is around them now.
-func (m meeting) today() [][]byte {
-	texts := make([][]byte, len(m.met))
-	for i, k := range m.met {
-		content, _ := k.was.cut(k.text)
-		texts[i] = k.now.put(content)
-	}
-	return texts
+// sum is the checksum of a text with what was around the planned document, if it has around it what is there now.
+func (k met) sum(text []byte) (string, bool) {
+	content, whole := k.now.cut(text)
+	return sum(slices.Concat([]byte(k.was.Before), content, []byte(k.was.After))), whole
 }

@@ -144,16 +144,20 @@ func theSavedPlanGoesForwardAndBack(o *outcome) error {
 		return nil
 	}
 	first, last := edits[0].Stage.Name, edits[len(edits)-1].Stage.Name
-	applied, err := saved.Forward(o.Start, transform.Choice{Stage: last, Through: true})
-	if err != nil || !bytes.Equal(applied[len(applied)-1].After[0], o.last().Bytes()) {
+	opened, err := saved.Open(o.Start)
+	if err != nil {
+		return err
+	}
+	applied, err := opened.Choose(transform.Choice{Stage: last, Through: true})
+	if err != nil || !bytes.Equal(applied[len(applied)-1].After()[0].Bytes(), o.last().Bytes()) {
 		return fmt.Errorf("the saved plan ends in other bytes (%v)", err)
 	}
 	end, err := transform.Parse(o.last().Chunk())
 	if err != nil {
 		return err
 	}
-	back, err := saved.Back(transform.Only(end), first, true)
-	if err != nil || !bytes.Equal(back[len(back)-1].After[0], o.Start[0].Bytes()) {
+	back, err := saved.Undo(transform.Only(end), first, true)
+	if err != nil || !bytes.Equal(back[len(back)-1].After()[0].Bytes(), o.Start[0].Bytes()) {
 		return fmt.Errorf("the saved plan undoes to other bytes (%v)", err)
 	}
 	return nil

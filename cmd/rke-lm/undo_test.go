@@ -117,12 +117,12 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 		return
 	}
 	for _, c := range []transform.Choice{{Next: true}, {Stage: last.Stage.Name}, {Stage: firstEdit(p), Through: true}} {
-		if moves, err := s.Forward(transform.Only(doc), c); err != nil || len(moves) > 0 {
+		if moves, err := steps(s, doc, c); err != nil || len(moves) > 0 {
 			t.Errorf("%v: something is left to do: %d stages, %v", c, len(moves), err)
 		}
 	}
-	moves, err := s.Back(transform.Only(doc), firstEdit(p), true)
-	if err != nil || len(moves) != made || string(moves[made-1].After[0]) != string(p.Start[0].Bytes()) {
+	moves, err := s.Undo(transform.Only(doc), firstEdit(p), true)
+	if err != nil || len(moves) != made || string(moves[made-1].After()[0].Bytes()) != string(p.Start[0].Bytes()) {
 		t.Errorf("%d of %d stages were undone: %v", len(moves), made, err)
 	}
 	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true})
@@ -156,14 +156,23 @@ func endsInKeptComment(before, after *yamledit.Document) bool {
 // moved goes forward and expects so many stages and a document.
 func moved(t *testing.T, doc *yamledit.Document, s transform.Saved, stages int, want *yamledit.Document, c transform.Choice) *yamledit.Document {
 	t.Helper()
-	moves, err := s.Forward(transform.Only(doc), c)
+	moves, err := steps(s, doc, c)
 	if err != nil || len(moves) != stages {
 		t.Fatalf("%v: %d stages instead of %d: %v", c, len(moves), stages, err)
 	}
-	if string(moves[stages-1].After[0]) != string(want.Bytes()) {
-		t.Fatalf("%v leads to\n%s", c, moves[stages-1].After[0])
+	if got := moves[stages-1].After()[0].Bytes(); string(got) != string(want.Bytes()) {
+		t.Fatalf("%v leads to\n%s", c, got)
 	}
 	return want
+}
+
+// steps are those that a choice takes from a saved plan.
+func steps(s transform.Saved, doc *yamledit.Document, c transform.Choice) ([]transform.PlannedStage, error) {
+	p, err := s.Open(transform.Only(doc))
+	if err != nil {
+		return nil, err
+	}
+	return p.Choose(c)
 }
 
 func firstEdit(p *transform.Plan) string {

@@ -39,7 +39,7 @@ func (c *Collector) End(e Ends) {
 type Applied struct {
 	Findings [][]transform.Finding
 	Cautions []string // about stages that are undone
-	Manual   []transform.Manual
+	Manual   []transform.PlannedStage
 	Open     bool                // manual stages, and no edit
 	Accepted []transform.Finding // about a live cluster
 	Diffs    []string            // of a dry run

@@ -188,15 +188,12 @@ func writeActions(w io.Writer, p Palette, actions []action.Action) {
 }
 
 // WriteManual writes what someone has to do by hand for a stage.
-func WriteManual(w io.Writer, p Palette, m transform.Manual) {
-	if !m.Left {
-		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, m.Stage), Check)
+func WriteManual(w io.Writer, p Palette, s transform.PlannedStage) {
+	if !s.Manual {
+		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, s.Stage.Name), Check)
 		return
 	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, m.Stage), Manual)
-	for _, list := range [][]action.Action{m.Steps, m.Check} {
-		for _, i := range list {
-			writeActions(w, p, []action.Action{i})
-		}
-	}
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Stage.Name), Manual)
+	writeActions(w, p, s.Stage.After)
+	writeActions(w, p, s.Stage.Verify)
 }

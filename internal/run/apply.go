@@ -147,52 +147,37 @@ func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error)
 	return made, err
 }
 
-// fileStep is one stage that is applied to a document or undone.
-type fileStep struct {
-	stage    string
-	blocked  bool
-	findings []transform.Finding
-	caution  string // about its undo
-	after    []*yamledit.Document
-}
-
-// fileSteps returns what is to be done to a cluster, and the manual steps before and
+// steps returns what is to be done to a cluster, and the manual stages before and
 // after it; nothing is left to do where it returns none.
-func (a Apply) fileSteps(f clusters.Cluster, made *Applied) ([]fileStep, []transform.Manual, error) {
+func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []transform.PlannedStage, err error) {
 	if err := stages.CheckUndone(f.Docs[0].File(), a.Undo); err != nil {
 		return nil, nil, err
 	}
 	t := made.Target
 	switch {
 	case a.saved():
-		return a.savedFileSteps(f)
+		return a.savedSteps(f)
 	case a.Undo != "":
-		steps, err := transform.Undo(f.Distro, f.Docs, t, a.Undo, a.Choice.Through)
-		return fileStepsOf(steps), nil, err
+		steps, err = transform.Undo(f.Distro, f.Docs, t, a.Undo, a.Choice.Through)
+		return steps, nil, err
 	}
 	p, err := transform.BuildFor(f.Distro, f.Docs, t, a.Choice)
 	if err != nil {
 		return nil, nil, err
 	}
 	made.Planned = p.Target
-	steps, err := p.Choose(a.Choice)
-	fileSteps := fileStepsOf(steps)
+	steps, err = p.Choose(a.Choice)
 	// What errors block is not written.
-	if err == nil && !slices.ContainsFunc(fileSteps, func(s fileStep) bool { return s.blocked }) {
+	if err == nil && !slices.ContainsFunc(steps, blocked) {
 		if p.Target.Upgrades() {
 			t = p.Target // a plan of the result would be that of the next minor
 		}
 		err = transform.StayDone(f.Distro, steps, t)
 	}
-	return fileSteps, p.Passed(steps, a.Choice), err
+	return steps, p.Passed(steps, a.Choice), err
 }
 
-func fileStepsOf(steps []transform.PlannedStage) (all []fileStep) {
-	for _, s := range steps {
-		all = append(all, fileStep{s.Stage.Name, s.State == transform.Blocked, s.Findings, s.Stage.Caution, s.After()})
-	}
-	return all
-}
+func blocked(s transform.PlannedStage) bool { return s.State == transform.Blocked }
 
 // next finds the stages that a cluster takes. It returns what to tell of the cluster in any case.
 func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
@@ -201,12 +186,12 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 		plan, known := a.picked(f)
 		made.Known, made.Target, made.Planned = known, plan.Target, plan.Target
 	}
-	fileSteps, manual, err := a.fileSteps(f, made)
+	steps, manual, err := a.steps(f, made)
 	name := begin(f)
 	var first *transform.ManualStagePending
 	switch {
 	case errors.As(err, &first):
-		made.Manual = []transform.Manual{first.Manual}
+		made.Manual = []transform.PlannedStage{first.Manual}
 		if first.Alone { // nothing is kept from the other clusters of the file
 			made.Open, made.Outcome = true, report.Outcome{Name: name, What: first.At.What + "; " + first.At.Do}
 			return made, nil
@@ -217,30 +202,30 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 		return made, nil
 	case err != nil:
 		return made, err
-	case len(fileSteps) == 0:
+	case len(steps) == 0:
 		made.Outcome = report.Outcome{Name: name, What: "nothing to do"}
 		return made, nil
 	}
 	var names []string
-	for _, s := range fileSteps {
-		made.Findings = append(made.Findings, s.findings)
-		if a.Undo != "" && s.caution != "" {
-			made.Cautions = append(made.Cautions, s.caution)
+	for _, s := range steps {
+		made.Findings = append(made.Findings, s.Findings)
+		if a.Undo != "" && s.Stage.Caution != "" {
+			made.Cautions = append(made.Cautions, s.Stage.Caution)
 		}
-		if s.blocked {
-			return made, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.stage, a.unblock(s.findings, f.Distro.Rules)))
+		if blocked(s) {
+			return made, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, a.unblock(s.Findings, f.Distro.Rules)))
 		}
-		names = append(names, s.stage)
+		names = append(names, s.Stage.Name)
 	}
-	made.Manual, made.After, made.Verify = manual, fileSteps[len(fileSteps)-1].after, names[len(names)-1]
+	made.Manual, made.After, made.Verify = manual, steps[len(steps)-1].After(), names[len(names)-1]
 	if a.Undo != "" {
 		if c, err := f.Distro.Open(f.Docs, made.Target); err == nil {
 			made.Planned = c.Chosen()
 			made.Verify = stages.Previous(made.Verify, made.Planned)
 		}
 	}
-	for i, doc := range f.Docs {
-		made.first = append(made.first, slices.IndexFunc(fileSteps, func(s fileStep) bool { return s.after[i] != doc }))
+	for i := range f.Docs {
+		made.first = append(made.first, slices.IndexFunc(steps, func(s transform.PlannedStage) bool { return s.Documents[i].Changes() }))
 	}
 	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ") + a.direction()}
 	return made, nil

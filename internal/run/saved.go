@@ -4,48 +4,39 @@
 package run
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 var errNotPlanned = errors.New("not in the plan")
 
-// savedFileSteps takes the document of a cluster as far as its saved plan says.
-func (a Apply) savedFileSteps(f clusters.Cluster) ([]fileStep, []transform.Manual, error) {
-	plan, ok := a.picked(f)
-	if !ok {
+// savedSteps takes the documents of a cluster as far as its saved plan says.
+func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []transform.PlannedStage, err error) {
+	saved, ok := a.picked(f)
+	switch {
+	case !ok:
 		return nil, nil, errNotPlanned
+	case a.Undo != "":
+		steps, err = saved.Undo(f.Docs, a.Undo, a.Choice.Through)
+		return steps, nil, err
 	}
-	steps, err := a.savedSteps(plan, f.Docs)
+	p, err := saved.Open(f.Docs)
 	if err != nil {
 		return nil, nil, err
 	}
-	var fileSteps []fileStep
-	before := f.Docs
-	for _, s := range steps {
-		t := fileStep{stage: s.Stage.Name, caution: s.Stage.Caution}
-		if t.after, err = revised(f.Docs, s.After); err != nil {
+	if steps, err = p.Choose(a.Choice); err != nil {
+		return nil, nil, err
+	}
+	for i := range steps {
+		if err := renames(f.Distro, &steps[i], f.For(p.Target)); err != nil {
 			return nil, nil, err
 		}
-		if a.Undo == "" {
-			t.blocked, t.findings = s.Stage.State == transform.Blocked, s.Stage.Findings
-			if err := renames(f.Distro, before, t.after, f.For(plan.Target), &t); err != nil {
-				return nil, nil, err
-			}
-		}
-		before = t.after
-		fileSteps = append(fileSteps, t)
 	}
-	if a.Undo != "" {
-		return fileSteps, nil, nil
-	}
-	return fileSteps, plan.Passed(steps, a.Choice), nil
+	return steps, p.Passed(steps, a.Choice), nil
 }
 
 // picked is the saved plan of a cluster, with the manual stages that are confirmed since.
@@ -55,42 +46,18 @@ func (a Apply) picked(f clusters.Cluster) (transform.Saved, bool) {
 	return plan, ok
 }
 
-func (a Apply) savedSteps(plan transform.Saved, docs []*yamledit.Document) ([]transform.SavedStep, error) {
-	if a.Undo != "" {
-		return plan.Back(docs, a.Undo, a.Choice.Through)
-	}
-	return plan.Forward(docs, a.Choice)
-}
-
-// revised returns documents with other texts; one whose text stays is the same.
-func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, error) {
-	after := slices.Clone(docs)
-	for i, doc := range docs {
-		chunk := doc.Chunk()
-		if bytes.Equal(chunk.Bytes, texts[i]) {
-			continue
-		}
-		var err error
-		chunk.Bytes = texts[i]
-		if after[i], err = yamledit.Parse(chunk); err != nil {
-			return nil, err
-		}
-	}
-	return after, nil
-}
-
 // renames blocks a step that renames Nodes: earlier versions of rke-lm planned it without an acceptance.
-func renames(d transform.Distro, before, after []*yamledit.Document, chosen transform.Target, t *fileStep) error {
-	c, err := d.Open(before, chosen)
-	if err != nil || t.blocked {
+func renames(d transform.Distro, s *transform.PlannedStage, chosen transform.Target) error {
+	c, err := d.Open(s.Before(), chosen)
+	if err != nil || s.State == transform.Blocked {
 		return err
 	}
-	if c, err = d.Open(after, c.Chosen()); err != nil {
+	if c, err = d.Open(s.After(), c.Chosen()); err != nil {
 		return err
 	}
-	for _, f := range transform.Stopping(c.Findings(t.stage)) {
+	for _, f := range transform.Stopping(c.Findings(s.Stage.Name)) {
 		if f.Rule == rules.NodeRename.ID {
-			t.blocked, t.findings = true, append(t.findings, f)
+			s.State, s.Findings = transform.Blocked, append(s.Findings, f)
 		}
 	}
 	return nil
