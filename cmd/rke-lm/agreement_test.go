@@ -16,9 +16,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -155,10 +155,10 @@ func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 	for _, d := range distros() {
 		p := planIn(t, d, transform.Target{EndState: transform.EndStateExternal})
 		for _, stage := range stagesOf(p) {
-			held, check := 0, waitsFor(t, d, p, stage)
+			held, wanted := 0, waitsFor(t, d, p, stage)
 			for _, o := range dumps {
-				v := verify.Evaluate(o, verify.Choice{Check: stages.After(stage, transform.Target{})}) // as the flag --stage has it
-				waits := verify.Evaluate(o, verify.Choice{Check: check}).Unmet()
+				v := check.Evaluate(o, check.Choice{Check: stages.After(stage, transform.Target{})}) // as the flag --stage has it
+				waits := check.Evaluate(o, check.Choice{Check: wanted}).Unmet()
 				stops := slices.ContainsFunc(v.Findings, transform.Finding.Stops)
 				if stops != (len(waits) > 0) || !slices.Equal(rulesOf(v.Unmet()), rulesOf(waits)) {
 					t.Errorf("%s after %s: verify stops for %v, migrate for %v", d.Name, stage, rulesOf(v.Unmet()), rulesOf(waits))
@@ -198,15 +198,15 @@ func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, stage := range stagesOf(p) {
-		met, check := 0, waitsFor(t, d, p, stage)
+		met, wanted := 0, waitsFor(t, d, p, stage)
 		for _, w := range worlds() {
 			o := w.observed()
 			o.Version = "v1.33.3+rke2r1"
 			if strings.Contains(w.kube+w.cloud, "flag") {
 				continue // it takes part in a migration
 			}
-			asked := verify.Evaluate(o, verify.Choice{Check: stages.After(stage, transform.Target{}), Late: stages.Late(stage)})
-			waits := verify.Evaluate(o, verify.Choice{Check: check}).Unmet()
+			asked := check.Evaluate(o, check.Choice{Check: stages.After(stage, transform.Target{}), Late: stages.Late(stage)})
+			waits := check.Evaluate(o, check.Choice{Check: wanted}).Unmet()
 			if !slices.Equal(rulesOf(asked.Unmet()), rulesOf(waits)) {
 				t.Errorf("%s, %+v: verify finds %v, migrate waits for %v", stage, w, rulesOf(asked.Unmet()), rulesOf(waits))
 			}
@@ -255,7 +255,7 @@ func TestAClusterIsInOrderForTheStagesThatItShows(t *testing.T) {
 	} {
 		var got []string
 		for _, stage := range migrationStages() {
-			if verify.Evaluate(c.w.observed(), verify.Choice{Check: stages.After(stage, transform.Target{})}).OK() {
+			if check.Evaluate(c.w.observed(), check.Choice{Check: stages.After(stage, transform.Target{})}).OK() {
 				got = append(got, stage)
 			}
 		}
@@ -332,7 +332,7 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
 				if w.holder != "kube" && w.holder != "cloud" || w.cloud != "aws+flag" || w.kube == "" || strings.HasSuffix(w.kube, "+flag") == external || external != promised.check.External {
 					continue // no such lease, or another point of the migration
 				}
-				v := verify.Evaluate(w.observed(), verify.Choice{Check: promised.check})
+				v := check.Evaluate(w.observed(), check.Choice{Check: promised.check})
 				wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-holder")
 				if named := slices.Contains(said(promised.sentence), w.holder); named == wrong {
 					t.Errorf("%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
@@ -357,7 +357,7 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
 // rule without which verify does not call it done.
 func TestEveryStageHasChecks(t *testing.T) {
 	for _, stage := range stages.Names() {
-		v := verify.Evaluate(&observed.Observation{Partial: true}, verify.Choice{Check: stages.After(stage, transform.Target{})})
+		v := check.Evaluate(&observed.Observation{Partial: true}, check.Choice{Check: stages.After(stage, transform.Target{})})
 		if v.Known() || v.OK() {
 			t.Errorf("%s: a cluster of which nothing was seen is in order", stage)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -36,7 +36,7 @@ func knownImages() string {
 // engine runs its kube-controller-manager outside of pods.
 var engine = run.Engine{
 	Owns: rke1.IsCluster, Arguments: rke1.ManagerArguments,
-	Applied: func(e *rollout.Engine, title string) (ownership.Given, []ownership.Given, bool, error) {
+	Applied: func(e *rollout.Engine, title string) (check.Given, []check.Given, bool, error) {
 		return rke1.Served{Applied: e.Applied, Spec: e.Spec, Failed: e.Failed}.Arguments(title)
 	},
 }

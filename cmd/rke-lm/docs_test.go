@@ -25,8 +25,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -126,7 +126,7 @@ func ruleRows() string {
 func liveRows() string {
 	var b strings.Builder
 	b.WriteString("| Rule | Severity | Stages | What it finds |\n|---|---|---|---|\n")
-	for _, r := range verify.Rules() {
+	for _, r := range check.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, guarded(r), cell(r.Doc))
 	}
 	return b.String()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 )
 
 func newLeaders(o *options) *cobra.Command {
@@ -53,7 +53,7 @@ no manager ran them, one, two, and unknown.`,
 }
 
 func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
-	w.OnInterval = func(i ownership.Interval) {
+	w.OnInterval = func(i check.Interval) {
 		if o.Format == "text" { // as they come, where people read
 			report.WriteInterval(o.Out, o.Palette, i)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 )
 
 // isLive reports whether a golden case is the dump of a live cluster.
@@ -42,7 +42,7 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 		"node-uninitialized": {"provider-id-missing"},
 		"reverted":           {"lease-rbac-missing"},
 	}
-	for _, r := range verify.Rules() {
+	for _, r := range check.Rules() {
 		t.Run(r.ID, func(t *testing.T) {
 			found := verified(t, "live-"+r.ID).Findings
 			if !slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID && f.Severity == r.Severity }) {
@@ -62,8 +62,8 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 
 func TestLiveCasesSayWhatTheyShow(t *testing.T) {
 	cases := golden.Inputs(t, "live-")
-	if len(cases) < 2*len(verify.Rules()) {
-		t.Errorf("%d cases for %d rules", len(cases), len(verify.Rules()))
+	if len(cases) < 2*len(check.Rules()) {
+		t.Errorf("%d cases for %d rules", len(cases), len(check.Rules()))
 	}
 	for _, c := range cases {
 		if !strings.HasPrefix(c.Text(), "# ") {

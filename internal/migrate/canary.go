@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/canary"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -20,17 +20,17 @@ import (
 // do their work. It is deleted however the run ends, or by the next run.
 type canaryService struct {
 	*run
-	before  *canary.Before
+	before  *check.Baseline
 	made    bool   // there may be something to delete
 	address string // of the load balancer
 }
 
 func (c *canaryService) namespace() Ref {
-	return Ref{Server: c.cluster.object.ID, Kind: "Namespace", Name: canary.Name}
+	return Ref{Server: c.cluster.object.ID, Kind: "Namespace", Name: check.CanaryName}
 }
 
 func (c *canaryService) service() Ref {
-	return Ref{Server: c.cluster.object.ID, Kind: "Service", Namespace: canary.Name, Name: canary.Name}
+	return Ref{Server: c.cluster.object.ID, Kind: "Service", Namespace: check.CanaryName, Name: check.CanaryName}
 }
 
 // Unproven says what the cloud controllers did that they must not have done.
@@ -55,7 +55,7 @@ func (c *canaryService) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.before = canary.NewBefore(c.from.seen.Nodes, events)
+	c.before = check.NewBaseline(c.from.seen.Nodes, events)
 	return nil
 }
 
@@ -63,10 +63,10 @@ func (c *canaryService) begin(ctx context.Context) error {
 // has made none.
 func (c *canaryService) sweep(ctx context.Context) error {
 	raw, err := c.read(ctx, c.namespace())
-	if err != nil || !canary.Marked(raw) {
+	if err != nil || !check.IsCanary(raw) {
 		return nil
 	}
-	c.events.note("an earlier run was killed during its canary check; deleting the namespace " + canary.Name)
+	c.events.note("an earlier run was killed during its canary check; deleting the namespace " + check.CanaryName)
 	c.made = true
 	return c.left(c.delete(ctx))
 }
@@ -101,13 +101,13 @@ func (c *canaryService) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if raw != nil && !canary.Marked(raw) {
-		return canary.ErrForeign
+	if raw != nil && !check.IsCanary(raw) {
+		return check.ErrForeignCanary
 	}
 	for _, o := range []struct {
 		ref  Ref
 		make func() ([]byte, error)
-	}{{c.namespace(), canary.Namespace}, {c.service(), canary.Service}} {
+	}{{c.namespace(), check.CanaryNamespace}, {c.service(), check.CanaryService}} {
 		body, err := o.make()
 		if err != nil {
 			return err
@@ -130,8 +130,8 @@ func (c *canaryService) awaitAddress(ctx context.Context) error {
 		if raw == nil {
 			return look{}, errors.New("the canary Service was deleted by another user; run the command again")
 		}
-		c.address, err = canary.Address(raw)
-		return look{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", canary.Name, canary.Name)}, err
+		c.address, err = check.CanaryAddress(raw)
+		return look{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", check.CanaryName, check.CanaryName)}, err
 	})
 }
 
@@ -166,7 +166,7 @@ func (c *canaryService) left(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the namespace %s of the canary check is not deleted yet; the next run deletes it: %w", canary.Name, err)
+	return fmt.Errorf("the namespace %s of the canary check is not deleted yet; the next run deletes it: %w", check.CanaryName, err)
 }
 
 // compare fails where something has happened since the beginning that must not.

@@ -9,24 +9,24 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // check waits until the cluster shows what has to hold.
 func (r *run) check(ctx context.Context, c stages.Check) error {
-	choice := verify.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
+	choice := check.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen; zero while they are not
 	told := false       // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.cluster.observer.Settled(ctx, func(o *observed.Observation) bool { return verify.Unsettled(o, choice) }, r.Interval/4)
+		seen, err := r.cluster.observer.Settled(ctx, func(o *observed.Observation) bool { return check.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {
 			return look{}, err
 		}
-		open := verify.Evaluate(seen, choice).Unmet()
+		open := check.Evaluate(seen, choice).Unmet()
 		if route.Permanent(open) {
 			return look{}, &late{"waiting does not help: " + firstOf(open), 0, open}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
@@ -40,7 +40,7 @@ func (r *run) watched(ctx context.Context, t route.Transition, work func() error
 		return work()
 	}
 	owners := observe.Owners{Observer: r.cluster.observer.Another(), Given: r.Given}
-	var intervals []ownership.Interval
+	var intervals []check.Interval
 	lost := false // the last look failed, which stops no run
 	looking, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
@@ -59,7 +59,7 @@ func (r *run) watched(ctx context.Context, t route.Transition, work func() error
 	err := work()
 	stop()
 	ended.Wait()
-	seconds, unknown := ownership.Seconds(append(intervals, owners.End(time.Now(), lost)...))
+	seconds, unknown := check.Seconds(append(intervals, owners.End(time.Now(), lost)...))
 	o := Owned{tenths(seconds[0]), tenths(seconds[1]), tenths(seconds[2]), tenths(unknown)}
 	r.events.emit(Event{Type: Watched, Message: o.String(), Owners: &o})
 	return err

@@ -13,11 +13,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -192,10 +192,10 @@ func (r *run) allow(context.Context) error {
 	if b.position != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := verify.Evaluate(b.seen, verify.Choice{Check: stages.After("", b.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
+	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
 	r.events.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
-		return &blocked{"", open, verify.Rules()}
+		return &blocked{"", open, check.Rules()}
 	}
 	return nil
 }

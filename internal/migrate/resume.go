@@ -8,8 +8,8 @@ import (
 	"errors"
 
 	"github.com/rke-lm/rke-lm/internal/observe"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/route"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -42,7 +42,7 @@ func (r *run) keepSnapshot(ctx context.Context) error {
 	if r.from.seen.Before != nil {
 		return nil
 	}
-	s := r.from.seen.Snapshot(verify.Reached(r.from.seen))
+	s := r.from.seen.Snapshot(check.Reached(r.from.seen))
 	object := Ref{Server: r.cluster.object.ID, Kind: "ConfigMap", Namespace: kubeSystem, Name: observe.SnapshotName}
 	err := r.writer.write(ctx, write{act: actKeep, object: object, do: func(ctx context.Context) error { return r.cluster.observer.KeepSnapshot(ctx, s) }})
 	if errors.Is(err, observe.ErrKept) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 )
 
@@ -158,7 +158,7 @@ type Options struct {
 	User     User
 	// Given reads the arguments that a kube-controller-manager may have that is no pod;
 	// nil where it is one.
-	Given func(context.Context, []observed.Manager) ([]ownership.Given, error)
+	Given func(context.Context, []observed.Manager) ([]check.Given, error)
 	// Restart restarts the kubelet of a machine; nil where a person does it.
 	Restart func(context.Context, route.KubeletRestart) error
 	// Confirm asks whether to continue with a stage; nil for yes.

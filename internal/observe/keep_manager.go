@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -33,7 +33,7 @@ func keepLease(l *coordinationv1.Lease, kept []observed.Lease) []observed.Lease 
 func manager(namespace string, spec *corev1.PodSpec) (corev1.Container, string) {
 	for _, c := range spec.Containers {
 		command := slices.Concat(c.Command, c.Args)
-		if name := ownership.Component(c.Image, command); name != "" && ownership.Serves(namespace, name, command) {
+		if name := check.Component(c.Image, command); name != "" && check.Serves(namespace, name, command) {
 			return c, name
 		}
 	}
@@ -131,7 +131,7 @@ func hosts(p *corev1.Pod) []string {
 // configOf returns the configuration that a manager reads from a ConfigMap, and
 // whether it may not be read.
 func configOf(p *corev1.Pod, c corev1.Container, find configMaps) (text *string, denied bool) {
-	file := ownership.ConfigFile(slices.Concat(c.Command, c.Args))
+	file := check.ConfigFile(slices.Concat(c.Command, c.Args))
 	if file == "" {
 		return nil, false
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe.Observer {
@@ -57,8 +57,8 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 		if got := s.Count("/nodes"); got != 3 {
 			t.Errorf("%d requests for nodes", got)
 		}
-		if verify.Reached(o) != "install-ccm" {
-			t.Errorf("it shows %q", verify.Reached(o))
+		if check.Reached(o) != "install-ccm" {
+			t.Errorf("it shows %q", check.Reached(o))
 		}
 		for _, n := range []int{0, 499, 500, 1202} {
 			if o.Nodes[n].Name != apitest.NodeName(n) {

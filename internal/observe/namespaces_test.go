@@ -17,8 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -60,7 +60,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 		if len(o.Managers) != 6 || names[0] != "aws-ccm/pods/aws-cloud-controller-manager-0" || len(o.DaemonSets) != 1 || o.DaemonSets[0].Namespace != "aws-ccm" || o.KubeSystemOnly {
 			t.Errorf("%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
 		}
-		if v := verify.Evaluate(o, verify.Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		if v := check.Evaluate(o, check.Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
 			t.Errorf("%+v", v.Findings)
 		}
 		for _, r := range s.Requests {
@@ -82,7 +82,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 			c := &s.Pods[i].Spec.Containers[0]
 			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
 		}
-		v := verify.Evaluate(look(t, s), verify.Choice{})
+		v := check.Evaluate(look(t, s), check.Choice{})
 		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "cloud-controllers-twice" && f.Stops() }) {
 			t.Errorf("%+v", v)
 		}
@@ -96,7 +96,7 @@ func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
 		move(s, "aws-ccm")
 		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
 		s.Denied[user] = true
-		v := verify.Evaluate(look(t, s), verify.Choice{})
+		v := check.Evaluate(look(t, s), check.Choice{})
 		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "lease-rbac-missing" && strings.Contains(f.Message, user)
 		}) {
@@ -136,8 +136,8 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 			if !o.KubeSystemOnly || len(o.Managers) != 6 || len(o.DaemonSets) != 1 {
 				t.Errorf("%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			}
-			v := verify.Evaluate(o, verify.Choice{})
-			if !v.OK() || !slices.ContainsFunc(v.NotChecked, func(n verify.NotChecked) bool {
+			v := check.Evaluate(o, check.Choice{})
+			if !v.OK() || !slices.ContainsFunc(v.NotChecked, func(n check.NotChecked) bool {
 				return n.Rule == "cloud-controllers-twice" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
 			}) {
 				t.Errorf("%v: %+v", denied, v)
@@ -192,7 +192,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) 
 					t.Errorf("%t: %+v", denied, m)
 				}
 			}
-			if unknown := verify.Evaluate(o, verify.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
+			if unknown := check.Evaluate(o, check.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
 				t.Errorf("%t: %q", denied, unknown)
 			}
 		})

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 // Owners follows, from look to look, who owns the cloud controllers of a cluster.
@@ -17,14 +17,14 @@ type Owners struct {
 	*Observer
 	// Given reads the arguments that a kube-controller-manager may have that is no pod;
 	// nil where it is one.
-	Given func(context.Context, []observed.Manager) ([]ownership.Given, error)
+	Given func(context.Context, []observed.Manager) ([]check.Given, error)
 
-	Timeline ownership.Timeline
+	Timeline check.Timeline
 	Seen     time.Time // when the last look had its answer; zero before the first
 	Narrow   bool      // managers outside of kube-system are not seen
 
 	managers []observed.Manager
-	given    []ownership.Given
+	given    []check.Given
 	readAt   time.Time // when the managers were requested
 }
 
@@ -35,7 +35,7 @@ const (
 )
 
 // Look looks once, and returns the intervals that this completes.
-func (w *Owners) Look(ctx context.Context) ([]ownership.Interval, error) {
+func (w *Owners) Look(ctx context.Context) ([]check.Interval, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	asked := time.Now()
@@ -51,7 +51,7 @@ func (w *Owners) Look(ctx context.Context) ([]ownership.Interval, error) {
 		return nil, kube.Refusal(err)
 	}
 	w.Seen = time.Now()
-	return w.Timeline.Add(ownership.Look{Asked: asked, At: w.Seen, Leases: o.Leases, Managers: w.managers, Given: w.given}), nil
+	return w.Timeline.Add(check.Look{Asked: asked, At: w.Seen, Leases: o.Leases, Managers: w.managers, Given: w.given}), nil
 }
 
 // read reads the managers, and what one of them was given.
@@ -69,7 +69,7 @@ func (w *Owners) read(ctx context.Context) error {
 }
 
 // End closes the timeline. After a look that failed, or that hangs, nothing is known.
-func (w *Owners) End(now time.Time, lost bool) []ownership.Interval {
+func (w *Owners) End(now time.Time, lost bool) []check.Interval {
 	if lost || now.Sub(w.Seen) > tailTime {
 		return w.Timeline.Lost(now)
 	}

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 const rancherList = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPlaneList","metadata":{},"items":[
@@ -96,8 +96,8 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 			if !slices.Equal(o.Withheld, []string{want}) {
 				t.Errorf("%s: %v", part, o.Withheld)
 			}
-			v := verify.Evaluate(o, verify.Choice{})
-			i := slices.IndexFunc(v.NotChecked, func(n verify.NotChecked) bool { return n.Rule == "cluster-not-settled" })
+			v := check.Evaluate(o, check.Choice{})
+			i := slices.IndexFunc(v.NotChecked, func(n check.NotChecked) bool { return n.Rule == "cluster-not-settled" })
 			if i < 0 || !strings.Contains(v.NotChecked[i].Why, want) {
 				t.Errorf("%s: %+v, %+v", part, v.NotChecked, v.Findings)
 			}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 const managersNamespace = leadermigration.Namespace
@@ -29,7 +29,7 @@ type Observer struct {
 	Before *observed.Snapshot
 
 	watch      observed.Watch
-	replaced   ownership.Replaced
+	replaced   check.Replaced
 	narrow     narrow
 	lastEvents serviceEvents
 }
@@ -94,7 +94,7 @@ func (o *Observer) Again(ctx context.Context, out *observed.Observation) error {
 
 // mark notes whose containers were replaced, once managers and leases are both there.
 func (o *Observer) mark(asked time.Time, out *observed.Observation) {
-	out.Leases = o.replaced.Observe(asked, time.Now(), ownership.ReadAll(out.Managers), out.Leases)
+	out.Leases = o.replaced.Observe(asked, time.Now(), check.Processes(out.Managers), out.Leases)
 }
 
 // Leases looks at the leases again.

@@ -13,15 +13,15 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 var errNoVersion = errors.New("the response is not a version of Kubernetes")
 
 // readReviews checks what the identities of the managers may do with their leases.
 func (o *Observer) readReviews(ctx context.Context, out *observed.Observation) error {
-	out.Reviews = verify.Questions(out.Managers)
+	out.Reviews = check.Questions(out.Managers)
 	return kube.ForEach(len(out.Reviews), func(i int) (err error) {
 		r := &out.Reviews[i]
 		r.Allowed, err = o.mayLock(ctx, r.User, r.Verb, r.Lease)

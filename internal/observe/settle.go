@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 const (
@@ -26,10 +26,10 @@ const (
 // settleTime is longer where leases last longer: the dead show only at their end.
 func settleTime(out *observed.Observation) time.Duration {
 	longest := usualLease
-	processes := ownership.ReadAll(out.Managers)
-	names := []string{ownership.Migration(processes)}
+	processes := check.Processes(out.Managers)
+	names := []string{check.MigrationLease(processes)}
 	for _, component := range []string{observed.KubeManager, observed.CloudManager} {
-		names = append(names, ownership.Mains(component, processes)...)
+		names = append(names, check.Mains(component, processes)...)
 	}
 	for _, name := range names {
 		l, _ := out.Lease(name)

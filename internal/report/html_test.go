@@ -18,8 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -44,10 +43,10 @@ func hostileResults(t *testing.T) *Results {
 	reviewed := ReviewedCluster{Name: hostile, Distro: "rke2", Moved: hostile, Findings: []transform.Finding{finding}, Stages: []ReviewedStage{{Name: hostile, Why: hostile, Before: []action.Action{{Why: hostile, Command: hostile}}}},
 		Classes: []ReviewedClass{{Name: hostile, Change: "changed", Keys: []ReviewedKey{{hostile, hostile, hostile + "2"}}}}, Edits: []ReviewedEdit{{hostile, 1, hostile, "changed"}}}
 	r.Keep(reviewed.Subject())
-	r.Keep(Verification{Nodes: []verify.Node{{Name: hostile, ProviderID: hostile}}, NotChecked: []verify.NotChecked{{Rule: hostile, Why: hostile, Needed: true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))
+	r.Keep(Verification{Nodes: []check.Node{{Name: hostile, ProviderID: hostile}}, NotChecked: []check.NotChecked{{Rule: hostile, Why: hostile, Needed: true}}, Lease: LeaseVerdict{Holder: hostile, Owner: hostile}}.Subject(hostile))
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r.Keep(NewOwnership([]ownership.Interval{
-		{From: start, To: start.Add(30 * time.Second), State: ownership.State{Count: 1, Owners: []string{hostile}}},
+	r.Keep(NewOwnership([]check.Interval{
+		{From: start, To: start.Add(30 * time.Second), Ownership: check.Ownership{Count: 1, Owners: []string{hostile}}},
 		{From: start.Add(30 * time.Second), To: start.Add(40 * time.Second)},
 	}, nil, nil).Subject("owners"))
 	run := Timeline{Cluster: hostile}
@@ -91,7 +90,7 @@ func each(t *testing.T, page string, do func(e *html.Node)) {
 // What is wrong comes first, and a cluster that does not run does not look like one to do.
 func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	r := &Results{Verb: "verify"}
-	v := Verification{Findings: []transform.Finding{{Rule: "leader-missing", Severity: transform.Error, Message: "no leader"}}, NotChecked: []verify.NotChecked{{Rule: "ccm-args-unsafe", Why: "no pod"}}}
+	v := Verification{Findings: []transform.Finding{{Rule: "leader-missing", Severity: transform.Error, Message: "no leader"}}, NotChecked: []check.NotChecked{{Rule: "ccm-args-unsafe", Why: "no pod"}}}
 	r.Keep(v.Subject("fleet-default/wharf"))
 	plan := NewPlan(planned(t, renaming), "")
 	plan.Status.Version, plan.Status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")

@@ -11,27 +11,26 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
 	stops := transform.Finding{Rule: "lease-wrong-holder", Severity: transform.Error, Path: "kube-system/lease", Message: "the wrong manager holds it, token=hunter2", Fix: "wait"}
 	for name, c := range map[string]struct {
-		choice  verify.Choice
-		verdict verify.Verdict
+		choice  check.Choice
+		verdict check.Verdict
 		want    []string
 	}{
-		"ok": {verify.Choice{}, verify.Verdict{Reached: "install-ccm", Nodes: []verify.Node{{Name: "a", OK: true}}, Lease: verify.Lease{Name: "l", Holder: "a_1", Owner: "kube-controller-manager", Life: observed.Live}},
+		"ok": {check.Choice{}, check.Verdict{Reached: "install-ccm", Nodes: []check.Node{{Name: "a", OK: true}}, Lease: check.Lease{Name: "l", Holder: "a_1", Owner: "kube-controller-manager", Life: observed.Live}},
 			[]string{"Kubernetes        v1.26.15", "stage reached     install-ccm", "migration lease   kube-controller-manager (live)", "nodes             1 of 1 ok", "\nok\n"}},
-		"a finding that stops": {verify.Choice{}, verify.Verdict{Nodes: []verify.Node{{Name: "a"}, {Name: "b", OK: true}}, Findings: []transform.Finding{stops}, Lease: verify.Lease{Holder: "a_1", Owner: "kube-controller-manager", Life: observed.Dead}},
+		"a finding that stops": {check.Choice{}, check.Verdict{Nodes: []check.Node{{Name: "a"}, {Name: "b", OK: true}}, Findings: []transform.Finding{stops}, Lease: check.Lease{Holder: "a_1", Owner: "kube-controller-manager", Life: observed.Dead}},
 			[]string{"stage reached     none", "neither manager: held by a_1 (dead)", "1 of 2 ok", "error lease-wrong-holder  kube-system/lease", "not ok\n"}},
-		"a stage that cannot be told": {verify.Choice{Check: stages.Check{Stage: "install-ccm"}}, verify.Verdict{Lease: verify.Lease{Life: observed.Unknown}, NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}, {Rule: "b", Why: "no pod was seen"}}},
+		"a stage that cannot be told": {check.Choice{Check: stages.Check{Stage: "install-ccm"}}, check.Verdict{Lease: check.Lease{Life: observed.Unknown}, NotChecked: []check.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}, {Rule: "b", Why: "no pod was seen"}}},
 			[]string{"migration lease   not seen", "not checked, because no pod was seen: a, b\n", "not ok: whether the stage install-ccm is done is unknown without a\n"}},
-		"a cluster that cannot be told": {verify.Choice{}, verify.Verdict{NotChecked: []verify.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}}},
+		"a cluster that cannot be told": {check.Choice{}, check.Verdict{NotChecked: []check.NotChecked{{Rule: "a", Why: "no pod was seen", Needed: true}}},
 			[]string{"migration lease   no holder", "not ok: whether the cloud controllers run is unknown without a\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,18 +44,18 @@ func TestAVerdictNamesTheLeaseTheNodesAndWhatIsWrong(t *testing.T) {
 func TestATimelineSaysWhoOwnedTheControllersAndForHowLong(t *testing.T) {
 	begun := time.Date(2025, 3, 11, 9, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
-	intervals := []ownership.Interval{
-		{From: at(0), To: at(10), State: ownership.State{Count: 1, Owners: []string{"kube-controller-manager"}}},
-		{From: at(10), To: at(12.5), State: ownership.State{}},
-		{From: at(12.5), To: at(13), State: ownership.State{Owners: []string{"cloud-controller-manager"}}},
-		{From: at(13), To: at(14), State: ownership.State{Count: 2, Owners: []string{"cloud-controller-manager", "kube-controller-manager"}, Doubled: []ownership.Controller{ownership.Service}}},
-		{From: at(14), To: at(15), State: ownership.State{Unknown: "the API server does not answer"}},
+	intervals := []check.Interval{
+		{From: at(0), To: at(10), Ownership: check.Ownership{Count: 1, Owners: []string{"kube-controller-manager"}}},
+		{From: at(10), To: at(12.5), Ownership: check.Ownership{}},
+		{From: at(12.5), To: at(13), Ownership: check.Ownership{Owners: []string{"cloud-controller-manager"}}},
+		{From: at(13), To: at(14), Ownership: check.Ownership{Count: 2, Owners: []string{"cloud-controller-manager", "kube-controller-manager"}, Doubled: []check.Controller{check.Service}}},
+		{From: at(14), To: at(15), Ownership: check.Ownership{Unknown: "the API server does not answer"}},
 	}
 	var b bytes.Buffer
 	for _, i := range intervals {
 		WriteInterval(&b, Palette{}, i)
 	}
-	o := NewOwnership(intervals, []ownership.Handover{{From: "kube-controller-manager", LastSign: at(10), FirstSign: at(12.5)}}, []string{"c-x7k2p spec"})
+	o := NewOwnership(intervals, []check.Handover{{From: "kube-controller-manager", LastSign: at(10), FirstSign: at(12.5)}}, []string{"c-x7k2p spec"})
 	WriteOwnership(&b, o)
 	says(t, b.String(),
 		"10.0 s  kube-controller-manager\n", "2.5 s  no manager\n", "0.5 s  some have no manager, the others: cloud-controller-manager\n",

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 )
 
 // Ownership is a timeline of owners, for programs.
@@ -61,7 +61,7 @@ const moment = "2006-01-02T15:04:05.000Z07:00"
 
 // NewOwnership describes a timeline. from is where the arguments of a
 // kube-controller-manager were read that is no pod.
-func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover, from []string) Ownership {
+func NewOwnership(intervals []check.Interval, handovers []check.Handover, from []string) Ownership {
 	out := Ownership{APIVersion: APIVersion, Kind: "Ownership", Intervals: []Interval{}, Handovers: []Handover{}}
 	for _, i := range intervals {
 		out.Intervals = append(out.Intervals, newInterval(i))
@@ -73,14 +73,14 @@ func NewOwnership(intervals []ownership.Interval, handovers []ownership.Handover
 		})
 	}
 	out.Arguments = lists.Map(from, func(f string) Arguments { return Arguments{observed.KubeManager, f} })
-	owners, blind := ownership.Seconds(intervals)
+	owners, blind := check.Seconds(intervals)
 	out.Seconds = map[string]float64{"0": milli(owners[0]), "1": milli(owners[1]), "2": milli(owners[2]), unknown: milli(blind)}
 	return out
 }
 
 func milli(seconds float64) float64 { return math.Round(seconds*1000) / 1000 }
 
-func newInterval(i ownership.Interval) Interval {
+func newInterval(i check.Interval) Interval {
 	out := Interval{From: i.From.UTC().Format(moment), To: i.To.UTC().Format(moment), Count: strconv.Itoa(i.Count), Owners: append([]string{}, i.Owners...), Why: i.Unknown, Length: milli(i.To.Sub(i.From).Seconds())}
 	if i.Unknown != "" {
 		out.Count = unknown
@@ -92,7 +92,7 @@ func newInterval(i ownership.Interval) Interval {
 }
 
 // WriteInterval writes one line of a timeline for people.
-func WriteInterval(w io.Writer, p Palette, i ownership.Interval) {
+func WriteInterval(w io.Writer, p Palette, i check.Interval) {
 	line := fmt.Sprintf("%s  %8.1f s  ", i.From.Local().Format(time.TimeOnly), i.To.Sub(i.From).Seconds())
 	switch shown := newInterval(i); {
 	case i.Unknown != "":

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 // Verification is the verdict on a live cluster, for programs.
@@ -22,10 +22,10 @@ type Verification struct {
 	Version    string              `json:"version"`
 	Stage      string              `json:"stage"`
 	Reached    string              `json:"reached"`
-	Nodes      []verify.Node       `json:"nodes"`
+	Nodes      []check.Node        `json:"nodes"`
 	Lease      LeaseVerdict        `json:"lease"`
 	Findings   []transform.Finding `json:"findings"`
-	NotChecked []verify.NotChecked `json:"notChecked"`
+	NotChecked []check.NotChecked  `json:"notChecked"`
 }
 
 // LeaseVerdict is who holds the migration lease.
@@ -37,10 +37,10 @@ type LeaseVerdict struct {
 }
 
 // NewVerification describes a verdict.
-func NewVerification(o *observed.Observation, c verify.Choice, v verify.Verdict) Verification {
+func NewVerification(o *observed.Observation, c check.Choice, v check.Verdict) Verification {
 	out := Verification{
 		APIVersion: APIVersion, Kind: "Verification", OK: v.OK(), Version: o.Version, Stage: c.Check.Stage, Reached: v.Reached,
-		Nodes: append([]verify.Node{}, v.Nodes...), Findings: Findings(v.Findings), NotChecked: append([]verify.NotChecked{}, v.NotChecked...),
+		Nodes: append([]check.Node{}, v.Nodes...), Findings: Findings(v.Findings), NotChecked: append([]check.NotChecked{}, v.NotChecked...),
 		Lease: LeaseVerdict{v.Lease.Name, v.Lease.Holder, v.Lease.Owner, string(v.Lease.Life)},
 	}
 	if out.Lease.Owner == "" || v.Lease.Life == observed.Dead {
@@ -84,7 +84,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 
 // writeNotChecked lists the rules that had nothing to check by the reason, and returns
 // those that are needed.
-func writeNotChecked(w io.Writer, p Palette, list []verify.NotChecked) (needed []string) {
+func writeNotChecked(w io.Writer, p Palette, list []check.NotChecked) (needed []string) {
 	var whys []string
 	rules := map[string][]string{}
 	for _, n := range list {

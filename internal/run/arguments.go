@@ -12,8 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -22,9 +22,9 @@ import (
 type Engine struct {
 	// Owns reports whether a document is that, and Arguments reads it.
 	Owns      func(*yamledit.Document) bool
-	Arguments func(file string, doc *yamledit.Document) (ownership.Given, error)
+	Arguments func(file string, doc *yamledit.Document) (check.Given, error)
 	// Applied reads an object: the arguments that were applied, others that are possible, and whether any were applied.
-	Applied func(e *rollout.Engine, title string) (applied ownership.Given, open []ownership.Given, done bool, err error)
+	Applied func(e *rollout.Engine, title string) (applied check.Given, open []check.Given, done bool, err error)
 }
 
 // Arguments are those of a kube-controller-manager that is no pod, by files, or else
@@ -36,13 +36,13 @@ type Arguments struct {
 	Server *rancher.Server
 	Object rancher.Object // of any kind
 
-	versions map[string]*ownership.Versions
+	versions map[string]*check.Versions
 	from     []string // where those that were used are written
 }
 
 // Of returns the arguments that are possible next to these managers; none where
 // kube-controller-manager is a pod, which shows its own.
-func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]ownership.Given, error) {
+func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]check.Given, error) {
 	if slices.ContainsFunc(managers, func(m observed.Manager) bool { return m.Component == observed.KubeManager }) {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]owne
 			return nil, err
 		}
 	}
-	var list []ownership.Given
+	var list []check.Given
 	for _, of := range slices.Sorted(maps.Keys(a.versions)) {
 		list = append(list, a.versions[of].List()...)
 	}
@@ -68,12 +68,12 @@ func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]owne
 	return list, nil
 }
 
-func (a *Arguments) version(of string) *ownership.Versions {
+func (a *Arguments) version(of string) *check.Versions {
 	if a.versions == nil {
-		a.versions = map[string]*ownership.Versions{}
+		a.versions = map[string]*check.Versions{}
 	}
 	if a.versions[of] == nil {
-		a.versions[of] = &ownership.Versions{}
+		a.versions[of] = &check.Versions{}
 	}
 	return a.versions[of]
 }
@@ -96,23 +96,23 @@ func (a *Arguments) ask(ctx context.Context) error {
 }
 
 // fromFile reads the one RKE cluster in a file.
-func (a *Arguments) fromFile(file string) (ownership.Given, error) {
+func (a *Arguments) fromFile(file string) (check.Given, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return ownership.Given{}, fmt.Errorf("--arguments-from: %w; use the cluster.yml of RKE", err)
+		return check.Given{}, fmt.Errorf("--arguments-from: %w; use the cluster.yml of RKE", err)
 	}
 	var clusters []*yamledit.Document
 	for _, chunk := range yamledit.Split(file, text) {
 		doc, err := yamledit.Parse(chunk)
 		if err != nil {
-			return ownership.Given{}, err
+			return check.Given{}, err
 		}
 		if a.Engine.Owns(doc) {
 			clusters = append(clusters, doc)
 		}
 	}
 	if len(clusters) != 1 {
-		return ownership.Given{}, fmt.Errorf("--arguments-from: %s has %d RKE clusters; use a file with one, such as the cluster.yml of RKE", file, len(clusters))
+		return check.Given{}, fmt.Errorf("--arguments-from: %s has %d RKE clusters; use a file with one, such as the cluster.yml of RKE", file, len(clusters))
 	}
 	return a.Engine.Arguments(file, clusters[0])
 }

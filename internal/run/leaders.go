@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 )
 
 // Leaders follows which manager runs the cloud controllers of a live cluster.
@@ -19,11 +19,11 @@ type Leaders struct {
 	*Connector
 	Arguments                // of a kube-controller-manager that is no pod
 	Length     time.Duration // after which it ends; 0 for the end of its context
-	OnInterval func(ownership.Interval)
+	OnInterval func(check.Interval)
 
 	owners    observe.Owners
 	outage    observe.Outage
-	intervals []ownership.Interval
+	intervals []check.Interval
 }
 
 // Run follows them until its time ends, or it is refused. It returns what was seen until then; nil for nothing.
@@ -79,7 +79,7 @@ func (l *Leaders) follow(ctx context.Context) {
 	}
 }
 
-func (l *Leaders) add(list []ownership.Interval) {
+func (l *Leaders) add(list []check.Interval) {
 	l.intervals = append(l.intervals, list...)
 	for _, i := range list {
 		l.OnInterval(i)

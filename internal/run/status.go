@@ -24,8 +24,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 )
 
 const (
@@ -222,13 +222,13 @@ func (s Status) read(ctx context.Context, t target, o rancher.Object, migrations
 
 // itself looks at a cluster.
 func (s Status) itself(ctx context.Context, t target) seen {
-	o, err := Settled(ctx, &observe.Observer{Client: t.server.Local()}, verify.Choice{})
+	o, err := Settled(ctx, &observe.Observer{Client: t.server.Local()}, check.Choice{})
 	if err != nil {
 		return troubled(t.name, err)
 	}
-	outline := verify.Outlined(o, s.Finder.Distros)
+	outline := check.Outlined(o, s.Finder.Distros)
 	out := report.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
-	v := verify.Evaluate(o, verify.Choice{})
+	v := check.Evaluate(o, check.Choice{})
 	out.Count(v.Findings)
 	if !v.Known() {
 		out.Warnings++ // who runs the cloud controllers
@@ -300,6 +300,6 @@ func migrationStatus(lm v1alpha1.LeaderMigration) report.MigrationStatus {
 
 // Settled looks once at everything, and at the leases until they show what they
 // have to.
-func Settled(ctx context.Context, observer *observe.Observer, c verify.Choice) (*observed.Observation, error) {
-	return observer.Settled(ctx, func(o *observed.Observation) bool { return verify.Unsettled(o, c) }, leasePause)
+func Settled(ctx context.Context, observer *observe.Observer, c check.Choice) (*observed.Observation, error) {
+	return observer.Settled(ctx, func(o *observed.Observation) bool { return check.Unsettled(o, c) }, leasePause)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -35,7 +35,7 @@ type Verify struct {
 	Dump     string // the file that gets a dump; "" for none
 	Snapshot string // the file that gets a snapshot, or InCluster; "" for none
 
-	choice verify.Choice
+	choice check.Choice
 }
 
 // InCluster keeps the snapshot as a ConfigMap.
@@ -48,7 +48,7 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 	if err := v.check(); err != nil {
 		return verdict, "", err
 	}
-	v.choice = verify.Choice{Version: v.Target.Version, Accept: v.Target.Accept, Late: stages.Late(v.Stage), Cluster: v.InShell()}
+	v.choice = check.Choice{Version: v.Target.Version, Accept: v.Target.Accept, Late: stages.Late(v.Stage), Cluster: v.InShell()}
 	v.Target.Version = "" // it is checked by rules, and not by the stage
 	v.choice.Check = stages.After(v.Stage, v.Target)
 	var before *observed.Snapshot
@@ -67,7 +67,7 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 	if err != nil {
 		return verdict, "", err
 	}
-	verdict = report.NewVerification(o, v.choice, verify.Evaluate(o, v.choice))
+	verdict = report.NewVerification(o, v.choice, check.Evaluate(o, v.choice))
 	if observer != nil {
 		verdict.Cluster = strings.TrimSpace(cmp.Or(v.Cluster, v.Context) + " (" + observer.Client.Address() + ")")
 	}
@@ -130,7 +130,7 @@ func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observe
 			continue
 		}
 		gone.Over()
-		errs := len(transform.Stopping(verify.Evaluate(o, v.choice).Findings))
+		errs := len(transform.Stopping(check.Evaluate(o, v.choice).Findings))
 		if errs != last && v.Waits {
 			fmt.Fprintf(v.Notes, "errors: %d\n", errs)
 		}
@@ -142,7 +142,7 @@ func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observe
 
 // keep keeps the snapshot where it was requested, and returns what was written.
 func (v Verify) keep(ctx context.Context, observer *observe.Observer, o *observed.Observation) (kept string, err error) {
-	s, place := o.Snapshot(verify.Reached(o)), v.Snapshot
+	s, place := o.Snapshot(check.Reached(o)), v.Snapshot
 	if v.Snapshot == InCluster {
 		place = "the ConfigMap kube-system/" + observe.SnapshotName
 		err = observer.KeepSnapshot(ctx, s)

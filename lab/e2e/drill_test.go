@@ -24,7 +24,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform/live/canary"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 )
 
 // drill ends the active one of two controllers again and again.
@@ -44,7 +44,7 @@ type drill struct {
 // leaving kills the active controller when it makes the Service of the canary check, which is left then.
 func (d *drill) leaving() {
 	makes := func(r rancher.Request) bool {
-		return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/services/"+canary.Name)
+		return r.Method == http.MethodPatch && strings.HasSuffix(r.Path, "/services/"+check.CanaryName)
 	}
 	d.rancher.Before(makes, func() {
 		if ended, killed := d.end(true); !ended || !killed {
@@ -213,7 +213,7 @@ func (d *drill) harmless() {
 		one.served()
 		one.writers(cluster.KCM, cluster.CCM)
 		one.neverTwo()
-		one.without(canary.Name)
+		one.without(check.CanaryName)
 		one.is(undisturbed(d.T).external)
 	}
 	d.audited()

@@ -17,9 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
-	"github.com/rke-lm/rke-lm/transform/live/verify"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -46,8 +45,8 @@ func (s *scenario) meanwhile(every time.Duration, do func(context.Context) error
 // watched is what rke-lm leaders sees.
 type watched struct {
 	mu        sync.Mutex
-	timeline  ownership.Timeline
-	intervals []ownership.Interval
+	timeline  check.Timeline
+	intervals []check.Interval
 	longest   time.Duration // that a look took
 }
 
@@ -75,14 +74,14 @@ func (w *watched) look(ctx context.Context, observer *observe.Observer) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	look := ownership.Look{Asked: asked, At: time.Now(), Leases: o.Leases, Managers: o.Managers}
+	look := check.Look{Asked: asked, At: time.Now(), Leases: o.Leases, Managers: o.Managers}
 	w.intervals = append(w.intervals, w.timeline.Add(look)...)
 	w.longest = max(w.longest, look.At.Sub(asked))
 	return nil
 }
 
 // end returns the whole timeline.
-func (w *watched) end() []ownership.Interval {
+func (w *watched) end() []check.Interval {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.intervals = append(w.intervals, w.timeline.End(time.Now())...)
@@ -91,10 +90,10 @@ func (w *watched) end() []ownership.Interval {
 
 // strays returns the writes to AWS whose manager was no owner by the timeline around that moment. A look
 // takes a while, and what could not be determined is no failure.
-func strays(intervals []ownership.Interval, writes []aws.Call, around time.Duration) []aws.Call {
+func strays(intervals []check.Interval, writes []aws.Call, around time.Duration) []aws.Call {
 	return slices.DeleteFunc(slices.Clone(writes), func(c aws.Call) bool {
 		component, _, _ := strings.Cut(c.Caller, "@")
-		return slices.ContainsFunc(intervals, func(i ownership.Interval) bool {
+		return slices.ContainsFunc(intervals, func(i check.Interval) bool {
 			near := i.From.Add(-around).Before(c.Time) && i.To.Add(around).After(c.Time)
 			return near && (i.Unknown != "" || slices.Contains(i.Owners, component))
 		})
@@ -119,7 +118,7 @@ func (s *scenario) seenOwner(w *watched) {
 	})
 }
 
-func told(intervals []ownership.Interval) string {
+func told(intervals []check.Interval) string {
 	var b strings.Builder
 	for _, i := range intervals {
 		fmt.Fprintf(&b, "%s %5.1f s  %d %v %s\n", i.From.Format("15:04:05.0"), i.To.Sub(i.From).Seconds(), i.Count, i.Owners, i.Unknown)
@@ -151,7 +150,7 @@ func TestWhatIsSeenIsWhatAWSReceived(t *testing.T) {
 	s.approved(stages.VerifyProviderIDs)
 	intervals := seen.end()
 	t.Logf("what owners saw\n%s", told(intervals))
-	owners, unknown := ownership.Seconds(intervals)
+	owners, unknown := check.Seconds(intervals)
 	if often := seen.longest < observed.Blind/2; owners[2] > 0 || often && (owners[1] == 0 || unknown > owners[1]) {
 		t.Errorf("seconds by owners: %v, unknown: %.1f", owners, unknown)
 	}
@@ -166,7 +165,7 @@ func (s *scenario) reaches(observer *observe.Observer, stage string) {
 	s.Helper()
 	s.eventually("the cluster shows "+stage, func(ctx context.Context) bool {
 		o, err := observer.Look(ctx)
-		return err == nil && verify.Reached(o) == stage
+		return err == nil && check.Reached(o) == stage
 	})
 }
 
@@ -176,12 +175,12 @@ func TestTwoOwnersAreSeenAsTwo(t *testing.T) {
 	_, seen := s.watch()
 	s.until(planned(t, document(t, "rke2.yaml")), newer)
 	s.twoOwners()
-	var intervals []ownership.Interval
+	var intervals []check.Interval
 	s.eventually("two owners that are seen", func(ctx context.Context) bool {
 		kube.Pause(ctx, time.Second) // a look or two
 		intervals = seen.end()
 		last := intervals[len(intervals)-1]
-		return last.Count == 2 && last.Unknown == "" && slices.Contains(last.Doubled, ownership.Service)
+		return last.Count == 2 && last.Unknown == "" && slices.Contains(last.Doubled, check.Service)
 	})
 	t.Logf("what owners saw\n%s", told(intervals))
 	s.end("owners-two")

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -20,20 +20,20 @@ var ownArgs = []args.Arg{args.With("allocate-node-cidrs", "true"), args.With("co
 
 // ManagerArguments returns the arguments that RKE gives kube-controller-manager by a
 // document, without secrets. from is how people call it.
-func ManagerArguments(from string, doc *yamledit.Document) (ownership.Given, error) {
+func ManagerArguments(from string, doc *yamledit.Document) (check.Given, error) {
 	c, err := load(doc)
 	if err != nil {
-		return ownership.Given{}, err
+		return check.Given{}, err
 	}
 	return c.managerArguments(from), nil
 }
 
-func (c *Cluster) managerArguments(from string) ownership.Given {
+func (c *Cluster) managerArguments(from string) check.Given {
 	list := append(ownArgs[:len(ownArgs):len(ownArgs)], args.With(componentFlag, c.component(manager)))
 	for _, a := range c.argsOf(manager) {
 		list = append(list, a.Arg)
 	}
-	given := ownership.Given{From: from}
+	given := check.Given{From: from}
 	for _, a := range list {
 		shown, _ := redact.Value(a.Name, a.Value).(string)
 		given.Args = append(given.Args, "--"+a.Name+"="+shown)
@@ -51,7 +51,7 @@ type Served struct {
 
 // Arguments returns what kube-controller-manager has by what was applied, and what it
 // may have since on some machines. Before Rancher was done once, ok is false.
-func (s Served) Arguments(name string) (applied ownership.Given, open []ownership.Given, ok bool, err error) {
+func (s Served) Arguments(name string) (applied check.Given, open []check.Given, ok bool, err error) {
 	if len(s.Applied) == 0 {
 		return applied, nil, false, nil
 	}
@@ -71,14 +71,14 @@ func (s Served) Arguments(name string) (applied ownership.Given, open []ownershi
 	return open[0], open[1:], true, nil
 }
 
-func servedPart(from string, config map[string]any) (ownership.Given, error) {
+func servedPart(from string, config map[string]any) (check.Given, error) {
 	text, err := json.Marshal(map[string]any{wrappers[1]: config})
 	if err != nil {
-		return ownership.Given{}, err
+		return check.Given{}, err
 	}
 	doc, err := yamledit.ParseString(from, string(text))
 	if err != nil {
-		return ownership.Given{}, err
+		return check.Given{}, err
 	}
 	return ManagerArguments(from, doc)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/ownership"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,26 +19,26 @@ func TestTheManagersArgumentsFollowFromTheFile(t *testing.T) {
 	for _, c := range []struct {
 		name, text  string
 		loops, flag bool
-		routes      ownership.Mode
+		routes      check.Mode
 	}{
-		{"in-tree", head + "cloud_provider: {name: aws}\n", true, false, ownership.Never},
-		{"by its block of settings", head + "cloud_provider: {name: external-aws, awsCloudProvider: {}}\n", true, false, ownership.Never},
-		{"external", head + "cloud_provider: {name: external-aws}\n", false, false, ownership.Never},
-		{"with the flag", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: true}}}\n", true, true, ownership.Never},
-		{"in an array, which comes last", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: 'true'}, extra_args_array: {enable-leader-migration: ['false']}}}\n", true, false, ownership.Never},
-		{"The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.", head + "cloud_provider: {name: aws}\nservices: {kube_controller: {extra_args: {cloud-provider: external}}}\n", false, false, ownership.Never},
-		{"with routes, which RKE leaves off", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {configure-cloud-routes: 'true'}}}\n", true, false, ownership.UnderMain},
-		{"as Rancher's API has it", `{"spec": {"rancherKubernetesEngineConfig": {"cloudProvider": {"name": "aws"}, "services": {"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}}}}}`, true, true, ownership.Never},
-		{"of another provider", head + "cloud_provider: {name: azure, azureCloudProvider: {}}\n", true, false, ownership.Never},
-		{"of none", head, false, false, ownership.Never},
+		{"in-tree", head + "cloud_provider: {name: aws}\n", true, false, check.Never},
+		{"by its block of settings", head + "cloud_provider: {name: external-aws, awsCloudProvider: {}}\n", true, false, check.Never},
+		{"external", head + "cloud_provider: {name: external-aws}\n", false, false, check.Never},
+		{"with the flag", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: true}}}\n", true, true, check.Never},
+		{"in an array, which comes last", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {enable-leader-migration: 'true'}, extra_args_array: {enable-leader-migration: ['false']}}}\n", true, false, check.Never},
+		{"The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.", head + "cloud_provider: {name: aws}\nservices: {kube_controller: {extra_args: {cloud-provider: external}}}\n", false, false, check.Never},
+		{"with routes, which RKE leaves off", head + "cloud_provider: {name: aws}\nservices: {kube-controller: {extra_args: {configure-cloud-routes: 'true'}}}\n", true, false, check.UnderMain},
+		{"as Rancher's API has it", `{"spec": {"rancherKubernetesEngineConfig": {"cloudProvider": {"name": "aws"}, "services": {"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}}}}}`, true, true, check.Never},
+		{"of another provider", head + "cloud_provider: {name: azure, azureCloudProvider: {}}\n", true, false, check.Never},
+		{"of none", head, false, false, check.Never},
 	} {
 		doc, err := yamledit.ParseString("cluster.yml", c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		given, err := ManagerArguments("cluster.yml", doc)
-		p := ownership.Read(observed.Manager{Component: observed.KubeManager, Args: given.Args})
-		if err != nil || given.From != "cluster.yml" || p.Loops != c.loops || p.Flag != c.flag || p.Modes[ownership.Route] != c.routes || !p.Elects {
+		p := check.ReadProcess(observed.Manager{Component: observed.KubeManager, Args: given.Args})
+		if err != nil || given.From != "cluster.yml" || p.Loops != c.loops || p.Flag != c.flag || p.Modes[check.Route] != c.routes || !p.Elects {
 			t.Errorf("%s: %v %+v", c.name, err, given)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/canary"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 )
 
 // Home is the namespace of a cluster's object; where that has none, for the one
@@ -132,10 +132,10 @@ func downstream() []Row {
 		{For: forward, When: Registration, Resource: "pods", Do: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
 		{For: forward, When: Registration, Resource: "pods/eviction", Do: []string{"create"}, Why: "only with --restart-command: to drain it"},
 		{For: forward, When: Registration, Resource: "nodes", Do: []string{"delete"}, Why: "only with --restart-command: to delete it"},
-		{For: forward, When: CanaryService, Resource: "namespaces", Do: []string{"create"}, Why: "only with `--canary-service`: the namespace `" + canary.Name + "`"},
-		{For: forward, When: CanaryService, Resource: "namespaces", Name: canary.Name, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the namespace `" + canary.Name + "`"},
+		{For: forward, When: CanaryService, Resource: "namespaces", Do: []string{"create"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
+		{For: forward, When: CanaryService, Resource: "namespaces", Name: check.CanaryName, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
 		{For: forward, When: CanaryService, Resource: "services", Do: []string{"create"}, Why: "only with `--canary-service`: the Service in that namespace, which does not exist before the run"},
-		{For: forward, When: CanaryService, Resource: "services", Name: canary.Name, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the Service in that namespace"},
+		{For: forward, When: CanaryService, Resource: "services", Name: check.CanaryName, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the Service in that namespace"},
 		{For: forward, When: CanaryService, Resource: "events", Do: []string{"list"}, Why: "only with `--canary-service`: errors of the cloud controllers"},
 		{For: whole, When: action.NeedsCloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
 		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},

@@ -1,0 +1,80 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// configuration is a LeaderMigrationConfiguration, as far as it decides who runs
+// what.
+type configuration struct {
+	LeaderName string `json:"leaderName"`
+	Leaders    []struct {
+		Name      string `json:"name"`
+		Component string `json:"component"`
+	} `json:"controllerLeaders"`
+}
+
+// listed returns how a manager with the flag runs a controller, by its
+// configuration or by its defaults, and why that cannot be determined.
+func (p *Process) listed() func(Controller) (Mode, string) {
+	minor := minorOf(p.Image)
+	if p.value(leadermigration.ConfigFlag, "") == "" {
+		return func(c Controller) (Mode, string) { return p.byDefault(c, minor) }
+	}
+	if p.ConfigDenied {
+		return unreadable("the LeaderMigrationConfiguration of " + p.Component + " cannot be read: get configmaps in " + p.Space() + " is not allowed")
+	}
+	if p.Config == nil {
+		return unreadable(p.Component + " has its LeaderMigrationConfiguration in a file on its node")
+	}
+	var conf configuration
+	if err := yaml.Unmarshal([]byte(*p.Config), &conf); err != nil {
+		return unreadable("the LeaderMigrationConfiguration of " + p.Component + " is no YAML")
+	}
+	if conf.LeaderName != "" {
+		p.Migration = conf.LeaderName
+	}
+	return func(c Controller) (Mode, string) { return conf.mode(c, p.Component, minor), "" }
+}
+
+func unreadable(why string) func(Controller) (Mode, string) {
+	return func(Controller) (Mode, string) { return Never, why }
+}
+
+// byDefault is what a manager does with the flag alone. From 1.28 on the default
+// lists names that the cloud-controller-manager does not register.
+func (p *Process) byDefault(c Controller, minor int) (Mode, string) {
+	switch {
+	case p.Component != observed.CloudManager || minor > 0 && minor < renamedAt:
+		return UnderMigration, ""
+	case minor == 0:
+		return Never, "the tag of " + p.Component + "'s image does not show its version, which determines its default configuration"
+	case defaultNames[c] == c.registered(minor):
+		return UnderMigration, ""
+	}
+	return UnderMain, ""
+}
+
+// mode looks a controller up as the manager does: by the name that it registers;
+// the last entry of a name counts. Where the version is not known either name
+// does.
+func (conf configuration) mode(c Controller, component string, minor int) Mode {
+	mode := UnderMain
+	for _, l := range conf.Leaders {
+		switch {
+		case l.Name != c.registered(minor) && (minor != 0 || l.Name != c.newName()):
+			continue
+		case l.Component == component || l.Component == "*":
+			mode = UnderMigration
+		default:
+			mode = Never
+		}
+	}
+	return mode
+}

@@ -1,0 +1,121 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
+func (j *evaluation) daemonSetEmpty() []transform.Finding {
+	want := j.controlPlanes()
+	var list []transform.Finding
+	for _, d := range j.DaemonSets {
+		if message := short(d, want); message != "" {
+			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods"))
+		}
+	}
+	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Looked(observed.Pods) && !j.ledFromOutside() {
+		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart"))
+	}
+	return list
+}
+
+// ledFromOutside reports whether a cloud-controller-manager holds its lease that may
+// be in a namespace which was not looked at.
+func (j *evaluation) ledFromOutside() bool {
+	return j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
+}
+
+// short reports what a DaemonSet lacks on so many control planes. A cluster whose
+// nodes were not looked at has none to compare with.
+func short(d observed.DaemonSet, want int) string {
+	switch {
+	case d.Desired == 0:
+		return "it has 0 desired pods: no node matches its node selector, or taints prevent scheduling"
+	case want > 0 && d.Desired != want:
+		return fmt.Sprintf("it has %d desired pods for %d control planes", d.Desired, want)
+	case !d.Observed:
+		return "its last change is not observed yet"
+	case d.Updated != d.Desired || d.Ready != d.Desired:
+		return fmt.Sprintf("of %d pods %d are up-to-date and %d are ready", d.Desired, d.Updated, d.Ready)
+	}
+	return ""
+}
+
+// daemonSetRestarting finds what fails only once a lease is gained: routes without a
+// range, or a permission that is missing.
+func (j *evaluation) daemonSetRestarting() []transform.Finding {
+	var list []transform.Finding
+	for _, p := range j.of(observed.CloudManager) {
+		path := p.Path()
+		fix := "check the log: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
+		lease, record := j.endedWith(p)
+		switch {
+		case crashes(p):
+			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix))
+		case lease != "":
+			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
+			if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
+				f.Severity = transform.Warning // the times are of two machines' clocks
+			}
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// endedWith names the lease since whose acquisition a process has restarted; "" for
+// none. Of its own lease only the process in the record counts: another one waits.
+func (j *evaluation) endedWith(p Process) (name string, l observed.Lease) {
+	since := func(l observed.Lease) bool {
+		return p.Restarts > 0 && !l.Acquired.IsZero() && p.RestartedAt >= l.Acquired.Unix()
+	}
+	own, _ := j.Lease(p.Main)
+	migration, _ := j.Lease(j.lease().Name)
+	switch {
+	case j.lease().Owner == observed.CloudManager && since(migration):
+		return "migration lease", migration
+	case p.Elects && own.Life() != observed.Live && p.onHostOf(own.Holder) && since(own):
+		return "lease " + own.Name, own
+	}
+	return "", own
+}
+
+// ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
+// healthy, what ends it when it acquires the lease.
+func (j *evaluation) ccmArgsUnsafe() []transform.Finding {
+	said := func(path string) transform.Finding {
+		return found(path, rules.RoutesUnsafe, rules.RoutesFix)
+	}
+	var list []transform.Finding
+	for _, d := range j.DaemonSets {
+		if routesUnsafe(ReadProcess(template(d))) {
+			list = append(list, said(d.Namespace+"/daemonsets/"+d.Name))
+		}
+	}
+	if len(list) > 0 {
+		return list // its pods have them from there
+	}
+	for _, p := range j.cloudPods() {
+		if !p.Hidden && routesUnsafe(p) {
+			list = append(list, said(p.Path()))
+		}
+	}
+	return list
+}
+
+// routesUnsafe reports whether a process starts the route controller without a range
+// of addresses.
+func routesUnsafe(p Process) bool {
+	_, on := p.Modes[Route]
+	return on && ccm.RoutesUnsafe(func(name string) (args.Arg, bool) { return args.Last(p.args, name) })
+}

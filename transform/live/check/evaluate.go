@@ -1,0 +1,168 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package check evaluates a cluster as it was observed: the rules of live clusters, which manager
+// runs the cloud controllers and did so when, and whether they work.
+//
+// Invariant: a rule finds what was seen, and where an argument, a configuration or a lease could not be
+// read the answer is unknown, never none. No verdict rests on the clock of another machine. A manager owns
+// a controller if it is the live leader of its main lease and runs it outside of the migration lease, or
+// if it is the live holder of the migration lease and really runs cloud loops. The holder in a record alone
+// proves nothing: the dead leave theirs there, and an identity ends with the container of its process.
+package check
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// Choice is what the operator wants to know.
+type Choice struct {
+	Check stages.Check // what has to hold; the zero one for what always has to
+	// Late is what has to hold instead where no manager is in-tree any more; nil for the same.
+	Late    *stages.Check
+	Version string   // the release that the cluster is to move to, if any
+	Accept  []string // rules whose errors are accepted
+	// Cluster is what the commands of advice need to reach the cluster.
+	Cluster shell.Cluster
+}
+
+// Verdict is what there is to say about an observation.
+type Verdict struct {
+	Reached  string // the last stage whose result shows; "" for none
+	Nodes    []Node
+	Lease    Lease
+	Now      Ownership
+	Findings []transform.Finding
+	// NotChecked are the rules that had nothing to check.
+	NotChecked []NotChecked
+}
+
+// Node is the verdict on one Node.
+type Node struct {
+	Name       string `json:"name"`
+	ProviderID string `json:"providerID"`
+	OK         bool   `json:"ok"`
+}
+
+// Lease is the migration lease.
+type Lease struct {
+	Name, Holder string
+	Owner        string // component, or "" for neither
+	Life         observed.Life
+}
+
+// OK reports whether nothing was found that stops, and the stage that was requested
+// could be told.
+func (v Verdict) OK() bool {
+	return !slices.ContainsFunc(v.Findings, transform.Finding.Stops) && v.Known()
+}
+
+// Known reports whether nothing was missing that the stage needs.
+func (v Verdict) Known() bool {
+	return !slices.ContainsFunc(v.NotChecked, func(n NotChecked) bool { return n.Needed })
+}
+
+// Evaluate applies the rules to an observation.
+func Evaluate(o *observed.Observation, c Choice) Verdict {
+	j := newEvaluation(o, c)
+	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownersOf(j.processes, j.leases)}
+	v.Findings = j.findings()
+	v.NotChecked = j.notChecked(v.Findings)
+	bad := map[string]bool{}
+	for _, f := range v.Findings {
+		if f.Stops() {
+			bad[f.Path] = true
+		}
+	}
+	for _, n := range o.Nodes {
+		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[nodePath(n.Name)]})
+	}
+	return v
+}
+
+// Unmet returns what a cluster lacks of what was requested; none where it holds. Nodes that
+// are not ready come first: a DaemonSet, for one, wants no pod on them, and what is said of
+// it is not the cause. What the managers show comes last: the rest says why.
+func (v Verdict) Unmet() []transform.Finding {
+	rank := map[string]int{nodeNotReady: -1, stageNotReached: 1}
+	open := transform.Stopping(v.Findings)
+	slices.SortStableFunc(open, func(a, b transform.Finding) int { return rank[a.Rule] - rank[b.Rule] })
+	return open
+}
+
+// findings are those of the rules that check what was requested.
+func (j *evaluation) findings() []transform.Finding {
+	found := transform.FindingsOf(checked(), j, j.Check.Stage, j.Accept)
+	for i := range found {
+		found[i].Fix = j.Cluster.In(found[i].Fix)
+	}
+	if !j.Check.NodesOnly {
+		return found
+	}
+	control := map[string]bool{}
+	for _, n := range j.Nodes {
+		control[nodePath(n.Name)] = n.ControlPlane()
+	}
+	return slices.DeleteFunc(found, func(f transform.Finding) bool { return f.Rule != nodeNotReady || !control[f.Path] })
+}
+
+// Reached returns the last stage whose result shows on a cluster; "" for none.
+func Reached(o *observed.Observation) string { return newEvaluation(o, Choice{}).reached() }
+
+// evaluation is an observation with what follows from it.
+type evaluation struct {
+	*observed.Observation
+	Choice
+	processes []Process
+	leases    leaseFinder
+}
+
+func newEvaluation(o *observed.Observation, c Choice) *evaluation {
+	leases := leasesOf(o.Leases)
+	if !o.Looked(observed.Leases) {
+		leases = notSeen
+	}
+	j := &evaluation{o, c, Processes(o.Managers), leases}
+	if c.Late != nil && j.late() {
+		j.Check = *c.Late
+	}
+	return j
+}
+
+// late reports whether a cluster has no in-tree provider any more, and no manager that takes
+// part in a migration from one.
+func (j *evaluation) late() bool {
+	return k8s.From(j.Observation.Version, k8s.FirstWithout) && !slices.ContainsFunc(j.cloud(), hasFlag) && !j.any(observed.KubeManager, hasFlag)
+}
+
+// of returns the processes of a component whose arguments could be read.
+func (j *evaluation) of(component string) []Process {
+	return slices.DeleteFunc(slices.Clone(j.processes), func(p Process) bool { return p.Component != component || p.Hidden })
+}
+
+func (j *evaluation) any(component string, is func(Process) bool) bool {
+	return slices.ContainsFunc(j.of(component), is)
+}
+
+func (j *evaluation) lease() Lease {
+	owner, name := leaseOwner(j.processes, j.leases)
+	h := j.leases(name)
+	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
+}
+
+// found returns a finding about an object of the cluster.
+func found(path, message, fix string) transform.Finding {
+	return transform.Finding{Path: path, Message: message, Fix: fix}
+}
+
+// nodePath is the path of findings about a Node.
+func nodePath(name string) string { return "nodes/" + name }
+
+func hasFlag(p Process) bool  { return p.Flag }
+func hasLoops(p Process) bool { return p.Loops }

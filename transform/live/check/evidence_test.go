@@ -1,0 +1,121 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+func unchecked(o *observed.Observation, stage string) (all, needed []string) {
+	for _, n := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).NotChecked {
+		all = append(all, n.Rule)
+		if n.Needed {
+			needed = append(needed, n.Rule)
+		}
+	}
+	return all, needed
+}
+
+// A rule that sees nothing says so, but for those about what most clusters do not
+// have, or what no one asked for.
+func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
+	all, needed := unchecked(&observed.Observation{Partial: true}, "")
+	for _, r := range Rules() {
+		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled" || r.ID == stageNotReached) {
+			t.Errorf("%s: %t", r.ID, got)
+		}
+	}
+	if len(needed) > 0 {
+		t.Errorf("no stage was asked for, and needed are %v", needed)
+	}
+}
+
+// What was looked at and is not there is checked.
+func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
+	all, _ := unchecked(&observed.Observation{}, "")
+	if want := []string{"load-balancer-changed", "node-new", "node-renamed"}; !slices.Equal(all, want) {
+		t.Errorf("%v", all)
+	}
+	if all, _ := unchecked(&observed.Observation{Before: &observed.Snapshot{}}, ""); len(all) > 0 {
+		t.Errorf("with a snapshot: %v", all)
+	}
+}
+
+// Each stage is shown by something, and without that it is not ok.
+func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
+	node := observed.Node{Name: "a", ProviderID: "aws:///eu-west-1a/i-5b1c8f62", Ready: &observed.Condition{Status: "True"},
+		Labels: map[string]string{observed.InstanceTypeLabel: "m5.large", observed.RegionLabel: "eu-west-1"}}
+	for _, stage := range stages.Names() {
+		for name, o := range map[string]*observed.Observation{
+			"nothing was seen": {Partial: true},
+			"one node":         {Partial: true, Kinds: []string{observed.Nodes}, Nodes: []observed.Node{node}},
+		} {
+			if stage == stages.UncordonControlPlane && name == "one node" {
+				continue // it needs the leases, see below
+			}
+			if v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}); v.OK() {
+				t.Errorf("%s, %s: %+v", stage, name, v.NotChecked)
+			}
+		}
+	}
+	o := &observed.Observation{Partial: true, Kinds: []string{observed.Nodes}, Nodes: []observed.Node{node}}
+	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-holder") {
+		t.Errorf("%v", needed)
+	}
+	var accept []string
+	for _, r := range Rules() {
+		accept = append(accept, r.ID)
+	}
+	if v := Evaluate(o, Choice{Check: stages.After(stages.SwitchToExternal, transform.Target{}), Accept: accept}); !v.OK() {
+		t.Errorf("all is accepted: %+v", v)
+	}
+}
+
+func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
+	o := &observed.Observation{Partial: true, Kinds: []string{observed.Pods}}
+	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("%+v", v)
+	}
+	o.Kinds = []string{observed.DaemonSets}
+	v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
+	if _, needed := unchecked(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
+		t.Errorf("it may run from a Deployment: %+v", v)
+	}
+}
+
+// Managers in other namespaces can neither be found nor be found missing.
+func TestWhatWasNotSeenOutsideKubeSystemIsNotChecked(t *testing.T) {
+	o := &observed.Observation{KubeSystemOnly: true, Before: &observed.Snapshot{}, Leases: []observed.Lease{{Name: observed.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
+	if all, needed := unchecked(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
+		t.Errorf("%v, needed are %v", all, needed)
+	}
+	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
+	}
+	o.Leases = nil
+	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
+		t.Errorf("no one has the lease: %+v", v.Findings)
+	}
+}
+
+func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    observed.Observation
+		want observed.Life
+	}{
+		"not looked at":          {observed.Observation{Partial: true}, observed.Unknown},
+		"looked at, and missing": {observed.Observation{Partial: true, Kinds: []string{observed.Leases}}, observed.Dead},
+		"one look, and no duration": {observed.Observation{Leases: []observed.Lease{
+			{Name: transform.DefaultLease, Holder: "x"}}}, observed.Unknown},
+	} {
+		if got := Evaluate(&c.o, Choice{}).Lease.Life; got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

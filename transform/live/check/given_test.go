@@ -1,0 +1,84 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// written lets arguments be written in a file from now on.
+func (p *play) written(args ...string) *play {
+	p.versions.Written(Given{"cluster.yml", args})
+	return p
+}
+
+// RKE1's manager is a container of docker, which no API shows.
+func TestGivenArgumentsShowWhatAManagerWithoutAPodOwns(t *testing.T) {
+	waiting := cloud("v1.26.6", flag, noRoutes)
+	for _, c := range []struct {
+		name string
+		play *play
+		want string
+	}{
+		{"without them it is unknown", newPlay().hold("cp_a", km).look(10), "10 unknown"},
+		{"in-tree", newPlay().written(providerAWS).hold("cp_a", km).look(10), "10 kube"},
+		{"external", newPlay().written(providerExternal).hold("cp_a", km).look(10), "10 none"},
+		{"with the flag, and the lease", newPlay().written(providerAWS, flag).hold("cp_a", km, mig).look(10), "10 kube"},
+		{"with the flag, and without the lease", newPlay().written(providerAWS, flag).hold("cp_a", km).look(10), "10 none"},
+		{"without an election nothing shows that it runs", newPlay().written(providerAWS, "--leader-elect=false").look(10), "10 unknown"},
+		{"who was there before a change has what was written before it", newPlay().written(providerAWS).hold("cp_a", km).look(5).written(providerAWS, flag).look(5), "10 kube"},
+		{"who comes later has one of the two: here they differ", newPlay().written(providerAWS).hold("cp_a", km).look(5).written(providerAWS, flag).look(5).hold("cp_b", km).look(5), "10 kube, 5 unknown"},
+		{"by the lease it has the flag", newPlay().written(providerAWS).hold("cp_a", km).look(5).written(providerAWS, flag).look(5).hold("cp_b", km, mig).look(5), "15 kube"},
+		{
+			"the switch: whoever comes owns nothing without the lease",
+			newPlay(waiting).written(providerAWS, flag).hold("cp_a", km, mig).hold("one_b", cm).look(5).written(providerExternal).look(5).die(km, mig).look(15).hold("cp_b", km).look(2).hold("one_b", mig).look(5),
+			"24 kube, 3 none, 5 cloud",
+		},
+		{"what was written before the last two is on no machine any more", newPlay().written(providerAWS).written(providerAWS, flag).written(providerExternal).look(1).hold("cp_b", km).look(5), "6 none"},
+		{"the pods that there are tell more", newPlay(kube(providerAWS)).written(providerExternal).hold("one_a", km).look(5), "5 kube"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if told := c.play.told(); told != c.want {
+				t.Errorf("%s, not %s", told, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsUnknownSaysWhereItIsWritten(t *testing.T) {
+	p := newPlay().written(providerAWS).look(1).written(providerAWS, flag).hold("cp_b", km).look(2)
+	p.told()
+	why := p.got[len(p.got)-1].Unknown
+	if !strings.Contains(why, "cluster.yml before its last change") || !strings.Contains(why, "or those of cluster.yml") {
+		t.Errorf("%q", why)
+	}
+}
+
+// Rancher's object says what is on all machines, and what may be on some of them.
+func TestVersionsOfAnObjectGoWhenNothingIsOpen(t *testing.T) {
+	a, b, c := Given{"a", []string{"1"}}, Given{"b", []string{"2"}}, Given{"c", []string{"3"}}
+	var v Versions
+	for i, step := range []struct {
+		applied Given
+		open    []Given
+		want    string
+	}{
+		{a, []Given{a}, "[1]"},
+		{a, []Given{b}, "[1][2]"},
+		{a, []Given{c}, "[1][2][3]"}, // b may be on machines that it reached
+		{a, []Given{c, b}, "[1][2][3]"},
+		{c, []Given{c}, "[3]"},
+	} {
+		v.Served(step.applied, step.open...)
+		said := ""
+		for _, g := range v.List() {
+			said += fmt.Sprint(g.Args)
+		}
+		if said != step.want {
+			t.Errorf("%d: %s", i, said)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+const (
+	// proof is for how long a leader has to have renewed its lease where a
+	// cloud-controller-manager restarted before: one that ends when it leads does so
+	// within seconds.
+	proof = 10 * time.Second
+	// longEnough is for how long, in seconds, leases are followed to see such a
+	// leader; the takeover before it may take 20 seconds.
+	longEnough = 35
+)
+
+// leading reports whether a cloud-controller-manager leads. At most one of missing and
+// unknown says why not; both are "" where one does, or where none has to.
+type leading struct {
+	lease            string
+	missing, unknown string
+	passes           bool // following the lease may show what is unknown
+}
+
+// handedOver reports whether no one but the cloud-controller-manager can run the cloud
+// controllers: the stage says so, or kube-controller-manager is external, with leader
+// migration or without.
+func (j *evaluation) handedOver() bool {
+	return j.Check.External || j.any(observed.KubeManager, toldExternal) && !j.any(observed.KubeManager, hasLoops)
+}
+
+func toldExternal(p Process) bool { return p.value("cloud-provider", "") == "external" }
+
+// leader checks who leads the cloud-controller-manager. Where it is installed it leads
+// by its own lease long before it is an owner: without that lease the switch would leave
+// the controllers to no one.
+func (j *evaluation) leader() leading {
+	pods := j.cloudPods()
+	switch hides := slices.IndexFunc(pods, func(p Process) bool { return p.Hidden || p.unseen() }); {
+	case len(pods) == 0 && !j.handedOver():
+		return leading{} // what a DaemonSet lacks is for its own rules to say
+	case len(pods) == 0:
+		return j.leaderWithoutPod()
+	case hides >= 0:
+		l := j.best([]string{observed.CloudManager})
+		if l.missing != "" { // it may lead by a lease that its arguments do not show
+			l = leading{unknown: cmp.Or(pods[hides].Unreadable, l.missing)}
+		}
+		return l
+	case slices.ContainsFunc(pods, func(p Process) bool { return p.Elects }):
+		return j.owning(j.best(Mains(observed.CloudManager, pods)))
+	case slices.ContainsFunc(pods, func(p Process) bool { return p.Running }):
+		return j.owning(leading{})
+	}
+	return leading{missing: "no pod of the cloud-controller-manager runs"}
+}
+
+// cloudPods are the processes of the cloud-controller-manager, also those whose
+// arguments could not be read.
+func (j *evaluation) cloudPods() []Process {
+	return slices.DeleteFunc(slices.Clone(j.processes), func(p Process) bool { return p.Component != observed.CloudManager })
+}
+
+// leaderWithoutPod checks where no pod of the cloud-controller-manager was seen: it
+// may run elsewhere, and then its lease is renewed.
+func (j *evaluation) leaderWithoutPod() leading {
+	l := j.best(Mains(observed.CloudManager, j.cloud()))
+	record, _ := j.Lease(l.lease)
+	switch why := seen(observed.Leases, observed.Pods)(j); {
+	case why != "" && l.missing == "":
+		l.unknown = cmp.Or(l.unknown, why)
+	case l.is() && j.KubeSystemOnly: // its pod may be in a namespace that was not looked at
+	case l.is():
+		l.unknown = "the lease " + l.lease + " is held, but no pod of the cloud-controller-manager of AWS was found"
+	case why == "" && (record.Holder == "" || record.Life() == observed.Dead):
+		l = leading{lease: l.lease, missing: "no pod of the cloud-controller-manager of AWS exists, and an external kube-controller-manager runs no cloud controllers"}
+	}
+	return l
+}
+
+// is reports whether there is a leader.
+func (l leading) is() bool { return l.missing == "" && l.unknown == "" }
+
+// best checks leases of which one has to be led.
+func (j *evaluation) best(names []string) leading {
+	best := j.term(names[0])
+	for _, name := range names[1:] {
+		if l := j.term(name); l.is() || l.missing == "" && best.missing != "" {
+			best = l
+		}
+	}
+	return best
+}
+
+// term checks whether a lease has a leader that lasts. Times in a record are of one
+// clock, its holder's, and are compared with each other alone.
+func (j *evaluation) term(name string) leading {
+	record, there := j.Lease(name)
+	l := leading{lease: name}
+	term := record.Renewed.Sub(record.Acquired)
+	switch life := record.Life(); {
+	case !j.Looked(observed.Leases):
+		l.unknown = seen(observed.Leases)(j)
+	case !there && (j.Partial || j.FollowedSeconds >= takeover):
+		l.missing = "the lease " + name + " does not exist: no cloud-controller-manager has ever acquired it"
+	case !there:
+		l.unknown, l.passes = "the lease "+name+" does not exist yet", true
+	case life == observed.Unknown:
+		l.unknown, l.passes = "a single reading does not show whether the holder of "+name+" is alive", true
+	case life == observed.Dead && record.SilentSeconds >= takeover:
+		l.missing = fmt.Sprintf("the lease %s was not renewed for %.0f seconds: no cloud-controller-manager is the leader", name, record.SilentSeconds)
+	case life == observed.Dead && j.FollowedSeconds >= longEnough:
+		l.missing = j.notKept(name)
+	case life == observed.Dead:
+		l.unknown, l.passes = fmt.Sprintf("acquiring the expired lease %s can take %d seconds, and it was not renewed for %.0f", name, takeover, record.SilentSeconds), true
+	case record.Acquired.IsZero() || term >= proof || term > 0 && !j.restarted():
+	case j.FollowedSeconds >= longEnough:
+		l.missing = j.notKept(name)
+	default:
+		l.unknown, l.passes = "the holder of "+name+" is new, and may exit immediately", true
+	}
+	return l
+}
+
+// notKept is said of a lease that was followed for longer than any takeover takes.
+func (j *evaluation) notKept(name string) string {
+	return fmt.Sprintf("in %.0f seconds no cloud-controller-manager kept the lease %s: it exits when it becomes the leader", j.FollowedSeconds, name)
+}
+
+// restarted reports whether a cloud-controller-manager did.
+func (j *evaluation) restarted() bool {
+	return j.any(observed.CloudManager, func(p Process) bool { return p.Restarts > 0 })
+}
+
+// owning checks whether who leads also owns the cloud controllers, once no one else
+// can. What is wrong with the migration lease is for its own rules to say.
+func (j *evaluation) owning(l leading) leading {
+	if !l.is() || !j.handedOver() {
+		return l
+	}
+	pods := j.cloudPods()
+	if slices.ContainsFunc(pods, hasFlag) {
+		lease := j.lease()
+		if lease.Owner != observed.CloudManager || lease.Life != observed.Live {
+			return l
+		}
+		if held := j.term(lease.Name); !held.is() {
+			return held
+		}
+	}
+	s := ownersOf(pods, func(name string) leaseHolder {
+		if name == observed.KubeManager {
+			return leaseHolder{Life: observed.Dead} // it is external, and owns nothing
+		}
+		return j.leases(name)
+	})
+	if s.Unknown == "" && s.Count == 0 {
+		l.missing = "the cloud-controller-manager is the leader but does not run all cloud controllers, and kube-controller-manager is external and runs none"
+	}
+	return l
+}
+
+// ccmRemoved is about a cluster that has no other manager of the cloud controllers.
+func (j *evaluation) ccmRemoved() []transform.Finding {
+	l := j.leader()
+	if l.missing == "" || len(j.cloudPods()) > 0 {
+		return nil
+	}
+	return []transform.Finding{found(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")}
+}
+
+func (j *evaluation) leaderMissing() []transform.Finding {
+	l := j.leader()
+	if l.missing == "" || len(j.cloudPods()) == 0 {
+		return nil
+	}
+	fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
+	path := "kube-system/pods"
+	if l.lease != "" {
+		fix += ": " + shell.Line("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
+		path = leasePath(l.lease)
+	}
+	return []transform.Finding{found(path, l.missing, fix)}
+}
+
+// leaderUser is who has to lock the lease.
+func (j *evaluation) leaderUser() string {
+	return user(append(j.of(observed.CloudManager), ReadProcess(observed.Manager{Component: observed.CloudManager}))[0])
+}
+
+// leaderUnseen reports why the leader could not be checked; "" where it could.
+func leaderUnseen(j *evaluation) string {
+	l := j.leader()
+	if l.is() && len(j.cloudPods()) == 0 {
+		return seen(observed.Leases, observed.Pods)(j)
+	}
+	return l.unknown
+}
+
+// unled reports whether following the leases may show a leader, or that there is none.
+func (j *evaluation) unled() bool {
+	return (j.Check.Stage == "" || j.Check.Manager) && j.leader().passes
+}
+
+func crashes(p Process) bool { return p.Waiting == "CrashLoopBackOff" }

@@ -1,0 +1,118 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// takeover is for how long a lease may be without a live holder: no manager gives
+// it back when it exits, so a takeover takes 16 to 21 seconds.
+const takeover = 30
+
+func leasePath(name string) string { return leadermigration.Namespace + "/leases/" + name }
+
+// Unsettled reports whether a further look at the leases can change the verdict.
+func Unsettled(o *observed.Observation, c Choice) bool {
+	j := newEvaluation(o, c)
+	if c.Check.NodesOnly {
+		return false // nodes show at once what they need
+	}
+	if j.any(observed.CloudManager, crashes) {
+		return false // which is verdict enough: its leases are never kept
+	}
+	migration := j.lease().Name
+	for _, name := range j.matter() {
+		l, there := o.Lease(name)
+		switch {
+		case there && l.Life() == observed.Unknown:
+			return true
+		case there && name == migration && l.Life() == observed.Dead && l.SilentSeconds < takeover && j.wanted() && j.FollowedSeconds < longEnough:
+			return true
+		}
+	}
+	return j.unled()
+}
+
+// matter returns the leases that the verdict depends on: none where no migration
+// is in progress and only one manager runs cloud controllers.
+func (j *evaluation) matter() []string {
+	migration := j.lease()
+	mains := slices.Concat(Mains(observed.KubeManager, j.processes), Mains(observed.CloudManager, j.processes))
+	unread := len(j.of(observed.KubeManager)) == 0 && migration.Holder != ""
+	if j.wanted() || unread || slices.ContainsFunc(j.processes, hasFlag) {
+		return append(mains, migration.Name)
+	}
+	if j.any(observed.KubeManager, hasLoops) && len(j.of(observed.CloudManager)) > 0 {
+		return mains
+	}
+	return nil
+}
+
+// wanted reports whether someone has to hold the migration lease.
+func (j *evaluation) wanted() bool {
+	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
+}
+
+func (j *evaluation) leaseOwnerless() []transform.Finding {
+	if !j.wanted() {
+		return nil
+	}
+	lease := j.lease()
+	record, there := j.Lease(lease.Name)
+	fix := "check the logs of both managers, and their permission on the lease: " +
+		shell.Line("kubectl auth can-i update leases/%s -n %s --as %s", lease.Name, leadermigration.Namespace, leadermigration.ManagerUser)
+	path := leasePath(lease.Name)
+	switch {
+	case !there && !j.Looked(observed.Leases):
+		return nil
+	case !there:
+		return []transform.Finding{found(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)}
+	case lease.Life == observed.Live && lease.Owner != "":
+		return nil
+	case lease.Life == observed.Live:
+		return []transform.Finding{found(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)}
+	case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
+		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)}
+	case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
+		return []transform.Finding{found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)}
+	}
+	f := found(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known")
+	f.Severity = transform.Warning
+	return []transform.Finding{f}
+}
+
+// expected returns the component that has to hold the migration lease; "" for
+// either.
+func (j *evaluation) expected() string {
+	switch by := j.Check.Lease; {
+	case len(j.of(observed.KubeManager)) > 0 && !j.any(observed.KubeManager, hasLoops):
+		return observed.CloudManager // the other one would hold it and run nothing
+	case by == stages.KubeManager:
+		return observed.KubeManager
+	case by == stages.CloudManager, by == stages.Remaining && j.any(observed.CloudManager, hasFlag):
+		return observed.CloudManager
+	}
+	return ""
+}
+
+func (j *evaluation) leaseWrongOwner() []transform.Finding {
+	lease, want := j.lease(), j.expected()
+	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
+		return nil
+	}
+	message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
+	if lease.Owner == observed.KubeManager && !j.any(observed.KubeManager, hasLoops) && j.any(observed.KubeManager, hasFlag) {
+		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
+		fix = "remove enable-leader-migration from kube-controller-manager"
+	}
+	return []transform.Finding{found(leasePath(lease.Name), message, fix)}
+}

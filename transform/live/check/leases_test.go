@@ -1,0 +1,158 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// scene is a cluster with one manager of each kind.
+func scene(kube, cloud []string, leases ...observed.Lease) *observed.Observation {
+	o := &observed.Observation{
+		Nodes: []observed.Node{{Name: "one", ProviderID: "aws:///a/i-5b1c8f62", Labels: map[string]string{
+			observed.RegionLabel: "r", observed.InstanceTypeLabel: "t", "node-role.kubernetes.io/control-plane": "true",
+		}}},
+		Leases: leases,
+	}
+	if kube != nil {
+		o.Managers = append(o.Managers, observed.Manager{Component: observed.KubeManager, Pod: "k", Args: kube, Running: true})
+	}
+	if cloud != nil {
+		o.Managers = append(o.Managers, observed.Manager{Component: observed.CloudManager, Pod: "c", Args: cloud, Running: true, Image: "c:v1.26.6"})
+	}
+	return o
+}
+
+func record(name, holder string, changed bool, silent float64) observed.Lease {
+	return observed.Lease{Name: name, Holder: holder, DurationSeconds: 15, Changed: changed, SilentSeconds: silent}
+}
+
+var (
+	inTree    = []string{providerAWS}
+	migrating = []string{"--cloud-provider=aws", "--enable-leader-migration"}
+	external  = []string{providerExternal}
+	quiet     = []string{"--configure-cloud-routes=false"}
+	waits     = []string{"--configure-cloud-routes=false", "--enable-leader-migration=true"}
+)
+
+func kubeLease(changed bool) observed.Lease {
+	return record(observed.KubeManager, "k_1", changed, 1)
+}
+func cloudLease(changed bool) observed.Lease {
+	return record(observed.CloudManager, "c_1", changed, 1)
+}
+
+func migration(holder string, changed bool, silent float64) observed.Lease {
+	return record(leadermigration.Lease, holder, changed, silent)
+}
+
+func rulesFound(o *observed.Observation, stage string) []string {
+	var ids []string
+	for _, f := range Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}).Findings {
+		ids = append(ids, f.Rule+" "+string(f.Severity))
+	}
+	return ids
+}
+
+func TestLeasesAreCheckedByWhoLives(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		o     *observed.Observation
+		stage string
+		want  []string
+	}{
+		{"nothing is asked of a cluster before the first stage", scene(inTree, nil, kubeLease(true)), "", nil},
+		{"a lease that no one needs may be dead", scene(external, quiet, kubeLease(true), cloudLease(true), migration("c_0", false, 900)), "", nil},
+		{"the flag without a lease", scene(migrating, nil, kubeLease(true)), "", []string{"cloud-controllers-nowhere error"}},
+		{"a takeover may take 30 seconds", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 29)), "", []string{"cloud-controllers-nowhere warning"}},
+		{"and no longer", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 30)), "", []string{"cloud-controllers-nowhere error"}},
+		{"a lease without a holder", scene(migrating, nil, kubeLease(true), migration("", false, 31)), "", []string{"cloud-controllers-nowhere error"}},
+		{"after an undone switch either may hold it", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", nil},
+		{"nor is there a wrong one before the switch", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), stages.CordonControlPlane, nil},
+		{"but not after the first stages", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), stages.EnableLeaderMigration, []string{"lease-wrong-holder error"}},
+		{"nor after the switch the other one", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), stages.SwitchToExternal, []string{"lease-wrong-holder error", "stage-not-reached error"}},
+		{"a dead holder is no wrong owner: the right one may be about to come", scene(external, waits, kubeLease(true), cloudLease(true), migration("k_1", false, 20)), stages.SwitchToExternal, []string{"cloud-controllers-nowhere warning"}},
+		{"a manager below a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet, kubeLease(true), cloudLease(true)), "", []string{"cloud-controllers-twice note"}},
+		{"two that do not know each other", scene(inTree, quiet, kubeLease(true), cloudLease(true)), "", []string{"cloud-controllers-twice error"}},
+		{"one look at them is evidence enough", scene(inTree, quiet, kubeLease(false), cloudLease(false)), "", []string{"cloud-controllers-twice error"}},
+		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), record(observed.CloudManager, "c_1", true, 16)), "", nil},
+		{"a manager that cannot be seen", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"cloud-controllers-twice note"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
+				t.Errorf("%v, not %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		o     *observed.Observation
+		stage string
+		want  bool
+	}{
+		{"not where one manager is alone", scene(inTree, nil, kubeLease(false)), "", false},
+		{"after the last edit that of the cloud-controller-manager", scene(external, quiet, kubeLease(false), cloudLease(false), migration("c_0", false, 0)), "", true},
+		{"and no other", scene(external, quiet, kubeLease(false), cloudLease(true), migration("c_0", false, 0)), "", false},
+		{"where the flag is on", scene(migrating, nil, kubeLease(true), migration("k_1", false, 0)), "", true},
+		{"where only the migration lease moved", scene(migrating, nil, kubeLease(false), migration("k_1", true, 1)), "", true},
+		{"not once all moved", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 1)), "", false},
+		{"through a takeover", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 20)), "", true},
+		{"not forever", scene(migrating, waits, kubeLease(true), cloudLease(true), migration("k_1", true, 31)), "", false},
+		{"where both could run everything", scene(inTree, quiet, kubeLease(true), cloudLease(false)), "", true},
+		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), stages.EnableLeaderMigration, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}); got != c.want {
+				t.Errorf("%t", got)
+			}
+		})
+	}
+}
+
+func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
+	account := leadermigration.ServiceAccount("kube-system", "kcm")
+	o := scene(migrating, nil, kubeLease(true), migration("k_1", true, 1))
+	o.Managers[0].Account = "kcm"
+	o.Reviews = []observed.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
+	if got := rulesFound(o, ""); got != nil {
+		t.Errorf("the account may: %v", got)
+	}
+	o.Managers[0].Args = append(slices.Clone(migrating), "--kubeconfig=/etc/kubernetes/kcm.conf")
+	if got := rulesFound(o, ""); !slices.Equal(got, []string{"lease-rbac-missing error"}) {
+		t.Errorf("the user of the kubeconfig may not: %v", got)
+	}
+}
+
+func TestWhatIsSeenShowsTheStage(t *testing.T) {
+	allowed := []observed.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Allowed: true}}
+	for _, c := range []struct {
+		name string
+		o    *observed.Observation
+		want string
+	}{
+		{"nothing", scene(inTree, nil), ""},
+		{"the rights", func() *observed.Observation { o := scene(inTree, nil); o.Reviews = allowed; return o }(), stages.GrantMigrationLease},
+		{"the flag", scene(migrating, nil), stages.EnableLeaderMigration},
+		{"both", scene(migrating, waits), stages.InstallCCM},
+		{"an external manager", scene(external, waits), stages.SwitchToExternal},
+		{"and the other without the flag", scene(external, quiet), stages.DisableLeaderMigration},
+		{"a manager with its values apart", scene([]string{"--cloud-provider", "aws", "--enable-leader-migration"}, waits), stages.InstallCCM},
+		{"a manager below a shell", scene([]string{"sh", "-c", "exec kcm --cloud-provider=aws"}, quiet), ""},
+		{"an unseen manager that holds the lease", scene(nil, waits, kubeLease(true), migration("k_1", true, 1)), stages.InstallCCM},
+		{"an unseen manager that does not", scene(nil, waits, cloudLease(true), migration("c_1", true, 1)), stages.SwitchToExternal},
+	} {
+		if got := Reached(c.o); got != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// loadBalancerPending is the rule that finds Services without a load balancer.
+const loadBalancerPending = "load-balancer-pending"
+
+// pendingTime is for how long a Service may be without a load balancer. The service
+// controller tries again after 5 s, and after 5 min at most (cloud-provider
+// controllers/service, minRetryDelay and maxRetryDelay), no stage leaves the
+// controllers without an owner for a minute, and AWS makes a load balancer in seconds.
+const pendingTime = 5 * time.Minute
+
+// loadBalancerPending measures by the API server's clock alone, which wrote when the
+// Service asked and what time it is. It errs on the side of too short.
+func (j *evaluation) loadBalancerPending() []transform.Finding {
+	return j.owed(loadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
+}
+
+// loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
+func (j *evaluation) loadBalancerStale() []transform.Finding {
+	return j.owed(loadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
+		if s.Deleting {
+			return "the load balancer of the Service still exists"
+		}
+		return "the load balancer of the Service does not have its last changes"
+	})
+}
+
+const loadBalancerStale = "load-balancer-stale"
+
+// owed are the Services for which the cloud controllers have not done what they ask for.
+func (j *evaluation) owed(rule string, is func(observed.Service) bool, what func(observed.Service) string) []transform.Finding {
+	var list []transform.Finding
+	for _, s := range j.Services {
+		if !is(s) || !j.overdue(s) {
+			continue
+		}
+		f := found(servicePath(s), what(s)+after(s.For(j.Clock))+"; "+j.reason(s), remedy(s))
+		switch {
+		case j.owedBefore(s):
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; the snapshot has the same, so the migration is not the cause"
+		case j.inTree():
+			f.Severity, f.Fix = transform.Warning, f.Fix+"; the switch does not fix it, and from then on it is an error unless the snapshot also has it"
+		default:
+			f.Fix += "; if the migration is not the cause, use --accept " + rule
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// overdue uses the clock, and in a dump of kubectl, which does not show when it was
+// made, by what the service controller said.
+func (j *evaluation) overdue(s observed.Service) bool {
+	return s.For(j.Clock) >= pendingTime || j.Partial && s.Failure != nil
+}
+
+// after reports for how long, where that is known.
+func after(d time.Duration) string {
+	switch {
+	case d < pendingTime:
+		return ""
+	case d < 2*time.Hour:
+		return fmt.Sprintf(" %d minutes after the request", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf(" %d hours after the request", d/time.Hour)
+	}
+	return fmt.Sprintf(" %d days after the request", d/(24*time.Hour))
+}
+
+// reason quotes the last Event. Kubernetes keeps Events for an hour.
+func (j *evaluation) reason(s observed.Service) string {
+	switch {
+	case s.Failure != nil:
+		return "its last warning is " + s.Failure.Reason + ": " + s.Failure.Message
+	case j.EventsDenied:
+		return "the cause is not checked, because the permission to list events is missing"
+	case !j.Looked(observed.Events):
+		return "the dump has no events, which show the cause"
+	}
+	return "no Event of the last hour shows the cause"
+}
+
+// owedBefore reports whether the same was owed to the Service in the snapshot.
+func (j *evaluation) owedBefore(s observed.Service) bool {
+	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observed.Service) bool {
+		return b.Namespace == s.Namespace && b.Name == s.Name && (s.Pending() && len(b.Hosts) == 0 || s.Stale() && !b.Asked.IsZero())
+	})
+}
+
+// inTree reports whether kube-controller-manager is seen to run the cloud controllers,
+// or no cloud-controller-manager is there that could. After the switch it is no excuse.
+func (j *evaluation) inTree() bool {
+	if j.Check.External {
+		return false
+	}
+	if len(j.of(observed.KubeManager)) > 0 {
+		return j.any(observed.KubeManager, hasLoops)
+	}
+	if owner := j.lease().Owner; owner != "" {
+		return owner == observed.KubeManager
+	}
+	return j.Looked(observed.Pods) && len(j.cloud()) == 0
+}
+
+// clocked requires that a dump tells since when something is owed to Services. Without
+// an Event only a newer time of the API server does.
+func clocked(is func(observed.Service) bool) func(*evaluation) string {
+	return func(j *evaluation) string {
+		if why := seen(observed.Services)(j); why != "" {
+			return why
+		}
+		short := func(s observed.Service) bool { return is(s) && !j.overdue(s) }
+		if !j.Partial || !slices.ContainsFunc(j.Services, short) {
+			return ""
+		}
+		return "the dump does not show for how long Services have waited for their load balancers; add events to it, or check the cluster itself"
+	}
+}
+
+// eventsRead also requires Events where a Service has a load balancer, for nothing else shows that its changes fail.
+func eventsRead(j *evaluation) string {
+	served := func(s observed.Service) bool { return len(s.Hosts) > 0 && !s.OtherController && !s.Deleting }
+	switch {
+	case !slices.ContainsFunc(j.Services, served):
+	case j.EventsDenied:
+		return "the permission to list events is missing"
+	case !j.Looked(observed.Events):
+		return seen(observed.Events)(j)
+	}
+	return clocked(observed.Service.Stale)(j)
+}
+
+func servicePath(s observed.Service) string { return s.Namespace + "/services/" + s.Name }
+
+// lookAt shows the Events about a Service.
+func lookAt(s observed.Service) string {
+	return shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name)
+}
+
+func (j *evaluation) loadBalancerChanged() []transform.Finding {
+	if j.Before == nil {
+		return nil
+	}
+	was := map[string][]string{}
+	for _, s := range j.Before.LoadBalancers {
+		was[s.Namespace+"/"+s.Name] = s.Hosts
+	}
+	var list []transform.Finding
+	for _, s := range j.Services {
+		before, known := was[s.Namespace+"/"+s.Name]
+		if known && len(before) > 0 && !slices.Equal(before, s.Hosts) {
+			now := "nothing"
+			if len(s.Hosts) > 0 {
+				now = strings.Join(s.Hosts, ", ")
+			}
+			list = append(list, found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS"))
+		}
+	}
+	return list
+}

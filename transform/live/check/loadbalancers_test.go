@@ -1,0 +1,253 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+var clock = time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
+
+// waiting is a Service that asked for a load balancer some time ago.
+func waiting(since time.Duration, message string) observed.Service {
+	s := observed.Service{Namespace: "shop", Name: "web", Asked: clock.Add(-since)}
+	if message != "" {
+		s.Failure = &observed.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: " + message}
+	}
+	return s
+}
+
+// pendingIn returns what the one rule finds.
+func pendingIn(o observed.Observation, c Choice) []transform.Finding {
+	o.Clock = clock
+	var list []transform.Finding
+	for _, f := range Evaluate(&o, c).Findings {
+		if f.Rule == loadBalancerPending {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func manager(component string, args ...string) observed.Manager {
+	return observed.Manager{Component: component, Pod: component, Running: true, Args: args}
+}
+
+func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
+	had := waiting(time.Hour, "")
+	had.Hosts = []string{"a.elb.amazonaws.com"}
+	elsewhere, deleting := waiting(time.Hour, "m"), waiting(time.Hour, "m")
+	elsewhere.OtherController, deleting.Deleting = true, true
+	early := waiting(0, "")
+	early.Asked = clock.Add(time.Hour) // a server whose clock is fast
+	for _, c := range []struct {
+		name    string
+		service observed.Service
+		says    string // "" for no finding
+	}{
+		{"for two days", waiting(50*time.Hour, "m"), "no load balancer 2 days after the request; its last warning is SyncLoadBalancerFailed: Error syncing load balancer: m"},
+		{"for hours, and nothing says why", waiting(3*time.Hour, ""), "3 hours after the request; no Event of the last hour"},
+		{"for five minutes", waiting(5*time.Minute, ""), "5 minutes after"},
+		{"for less, although something failed", waiting(5*time.Minute-time.Second, "m"), ""},
+		{"with a load balancer", had, ""},
+		{"of another controller", elsewhere, ""},
+		{"that is being deleted", deleting, ""},
+		{"made by a server whose clock is fast", early, ""},
+	} {
+		found := pendingIn(observed.Observation{Services: []observed.Service{c.service}}, Choice{})
+		switch {
+		case c.says == "" && len(found) == 0:
+		case c.says == "" || len(found) != 1 || found[0].Path != "shop/services/web" || !strings.Contains(found[0].Message, c.says) || found[0].Fix == "":
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	noClock := Evaluate(&observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
+	for _, f := range noClock.Findings {
+		if f.Rule == loadBalancerPending {
+			t.Errorf("without a time of the API server: %+v", f)
+		}
+	}
+}
+
+func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
+	kube := func(args ...string) []observed.Manager {
+		return []observed.Manager{manager(observed.KubeManager, args...), manager(observed.CloudManager, "--cloud-provider=aws")}
+	}
+	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web"}}}
+	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{"a"}}}}
+	other := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "bank", Name: "web"}}}
+	inTree, external := kube("--cloud-provider=aws", "--enable-leader-migration"), kube("--cloud-provider=external")
+	for _, c := range []struct {
+		name     string
+		managers []observed.Manager
+		before   *observed.Snapshot
+		stage    string
+		want     transform.Severity
+	}{
+		{"in-tree", inTree, nil, "", transform.Warning},
+		{"in-tree, for a stage before the switch", inTree, nil, stages.InstallCCM, transform.Warning},
+		{"in-tree, for the switch", inTree, nil, stages.SwitchToExternal, transform.Error},
+		{"external", external, nil, "", transform.Error},
+		{"external, pending before", external, was, "", transform.Warning},
+		{"external, pending before, for the last stage", external, was, stages.VerifyProviderIDs, transform.Warning},
+		{"external, with a load balancer before", external, had, "", transform.Error},
+		{"external, and another was pending before", external, other, "", transform.Error},
+		{"a manager that is no pod, and none to switch to", nil, nil, "", transform.Warning},
+		{"a manager that is no pod, and one to switch to", []observed.Manager{manager(observed.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
+	} {
+		found := pendingIn(observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
+		if len(found) != 1 || found[0].Severity != c.want {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	if found := pendingIn(observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{loadBalancerPending}}); len(found) != 1 || found[0].Stops() {
+		t.Errorf("accepted: %+v", found)
+	}
+}
+
+func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
+	for message, fix := range map[string]string{
+		"failed to ensure load balancer: Multiple tagged security groups found for instance i-0a4c19d2e7b35f801; ensure only the k8s security group is tagged; the tagged groups were sg-1(a) sg-2(b)": "but one",
+		"failed to ensure load balancer: Multiple untagged security groups found for instance i-0a4c19d2e7b35f801; ensure the k8s security group is tagged":                                            "add to one security group of each instance the tag",
+		"failed to ensure load balancer: could not find any suitable subnets for creating the ELB":                                                                                                     "kubernetes.io/role/elb=1",
+		"failed to ensure load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: *":    "the action elasticloadbalancing:CreateLoadBalancer is not allowed: add the missing permission to the IAM role",
+		"failed to ensure load balancer: error creating security group: UnauthorizedOperation: You are not authorized to perform this operation.":                                                      "aws-ccm-policy.json",
+		"failed to ensure load balancer: NoCredentialProviders: no valid providers in chain":                                                                                                           "hop limit",
+		"failed to ensure load balancer: TooManyLoadBalancers: Exceeded quota of account":                                                                                                              "quota",
+		"failed to ensure load balancer: something new": "kubectl -n shop describe service web",
+	} {
+		found := pendingIn(observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
+		if len(found) != 1 || !strings.Contains(found[0].Fix, fix) || !strings.Contains(found[0].Message, message) {
+			t.Errorf("%s: %+v", message, found)
+		}
+	}
+}
+
+// A dump of kubectl does not show when it was made.
+func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		service observed.Service
+		kinds   []string
+		finds   string
+		lacks   bool
+	}{
+		{"a warning of the service controller", waiting(0, "m"), []string{observed.Events}, "the Service has no load balancer; its last warning", false},
+		{"nothing that tells for how long", waiting(0, ""), []string{observed.Events}, "", true},
+		{"a newer time of the API server", waiting(time.Hour, ""), nil, "60 minutes after the request; the dump has no events", false},
+	} {
+		o := observed.Observation{Partial: true, Clock: clock, Kinds: append(c.kinds, observed.Services), Services: []observed.Service{c.service}}
+		found := pendingIn(o, Choice{})
+		all, _ := unchecked(&o, "")
+		lacks := strings.Contains(strings.Join(all, " "), loadBalancerPending)
+		if c.finds == "" && len(found) > 0 || c.finds != "" && (len(found) != 1 || !strings.Contains(found[0].Message, c.finds) || found[0].Severity != transform.Error) || lacks != c.lacks {
+			t.Errorf("%s: %t %+v", c.name, lacks, found)
+		}
+	}
+	denied := pendingIn(observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
+	if len(denied) != 1 || !strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing") {
+		t.Errorf("%+v", denied)
+	}
+}
+
+// staleIn returns what the rule of load balancers that exist finds.
+func staleIn(o observed.Observation, c Choice) []transform.Finding {
+	o.Clock = clock
+	var list []transform.Finding
+	for _, f := range Evaluate(&o, c).Findings {
+		if f.Rule == loadBalancerStale {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
+	denied := "failed to delete load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:DeleteLoadBalancer on resource: *"
+	deleting, served := waiting(6*time.Minute, denied), waiting(6*time.Minute, "AccessDenied: register")
+	deleting.Deleting, served.Hosts = true, []string{"a.elb.amazonaws.com"}
+	deleting.Hosts = served.Hosts
+	silent := deleting
+	silent.Failure = nil
+	short := deleting
+	short.Asked = clock.Add(-pendingTime + time.Second)
+	fine, elsewhere := served, served
+	fine.Asked, fine.Failure, elsewhere.OtherController = time.Time{}, nil, true
+	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
+	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
+	external := []observed.Manager{manager(observed.KubeManager, "--cloud-provider=external"), manager(observed.CloudManager, "--cloud-provider=aws")}
+	inTree := []observed.Manager{manager(observed.KubeManager, "--cloud-provider=aws")}
+	for _, c := range []struct {
+		name     string
+		service  observed.Service
+		managers []observed.Manager
+		before   *observed.Snapshot
+		severity transform.Severity
+		says     string // "" for no finding
+		fix      string
+	}{
+		{"that is to be deleted", deleting, external, had, transform.Error, "the load balancer of the Service still exists 6 minutes after the request; its last warning is SyncLoadBalancerFailed", "the action elasticloadbalancing:DeleteLoadBalancer is not allowed"},
+		{"that is to be deleted, and no Event shows the cause", silent, external, had, transform.Error, "no Event of the last hour shows the cause", "kubectl -n shop describe service web"},
+		{"whose changes fail", served, external, had, transform.Error, "does not have its last changes 6 minutes after the request", "aws-ccm-policy.json"},
+		{"whose changes failed in the snapshot", served, external, was, transform.Warning, "does not have its last changes", "the snapshot has the same"},
+		{"whose changes fail before the switch", served, inTree, nil, transform.Warning, "does not have its last changes", "the switch does not fix it"},
+		{"for less than five minutes", short, external, had, transform.Error, "", ""},
+		{"whose changes succeed", fine, external, had, transform.Error, "", ""},
+		{"of another controller", elsewhere, external, had, transform.Error, "", ""},
+	} {
+		o := observed.Observation{Services: []observed.Service{c.service}, Managers: c.managers, Before: c.before}
+		found := staleIn(o, Choice{})
+		switch {
+		case c.says == "" && len(found) == 0:
+		case c.says == "" || len(found) != 1 || found[0].Severity != c.severity || !strings.Contains(found[0].Message, c.says) || !strings.Contains(found[0].Fix, c.fix):
+			t.Errorf("%s: %+v", c.name, found)
+		}
+		if pending := pendingIn(o, Choice{}); len(pending) > 0 {
+			t.Errorf("%s: %+v", c.name, pending)
+		}
+	}
+}
+
+func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
+	served := observed.Service{Namespace: "shop", Name: "web", Hosts: []string{"a.elb.amazonaws.com"}}
+	none := observed.Service{Namespace: "shop", Name: "web", Hosts: []string{}, OtherController: true}
+	for name, c := range map[string]struct {
+		o    observed.Observation
+		want string
+	}{
+		"no permission":                {observed.Observation{EventsDenied: true, Services: []observed.Service{served}}, "the permission to list events is missing"},
+		"a dump without events":        {observed.Observation{Partial: true, Kinds: []string{observed.Services}, Services: []observed.Service{served}}, "the dump has no events"},
+		"a dump without services":      {observed.Observation{Partial: true}, "the dump has no services"},
+		"no load balancer":             {observed.Observation{EventsDenied: true, Services: []observed.Service{none}}, ""},
+		"events, and nothing is wrong": {observed.Observation{Partial: true, Kinds: []string{observed.Events, observed.Services}, Services: []observed.Service{served}}, ""},
+	} {
+		why := ""
+		for _, n := range Evaluate(&c.o, Choice{}).NotChecked {
+			if n.Rule == loadBalancerStale {
+				why = n.Why
+			}
+		}
+		if why != c.want {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// A snapshot has what is compared with, in fields that earlier versions know.
+func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
+	served := waiting(time.Hour, "AccessDenied")
+	served.Hosts = []string{"a.elb.amazonaws.com"}
+	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{manager(observed.KubeManager, "--cloud-provider=external")}}
+	before := o.Snapshot("")
+	o.Before = &before
+	if found := staleIn(o, Choice{}); len(found) != 1 || found[0].Severity != transform.Warning {
+		t.Errorf("%+v", found)
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// nodeUninitialized also looks for the labels that the initialisation writes;
+// Fargate's nodes have no instance type.
+func (j *evaluation) nodeUninitialized() []transform.Finding {
+	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
+		if n.Tainted(observed.Uninitialized) {
+			return "the node has the taint " + observed.Uninitialized + ": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
+		}
+		var missing []string
+		for _, l := range []string{observed.InstanceTypeLabel, observed.RegionLabel} {
+			if n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+fargate) {
+				missing = append(missing, l)
+			}
+		}
+		if len(missing) == 0 || n.ProviderID == "" {
+			return "", ""
+		}
+		return "labels from the initialization are missing: " + strings.Join(missing, ", "), j.initialize(n)
+	}))
+}
+
+// initialize is how a Node gets what its initialization writes. Only a cloud-controller-manager
+// removes the taint, so that it is never added before one runs.
+func (j *evaluation) initialize(n observed.Node) string {
+	if len(j.cloud()) == 0 {
+		return "first install the cloud-controller-manager: without one nothing initializes the Node, and none was seen; rke-lm plan shows the stage that is next"
+	}
+	return "make the cloud-controller-manager initialize the Node again: " + shell.Line("kubectl taint node %--%s %s=true:NoSchedule", n.Name, observed.Uninitialized)
+}
+
+// nodeRenamed compares the nodes with the snapshot: the same name with another
+// UID or provider ID, and the same instance under another name.
+func (j *evaluation) nodeRenamed() []transform.Finding {
+	if j.Before == nil {
+		return nil
+	}
+	names, instances := map[string]observed.NodeIdentity{}, map[string]string{}
+	for _, n := range j.Before.Nodes {
+		names[n.Name] = n
+		if id, ok := parseProviderID(n.ProviderID); ok {
+			instances[id.instance] = n.Name
+		}
+	}
+	return j.eachNode(func(n observed.Node) (string, string) {
+		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
+		was, known := names[n.Name]
+		id, _ := parseProviderID(n.ProviderID)
+		other := instances[id.instance]
+		_, ofAWS := parseProviderID(was.ProviderID)
+		switch {
+		case known && was.ProviderID != "" && !ofAWS && id.instance != "":
+			return "", "" // set-provider-ids registered it again
+		case !known && other != "":
+			return "the instance " + id.instance + " was the node " + other + " before", fix
+		case known && was.UID != n.UID:
+			return "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon"
+		case known && was.ProviderID != n.ProviderID && was.ProviderID != "":
+			return "the provider ID was " + was.ProviderID + " before", "find the instance of the node, and who replaced it"
+		}
+		return "", ""
+	})
+}
+
+// nodeNameHidden finds machines that would register under a name of their own with an external provider.
+func (j *evaluation) nodeNameHidden() []transform.Finding {
+	return j.eachNode(func(n observed.Node) (string, string) {
+		if n.NodeName == "" || n.NodeName == n.Name {
+			return "", ""
+		}
+		return "its machine has the node-name " + n.NodeName + ", which cloud-provider-name: aws overwrites on " + j.Observation.Version + "; with external it registers as a new Node of that name",
+			"plan --end-state aws-override keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node"
+	})
+}
+
+// nodeNew finds nodes that the snapshot knows neither by name nor by instance.
+func (j *evaluation) nodeNew() []transform.Finding {
+	if j.Before == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, n := range j.Before.Nodes {
+		known[n.Name] = true
+		if id, ok := parseProviderID(n.ProviderID); ok {
+			known[id.instance] = true
+		}
+	}
+	return j.eachNode(func(n observed.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		if known[n.Name] || ok && known[id.instance] {
+			return "", ""
+		}
+		return "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name"
+	})
+}
+
+func (j *evaluation) cordonLeft() []transform.Finding {
+	return j.eachNode(func(n observed.Node) (string, string) {
+		if n.Cordoned == "" || !n.Unschedulable {
+			return "", ""
+		}
+		return "rke-lm cordoned the node for " + n.Cordoned + ", and it is still cordoned",
+			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation)
+	})
+}
+
+// controlPlanes counts the nodes that the cloud-controller-manager has to run on.
+func (j *evaluation) controlPlanes() int {
+	count := 0
+	for _, n := range j.Nodes {
+		if n.ControlPlane() {
+			count++
+		}
+	}
+	return count
+}
+
+// ecrCredentials depends on the images that the nodes have.
+func (j *evaluation) ecrCredentials() []transform.Finding {
+	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {
+		return nil
+	}
+	var from []string
+	for _, n := range j.Nodes {
+		from = append(from, n.ECRImages...)
+	}
+	slices.Sort(from)
+	if from = slices.Compact(from); len(from) == 0 {
+		return nil
+	}
+	return []transform.Finding{found("nodes", "pods use images from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")}
+}

@@ -1,0 +1,69 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// Outline is a cluster in a few words; "" means unknown.
+type Outline struct {
+	Distro   string // the name of a distro, or k3s
+	Provider string // aws or external
+	Reached  string // the last stage whose result shows
+	Progress transform.Progress
+}
+
+// Outlined describes a cluster, which is of the first distro that it looks like.
+func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
+	j := newEvaluation(o, Choice{})
+	out := Outline{Reached: j.reached()}
+	kube := j.of(observed.KubeManager)
+	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(key string) bool { return hasLabel(o.Nodes, key) }}
+	if strings.Contains(o.Version, "+k3s") {
+		out.Distro = "k3s"
+	} else if i := slices.IndexFunc(distros, func(d transform.Distro) bool { return d.Live.Shows(look) }); i >= 0 {
+		out.Distro = distros[i].Name
+	}
+	switch {
+	case len(kube) > 0 && j.any(observed.KubeManager, hasLoops):
+		out.Provider = "aws"
+	case len(kube) > 0 && j.any(observed.KubeManager, isExternal):
+		out.Provider = "external"
+	}
+	if len(kube) > 0 {
+		out.Progress = j.progress()
+	}
+	return out
+}
+
+// progress reports what the managers show. From 1.27 on a kube-controller-manager without a
+// provider, and no other manager, is a cluster without one; an external one waits for its
+// cloud-controller-manager.
+func (j *evaluation) progress() transform.Progress {
+	m := j.managers()
+	late := k8s.From(j.Observation.Version, k8s.FirstWithout)
+	switch {
+	case !m.External && late:
+		return transform.ProgressBroken(j.Observation.Version)
+	case !m.External && (m.Flag || m.Cloud), m.External && m.CloudFlag:
+		return transform.ProgressMigrating
+	case !m.External:
+		return transform.ProgressInTree
+	case late && !m.Cloud && !j.any(observed.KubeManager, Process.Named):
+		return transform.ProgressNone
+	}
+	return transform.ProgressExternal
+}
+
+func isExternal(p Process) bool { return !p.Loops }
+
+func hasLabel(nodes []observed.Node, label string) bool {
+	return slices.ContainsFunc(nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })
+}

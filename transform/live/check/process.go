@@ -1,0 +1,195 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// Mode is how a manager runs a controller.
+type Mode int
+
+// A manager starts a controller never, as the leader of its main lease, or as
+// the holder of the migration lease.
+const (
+	Never Mode = iota
+	UnderMain
+	UnderMigration
+)
+
+// Process is what the arguments of a manager make it do.
+type Process struct {
+	observed.Manager
+	Main      string // its main lease
+	Migration string // the migration lease
+	Elects    bool   // false: it runs everything without a lease
+	Loops     bool   // it runs cloud controllers at all
+	Flag      bool   // it takes part in a leader migration
+	Modes     map[Controller]Mode
+	// Since is when its pod was first seen, by our clock; zero where it was there
+	// from the first look on.
+	Since time.Time
+	// From says where the arguments are from, for a manager that is no pod; else "".
+	From string
+	// Unreadable says what could not be determined; then Modes says nothing.
+	Unreadable string
+	// Hidden means that it is the arguments that could not be read; then Loops and
+	// Flag say nothing either.
+	Hidden bool
+
+	args []args.Arg
+}
+
+// ReadProcess works out what a manager does. In-tree AWS is any provider of
+// kube-controller-manager that is neither empty nor external.
+func ReadProcess(m observed.Manager) Process {
+	p := Process{Manager: m, Migration: leadermigration.Lease, Modes: map[Controller]Mode{}}
+	p.args = args.Command(m.Args)
+	p.Main = p.value("leader-elect-resource-name", m.Component)
+	p.Elects = p.on("leader-elect", true)
+	p.Flag = p.Elects && p.on(leadermigration.Flag, false)
+	provider := p.value("cloud-provider", "")
+	p.Loops = m.Component == observed.CloudManager || provider != "" && provider != "external"
+	p.modes()
+	p.Hidden = hidden(m.Args)
+	switch {
+	case p.Hidden:
+		p.Unreadable, p.Loops, p.Flag = m.Component+" gets its arguments from a shell or from variables", false, false
+	case p.unseen() && !p.idle():
+		p.Unreadable = m.Component + " has its leases " + p.elsewhere()
+	}
+	return p
+}
+
+// Processes works out what all managers do.
+func Processes(managers []observed.Manager) []Process {
+	return lists.Map(managers, ReadProcess)
+}
+
+func (p *Process) value(name, otherwise string) string {
+	if a, set := args.Last(p.args, name); set {
+		return a.Value
+	}
+	return otherwise
+}
+
+// Named reports whether the arguments name a cloud provider, or external.
+func (p Process) Named() bool { return p.value("cloud-provider", "") != "" }
+
+func (p *Process) on(name string, otherwise bool) bool {
+	if a, set := args.Last(p.args, name); set {
+		return a.True()
+	}
+	return otherwise
+}
+
+// modes works out how each controller is run.
+func (p *Process) modes() {
+	if !p.Loops {
+		return
+	}
+	var listed func(Controller) (Mode, string)
+	if p.Flag {
+		listed = p.listed()
+	}
+	for _, c := range controllers() {
+		switch {
+		case !c.enabled(p.args) || c == Route && !p.routes():
+			continue
+		case listed == nil:
+			p.Modes[c] = UnderMain
+		default:
+			mode, why := listed(c)
+			p.Modes[c] = mode
+			if why != "" {
+				p.Unreadable = why
+			}
+		}
+	}
+}
+
+// routes reports whether the manager writes routes: kube-controller-manager does
+// only where it also allocates the nodes' ranges.
+func (p *Process) routes() bool {
+	return p.on("configure-cloud-routes", true) && (p.Component == observed.CloudManager || p.on("allocate-node-cidrs", false))
+}
+
+// minorOf returns the minor of the manager's image, or 0 where its tag has none.
+func minorOf(image string) int {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	major, rest, _ := strings.Cut(strings.TrimPrefix(tag, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(minor)
+	if err != nil || major != "1" {
+		return 0
+	}
+	return n
+}
+
+// idle reports whether the process runs none of the controllers, whatever it
+// leads.
+func (p Process) idle() bool {
+	return p.Unreadable == "" && !slices.ContainsFunc(controllers(), func(c Controller) bool { return p.Modes[c] != Never })
+}
+
+// MigrationLease returns the name of the migration lease that the managers with the
+// flag use, or the usual one.
+func MigrationLease(processes []Process) string {
+	for _, p := range processes {
+		if p.Flag {
+			return p.Migration
+		}
+	}
+	return leadermigration.Lease
+}
+
+// Controller is one of the migrated controllers, by the name that managers up to
+// 1.27 register.
+type Controller string
+
+// The migrated controllers (k8s.io/controller-manager).
+const (
+	Service       Controller = "service"
+	Route         Controller = "route"
+	NodeLifecycle Controller = "cloud-node-lifecycle"
+)
+
+// controllers lists them all.
+func controllers() []Controller { return []Controller{Service, Route, NodeLifecycle} }
+
+// defaultNames are those of the default configuration from 1.28 on. Only one of
+// them is registered by anyone.
+var defaultNames = map[Controller]string{
+	Service: "service-controller", Route: "route-controller", NodeLifecycle: "cloud-node-lifecycle-controller",
+}
+
+const renamedAt = 28 // minor
+
+// registered returns what a manager of a minor calls the controller.
+func (c Controller) registered(minor int) string {
+	if minor >= renamedAt {
+		return c.newName()
+	}
+	return string(c)
+}
+
+func (c Controller) newName() string { return leadermigration.NewName(string(c)) }
+
+// enabled reports whether --controllers lets a manager start the controller.
+func (c Controller) enabled(list []args.Arg) bool {
+	choice, set := args.Last(list, leadermigration.ControllersFlag)
+	if !set {
+		return true
+	}
+	return leadermigration.Starts(choice.Value, string(c))
+}

@@ -1,0 +1,169 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// instance and fargate are the last parts of a provider ID that the provider of
+// AWS accepts (k8s.io/cloud-provider-aws/pkg/providers/v1/instances.go).
+var instance = regexp.MustCompile("^i-[^/]+$")
+
+// given are the instance IDs that EC2 gives: the provider accepts others, and then
+// finds no such instance.
+var given = regexp.MustCompile("^i-([0-9a-f]{8}|[0-9a-f]{17})$")
+
+const fargate = "fargate-"
+
+// providerID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE; nodes of
+// Fargate have another part between the two.
+type providerID struct{ zone, instance string }
+
+// parseProviderID reads a provider ID of AWS.
+func parseProviderID(id string) (providerID, bool) {
+	path, ok := strings.CutPrefix(id, "aws:///")
+	if !ok {
+		return providerID{}, false
+	}
+	zone, token, ok := strings.Cut(path, "/")
+	last := token[strings.LastIndex(token, "/")+1:]
+	if !ok || !instance.MatchString(token) && !strings.HasPrefix(last, fargate) {
+		return providerID{}, false
+	}
+	return providerID{zone, last}, true
+}
+
+// schemeOf returns what a provider ID names as its provider.
+func schemeOf(id string) (scheme string, isID bool) {
+	scheme, _, isID = strings.Cut(strings.TrimSpace(id), "://")
+	return scheme, isID
+}
+
+// unlessLater makes findings about Nodes without a provider ID of AWS warnings, as long as
+// the stage that sets it is still to come.
+func (j *evaluation) unlessLater(found []transform.Finding) []transform.Finding {
+	for i := range found {
+		if j.Check.ProviderIDsPending {
+			found[i].Severity = transform.Warning
+		}
+	}
+	return found
+}
+
+// eachNode collects what is to be said about nodes; an empty message is nothing.
+func (j *evaluation) eachNode(check func(observed.Node) (message, fix string)) []transform.Finding {
+	var list []transform.Finding
+	for _, n := range j.Nodes {
+		if message, fix := check(n); message != "" {
+			list = append(list, found(nodePath(n.Name), message, fix))
+		}
+	}
+	return list
+}
+
+// providerIDMissing takes a cluster without nodes for one that was not seen.
+func (j *evaluation) providerIDMissing() []transform.Finding {
+	if len(j.Nodes) == 0 && j.Looked(observed.Nodes) {
+		return []transform.Finding{found("nodes", "no node exists", "check whether this is the intended cluster")}
+	}
+	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
+		if n.ProviderID != "" {
+			return "", ""
+		}
+		return "the node has no provider ID", j.initialize(n)
+	}))
+}
+
+func (j *evaluation) providerIDForeign() []transform.Finding {
+	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
+		scheme, isID := schemeOf(n.ProviderID)
+		switch {
+		case !isID || strings.EqualFold(scheme, "aws"):
+			return "", ""
+		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
+			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialized the node, and a provider ID never changes",
+				"set disable-cloud-controller: true, then " + registerAgain(n)
+		}
+		return "the provider ID is one of " + scheme, "after aws has become the only provider of its machine, " + registerAgain(n)
+	}))
+}
+
+func (j *evaluation) providerIDMalformed() []transform.Finding {
+	return j.eachNode(func(n observed.Node) (string, string) {
+		why := malformed(n.ProviderID)
+		if why == "" {
+			return "", ""
+		}
+		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; " + registerAgain(n)
+	})
+}
+
+// malformed reports what is wrong with a provider ID that is one of AWS or of no one; ""
+// for nothing.
+func malformed(id string) string {
+	scheme, isID := schemeOf(id)
+	parsed, ok := parseProviderID(id)
+	switch {
+	case id == "", isID && !strings.EqualFold(scheme, "aws"):
+		return ""
+	case strings.ContainsFunc(id, unicode.IsSpace):
+		return "contains a space"
+	case isID && scheme != "aws":
+		return "begins with " + scheme + ", and the AWS provider requires aws in lower case"
+	case !ok:
+		return "is not supported by the AWS provider"
+	case !strings.HasPrefix(parsed.instance, fargate) && !given.MatchString(parsed.instance):
+		return "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits"
+	}
+	return ""
+}
+
+func (j *evaluation) providerIDDuplicate() []transform.Finding {
+	first := map[string]observed.Node{}
+	return j.eachNode(func(n observed.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		if !ok {
+			return "", ""
+		}
+		other, again := first[id.instance]
+		if !again {
+			first[id.instance] = n
+			return "", ""
+		}
+		fix := "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
+		if n.Etcd() || other.Etcd() {
+			fix = "find the Node whose kubelet no longer runs; it is usually the one that is NotReady; if it is an etcd member, " + replaceMember
+		}
+		return "the node " + other.Name + " has the same instance " + id.instance, fix
+	})
+}
+
+// registerAgain is how a machine gets a Node with another provider ID, which never changes. RKE2
+// removes the etcd member whose Node is deleted (k3s-io/k3s pkg/etcd/member_controller.go).
+func registerAgain(n observed.Node) string {
+	if n.Etcd() {
+		return replaceMember
+	}
+	return "delete the Node and make its machine register again"
+}
+
+const replaceMember = "replace its machine, one etcd member at a time; do not delete the Node, because the member is removed with it"
+
+func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
+	return j.eachNode(func(n observed.Node) (string, string) {
+		id, ok := parseProviderID(n.ProviderID)
+		label := n.Zone()
+		if !ok || id.zone == "" || label == "" || id.zone == label {
+			return "", ""
+		}
+		return fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
+	})
+}

@@ -1,0 +1,121 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// Every provider ID is either right or found by one rule.
+func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
+	const fine = ""
+	for id, want := range map[string]string{
+		"aws:///eu-west-1a/i-0a4c19d2e7b35f801":            fine,
+		"aws:////i-0a4c19d2e7b35f801":                      fine,
+		"aws:///eu-west-1a/i-5b1c8f62":                     fine,
+		"aws:///eu-west-1a/fargate-ip-10-0-1-20.eu-west-1": fine,
+		"aws:///eu-west-1a/1abc-2def/fargate-ip-10-0-1-20": fine,
+		"":                                            "provider-id-missing",
+		"rke2://ip-10-0-1-20":                         "provider-id-foreign",
+		"k3s://ip-10-0-1-20":                          "provider-id-foreign",
+		"azure:///subscriptions/0/vm":                 "provider-id-foreign",
+		"i-0a4c19d2e7b35f801":                         "provider-id-malformed",
+		"aws://eu-west-1a/i-0a4c19d2e7b35f801":        "provider-id-malformed",
+		"aws:///i-0a4c19d2e7b35f801":                  "provider-id-malformed",
+		"aws:///eu-west-1a/":                          "provider-id-malformed",
+		"aws:///eu-west-1a/i-":                        "provider-id-malformed",
+		"aws:///eu-west-1a/x/i-0a4c19d2e7b35f80":      "provider-id-malformed",
+		"aws:///eu-west-1a/ip-10-0-1-20":              "provider-id-malformed",
+		"aws:///eu-west-1a/x/ip-10-0-1-20":            "provider-id-malformed",
+		"eks-hybrid:///us-west-2/prod/mi-0a4c19":      "provider-id-foreign",
+		"aws:///us-west-2-lax-1a/i-0a4c19d2e7b35f801": "provider-id-zone-mismatch",
+		"aws:///us-gov-west-1a/i-5b1c8f62":            "provider-id-zone-mismatch",
+		"aws:///cn-north-1a/i-0a4c19d2e7b35f801":      "provider-id-zone-mismatch",
+		"AWS:///eu-west-1a/i-0a4c19d2e7b35f801":       "provider-id-malformed",
+		"Azure:///subscriptions/0/vm":                 "provider-id-foreign",
+		"aws:///eu-west-1a/i-foo":                     "provider-id-malformed",
+		"aws:///eu-west-1a/i-0a4c19d2e7b3":            "provider-id-malformed",
+		"aws:///eu-west-1a/i-0A4C19D2E7B35F801":       "provider-id-malformed",
+		"aws:///eu-west-1a/i-0a4c19d2e7b35f801 ":      "provider-id-malformed",
+		" aws:///eu-west-1a/i-0a4c19d2e7b35f801":      "provider-id-malformed",
+		"aws:///eu-west-1a/fargate-ip-10-0-1-20 ":     "provider-id-malformed",
+	} {
+		o := &observed.Observation{Nodes: []observed.Node{{Name: "one", ProviderID: id, Labels: map[string]string{
+			observed.ZoneLabel: "eu-west-1a", observed.RegionLabel: "eu-west-1", observed.InstanceTypeLabel: "m5.large",
+		}}}}
+		v := Evaluate(o, Choice{})
+		switch {
+		case want == fine && len(v.Findings) > 0:
+			t.Errorf("%q: %+v", id, v.Findings)
+		case want != fine && (len(v.Findings) != 1 || v.Findings[0].Rule != want):
+			t.Errorf("%q: %+v, not %s", id, v.Findings, want)
+		}
+		if v.Nodes[0].OK != (want == fine) {
+			t.Errorf("%q: the node is ok: %t", id, v.Nodes[0].OK)
+		}
+	}
+}
+
+func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
+	for id, want := range map[string]string{
+		"AWS:///eu-west-1a/i-0a4c19d2e7b35f801":  "in lower case",
+		"aws:///eu-west-1a/i-0a4c19d2e7b35f801 ": "space",
+		"aws:///eu-west-1a/i-foo":                "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits",
+	} {
+		if got := malformed(id); !strings.Contains(got, want) {
+			t.Errorf("%q: %q", id, got)
+		}
+	}
+}
+
+// RKE2 removes an etcd member with its Node, so no advice about such a Node is to delete it.
+func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
+	const one, other = "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "rke2://cp-1"
+	for _, ids := range [][]string{{other}, {"aws:///eu-west-1a/i-foo"}, {one, one}} {
+		for _, member := range []bool{true, false} {
+			o := &observed.Observation{Version: "v1.26.15+rke2r1"}
+			for i, id := range ids {
+				labels := map[string]string{observed.ZoneLabel: "eu-west-1a", observed.RegionLabel: "eu-west-1", observed.InstanceTypeLabel: "m5.large"}
+				if member && i == 0 {
+					labels[observed.EtcdLabel] = "true"
+				}
+				o.Nodes = append(o.Nodes, observed.Node{Name: string(rune('a' + i)), ProviderID: id, Labels: labels})
+			}
+			found := Evaluate(o, Choice{}).Findings
+			if len(found) != 1 {
+				t.Fatalf("%v: %+v", ids, found)
+			}
+			if replaces := strings.Contains(found[0].Fix, replaceMember); replaces != member {
+				t.Errorf("%v, etcd %t: %s", ids, member, found[0].Fix)
+			}
+		}
+	}
+}
+
+// Without a manager that runs, nothing removes the taint for uninitialized nodes again.
+func TestTheTaintIsOnlyAddedOnceAManagerRuns(t *testing.T) {
+	for _, id := range []string{"", "aws:///eu-west-1a/i-0a4c19d2e7b35f801"} {
+		o := &observed.Observation{Nodes: []observed.Node{{Name: "w1", ProviderID: id}}}
+		const before, after = "first install the cloud-controller-manager", "kubectl --context=prod taint node w1"
+		if all := fixes(Evaluate(o, Choice{})); !strings.Contains(all, before) || strings.Contains(all, "taint node") {
+			t.Errorf("%q without a manager: %s", id, all)
+		}
+		o.Managers = []observed.Manager{{Component: observed.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
+		if all := fixes(Evaluate(o, Choice{Cluster: shell.Cluster{Context: "prod"}})); !strings.Contains(all, after) || strings.Contains(all, before) {
+			t.Errorf("%q with a manager: %s", id, all)
+		}
+	}
+}
+
+func fixes(v Verdict) string {
+	var all strings.Builder
+	for _, f := range v.Findings {
+		all.WriteString(f.Fix + "\n")
+	}
+	return all.String()
+}

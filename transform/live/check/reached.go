@@ -1,0 +1,124 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+// reached is the last stage that the managers show.
+func (j *evaluation) reached() string { return stages.Reached(j.managers()) }
+
+// managers are known by their arguments, and where those of kube-controller-manager cannot
+// be read, by who holds the migration lease.
+func (j *evaluation) managers() stages.Managers {
+	cloud := j.cloud()
+	m := stages.Managers{
+		Granted: j.granted(), Cloud: len(cloud) > 0, CloudFlag: slices.ContainsFunc(cloud, hasFlag),
+		Flag: j.any(observed.KubeManager, hasFlag), External: !j.any(observed.KubeManager, hasLoops),
+	}
+	if len(j.of(observed.KubeManager)) == 0 {
+		owner := j.lease().Owner
+		m.Flag, m.External = owner == observed.KubeManager, owner == observed.CloudManager
+	}
+	return m
+}
+
+const stageNotReached = "stage-not-reached"
+
+// stageNotReached compares what the managers show with what they have to.
+func (j *evaluation) stageNotReached() []transform.Finding {
+	shown := j.shown()
+	within, below := j.Check.Within(shown)
+	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
+	switch {
+	case within || !j.Looked(observed.Pods):
+		return nil
+	case !below:
+		message = "the managers still show the result of " + shown
+	}
+	return []transform.Finding{found("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")}
+}
+
+// shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
+// it shows by the migration lease alone. Once no one needs that, the cloud-controller-manager
+// without the flag is what is left to see, and that the other one is external is what RKE
+// applied; and the record of a dead holder is of someone who runs no more.
+func (j *evaluation) shown() string {
+	m := j.managers()
+	if !slices.ContainsFunc(j.Managers, func(m observed.Manager) bool { return m.Component == observed.KubeManager }) && !m.CloudFlag {
+		switch {
+		case j.Check.External && m.Cloud:
+			m.External = true
+		case j.lease().Life == observed.Dead:
+			m.Flag, m.External = false, false
+		}
+	}
+	return stages.Reached(m)
+}
+
+// cloud returns what the pods of the cloud-controller-manager do, and what those
+// would do that its DaemonSets make.
+func (j *evaluation) cloud() []Process {
+	list := j.of(observed.CloudManager)
+	for _, d := range j.DaemonSets {
+		list = append(list, ReadProcess(template(d)))
+	}
+	return list
+}
+
+// template is what a DaemonSet makes pods of.
+func template(d observed.DaemonSet) observed.Manager {
+	return observed.Manager{Component: observed.CloudManager, Image: d.Image, Args: d.Args}
+}
+
+// granted reports whether kube-controller-manager may lock the migration lease.
+func (j *evaluation) granted() bool {
+	asked := false
+	for _, r := range j.Reviews {
+		if r.User == leadermigration.ManagerUser {
+			if !r.Allowed {
+				return false
+			}
+			asked = true
+		}
+	}
+	return asked
+}
+
+// reverted needs evidence that a stage was applied once: a snapshot, or what a
+// stage leaves in the leases.
+func (j *evaluation) reverted() []transform.Finding {
+	now := j.reached()
+	before, why := "", ""
+	switch {
+	case j.Before != nil && j.Before.Reached != "":
+		before, why = j.Before.Reached, "the snapshot of "+j.Before.Taken.UTC().Format("2006-01-02 15:04")+" shows it"
+	case j.Check.Stage != "":
+		return nil // which is to show: stage-not-reached says so
+	case !j.Partial:
+		before, why = j.remains()
+	}
+	names := stages.Names()
+	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observed.KubeManager)) == 0 {
+		return nil
+	}
+	return []transform.Finding{found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
+		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")}
+}
+
+// remains finds a migration lease that someone held although no manager has
+// the flag and kube-controller-manager is in-tree.
+func (j *evaluation) remains() (stage, why string) {
+	lease := j.lease()
+	if lease.Holder == "" || slices.ContainsFunc(j.processes, hasFlag) || !j.any(observed.KubeManager, hasLoops) {
+		return "", ""
+	}
+	return stages.EnableLeaderMigration, "the lease " + lease.Name + " was held before"
+}

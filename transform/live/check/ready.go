@@ -1,0 +1,74 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// nodeNotReady is the rule that finds nodes that are not ready.
+const nodeNotReady = "node-not-ready"
+
+// nodeNotReady takes nodes of which none has the condition for ones that were not
+// asked for it: the API server shows it for every node, and an earlier dump for none.
+func (j *evaluation) nodeNotReady() []transform.Finding {
+	if !slices.ContainsFunc(j.Nodes, func(n observed.Node) bool { return n.Ready != nil }) {
+		return nil
+	}
+	was := j.readyBefore()
+	var list []transform.Finding
+	for _, n := range j.Nodes {
+		if n.IsReady() {
+			continue
+		}
+		f := found(nodePath(n.Name), notReady(n), "check its kubelet and its machine: "+shell.Line("kubectl describe node %--%s", n.Name))
+		switch {
+		case n.ControlPlane():
+			f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + nodeNotReady
+		case was[n.Name]:
+			f.Fix += "; it was Ready in the snapshot; if the migration is not the cause, use --accept " + nodeNotReady
+		default:
+			f.Severity = transform.Warning
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// readyBefore are the nodes that were ready in the snapshot.
+func (j *evaluation) readyBefore() map[string]bool {
+	was := map[string]bool{}
+	if j.Before != nil {
+		for _, n := range j.Before.Nodes {
+			was[n.Name] = n.Ready
+		}
+	}
+	return was
+}
+
+// notReady says in words what a node says of itself.
+func notReady(n observed.Node) string {
+	what := "the node"
+	if n.ControlPlane() {
+		what = "the control plane"
+	}
+	if n.Ready == nil {
+		return what + " has no condition Ready: its kubelet has not reported a status yet"
+	}
+	text := what + " is NotReady: its condition Ready is " + n.Ready.Status
+	if n.Ready.Status == "Unknown" {
+		text = what + " is NotReady: its kubelet stopped reporting its status"
+	}
+	if n.Ready.Reason != "" {
+		text += " (" + n.Ready.Reason + ")"
+	}
+	if !n.Ready.Since.IsZero() {
+		text += " since " + n.Ready.Since.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	}
+	return text
+}

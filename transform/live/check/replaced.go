@@ -1,0 +1,135 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// Replaced follows identities that hold leases, and the containers that may have
+// them. A process takes its identity when it starts and keeps it, so an identity
+// ends with its container, although its lease lasts longer. The zero Replaced has
+// seen nothing. Times are of the machine that looks.
+type Replaced struct {
+	of map[string]*identity
+}
+
+// identity is a holder as it was first seen.
+type identity struct {
+	candidates []candidate
+	component  string // "" while it leads neither
+	gone       time.Time
+	// then is what it held in the first look that was requested after gone. What it
+	// renews later it renews alive, and then it was none of the candidates.
+	then map[string]observed.Lease
+}
+
+// candidate is a container that may have an identity.
+type candidate struct {
+	container string // "" for one that no kubelet has reported
+	pod       string
+	mirror    bool
+}
+
+// Observe takes what was requested and answered at these times, and marks the leases of
+// holders whose containers are all gone and who have not renewed since we saw that.
+func (r *Replaced) Observe(asked, answered time.Time, processes []Process, leases []observed.Lease) []observed.Lease {
+	held := map[string]map[string]observed.Lease{}
+	for _, l := range leases {
+		if l.Holder != "" {
+			if held[l.Holder] == nil {
+				held[l.Holder] = map[string]observed.Lease{}
+			}
+			held[l.Holder][l.Name] = l
+		}
+	}
+	now := make(map[string]*identity, len(held))
+	for holder, records := range held {
+		now[holder] = r.of[holder].next(asked, answered, holder, processes, records)
+	}
+	r.of = now
+	out := slices.Clone(leases)
+	for i := range out {
+		out[i].Replaced = out[i].Holder != "" && !now[out[i].Holder].gone.IsZero()
+	}
+	return out
+}
+
+// next is an identity after one more look; i is nil for one that is new.
+func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observed.Lease) *identity {
+	component := leads(processes, records)
+	switch {
+	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
+		i = newIdentity(holder, component, processes)
+	case !i.gone.IsZero() && i.then == nil && !asked.Before(i.gone):
+		i.then = records
+	case i.then != nil && renewed(i.then, records):
+		i = newIdentity(holder, i.component, processes)
+	}
+	if i.gone.IsZero() && i.over(processes) {
+		i.gone = answered
+	}
+	return i
+}
+
+// newIdentity takes all for candidates that run now: those on the holder's host, or
+// every one where none has a host of that name.
+func newIdentity(holder, component string, processes []Process) *identity {
+	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return component != "" && p.Component != component || p.Ended })
+	there := slices.DeleteFunc(slices.Clone(mine), func(p Process) bool { return !p.onHostOf(holder) })
+	if len(there) > 0 {
+		mine = there
+	}
+	i := &identity{component: component}
+	for _, p := range mine {
+		i.candidates = append(i.candidates, candidate{p.Container, p.Path(), p.Mirror})
+	}
+	return i
+}
+
+// leads names the component whose main lease is among the records, or "".
+func leads(processes []Process, records map[string]observed.Lease) string {
+	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
+		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is }) {
+			return c
+		}
+	}
+	return ""
+}
+
+func renewed(then, now map[string]observed.Lease) bool {
+	for name, l := range now {
+		if before, there := then[name]; !there || !before.SameRecord(l) {
+			return true
+		}
+	}
+	return false
+}
+
+// over reports whether there were candidates, and all of them are gone.
+func (i *identity) over(processes []Process) bool {
+	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c candidate) bool { return !c.gone(processes) })
+}
+
+// gone reports whether the container has ended: it says so, another one is in its
+// pod, or its pod is gone. A static pod's mirror may go and come back while the
+// container runs.
+func (c candidate) gone(processes []Process) bool {
+	if c.container == "" {
+		return false
+	}
+	there, followed := false, false
+	for _, p := range processes {
+		switch {
+		case p.Container == c.container:
+			return p.Ended
+		case p.Path() == c.pod:
+			there, followed = true, followed || p.Container != ""
+		}
+	}
+	return followed || !there && !c.mirror
+}

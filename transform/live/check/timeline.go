@@ -1,0 +1,206 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// Look is what was seen at one moment, by the clock of who looked.
+type Look struct {
+	Asked    time.Time // when the answers were requested; the zero time means At
+	At       time.Time // when all of them were there
+	Leases   []observed.Lease
+	Managers []observed.Manager
+	// Given are the arguments that kube-controller-manager may have where it is no pod.
+	Given []Given
+}
+
+// Timeline turns looks into intervals. A look that failed is left out; where two
+// looks are further apart than observed.Blind, no one knows what was between
+// them.
+type Timeline struct {
+	Handovers []Handover
+
+	watch    observed.Watch
+	replaced Replaced
+	ages     ages
+	last     *moment
+	queue    []moment               // not told yet, the oldest first
+	pending  map[string]*resolution // leases that did not move yet
+	holders  map[string]string      // identities by component, as far as seen
+	lease    holding
+	done     []Interval
+}
+
+// moment is a look with the time until the next one.
+type moment struct {
+	asked     time.Time
+	at, to    time.Time
+	processes []Process
+	leases    map[string]held
+	blind     string // why nothing is known
+}
+
+type held struct {
+	leaseHolder
+	pending *resolution // decides whether it is alive
+}
+
+// resolution is whether a lease was live before it was seen to move.
+type resolution struct {
+	holder string
+	life   observed.Life
+	told   bool
+}
+
+// Add takes the next look, and returns the intervals that it completes. Looks
+// come in the order of their times.
+func (t *Timeline) Add(l Look) []Interval {
+	if l.Asked.IsZero() {
+		l.Asked = l.At
+	}
+	if t.last != nil {
+		t.close(l.At)
+	}
+	m := moment{asked: l.Asked, at: l.At, processes: processesOf(l.Managers, l.Given), leases: map[string]held{}}
+	leases := t.replaced.Observe(l.Asked, l.At, m.processes, t.watch.Observe(l.Asked, l.At, l.Leases))
+	for _, r := range leases {
+		h := t.held(r)
+		h.Since = t.ages.of(r.Name+" "+r.Holder, l.At)
+		m.leases[r.Name] = h
+	}
+	for i := range m.processes {
+		p := &m.processes[i]
+		p.Since = t.ages.of(cmp.Or(p.Container, p.Path()+" "+strings.Join(p.Manager.Args, " ")), l.At)
+	}
+	t.ages.began = true
+	for name, r := range t.pending {
+		if _, there := m.leases[name]; !there {
+			r.life, r.told = observed.Unknown, true
+			delete(t.pending, name)
+		}
+	}
+	t.last = &m
+	t.follow(m, leases)
+	return t.tell()
+}
+
+// Lost closes the timeline of a cluster that can no longer be looked at: what came
+// after the last look stays unknown.
+func (t *Timeline) Lost(at time.Time) []Interval {
+	if t.last != nil {
+		t.last.blind = unseen
+	}
+	return t.End(at)
+}
+
+// End closes the timeline; what is not known by now stays unknown.
+func (t *Timeline) End(at time.Time) []Interval {
+	if t.last != nil {
+		t.close(at)
+	}
+	t.resolveAll()
+	all := append(t.tell(), t.done...)
+	t.done = nil
+	return all
+}
+
+// close ends the last moment. After a time without observations everything begins again.
+func (t *Timeline) close(at time.Time) {
+	m := *t.last
+	m.to, t.last = at, nil
+	if at.Sub(m.asked) > observed.Blind {
+		m.blind = unseen
+		t.resolveAll()
+		t.watch, t.replaced, t.ages, t.lease = observed.Watch{}, Replaced{}, ages{}, holding{}
+	}
+	t.queue = append(t.queue, m)
+}
+
+func (t *Timeline) resolveAll() {
+	for _, r := range t.pending {
+		r.life, r.told = observed.Unknown, true
+	}
+	t.pending = nil
+}
+
+const unseen = "the cluster could not be observed"
+
+// held returns a lease as it is now. One that has not moved yet was alive if its
+// holder renews it in time.
+func (t *Timeline) held(l observed.Lease) held {
+	life := l.Life()
+	if life != observed.Unknown {
+		if r := t.pending[l.Name]; r != nil {
+			r.told, r.life = true, observed.Unknown
+			if life == observed.Live && r.holder == l.Holder {
+				r.life = observed.Live
+			}
+			delete(t.pending, l.Name)
+		}
+		return held{leaseHolder: leaseHolder{Holder: l.Holder, Life: life}}
+	}
+	if t.pending == nil {
+		t.pending = map[string]*resolution{}
+	}
+	if t.pending[l.Name] == nil {
+		t.pending[l.Name] = &resolution{holder: l.Holder}
+	}
+	return held{leaseHolder{Holder: l.Holder, Life: life}, t.pending[l.Name]}
+}
+
+// tell evaluates the moments that are decided, and returns the intervals that no
+// later moment can extend.
+func (t *Timeline) tell() []Interval {
+	for len(t.queue) > 0 && t.queue[0].decided() {
+		t.join(t.queue[0])
+		t.queue = t.queue[1:]
+	}
+	if len(t.done) < 2 {
+		return nil
+	}
+	n := len(t.done) - 1
+	out := t.done[:n:n]
+	t.done = t.done[n:]
+	return out
+}
+
+func (t *Timeline) join(m moment) {
+	s := m.evaluate()
+	if n := len(t.done); n > 0 && t.done[n-1].Same(s) {
+		t.done[n-1].To = m.to
+		return
+	}
+	t.done = append(t.done, Interval{m.at, m.to, s})
+}
+
+func (m moment) decided() bool {
+	for _, h := range m.leases {
+		if h.pending != nil && !h.pending.told {
+			return m.blind != ""
+		}
+	}
+	return true
+}
+
+func (m moment) evaluate() Ownership {
+	if m.blind != "" {
+		return Ownership{Unknown: m.blind, Owners: []string{}}
+	}
+	return ownersOf(m.processes, func(name string) leaseHolder {
+		h, found := m.leases[name]
+		if !found {
+			return leaseHolder{Life: observed.Dead}
+		}
+		if h.pending != nil {
+			h.Life = h.pending.life
+		}
+		return h.leaseHolder
+	})
+}

@@ -1,0 +1,109 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/stages"
+)
+
+func idsOf(list []transform.Finding) []string {
+	var ids []string
+	for _, f := range list {
+		ids = append(ids, f.Rule)
+	}
+	return ids
+}
+
+func TestNodesThatAreNotReadyAreNamedFirstAndWhatTheManagersShowLast(t *testing.T) {
+	stops := func(rule string) transform.Finding {
+		return transform.Finding{Rule: rule, Severity: transform.Error}
+	}
+	accepted := stops("x")
+	accepted.Accepted = true
+	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(nodeNotReady), stops(stageNotReached), stops("cloud-controllers-twice"), {Rule: "w", Severity: transform.Warning}}}
+	if got := idsOf(v.Unmet()); !slices.Equal(got, []string{nodeNotReady, "a", "cloud-controllers-twice", stageNotReached}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
+	kube, cloud, either := kubeLease(true), cloudLease(true), migration("k_1", true, 1)
+	enabled, installed := scene(migrating, nil, kube, either), scene(migrating, waits, kube, cloud, either)
+	switched := scene(external, waits, kube, cloud, migration("c_1", true, 1))
+	finished := scene(external, quiet, kube, cloud)
+	for _, c := range []struct {
+		name  string
+		o     *observed.Observation
+		check stages.Check
+		want  string
+	}{
+		{"nothing is asked", enabled, stages.Check{}, ""},
+		{"not there yet", installed, stages.Check{AtLeast: stages.SwitchToExternal}, "the managers do not show the result of switch-to-external yet"},
+		{"there", switched, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
+		{"further", finished, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
+		{"still there", installed, stages.Check{AtMost: stages.EnableLeaderMigration}, "the managers still show the result of install-ccm"},
+		{"gone", enabled, stages.Check{AtMost: stages.EnableLeaderMigration}, ""},
+	} {
+		found := newEvaluation(c.o, Choice{Check: c.check}).stageNotReached()
+		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Message != c.want) {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+	if found := newEvaluation(&observed.Observation{Partial: true}, Choice{Check: stages.Check{AtLeast: stages.SwitchToExternal}}).stageNotReached(); len(found) > 0 {
+		t.Errorf("pods were not seen: %+v", found)
+	}
+}
+
+func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
+	node := func(name, ready string, labels ...string) observed.Node {
+		n := observed.Node{Name: name, Labels: map[string]string{}, Ready: &observed.Condition{Status: ready}}
+		for _, l := range labels {
+			n.Labels[l] = "true"
+		}
+		return n
+	}
+	seen := &observed.Observation{
+		Nodes: []observed.Node{node("a", "True", "node-role.kubernetes.io/control-plane"), node("b", "Unknown", "node-role.kubernetes.io/controlplane"), node("w", "False")},
+		// The worker was ready before: it stops a migration, and never a rollback.
+		Before: &observed.Snapshot{Nodes: []observed.NodeIdentity{{Name: "w", Ready: true}}},
+	}
+	for _, accept := range []string{"", nodeNotReady} {
+		c := Choice{Check: stages.Check{NodesOnly: true}, Accept: []string{accept}}
+		open := Evaluate(seen, c).Unmet()
+		if accept == "" && (len(open) != 1 || open[0].Path != "nodes/b") || accept != "" && len(open) > 0 {
+			t.Errorf("accepted %q: %+v", accept, open)
+		}
+		if Unsettled(seen, c) {
+			t.Error("nodes show at once what they need")
+		}
+	}
+}
+
+func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
+	set := func(list ...string) []observed.DaemonSet { return []observed.DaemonSet{{Args: list}} }
+	dead := []observed.Lease{kubeLease(true), migration("k_1", true, 90)}
+	held := []observed.Lease{kubeLease(true), migration("k_1", true, 1)}
+	end, back := stages.After(stages.DisableLeaderMigration, transform.Target{}), stages.Undone(stages.EnableLeaderMigration, transform.Target{})
+	for _, c := range []struct {
+		name  string
+		o     observed.Observation
+		check stages.Check
+		met   bool
+	}{
+		{"no flag is left", observed.Observation{DaemonSets: set()}, end, true},
+		{"the flag is off", observed.Observation{DaemonSets: set("--enable-leader-migration=false")}, end, true},
+		{"a flag is left", observed.Observation{DaemonSets: set("--enable-leader-migration=true"), Leases: []observed.Lease{cloudLease(true), migration("c_1", true, 1)}}, end, false},
+		{"the record of a dead holder", observed.Observation{Leases: dead}, back, true},
+		{"another manager holds it", observed.Observation{Leases: held}, back, false},
+	} {
+		if found := newEvaluation(&c.o, Choice{Check: c.check}).stageNotReached(); (len(found) == 0) != c.met {
+			t.Errorf("%s: %+v", c.name, found)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/observed"
+)
+
+// ebsDriver is the name by which the EBS CSI driver registers.
+const ebsDriver = "ebs.csi.aws.com"
+
+// inTreeVolumes requires the driver on every node: an external
+// kube-controller-manager attaches no in-tree volume.
+func (j *evaluation) inTreeVolumes() []transform.Finding {
+	uses := j.volumeUses()
+	if len(uses) == 0 {
+		return nil
+	}
+	if !j.Looked(observed.Nodes) || !j.Looked(observed.CSINodes) {
+		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself")
+		f.Severity = transform.Note
+		return []transform.Finding{f}
+	}
+	without := j.withoutDriver()
+	if len(without) == 0 && len(j.Nodes) > 0 {
+		return nil
+	}
+	message := fmt.Sprintf("EBS volumes are in-tree (%s), and %s", some(uses), missingOn(without, len(j.Nodes)))
+	return []transform.Finding{found("storage", message, "install the EBS CSI driver on every node before the switch; see the guide on volumes")}
+}
+
+func (j *evaluation) volumeUses() []string {
+	uses := lists.Map(j.Volumes, func(v observed.Volume) string { return v.Kind + " " + v.Name })
+	for _, c := range j.StorageClasses {
+		uses = append(uses, "StorageClass "+c)
+	}
+	for _, n := range j.Nodes {
+		if n.InTreeVolumes > 0 {
+			uses = append(uses, fmt.Sprintf("%d on %s", n.InTreeVolumes, n.Name))
+		}
+	}
+	return uses
+}
+
+// withoutDriver names the nodes that are not seen to have the driver.
+func (j *evaluation) withoutDriver() []string {
+	has := map[string]bool{}
+	for _, d := range j.Drivers {
+		has[d.Node] = slices.Contains(d.Drivers, ebsDriver)
+	}
+	var without []string
+	for _, n := range j.Nodes {
+		if !has[n.Name] {
+			without = append(without, n.Name)
+		}
+	}
+	return without
+}
+
+func missingOn(nodes []string, of int) string {
+	if len(nodes) == of {
+		return "no node has the EBS CSI driver"
+	}
+	return "these nodes have no EBS CSI driver: " + some(nodes)
+}
+
+// some names the first few of a list.
+func some(list []string) string {
+	const few = 3
+	if len(list) <= few {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
+}
