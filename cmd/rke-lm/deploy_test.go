@@ -10,7 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // generated is the head of files that are made from the table of rights.
@@ -30,19 +30,19 @@ func TestDocsDeployTheLeastRoles(t *testing.T) {
 
 // ofController are the rows of the controller and of the runs that it makes. It restarts no machines, and has helm only
 // in an image of its own, where more is needed.
-func ofController(fits func(rights.Row) bool, more ...string) []rights.Row {
-	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
+func ofController(fits func(rollout.Requirement) bool, more ...string) []rollout.Requirement {
+	return slices.DeleteFunc(rollout.Requirements(), func(r rollout.Requirement) bool {
 		its := slices.ContainsFunc(r.For, func(verb string) bool { return slices.Contains([]string{"controller", "migrate", "rollback"}, verb) })
 		list := slices.Contains(r.For, "status") && !r.Downstream && !r.Optional // clusters by their labels
-		left := slices.Contains([]string{action.NeedsHelm, rights.Registration, rights.Local}, r.When) && !slices.Contains(more, r.When)
+		left := slices.Contains([]string{action.NeedsHelm, rollout.NeedsRegistration, rollout.NeedsLocal}, r.When) && !slices.Contains(more, r.When)
 		return !its && !list || left || !fits(r)
 	})
 }
 
 // chartRoles are the roles in Rancher's own cluster, as a template of Helm.
 func chartRoles() string {
-	in := func(namespace string, kinds ...transform.ObjectKind) []rights.Row {
-		return ofController(func(r rights.Row) bool {
+	in := func(namespace string, kinds ...transform.ObjectKind) []rollout.Requirement {
+		return ofController(func(r rollout.Requirement) bool {
 			return !r.Downstream && r.Namespace == namespace && slices.Contains(kinds, r.Kind)
 		})
 	}
@@ -51,16 +51,16 @@ func chartRoles() string {
 	b.WriteString("{{- /* " + generated + " */ -}}\n")
 	b.WriteString(templated("ClusterRole", "", in("", all, rke2), "{{- with .Values.rke1Clusters }}\n"+named(in("", rke1))+"{{- end }}\n"))
 	b.WriteString(templated("Role", "{{ .Release.Namespace }}", in("rke-lm", all), ""))
-	b.WriteString("{{- range .Values.clusterNamespaces }}\n" + inRange(templated("Role", "{{ . }}", in(rights.Home, all, rke2), "")) + "{{- end }}\n")
-	b.WriteString("{{- range .Values.rke1Clusters }}\n" + inRange(templated("Role", "{{ . }}", in(rights.Home, all, rke1), "")) + "{{- end }}\n")
+	b.WriteString("{{- range .Values.clusterNamespaces }}\n" + inRange(templated("Role", "{{ . }}", in(rollout.Home, all, rke2), "")) + "{{- end }}\n")
+	b.WriteString("{{- range .Values.rke1Clusters }}\n" + inRange(templated("Role", "{{ . }}", in(rollout.Home, all, rke1), "")) + "{{- end }}\n")
 	b.WriteString("{{- if .Values.rke1Clusters }}\n" + templated("Role", "default", in("default", rke1), "") + "{{- end }}\n")
 	return b.String()
 }
 
 // named are the rules about objects without a namespace, for the clusters of RKE1 that are named.
-func named(rows []rights.Row) (text string) {
+func named(rows []rollout.Requirement) (text string) {
 	for _, r := range granting(rows, "") {
-		if r.Name != rights.Own {
+		if r.Name != rollout.Own {
 			continue // the gate, which all have
 		}
 		r.Name = ""
@@ -75,14 +75,14 @@ func inRange(text string) string {
 }
 
 // templated is a role for the user of the token, with more rules, and its binding.
-func templated(kind, namespace string, rows []rights.Row, more string) string {
+func templated(kind, namespace string, rows []rollout.Requirement, more string) string {
 	at := ""
 	if namespace != "" {
 		at = "\n  namespace: " + namespace
 	}
 	meta := "  name: {{ .Release.Name }}" + at + "\n  labels:\n    {{- include \"rke-lm.labels\" . | nindent 4 }}\n"
 	for i := range rows {
-		if rows[i].Name == rights.Own || rows[i].Name == rights.ID {
+		if rows[i].Name == rollout.Own || rows[i].Name == rollout.ID {
 			rows[i].Name = "" // of all clusters there
 		}
 	}
@@ -90,7 +90,7 @@ func templated(kind, namespace string, rows []rights.Row, more string) string {
 }
 
 // bound is a role and its binding.
-func bound(kind, meta, name, user string, rows []rights.Row, more string) string {
+func bound(kind, meta, name, user string, rows []rollout.Requirement, more string) string {
 	text := "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: " + kind + "\nmetadata:\n" + meta + "rules:\n"
 	for _, r := range granting(rows, rows[0].Namespace) {
 		text += rule(r, r.Kind)
@@ -102,8 +102,8 @@ func bound(kind, meta, name, user string, rows []rights.Row, more string) string
 
 // downstreamRoles are the roles in a cluster that is migrated, with more than all images need.
 func downstreamRoles(kind transform.ObjectKind, more ...string) string {
-	in := func(namespace string) []rights.Row {
-		return ofController(func(r rights.Row) bool { return r.Downstream && r.Namespace == namespace && r.Of(kind) }, more...)
+	in := func(namespace string) []rollout.Requirement {
+		return ofController(func(r rollout.Requirement) bool { return r.Downstream && r.Namespace == namespace && r.Of(kind) }, more...)
 	}
 	return "# " + generated + "\n# Replace u-abcde with the Rancher user of the controller's token.\n" +
 		bound("ClusterRole", "  name: rke-lm\n", "rke-lm", "u-abcde", in(""), "") +

@@ -26,7 +26,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -132,7 +132,7 @@ func liveRows() string {
 	return b.String()
 }
 
-func admissionRows() string { return acceptableRows(preconditions.Rules()) }
+func admissionRows() string { return acceptableRows(rollout.Rules()) }
 
 func changeRows() string { return acceptableRows(review.Rules()) }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // TestDocsListThePermissionsOfEveryVerb holds docs/permissions.md to the table of rights.
@@ -27,7 +27,7 @@ func TestDocsListThePermissionsOfEveryVerb(t *testing.T) {
 		}
 	}
 	checkDoc(t, file, is, should)
-	for _, r := range rights.Table() {
+	for _, r := range rollout.Requirements() {
 		for _, verb := range r.For {
 			if !slices.Contains(verbs, verb) {
 				t.Errorf("%s is no verb", verb)
@@ -61,7 +61,7 @@ func rolesOf(verb string) string {
 			writeBlock(&b, title, text)
 		}
 	}
-	if rows := rowsFor(verb, transform.ObjectKind{}, func(r rights.Row) bool { return r.When == rights.Local }); len(rows) > 0 {
+	if rows := rowsFor(verb, transform.ObjectKind{}, func(r rollout.Requirement) bool { return r.When == rollout.NeedsLocal }); len(rows) > 0 {
 		writeBlock(&b, "On Rancher's own cluster if it is the one to verify, in addition to those for the cluster itself:", rolesWith(verb, transform.ObjectKind{}, rows))
 	}
 	return b.String()
@@ -71,18 +71,18 @@ func writeBlock(b *strings.Builder, title, text string) {
 	fmt.Fprintf(b, "%s\n\n```yaml\n%s```\n\n", title, text)
 }
 
-func rowsFor(verb string, kind transform.ObjectKind, fits func(rights.Row) bool) []rights.Row {
-	return slices.DeleteFunc(rights.Table(), func(r rights.Row) bool {
+func rowsFor(verb string, kind transform.ObjectKind, fits func(rollout.Requirement) bool) []rollout.Requirement {
+	return slices.DeleteFunc(rollout.Requirements(), func(r rollout.Requirement) bool {
 		return !slices.Contains(r.For, verb) || !fits(r) || !r.Of(kind)
 	})
 }
 
 func roles(verb string, kind transform.ObjectKind, downstream bool) string {
-	return rolesWith(verb, kind, rowsFor(verb, kind, func(r rights.Row) bool { return r.Downstream == downstream && r.When != rights.Local }))
+	return rolesWith(verb, kind, rowsFor(verb, kind, func(r rollout.Requirement) bool { return r.Downstream == downstream && r.When != rollout.NeedsLocal }))
 }
 
 // rolesWith writes a ClusterRole, and a Role for each namespace.
-func rolesWith(verb string, kind transform.ObjectKind, rows []rights.Row) string {
+func rolesWith(verb string, kind transform.ObjectKind, rows []rollout.Requirement) string {
 	var namespaces, texts []string
 	for _, r := range rows {
 		if !slices.Contains(namespaces, r.Namespace) {
@@ -96,8 +96,8 @@ func rolesWith(verb string, kind transform.ObjectKind, rows []rights.Row) string
 			role, in = "Role", "\n  namespace: "+home(n, kind)
 		}
 		name := verb
-		if rows[0].When == rights.Local {
-			name += "-" + rights.Local
+		if rows[0].When == rollout.NeedsLocal {
+			name += "-" + rollout.NeedsLocal
 		}
 		text := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata:\n  name: rke-lm-%s%s\nrules:\n", role, name, in)
 		for _, r := range granting(rows, n) {
@@ -109,15 +109,15 @@ func rolesWith(verb string, kind transform.ObjectKind, rows []rights.Row) string
 }
 
 // granting returns the rows of a namespace, each with what no row before it grants.
-func granting(rows []rights.Row, namespace string) (list []rights.Row) {
-	granted := map[rights.Right]bool{}
+func granting(rows []rollout.Requirement, namespace string) (list []rollout.Requirement) {
+	granted := map[rollout.Permission]bool{}
 	for _, r := range rows {
 		if r.Namespace != namespace {
 			continue
 		}
 		var more []string
 		for _, do := range r.Do {
-			right := rights.Right{Group: r.Group, Resource: r.Resource, Name: r.Name, Verb: do}
+			right := rollout.Permission{Group: r.Group, Resource: r.Resource, Name: r.Name, Verb: do}
 			if !granted[right] {
 				granted[right], more = true, append(more, do)
 			}
@@ -130,17 +130,17 @@ func granting(rows []rights.Row, namespace string) (list []rights.Row) {
 }
 
 func home(namespace string, kind transform.ObjectKind) string {
-	if namespace == rights.Home && kind == transform.Management {
+	if namespace == rollout.Home && kind == transform.Management {
 		return "<id>"
 	}
 	return namespace
 }
 
-func rule(r rights.Row, kind transform.ObjectKind) string {
+func rule(r rollout.Requirement, kind transform.ObjectKind) string {
 	text := fmt.Sprintf("  - apiGroups: [%s] # %s\n    resources: [%s]\n", cmp.Or(r.Group, `""`), strings.ReplaceAll(r.Why, "`", ""), r.Resource)
 	if r.Name != "" {
 		name := r.Name
-		if name == rights.Own && kind == transform.Management {
+		if name == rollout.Own && kind == transform.Management {
 			name = "<id>"
 		}
 		text += "    resourceNames: [" + name + "]\n"

@@ -14,8 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -150,7 +148,7 @@ func (c Cluster) Objections(t transform.Target) []transform.Finding {
 	} else if c.Live == nil {
 		return nil
 	}
-	return preconditions.Evaluate(preconditions.Objects{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)
+	return rollout.Preconditions(rollout.Change{Title: c.Live.Object.Title(), Object: c.Live.Object.Raw}, t.Accept)
 }
 
 // Preconditions returns the blocking findings of a change to a live cluster. How far its last
@@ -160,12 +158,12 @@ func (c Cluster) Preconditions(ctx context.Context, t transform.Target) ([]trans
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(t.Accept, preconditions.NotSettled) {
+	if !slices.Contains(t.Accept, rollout.NotSettled) {
 		if seen.Progress, err = c.progress(ctx, t); err != nil {
 			return nil, err
 		}
 	}
-	return preconditions.Evaluate(seen, t.Accept), nil
+	return rollout.Preconditions(seen, t.Accept), nil
 }
 
 // progress is that of the object as it is.
@@ -185,9 +183,9 @@ func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Pro
 // choice keeps from being looked at needs none.
 func (l *Live) Review(ctx context.Context, verb string, t transform.Target) error {
 	o := l.Object
-	needed := rights.Needed(verb, o.Subject())
-	if slices.Contains(t.Accept, preconditions.NotSettled) {
-		needed = slices.DeleteFunc(needed, func(r rights.Right) bool { return r.Resource == "secrets" || r.Resource == "machines" })
+	needed := rollout.Permissions(verb, o.Subject())
+	if slices.Contains(t.Accept, rollout.NotSettled) {
+		needed = slices.DeleteFunc(needed, func(r rollout.Permission) bool { return r.Resource == "secrets" || r.Resource == "machines" })
 	}
 	if err := l.Server.Review(ctx, needed); err != nil {
 		return fmt.Errorf("%s: %w", o.Title(), err)

@@ -18,7 +18,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -88,7 +87,7 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 		})
 		for _, result := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}) {
 			c := result.Cluster
-			accepted := transform.Target{Accept: []string{preconditions.NotSettled}}
+			accepted := transform.Target{Accept: []string{rollout.NotSettled}}
 			findings, err := c.Preconditions(t.Context(), accepted)
 			if objections := c.Objections(transform.Target{}); len(objections) == 0 || len(findings) < len(objections) {
 				t.Errorf("%+v, %+v", findings, objections)
@@ -118,7 +117,7 @@ func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 		if err := l.Review(t.Context(), "apply", transform.Target{}); exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard: ") {
 			t.Error(err)
 		}
-		accepted := transform.Target{Accept: []string{preconditions.NotSettled}}
+		accepted := transform.Target{Accept: []string{rollout.NotSettled}}
 		r.Do(func() { r.Denied = map[string]bool{"list machines": true, "list secrets": true, "get secrets": true} })
 		if err := l.Review(t.Context(), "apply", accepted); err != nil {
 			t.Errorf("what is not looked at needs no right: %v", err)

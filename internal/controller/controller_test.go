@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -351,7 +351,7 @@ func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
 			}
 		})
 	}
-	if controller.CheckAccept([]string{preconditions.ManagedElsewhere}) == nil {
+	if controller.CheckAccept([]string{rollout.ManagedElsewhere}) == nil {
 		t.Error("a cluster that another program manages could be changed")
 	}
 }

@@ -37,8 +37,8 @@ func (l load) String() string {
 	return fmt.Sprintf("| %d | %.2f s | %d | %.0f | %.0f | %.1f | %.0f MB | %.0f kB |", l.clusters, l.planned.Seconds(), l.idle, per(l.local), per(l.inside), l.perSecond(), float64(l.heap)/1e6, float64(l.status)/1e3)
 }
 
-// rollout is how long the machines of a cluster take to follow an edit.
-const rollout = time.Minute
+// follows is how long the machines of a cluster take to follow an edit.
+const follows = time.Minute
 
 // measured migrates clusters, ten at a time, on simulated machines.
 func measured(t *testing.T, clusters int) (l load) {
@@ -52,7 +52,7 @@ func measured(t *testing.T, clusters int) (l load) {
 		w.slots, w.interval = 10, controller.Interval
 		for _, one := range w.Worlds {
 			follow := one.Follow
-			one.Follow = func() { time.AfterFunc(rollout, follow) }
+			one.Follow = func() { time.AfterFunc(follows, follow) }
 		}
 		before, cpu, done := heap(), used(), make(chan migrate.Member, clusters)
 		w.onShow = func(m migrate.Member, _ migrate.Event) {

@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -122,8 +122,8 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 
 // managers says that another program manages a cluster; nil if none does.
 func managers(o rancher.Object) error {
-	for _, f := range preconditions.Evaluate(preconditions.Objects{Title: o.Title(), Object: o.Raw}, nil) {
-		if f.Rule == preconditions.ManagedElsewhere {
+	for _, f := range rollout.Preconditions(rollout.Change{Title: o.Title(), Object: o.Raw}, nil) {
+		if f.Rule == rollout.ManagedElsewhere {
 			return &skipped{v1alpha1.ManagedElsewhere, f.Message}
 		}
 	}

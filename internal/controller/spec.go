@@ -18,7 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -98,8 +98,8 @@ func rulesOf(spec v1alpha1.LeaderMigrationSpec, labelled map[string]labels.Set) 
 
 // CheckAccept refuses the acceptance that the controller never gives.
 func CheckAccept(accepted []string) error {
-	if slices.Contains(accepted, preconditions.ManagedElsewhere) {
-		return fmt.Errorf("spec.options.accept: the controller never changes a cluster that another program manages; remove %s", preconditions.ManagedElsewhere)
+	if slices.Contains(accepted, rollout.ManagedElsewhere) {
+		return fmt.Errorf("spec.options.accept: the controller never changes a cluster that another program manages; remove %s", rollout.ManagedElsewhere)
 	}
 	return nil
 }

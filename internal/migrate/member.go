@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -60,7 +60,7 @@ func (m *Member) watched(o Owned) {
 // end is the end of the run.
 func (m *Member) end(err error, at time.Time) {
 	m.State, m.Since, m.Waiting, m.Err = waves.Done, at, "", err
-	if refused, is := errors.AsType[*preconditions.Refused](err); is {
+	if refused, is := errors.AsType[*rollout.Refused](err); is {
 		m.Findings = refused.Findings
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (m *Member) end(err error, at time.Time) {
 // NeedsValues reports whether a run did not begin because it would replace the values of a release,
 // which only the operator can name.
 func NeedsValues(err error) bool {
-	refused := (*preconditions.Refused)(nil)
+	refused := (*rollout.Refused)(nil)
 	return errors.As(err, &refused) && refused.OnlyValues()
 }
 

@@ -14,8 +14,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -105,17 +103,17 @@ func (r *run) review(ctx context.Context) error {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == action.NeedsHelm }) // the user runs it
 	}
 	if r.Restart != nil && slices.Contains(when, action.NeedsProviderIDs) {
-		when = append(when, rights.Registration)
+		when = append(when, rollout.NeedsRegistration)
 	}
 	if r.CanaryService {
-		when = append(when, rights.CanaryService)
+		when = append(when, rollout.NeedsCanaryService)
 	}
 	of := r.cluster.object.Subject()
 	of.When = when
-	if err := r.cluster.server.Review(ctx, rights.Needed(r.verb, of)); err != nil {
+	if err := r.cluster.server.Review(ctx, rollout.Permissions(r.verb, of)); err != nil {
 		return err
 	}
-	missing, err := r.cluster.server.Rights(ctx, rights.Wide(r.verb, of))
+	missing, err := r.cluster.server.Rights(ctx, rollout.WidePermissions(r.verb, of))
 	if err != nil {
 		return err
 	}
@@ -154,14 +152,14 @@ func (r *run) admit(ctx context.Context) error {
 	if around.Release, err = r.upgraded(ctx); err != nil {
 		return err
 	}
-	findings := preconditions.Evaluate(around, r.Accept)
+	findings := rollout.Preconditions(around, r.Accept)
 	r.events.noteFindings(findings)
-	return preconditions.Check(r.cluster.object.Title(), findings)
+	return rollout.Refuse(r.cluster.object.Title(), findings)
 }
 
 // upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
 // there is none.
-func (r *run) upgraded(ctx context.Context) (*preconditions.Release, error) {
+func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
 	names := slices.DeleteFunc(slices.Clone(r.from.stages), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
 	upgrades, err := r.Planner.Upgrades(r.from.plan, names, r.back(), r.from.seen)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/route"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -107,22 +107,22 @@ func (h helm) keepsValues(ctx context.Context, u route.Upgrade) error {
 	if err != nil {
 		return err
 	}
-	findings := preconditions.EvaluateRelease(preconditions.Objects{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
+	findings := rollout.Preconditions(rollout.Change{Title: h.cluster.object.Title(), Release: seen}, h.Accept)
 	if stop := transform.Stopping(findings); len(stop) > 0 {
-		return &blocked{u.Transition.Stage, stop, preconditions.ReleaseRules()}
+		return &blocked{u.Transition.Stage, stop, rollout.Rules()}
 	}
 	return nil
 }
 
 // replaced returns the release of upgrades, with what they drop or change of its values; nil where
 // nothing is upgraded, or no helm is on the PATH that would.
-func (h helm) replaced(ctx context.Context, upgrades []route.Upgrade) (*preconditions.Release, error) {
+func (h helm) replaced(ctx context.Context, upgrades []route.Upgrade) (*rollout.Release, error) {
 	program, err := exec.LookPath("helm")
 	if len(upgrades) == 0 || err != nil {
 		return nil, nil
 	}
 	a := upgrades[0].Action
-	r := &preconditions.Release{Namespace: a.Namespace, Name: a.Release}
+	r := &rollout.Release{Namespace: a.Namespace, Name: a.Release}
 	if file := h.cluster.planner.Target.Values; file != nil {
 		r.File = file.File()
 	}

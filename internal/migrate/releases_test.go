@@ -13,7 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -55,7 +55,7 @@ func TestValuesOfTheReleaseAreReplacedWhereThatIsAccepted(t *testing.T) {
 		w := rke1World(t)
 		w.PutRelease(t, mirrored)
 		r := w.run(t, "one", logged(t))
-		r.Until, r.Accept = stages.InstallCCM, []string{preconditions.ValuesReplaced}
+		r.Until, r.Accept = stages.InstallCCM, []string{rollout.ValuesReplaced}
 		if err := migrate.Forward(t.Context(), r); err != nil || !w.HelmRan() {
 			t.Errorf("helm ran: %t, %v", w.HelmRan(), err)
 		}

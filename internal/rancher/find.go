@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // Query says which clusters are meant; the zero Query means all.
@@ -118,7 +118,7 @@ func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return o, nil
 	case kube.HasStatus(err, http.StatusForbidden):
-		right := rights.Right{Group: rights.Gate.Group, Resource: rights.Gate.Resource, Name: o.ID, Verb: rights.Gate.Verb}
+		right := rollout.Permission{Group: rollout.GatePermission.Group, Resource: rollout.GatePermission.Resource, Name: o.ID, Verb: rollout.GatePermission.Verb}
 		return o, s.hiding(&kube.Denied{Missing: []string{right.String()}})
 	case isGate(err):
 		return o, s.hiding(err)

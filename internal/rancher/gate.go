@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -28,11 +28,11 @@ const (
 	gatePause = time.Second
 )
 
-var errNoReason = fmt.Errorf("403 without a reason from Rancher, although its API server reports that the user has permission to %s; check the log of Rancher", rights.Gate)
+var errNoReason = fmt.Errorf("403 without a reason from Rancher, although its API server reports that the user has permission to %s; check the log of Rancher", rollout.GatePermission)
 
 // PastGate makes a request to Rancher's own cluster, and finds the reason where Rancher
 // itself refuses it and gives none: the token is not accepted any more, or the user
-// lacks [rights.Gate]. It fails with *kube.Failure and *kube.Denied then.
+// lacks [rollout.GatePermission]. It fails with *kube.Failure and *kube.Denied then.
 //
 // Rancher refuses management.cattle.io so, and nothing else (rancher
 // pkg/api/steve/proxy/proxy.go, authLocalCluster: 2.6.10 and later, but not 2.7.0). It
@@ -45,11 +45,11 @@ func (s *Server) PastGate(ctx context.Context, path string, do func() error) err
 		if !kube.Gated(err) || !strings.HasPrefix(path, management) {
 			return err
 		}
-		switch may, asked := s.may(ctx, rights.Gate); {
+		switch may, asked := s.may(ctx, rollout.GatePermission); {
 		case asked != nil:
 			return asked
 		case !may:
-			return &kube.Denied{Missing: []string{rights.Gate.String()}}
+			return &kube.Denied{Missing: []string{rollout.GatePermission.String()}}
 		case time.Now().After(end) || !kube.Pause(ctx, gatePause):
 			return &kube.Unreached{What: "reach management.cattle.io", Err: errNoReason}
 		}
@@ -60,7 +60,7 @@ func (s *Server) PastGate(ctx context.Context, path string, do func() error) err
 // A Rancher of an older version, and an API server that is not reached through one, ask
 // for no such right.
 func (s *Server) gated(ctx context.Context) (bool, error) {
-	_, err := s.local.Do(ctx, kube.Request{What: rights.Gate.String(), Method: http.MethodGet, Path: listOf(transform.Management) + "/" + rights.Gate.Name, Accept: "application/json"})
+	_, err := s.local.Do(ctx, kube.Request{What: rollout.GatePermission.String(), Method: http.MethodGet, Path: listOf(transform.Management) + "/" + rollout.GatePermission.Name, Accept: "application/json"})
 	if err == nil || kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
 		return kube.Gated(err), nil
 	}
@@ -88,8 +88,8 @@ func (s *Server) explained(err error) error {
 	switch {
 	case errors.As(err, &denied) && denied.Expired:
 		return &advised{fmt.Sprintf("%s does not accept the token: it has expired, or its scope is one cluster, which Rancher's own cluster does not accept; create an API key without a scope, and run the command again", s.local.Address()), err}
-	case errors.As(err, &denied) && slices.Contains(denied.Missing, rights.Gate.String()):
-		return &advised{fmt.Sprintf("%s; without %q Rancher itself rejects every request for management.cattle.io, regardless of other permissions", denied, rights.Gate), err}
+	case errors.As(err, &denied) && slices.Contains(denied.Missing, rollout.GatePermission.String()):
+		return &advised{fmt.Sprintf("%s; without %q Rancher itself rejects every request for management.cattle.io, regardless of other permissions", denied, rollout.GatePermission), err}
 	case errors.As(err, &authority):
 		if at, is := s.local.Rancher(); is {
 			return &advised{fmt.Sprintf("the certificate of %s is signed by an authority that this machine does not trust; get it with: %s, compare it with the one from the administrators of the Rancher, and add --cacert cacerts.pem", at, shell.Line("curl -sk %s | jq -r .value > cacerts.pem", at+"/v3/settings/cacerts")), err}

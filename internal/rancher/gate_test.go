@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 const gate = "get clusters.management.cattle.io local"
@@ -207,7 +207,7 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 					return ranchertest.Fault{}
 				}
 			})
-			err := s.Review(t.Context(), rights.Needed("apply", rights.Subject{Kind: transform.Management, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
+			err := s.Review(t.Context(), rollout.Permissions("apply", rollout.Subject{Kind: transform.Management, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
 			if asks != denied(err) || asks && !strings.Contains(err.Error(), gate) || !asks && err != nil {
 				t.Errorf("%v: %v", asks, err)
 			}
@@ -230,8 +230,8 @@ func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *te
 					return ranchertest.Fault{}
 				}
 			})
-			missing, err := s.Rights(t.Context(), []rights.Right{rights.Entry("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
-			if err != nil || (len(missing) == 0) != lets || !lets && missing[0] != rights.Entry("c-m-x7k2p") || (asked > 0) != lets {
+			missing, err := s.Rights(t.Context(), []rollout.Permission{rollout.ClusterPermission("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
+			if err != nil || (len(missing) == 0) != lets || !lets && missing[0] != rollout.ClusterPermission("c-m-x7k2p") || (asked > 0) != lets {
 				t.Errorf("%v: %v, asked %d times, %v", lets, missing, asked, err)
 			}
 		})

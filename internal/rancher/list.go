@@ -16,7 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // Incomplete says which clusters the user may not see; the others were found.
@@ -77,7 +77,7 @@ func lacks(err error) bool {
 // isGate reports whether Rancher lets the user reach management.cattle.io not at all.
 func isGate(err error) bool {
 	var d *kube.Denied
-	return errors.As(err, &d) && slices.Contains(d.Missing, rights.Gate.String())
+	return errors.As(err, &d) && slices.Contains(d.Missing, rollout.GatePermission.String())
 }
 
 // known is what an object of management.cattle.io says of a cluster.
@@ -111,7 +111,7 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 	}
 	if gated {
 		for _, o := range pointing {
-			hidden = append(hidden, Unseen{o.Title(), s.hiding(&kube.Denied{Missing: []string{rights.Gate.String()}})})
+			hidden = append(hidden, Unseen{o.Title(), s.hiding(&kube.Denied{Missing: []string{rollout.GatePermission.String()}})})
 		}
 		return list, hidden, nil
 	}

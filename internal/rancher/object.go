@@ -17,8 +17,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,8 +53,8 @@ func (o Object) FullName() string { return strings.TrimPrefix(o.Namespace+"/"+o.
 func (o Object) Home() string { return cmp.Or(o.Namespace, o.Name) }
 
 // Subject is the cluster as the table of rights has it.
-func (o Object) Subject() rights.Subject {
-	return rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID}
+func (o Object) Subject() rollout.Subject {
+	return rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID}
 }
 
 // Chunk is the text of the object as a document.
@@ -148,8 +147,8 @@ func lines(v any) ([]byte, error) {
 
 // Around reads what shows whether an object may be changed now; how far its last
 // change has come is for Rollout.
-func (s *Server) Around(ctx context.Context, o Object) (preconditions.Objects, error) {
-	seen := preconditions.Objects{Title: o.Title(), Object: o.Raw}
+func (s *Server) Around(ctx context.Context, o Object) (rollout.Change, error) {
+	seen := rollout.Change{Title: o.Title(), Object: o.Raw}
 	if !o.Kind.Planned {
 		return seen, nil
 	}

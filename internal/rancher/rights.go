@@ -13,28 +13,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // Rights asks which of these rights the user has, and returns those that are
-// missing, in their order: of [rights.Gate] only where Rancher refuses requests for
+// missing, in their order: of [rollout.GatePermission] only where Rancher refuses requests for
 // lack of it. If Rancher forwards no request of the user to a cluster, its rights are not
-// asked for: [rights.Entry] is missing. It changes nothing.
-func (s *Server) Rights(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
-	downstream := func(r rights.Right) bool { return r.Cluster != "" }
+// asked for: [rollout.ClusterPermission] is missing. It changes nothing.
+func (s *Server) Rights(ctx context.Context, needed []rollout.Permission) ([]rollout.Permission, error) {
+	downstream := func(r rollout.Permission) bool { return r.Cluster != "" }
 	missing, err := s.missing(ctx, slices.DeleteFunc(slices.Clone(needed), downstream))
 	if err != nil {
 		return nil, err
 	}
-	open := slices.DeleteFunc(slices.Clone(needed), func(r rights.Right) bool {
-		return !downstream(r) || slices.Contains(missing, rights.Entry(r.Cluster))
+	open := slices.DeleteFunc(slices.Clone(needed), func(r rollout.Permission) bool {
+		return !downstream(r) || slices.Contains(missing, rollout.ClusterPermission(r.Cluster))
 	})
 	more, err := s.missing(ctx, open)
 	return append(missing, more...), err
 }
 
 // missing returns those that the user lacks.
-func (s *Server) missing(ctx context.Context, needed []rights.Right) ([]rights.Right, error) {
+func (s *Server) missing(ctx context.Context, needed []rollout.Permission) ([]rollout.Permission, error) {
 	allowed := make([]bool, len(needed))
 	err := kube.ForEach(len(needed), func(i int) (err error) {
 		allowed[i], err = s.may(ctx, needed[i])
@@ -43,24 +43,24 @@ func (s *Server) missing(ctx context.Context, needed []rights.Right) ([]rights.R
 	if err != nil {
 		return nil, s.explained(err)
 	}
-	var missing []rights.Right
+	var missing []rollout.Permission
 	for i, r := range needed {
 		if !allowed[i] {
 			missing = append(missing, r)
 		}
 	}
-	if !slices.Contains(missing, rights.Gate) {
+	if !slices.Contains(missing, rollout.GatePermission) {
 		return missing, nil
 	}
 	gated, err := s.gated(ctx)
 	if !gated {
-		missing = slices.DeleteFunc(missing, func(r rights.Right) bool { return r == rights.Gate })
+		missing = slices.DeleteFunc(missing, func(r rollout.Permission) bool { return r == rollout.GatePermission })
 	}
 	return missing, s.explained(err)
 }
 
 // Review fails with *kube.Denied where the user lacks a right.
-func (s *Server) Review(ctx context.Context, needed []rights.Right) error {
+func (s *Server) Review(ctx context.Context, needed []rollout.Permission) error {
 	missing, err := s.Rights(ctx, needed)
 	if err != nil || len(missing) == 0 {
 		return err
@@ -73,7 +73,7 @@ func (s *Server) Review(ctx context.Context, needed []rights.Right) error {
 }
 
 // may asks the authorizer of the right's cluster.
-func (s *Server) may(ctx context.Context, r rights.Right) (bool, error) {
+func (s *Server) may(ctx context.Context, r rollout.Permission) (bool, error) {
 	client := s.local
 	if r.Cluster != "" {
 		var err error

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 func machine(name, cluster string) string {
@@ -201,7 +201,7 @@ func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
-		needed := rights.Needed("migrate", rights.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{action.NeedsCordon}})
+		needed := rollout.Permissions("migrate", rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{action.NeedsCordon}})
 		missing, err := s.Rights(t.Context(), needed)
 		if err != nil || fmt.Sprint(missing) != "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]" {
 			t.Error(err, missing)

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,7 +43,7 @@ func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *re
 	if err != nil {
 		return err
 	}
-	if err := preconditions.Check(c.Docs[0].File(), findings); err != nil {
+	if err := rollout.Refuse(c.Docs[0].File(), findings); err != nil {
 		return err
 	}
 	made.Accepted = findings

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/preconditions"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -27,7 +27,7 @@ func ruleSets(distros []transform.Distro) (sets []ruleSet) {
 	for _, d := range distros {
 		sets = append(sets, ruleSet{d.Name, append(slices.Clip(d.Rules), transform.CommentOutdated)})
 	}
-	return append(sets, ruleSet{"rancher", preconditions.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", check.Rules()})
+	return append(sets, ruleSet{"rancher", rollout.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", check.Rules()})
 }
 
 // KnownRules are all rules; one that several formats have is in each. Every verb knows all of them, because a

@@ -36,7 +36,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -321,7 +321,7 @@ func TestALeaderMigrationOverThreeClustersAndTenSimulatedOnesOfARancher(t *testi
 	}
 	k.elsewhere("second")
 	k.owned()
-	needed := slices.DeleteFunc(rights.Needed("controller", rights.Subject{}), func(r rights.Right) bool {
+	needed := slices.DeleteFunc(rollout.Permissions("controller", rollout.Subject{}), func(r rollout.Permission) bool {
 		return r.Verb == "create" && r.Resource == "configmaps" // kube-apiserver itself asks for it where what is applied does not exist
 	})
 	if unused := rancher.Unused(needed, c.rancher.Requests()); len(unused) > 0 {

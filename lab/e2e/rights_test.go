@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // leastUser may do what the documentation says that a verb needs.
@@ -105,7 +105,7 @@ func (g grants) make(c *scenario, on *cluster.Cluster, roles string) {
 // spared reports whether no request of an undisturbed run shows the use of a right: Events are read while a Service
 // is pending for minutes, helm patches what another version of the chart left, and kube-apiserver itself asks for
 // what a role may give, and for the creation of what is applied and does not exist.
-func spared(r rights.Right) bool {
+func spared(r rollout.Permission) bool {
 	switch r.Verb {
 	case "bind", "escalate":
 		return true
@@ -120,11 +120,11 @@ func spared(r rights.Right) bool {
 // usedAll requires that requests made use of all that the documentation requires, for both ways.
 func (c *managed) usedAll() {
 	c.Helper()
-	of := rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{action.NeedsCordon, rights.CanaryService}}
+	of := rollout.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: c.downstream.Name, ID: c.downstream.ID, When: []string{action.NeedsCordon, rollout.NeedsCanaryService}}
 	if c.engine() {
-		of = rights.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{action.NeedsHelm, action.NeedsCloudConfig, rights.CanaryService}}
+		of = rollout.Subject{Kind: transform.Management, Home: c.downstream.ID, Name: c.downstream.ID, ID: c.downstream.ID, When: []string{action.NeedsHelm, action.NeedsCloudConfig, rollout.NeedsCanaryService}}
 	}
-	needed := slices.Concat(rights.Needed("migrate", of), rights.Needed("rollback", of))
+	needed := slices.Concat(rollout.Permissions("migrate", of), rollout.Permissions("rollback", of))
 	needed = slices.DeleteFunc(needed, spared)
 	if unused := rancher.Unused(needed, c.rancher.Requests()); len(unused) > 0 {
 		c.Errorf("of %d rights no request made use of %v", len(needed), unused)

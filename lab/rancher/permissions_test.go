@@ -30,7 +30,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // block is a manifest of docs/permissions.md, below what says on which cluster it belongs.
@@ -41,7 +41,7 @@ const leastUser = "user-least"
 
 // subject is the cluster that the roles are for.
 type subject struct {
-	rights.Subject
+	rollout.Subject
 	distro  string // as the documentation calls it
 	display string // the name that people use
 }
@@ -176,7 +176,7 @@ func (l *roles) run(path string, args ...string) (string, error) {
 // of them can be left out.
 func TestTheDocumentedRolesAreWhatIsNeeded(t *testing.T) {
 	l := withRKE2(t)
-	l.rolesAreWhatIsNeeded(subject{rights.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: "lab", ID: l.cluster.ID}, "RKE2", "lab"})
+	l.rolesAreWhatIsNeeded(subject{rollout.Subject{Kind: transform.Provisioning, Home: rancher.Namespace, Name: "lab", ID: l.cluster.ID}, "RKE2", "lab"})
 }
 
 func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
@@ -186,7 +186,7 @@ func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.connect(d)
-	l.rolesAreWhatIsNeeded(subject{rights.Subject{Kind: transform.Management, Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
+	l.rolesAreWhatIsNeeded(subject{rollout.Subject{Kind: transform.Management, Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
 }
 
 // action is a run of a verb.
@@ -229,7 +229,7 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 		r.noneCanGo(a) // first: there is nothing to write any more when the stage is done
 		before := len(l.Requests())
 		r.isEnough(a, of.documented(t, a.verb), "--cluster", of.title())
-		needed := slices.DeleteFunc(rights.Needed(a.verb, of.Subject), func(n rights.Right) bool { return a.spares(n.Resource) })
+		needed := slices.DeleteFunc(rollout.Permissions(a.verb, of.Subject), func(n rollout.Permission) bool { return a.spares(n.Resource) })
 		if unused := rancher.Unused(needed, l.Requests()[before:]); len(unused) > 0 && !a.whole() {
 			t.Errorf("%s: no request needed %v", a.verb, unused)
 		}
@@ -253,8 +253,8 @@ func (a action) spares(resource string) bool { return a.verb == "leaders" && res
 // continues reports whether a verb does its work without a rule: a run would change the cluster, and wait for it. No
 // Node of these clusters registers again.
 func (a action) continues(without left) bool {
-	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rights.Table(), func(row rights.Row) bool {
-		return (row.Optional || row.When == rights.Registration) && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
+	return (a.whole() || without.rule.Resources[0] != "events") && slices.ContainsFunc(rollout.Requirements(), func(row rollout.Requirement) bool {
+		return (row.Optional || row.When == rollout.NeedsRegistration) && slices.Contains(row.For, a.verb) && row.Downstream == !without.from.local &&
 			row.Resource == without.rule.Resources[0] && slices.Equal(row.Do, without.rule.Verbs)
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/live/rights"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // Right is what a request needed; false for one about no object, as for a version.
-func (r Request) Right() (rights.Right, bool) {
+func (r Request) Right() (rollout.Permission, bool) {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
-	var right rights.Right
+	var right rollout.Permission
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
 		parts = parts[2:]
@@ -48,11 +48,11 @@ func (r Request) Right() (rights.Right, bool) {
 }
 
 // Unused returns the rights that no request made use of, also for what is not there. Rancher itself asks for
-// [rights.Gate], and for [rights.Entry] with every request to another cluster than its own.
-func Unused(needed []rights.Right, requests []Request) []rights.Right {
-	return slices.DeleteFunc(slices.Clone(needed), func(n rights.Right) bool {
-		entered := func(r Request) bool { return r.Cluster != localName && n == rights.Entry(r.Cluster) }
-		return n == rights.Gate || slices.ContainsFunc(requests, entered) || slices.ContainsFunc(requests, func(r Request) bool {
+// [rollout.GatePermission], and for [rollout.ClusterPermission] with every request to another cluster than its own.
+func Unused(needed []rollout.Permission, requests []Request) []rollout.Permission {
+	return slices.DeleteFunc(slices.Clone(needed), func(n rollout.Permission) bool {
+		entered := func(r Request) bool { return r.Cluster != localName && n == rollout.ClusterPermission(r.Cluster) }
+		return n == rollout.GatePermission || slices.ContainsFunc(requests, entered) || slices.ContainsFunc(requests, func(r Request) bool {
 			used, is := r.Right()
 			return is && r.Status != http.StatusForbidden && used.Cluster == n.Cluster && used.Group == n.Group && used.Resource == n.Resource && used.Verb == n.Verb &&
 				(n.Name == "" || used.Name == n.Name) && (n.Namespace == "" || used.Namespace == n.Namespace || used.Namespace == "")

@@ -1,6 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package rollout is about changes of live clusters: whether one may be made now, what permissions a verb needs
+// for it, and how far it has come, from what Rancher shows of it.
+//
+// Invariant: what would be undone, would never arrive, or would come on top of a change that has not arrived,
+// is not written unless it was accepted. A change is done when the configuration that was rendered for every
+// machine proves it and every machine has applied it; conditions alone prove nothing, because those of a
+// Cluster are copies and lag. There is one table of permissions: the checks before a run and the roles of the
+// documentation are made from it.
 package rollout
 
 import (

@@ -18,18 +18,18 @@ import (
 )
 
 // PlanType is the type of the Secrets that hold the plans of machines, and
-// MachineLabel their label that names the machine; that of the init node has InitLabel
+// machineLabel their label that names the machine; that of the init node has InitLabel
 // (rancher pkg/capr/common.go).
 const (
 	PlanType     = "rke.cattle.io/machine-plan"
-	MachineLabel = "rke.cattle.io/machine-name"
+	machineLabel = "rke.cattle.io/machine-name"
 	InitLabel    = "rke.cattle.io/init-node"
 )
 
 // PlanOf returns the plan of a machine in the Secret that has the name of one; nil
 // where Rancher has given none yet, or the Secret is of something else.
 func PlanOf(machine string, s *corev1.Secret) *Plan {
-	if s == nil || s.Type != PlanType || s.Labels[MachineLabel] != machine {
+	if s == nil || s.Type != PlanType || s.Labels[machineLabel] != machine {
 		return nil
 	}
 	p := ReadPlan(s.Data)

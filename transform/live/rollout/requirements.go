@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rights
+package rollout
 
 import (
 	"slices"
@@ -21,14 +21,14 @@ const (
 	ID  = "<id>"
 )
 
-// Row is what some verbs need of one resource.
-type Row struct {
+// Requirement is what some verbs need of one resource.
+type Requirement struct {
 	For        []string             // verbs of rke-lm
 	Kind       transform.ObjectKind // of the clusters; zero for all
 	When       string               // needed only then; "" for always
 	Downstream bool                 // on the cluster itself
 	Namespace  string               // Home, another one, or "" for all
-	Least      string               // where the right is enough to continue; "" for Namespace
+	Least      string               // where the permission is enough to continue; "" for Namespace
 	Group      string
 	Resource   string
 	Name       string // Own, ID, or that of another object; "" for all
@@ -54,17 +54,17 @@ var (
 	leading = []string{"verify", "leaders", "migrate", "rollback"}
 )
 
-// Table is the one table of rights.
-func Table() []Row {
+// Requirements is the one table of permissions.
+func Requirements() []Requirement {
 	return slices.Concat(local(), controlling(), downstream())
 }
 
 // controlling is for the controller, in addition to what its runs need.
-func controlling() []Row {
-	rows := []Row{
+func controlling() []Requirement {
+	rows := []Requirement{
 		{Group: "provisioning.cattle.io", Resource: "clusters", Do: []string{"list", "watch"}, Why: "the clusters, by their labels"},
 		{Group: management, Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
-		{Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{Group: management, Resource: GatePermission.Resource, Name: GatePermission.Name, Do: []string{GatePermission.Verb}, Why: letThrough},
 		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations", Do: []string{"list", "watch"}, Why: "what is to be migrated"},
 		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrations/status", Do: []string{"patch"}, Why: "how far it is"},
 		{Namespace: controllerSpace, Group: ownGroup, Resource: "leadermigrationapprovals", Do: []string{"list", "watch"}, Why: "what is approved; the controller cannot approve"},
@@ -83,13 +83,13 @@ func controlling() []Row {
 
 const letThrough = "Rancher requires it for every request to management.cattle.io"
 
-func local() []Row {
-	return []Row{
+func local() []Requirement {
+	return []Requirement{
 		{For: []string{"status"}, Group: "provisioning.cattle.io", Resource: "clusters", Do: []string{"list"}, Why: "the clusters; other verbs need it to find one by its name, its ID or its labels"},
 		{For: []string{"status"}, Group: management, Resource: "clusters", Do: []string{"list"}, Why: "the same for RKE1"},
-		{For: []string{"status"}, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{For: []string{"status"}, Group: management, Resource: GatePermission.Resource, Name: GatePermission.Name, Do: []string{GatePermission.Verb}, Why: letThrough},
 		{For: []string{"status"}, Group: ownGroup, Resource: "leadermigrations", Do: []string{"list"}, Optional: true, Why: "the LeaderMigrations, if the controller is used; without it they are not shown"},
-		{For: one, Kind: transform.Management, Group: management, Resource: Gate.Resource, Name: Gate.Name, Do: []string{Gate.Verb}, Why: letThrough},
+		{For: one, Kind: transform.Management, Group: management, Resource: GatePermission.Resource, Name: GatePermission.Name, Do: []string{GatePermission.Verb}, Why: letThrough},
 		{For: one, Kind: transform.Provisioning, Namespace: Home, Group: "provisioning.cattle.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
 		{For: one, Kind: transform.Management, Group: management, Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "the cluster's object"},
 		{For: leading, Kind: transform.Provisioning, Group: management, Resource: "clusters", Name: ID, Do: []string{"get"}, Why: "Rancher requires it for every request to the cluster itself"},
@@ -112,8 +112,8 @@ func local() []Row {
 	}
 }
 
-func downstream() []Row {
-	rows := []Row{
+func downstream() []Requirement {
+	rows := []Requirement{
 		{For: looking, Resource: "nodes", Do: []string{"list"}, Why: "names and provider IDs"},
 		{For: looking, Resource: "services", Do: []string{"list"}, Why: "load balancers"},
 		{For: looking, Resource: "events", Do: []string{"list"}, Optional: true, Why: "why a Service has no load balancer, and whether changes of load balancers fail; only used if there are any, and a run continues without it"},
@@ -129,14 +129,14 @@ func downstream() []Row {
 		{For: whole, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"create"}, Why: "the snapshot of nodes and load balancers; `verify` needs it with `--snapshot`"},
 		{For: whole, When: action.NeedsCordon, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only if the plan cordons control planes: cordon and uncordon"},
 		{For: whole, When: action.NeedsProviderIDs, Resource: "nodes", Do: []string{"get", "patch"}, Why: "only for a cluster at Kubernetes 1.27 or later: the taint by which the cloud-controller-manager initializes a Node without a provider ID"},
-		{For: forward, When: Registration, Resource: "pods", Do: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
-		{For: forward, When: Registration, Resource: "pods/eviction", Do: []string{"create"}, Why: "only with --restart-command: to drain it"},
-		{For: forward, When: Registration, Resource: "nodes", Do: []string{"delete"}, Why: "only with --restart-command: to delete it"},
-		{For: forward, When: CanaryService, Resource: "namespaces", Do: []string{"create"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
-		{For: forward, When: CanaryService, Resource: "namespaces", Name: check.CanaryName, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
-		{For: forward, When: CanaryService, Resource: "services", Do: []string{"create"}, Why: "only with `--canary-service`: the Service in that namespace, which does not exist before the run"},
-		{For: forward, When: CanaryService, Resource: "services", Name: check.CanaryName, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the Service in that namespace"},
-		{For: forward, When: CanaryService, Resource: "events", Do: []string{"list"}, Why: "only with `--canary-service`: errors of the cloud controllers"},
+		{For: forward, When: NeedsRegistration, Resource: "pods", Do: []string{"list"}, Why: "only with --restart-command: the pods of a Node that registers again"},
+		{For: forward, When: NeedsRegistration, Resource: "pods/eviction", Do: []string{"create"}, Why: "only with --restart-command: to drain it"},
+		{For: forward, When: NeedsRegistration, Resource: "nodes", Do: []string{"delete"}, Why: "only with --restart-command: to delete it"},
+		{For: forward, When: NeedsCanaryService, Resource: "namespaces", Do: []string{"create"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
+		{For: forward, When: NeedsCanaryService, Resource: "namespaces", Name: check.CanaryName, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the namespace `" + check.CanaryName + "`"},
+		{For: forward, When: NeedsCanaryService, Resource: "services", Do: []string{"create"}, Why: "only with `--canary-service`: the Service in that namespace, which does not exist before the run"},
+		{For: forward, When: NeedsCanaryService, Resource: "services", Name: check.CanaryName, Do: []string{"get", "patch", "delete"}, Why: "only with `--canary-service`: the Service in that namespace"},
+		{For: forward, When: NeedsCanaryService, Resource: "events", Do: []string{"list"}, Why: "only with `--canary-service`: errors of the cloud controllers"},
 		{For: whole, When: action.NeedsCloudConfig, Namespace: kubeSystem, Resource: "secrets", Do: []string{"create", "patch"}, Why: "only if the provider has a configuration: the chart mounts it"},
 		{For: []string{"rollback"}, Kind: transform.Provisioning, Namespace: kubeSystem, Group: "helm.cattle.io", Resource: "helmcharts", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
 		{For: []string{"rollback"}, Namespace: kubeSystem, Group: "apps", Resource: "daemonsets", Do: []string{"get"}, Why: "whether what was removed from the manifest is deleted in the cluster"},
@@ -155,12 +155,12 @@ func downstream() []Row {
 
 // ofRancher is for the look at Rancher's own cluster; without it cluster-not-settled is
 // not checked.
-func ofRancher() []Row {
+func ofRancher() []Requirement {
 	verify := []string{"verify"}
-	return []Row{
-		{For: verify, When: Local, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Do: []string{"list"}, Why: "whether clusters have settled"},
-		{For: verify, When: Local, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "the names of machine plans"},
-		{For: verify, When: Local, Namespace: "fleet-default", Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, each by its name; so in each namespace with clusters"},
+	return []Requirement{
+		{For: verify, When: NeedsLocal, Group: "rke.cattle.io", Resource: "rkecontrolplanes", Do: []string{"list"}, Why: "whether clusters have settled"},
+		{For: verify, When: NeedsLocal, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "the names of machine plans"},
+		{For: verify, When: NeedsLocal, Namespace: "fleet-default", Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, each by its name; so in each namespace with clusters"},
 	}
 }
 
@@ -168,9 +168,9 @@ const rbac = "rbac.authorization.k8s.io"
 
 // helm is what it needs for the chart, where RKE makes the cluster. A ClusterRole may
 // be made by those alone who hold all that is in it, or may escalate.
-func helm() []Row {
+func helm() []Requirement {
 	own := []string{"get", "create", "patch", "delete"}
-	list := []Row{
+	list := []Requirement{
 		{When: action.NeedsConfigurations, Namespace: kubeSystem, Resource: "configmaps", Do: []string{"get", "patch", "delete"}, Why: "only with `--leader-migration-config generate`: the configuration of the cloud-controller-manager"},
 		{When: action.NeedsHelm, Namespace: kubeSystem, Resource: "secrets", Do: []string{"get", "list", "create", "update", "patch", "delete"}, Why: "only with helm on the PATH, like those below: its records of the release, with its values"},
 		{When: action.NeedsHelm, Namespace: kubeSystem, Resource: "serviceaccounts", Do: own, Why: "the chart"},

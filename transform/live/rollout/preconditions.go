@@ -1,11 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preconditions reports whether a live cluster's object may be changed now.
-//
-// Invariant: what would be undone, would never arrive, or would come on top of
-// a change that has not arrived, is not written unless it was accepted.
-package preconditions
+package rollout
 
 import (
 	"encoding/json"
@@ -17,20 +13,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// Objects is what was seen of a cluster on Rancher's own. Objects are JSON as the
-// server gave it; nil where there is none.
-type Objects struct {
+// Change is one that is to be made, and what was seen of its cluster on Rancher's own: objects in
+// JSON as the server gave them; nil where there is none.
+type Change struct {
 	Title          string
 	Object         []byte
 	ControlPlane   []byte // its RKEControlPlane
 	Infrastructure []byte // its Cluster of Cluster API
 	// Progress is that of the object as it is; nil where no one looked.
-	Progress *rollout.Progress
+	Progress *Progress
 	Snapshot bool // Rancher is to take a snapshot of etcd
 	Release  *Release
 }
@@ -38,43 +33,43 @@ type Objects struct {
 // The rules.
 const (
 	ManagedElsewhere = "managed-elsewhere"
-	Deleting         = "cluster-deleting"
-	Paused           = "cluster-paused"
-	PauseNotObeyed   = "pause-not-obeyed"
+	deleting         = "cluster-deleting"
+	paused           = "cluster-paused"
+	pauseNotObeyed   = "pause-not-obeyed"
 	NotSettled       = "cluster-not-settled"
-	NoSnapshot       = "etcd-snapshot-impossible"
+	noSnapshot       = "etcd-snapshot-impossible"
 	ValuesReplaced   = "release-values-replaced"
-	ValuesNotInFile  = "release-values-not-in-file"
+	valuesNotInFile  = "release-values-not-in-file"
 )
 
-type rule = transform.Checked[Objects]
+type rule = transform.Checked[Change]
 
 // table is the one table of them.
 func table() []rule {
 	return append([]rule{
-		row(Deleting, false, Objects.deleting, "The cluster is being deleted.").Because(
+		row(deleting, false, Change.deleting, "The cluster is being deleted.").Because(
 			"What is changed is deleted.", "kubernetes docs: finalizers", "Use another cluster.", ""),
-		row(NotSettled, true, Objects.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(rules.NotSettled.Texts()),
-		row(Paused, false, Objects.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
+		row(NotSettled, true, Change.notSettled, "Rancher or a machine has not applied the last change of the cluster. If you accept the rule, it is not checked, and its permissions are not needed.").Because(rules.NotSettled.Texts()),
+		row(paused, false, Change.paused, "The cluster is paused, by spec.paused of its Cluster API Cluster or by the annotation cluster.x-k8s.io/paused of its RKEControlPlane: Rancher would not apply a change to its machines.").Because(
 			"Rancher stores the change and applies it to no machine.", "rancher/rancher pkg/capr/planner: spec.paused", "Ask who paused it, and unpause it.", ""),
-		row(PauseNotObeyed, true, Objects.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
+		row(pauseNotObeyed, true, Change.pauseNotObeyed, "The cluster's own object, or its Cluster API Cluster, has the annotation cluster.x-k8s.io/paused, which Rancher's planner ignores: a change would reach the machines although the cluster is intended to be paused.").Because(
 			"The person who set the annotation expects that nothing changes, and Rancher would change machines all the same.", "rancher/rancher pkg/capr/planner", "Ask who paused it, and remove the annotation, or pause it in the way that Rancher obeys.", "If that person agrees."),
-		row(NoSnapshot, false, Objects.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI.").Because(
+		row(noSnapshot, false, Change.noSnapshot, "With `--etcd-snapshot`: an RKE1 cluster has no services.etcd.backupConfig, and Rancher takes no snapshot of such a cluster, also not from its UI.").Because(
 			"Rancher would record a snapshot that it cannot take.", "rancher/rancher pkg/controllers/management/etcdbackup", "Set services.etcd.backupConfig, or leave --etcd-snapshot out.", ""),
-		row(ManagedElsewhere, true, Objects.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found.").Because(
+		row(ManagedElsewhere, true, Change.managedElsewhere, "Fleet, Argo CD, Flux, Terraform, Helm or an RKE template created the cluster's object, and would revert a change: change its source instead. Clients of Rancher's own API, such as Terraform's rancher2 provider, leave no sign and are not found.").Because(
 			"The program that made the object writes it again and reverts the stage, maybe in the middle of it.", "annotations and managedFields of the object", "Change the source that the program uses.", "If that program is stopped, or ignores the fields that the stages change."),
 	}, releaseRules()...)
 }
 
-func row(id string, acceptable bool, check func(Objects) []transform.Finding, doc string) rule {
+func row(id string, acceptable bool, check func(Change) []transform.Finding, doc string) rule {
 	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: transform.Listed(check)}
 }
 
 // Rules are the rules, for the documentation.
 func Rules() []transform.Rule { return transform.RulesOf(table()) }
 
-// Evaluate returns the blocking findings of a change of the cluster.
-func Evaluate(s Objects, accepted []string) []transform.Finding {
+// Preconditions returns the blocking findings of a change of the cluster.
+func Preconditions(s Change, accepted []string) []transform.Finding {
 	return transform.FindingsOf(table(), s, "", accepted)
 }
 
@@ -92,8 +87,8 @@ func (r *Refused) Error() string {
 // ExitCode is that of a refusal.
 func (r *Refused) ExitCode() exitcode.Code { return exitcode.Refused }
 
-// Check returns *Refused where a finding stops a change.
-func Check(title string, findings []transform.Finding) error {
+// Refuse returns *Refused where a finding stops a change.
+func Refuse(title string, findings []transform.Finding) error {
 	stop := transform.Stopping(findings)
 	if len(stop) == 0 {
 		return nil
@@ -101,7 +96,7 @@ func Check(title string, findings []transform.Finding) error {
 	return &Refused{title, stop}
 }
 
-func (s Objects) found(path, message, fix string) []transform.Finding {
+func (s Change) found(path, message, fix string) []transform.Finding {
 	return []transform.Finding{{Path: strings.TrimSpace(s.Title + " " + path), Message: message, Fix: fix}}
 }
 
@@ -109,7 +104,8 @@ func (s Objects) found(path, message, fix string) []transform.Finding {
 type head struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Paused bool `json:"paused"`
+		Paused   bool   `json:"paused"`
+		Template string `json:"clusterTemplateRevisionName"`
 	} `json:"spec"`
 }
 
@@ -122,14 +118,14 @@ func headOf(raw []byte) (h head) {
 	return h
 }
 
-func (s Objects) deleting() []transform.Finding {
+func (s Change) deleting() []transform.Finding {
 	if headOf(s.Object).DeletionTimestamp == nil {
 		return nil
 	}
 	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
 }
 
-func (s Objects) notSettled() []transform.Finding {
+func (s Change) notSettled() []transform.Finding {
 	if s.Progress == nil || s.Progress.Done {
 		return nil
 	}
@@ -139,7 +135,10 @@ func (s Objects) notSettled() []transform.Finding {
 	return s.found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
 }
 
-func (s Objects) managedElsewhere() []transform.Finding {
+func (s Change) managedElsewhere() []transform.Finding {
+	if s.Object == nil {
+		return nil
+	}
 	managers, err := managersOf(s.Object)
 	if err != nil {
 		return s.found("", "its origin is unknown: "+err.Error(), "check the object")

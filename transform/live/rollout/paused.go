@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package preconditions
+package rollout
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ const (
 
 // paused reports what Rancher's planner obeys before it gives machines new plans
 // (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
-func (s Objects) paused() []transform.Finding {
+func (s Change) paused() []transform.Finding {
 	const notBrought, fix = ": Rancher would not apply a change to the machines", "ask who paused it to resume it, and run the command again"
 	if headOf(s.Infrastructure).Spec.Paused {
 		return s.found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
@@ -33,14 +33,14 @@ func (s Objects) paused() []transform.Finding {
 }
 
 // pauseNotObeyed finds the annotation where the planner does not look.
-func (s Objects) pauseNotObeyed() []transform.Finding {
+func (s Change) pauseNotObeyed() []transform.Finding {
 	var list []transform.Finding
 	for _, o := range []struct {
 		what string
 		raw  []byte
 	}{{itsObject, s.Object}, {itsInfrastructure, s.Infrastructure}} {
 		if annotated(o.raw) {
-			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+PauseNotObeyed)...)
+			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+pauseNotObeyed)...)
 		}
 	}
 	return list
@@ -54,7 +54,7 @@ func annotated(raw []byte) bool {
 // noSnapshot finds what Rancher's controller of EtcdBackups wants (rancher
 // pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
 // no condition, ever.
-func (s Objects) noSnapshot() []transform.Finding {
+func (s Change) noSnapshot() []transform.Finding {
 	var o struct {
 		Spec struct {
 			Engine *struct {

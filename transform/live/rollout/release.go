@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package preconditions
+package rollout
 
 import (
 	"slices"
@@ -26,25 +26,17 @@ const helmValues = "helm/helm pkg/action/upgrade.go (reuseValues)"
 // releaseRules are those about it. A values file states what the operator wants, so what it does not
 // have is only reported.
 func releaseRules() []rule {
-	notInFile := row(ValuesNotInFile, false, Objects.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.").Because(
+	notInFile := row(valuesNotInFile, false, Change.valuesNotInFile, "With `--ccm-values`: on RKE1 the release of the cloud-controller-manager has values that the file drops or changes without need. helm gets those of the file.").Because(
 		"The file is what the operator wants, and a file that is older than the release removes what was set since.", helmValues, "Add the values to the file.", "")
 	notInFile.Severity = transform.Warning
 	return []rule{
-		row(ValuesReplaced, true, Objects.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it.").Because(
+		row(ValuesReplaced, true, Change.valuesReplaced, "On RKE1 the release of the cloud-controller-manager has values, such as an image mirror, that the run would drop or change without need: helm replaces all values of a release. Only a run that upgrades the release with helm checks it.").Because(
 			"helm upgrade with a values file replaces all values of a release: an image mirror, a selector or resources disappear silently, and the pods might not start.", helmValues, "Write the values of the release to a file, and name it with --ccm-values.", "If no cluster needs the values any more."),
 		notInFile,
 	}
 }
 
-// EvaluateRelease returns the blocking findings of an upgrade of the release alone.
-func EvaluateRelease(s Objects, accepted []string) []transform.Finding {
-	return transform.FindingsOf(releaseRules(), s, "", accepted)
-}
-
-// ReleaseRules are the rules of EvaluateRelease.
-func ReleaseRules() []transform.Rule { return transform.RulesOf(releaseRules()) }
-
-func (s Objects) valuesReplaced() []transform.Finding {
+func (s Change) valuesReplaced() []transform.Finding {
 	r := s.Release
 	if r == nil || len(r.Replaced) == 0 || r.File != "" {
 		return nil
@@ -55,7 +47,7 @@ func (s Objects) valuesReplaced() []transform.Finding {
 			"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
 }
 
-func (s Objects) valuesNotInFile() []transform.Finding {
+func (s Change) valuesNotInFile() []transform.Finding {
 	r := s.Release
 	if r == nil || len(r.Replaced) == 0 || r.File == "" {
 		return nil

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package preconditions
+package rollout
 
 import (
 	"encoding/json"
@@ -20,20 +20,12 @@ type manager struct {
 
 var errNoObject = errors.New("the text is not a Kubernetes object")
 
-// object is as much of an object as shows where it comes from.
-type object struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Template string `json:"clusterTemplateRevisionName"`
-	} `json:"spec"`
-}
-
 // managersOf returns the managers of an object, each once. A manager is named with the
 // mark that shows it. Rancher's own programs and people are no managers. What writes
 // through Rancher's own API, as Terraform's rancher2 provider does, writes in Rancher's
 // name and leaves no mark.
 func managersOf(raw []byte) ([]manager, error) {
-	var o object
+	var o head
 	if json.Unmarshal(raw, &o) != nil {
 		return nil, errNoObject
 	}
@@ -91,7 +83,7 @@ var marks = []mark{
 	{"Helm", annotation, "meta.helm.sh/release-name"},
 }
 
-func (m mark) in(o object) bool {
+func (m mark) in(o head) bool {
 	set := o.Annotations
 	if m.kind == label {
 		set = o.Labels

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rights
+package rollout
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 		{"migrate", rke1, []string{"create etcdbackups.management.cattle.io in c-abcde"}, "secrets"},
 		{"leaders", rke2, []string{"list pods in kube-system of the cluster c-m-abcdefgh", "list leases.coordination.k8s.io in kube-system of the cluster c-m-abcdefgh"}, "nodes"},
 	} {
-		said := fmt.Sprint(Needed(c.verb, c.of))
+		said := fmt.Sprint(Permissions(c.verb, c.of))
 		for _, want := range c.has {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Kind.Group, want, said)
@@ -46,7 +46,7 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 }
 
 func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
-	for _, r := range Table() {
+	for _, r := range Requirements() {
 		if len(r.For) == 0 || len(r.Do) == 0 || r.Resource == "" || r.Why == "" {
 			t.Errorf("%+v", r)
 		}
@@ -54,7 +54,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 			if r.Optional {
 				continue
 			}
-			if len(Needed(verb, Subject{Kind: transform.Provisioning})) == 0 {
+			if len(Permissions(verb, Subject{Kind: transform.Provisioning})) == 0 {
 				t.Errorf("%s needs nothing", verb)
 			}
 		}
@@ -63,7 +63,7 @@ func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 
 func TestNoRowIsThereTwice(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range Table() {
+	for _, r := range Requirements() {
 		if row := fmt.Sprintf("%+v", r); seen[row] {
 			t.Error(row)
 		} else {
@@ -75,7 +75,7 @@ func TestNoRowIsThereTwice(t *testing.T) {
 // A run begins without what it continues without.
 func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
 	for _, verb := range []string{"verify", "migrate", "rollback"} {
-		if needed := fmt.Sprint(Needed(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {
+		if needed := fmt.Sprint(Permissions(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {
 			t.Errorf("%s needs %s", verb, needed)
 		}
 	}
@@ -83,7 +83,7 @@ func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
 
 func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
 	of := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
-	wide := fmt.Sprint(Wide("migrate", of))
+	wide := fmt.Sprint(WidePermissions("migrate", of))
 	if want := "[list pods of the cluster c-m-abcdefgh list daemonsets.apps of the cluster c-m-abcdefgh list deployments.apps of the cluster c-m-abcdefgh]"; wide != want {
 		t.Error(wide)
 	}
@@ -91,15 +91,15 @@ func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
 
 // A list of Secrets shows what all clusters in the namespace keep in them.
 func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
-	for _, r := range Table() {
-		if (!r.Downstream || r.When == Local) && r.Resource == "secrets" && slices.Contains(r.Do, "list") {
+	for _, r := range Requirements() {
+		if (!r.Downstream || r.When == NeedsLocal) && r.Resource == "secrets" && slices.Contains(r.Do, "list") {
 			t.Errorf("%v list secrets: %s", r.For, r.Why)
 		}
 	}
 }
 
 func TestARightOfTwoRowsIsRequestedOnce(t *testing.T) {
-	needed := Needed("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{action.NeedsCloudConfig}})
+	needed := Permissions("migrate", Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", When: []string{action.NeedsCloudConfig}})
 	n := 0
 	for _, r := range needed {
 		if r.String() == "get secrets in fleet-default" {

@@ -1,0 +1,117 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+)
+
+// Permission is one verb on one resource.
+type Permission struct {
+	Cluster   string // the ID of a cluster of Rancher; "" for Rancher's own
+	Namespace string // "" for all of them, or for a resource that has none
+	Group     string // "" for the core
+	Resource  string
+	Name      string // "" for all
+	Verb      string
+}
+
+// GatePermission is what Rancher asks of a user before it passes a request for management.cattle.io
+// on to its own cluster, in addition to the permission on the object itself: 2.6.10 and later, but
+// not 2.7.0 (rancher pkg/api/steve/proxy/proxy.go).
+var GatePermission = Permission{Group: management, Resource: "clusters", Name: "local", Verb: "get"}
+
+// ClusterPermission is what Rancher asks of a user before it hands a request on to another cluster than its own, given
+// that cluster's ID (rancher pkg/k8slookup, 2.7 to 2.14).
+func ClusterPermission(id string) Permission {
+	return Permission{Group: management, Resource: "clusters", Name: id, Verb: "get"}
+}
+
+// String says a permission as people do: "patch clusters.provisioning.cattle.io in
+// fleet-default".
+func (r Permission) String() string {
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Name != "" {
+		text += " " + r.Name
+	}
+	if r.Namespace != "" {
+		text += " in " + r.Namespace
+	}
+	if r.Cluster != "" {
+		text += " of the cluster " + r.Cluster
+	}
+	return text
+}
+
+// Subject is the cluster that a run is about.
+type Subject struct {
+	Kind transform.ObjectKind
+	Home string // the namespace of what belongs to it, on Rancher's own cluster
+	Name string // of its object
+	ID   string // in Rancher
+	When []string
+}
+
+// What some rows are for, and not every cluster needs, besides what actions need.
+const (
+	NeedsRegistration  = "registration"   // Nodes are drained and deleted, so that they register again
+	NeedsCanaryService = "canary-service" // a Service proves that the cloud controllers work
+	NeedsLocal         = "local"          // the cluster is Rancher's own
+)
+
+// Of reports whether the row is for clusters of a kind.
+func (r Requirement) Of(kind transform.ObjectKind) bool {
+	return r.Kind == transform.ObjectKind{} || r.Kind == kind
+}
+
+// Permissions returns the permissions that a verb needs for a cluster, each once.
+func Permissions(verb string, of Subject) []Permission {
+	return of.permissions(verb, func(r Requirement) (Requirement, bool) {
+		r.Namespace = cmp.Or(r.Least, r.Namespace)
+		return r, !r.Optional
+	})
+}
+
+// WidePermissions returns those of all namespaces that show more than the permissions of one namespace
+// that Permissions has in their place.
+func WidePermissions(verb string, of Subject) []Permission {
+	return of.permissions(verb, func(r Requirement) (Requirement, bool) { return r, r.Least != "" })
+}
+
+// permissions are those of the rows that choose keeps, each once.
+func (of Subject) permissions(verb string, choose func(Requirement) (Requirement, bool)) []Permission {
+	var list []Permission
+	for _, r := range Requirements() {
+		r, chosen := choose(r)
+		if !chosen || !slices.Contains(r.For, verb) || !r.Of(of.Kind) || r.When != "" && !slices.Contains(of.When, r.When) {
+			continue
+		}
+		for _, do := range r.Do {
+			permission := Permission{Group: r.Group, Resource: r.Resource, Verb: do, Namespace: r.Namespace}
+			if r.Namespace == Home {
+				permission.Namespace = of.Home
+			}
+			permission.Name = r.Name
+			switch r.Name {
+			case Own:
+				permission.Name = of.Name
+			case ID:
+				permission.Name = of.ID
+			}
+			if r.Downstream {
+				permission.Cluster = of.ID
+			}
+			if !slices.Contains(list, permission) {
+				list = append(list, permission)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
+	plain := []byte(`{"metadata":{"name":"a"},"spec":{"paused":true}}`) // paused means nothing on Rancher's own kind
+	marked := []byte(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)
+	fleet := []byte(`{"metadata":{"annotations":{"objectset.rio.cattle.io/id":"default-a"}}}`)
+	engine := func(etcd string) []byte {
+		return []byte(`{"spec":{"rancherKubernetesEngineConfig":{"services":{"etcd":{` + etcd + `}}}}}`)
+	}
+	backedUp, bare, null := engine(`"backupConfig":{}`), []byte(`{"spec":{"rancherKubernetesEngineConfig":{}}}`), engine(`"backupConfig":null`)
+	for _, c := range []struct {
+		name   string
+		seen   Change
+		accept string
+		want   string // "" for no refusal
+	}{
+		{"a plain one", Change{Object: plain, Progress: &Progress{Done: true}}, "", ""},
+		{"one that is deleted", Change{Object: []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)}, "", deleting},
+		{"a paused control plane", Change{Object: plain, ControlPlane: marked}, "", paused},
+		{"a paused Cluster of Cluster API", Change{Object: plain, Infrastructure: []byte(`{"spec":{"paused":true}}`)}, "", paused},
+		{"a pause is not to be accepted", Change{Object: plain, ControlPlane: marked}, paused, paused},
+		{"an annotation that Rancher does not obey", Change{Object: marked}, "", pauseNotObeyed},
+		{"another one", Change{Object: plain, Infrastructure: marked}, "", pauseNotObeyed},
+		{"an annotation that Rancher does not obey, accepted", Change{Object: marked, Infrastructure: marked}, pauseNotObeyed, ""},
+		{"spec.paused means nothing on an RKEControlPlane", Change{Object: plain, ControlPlane: plain}, "", ""},
+		{"a snapshot of RKE1", Change{Object: backedUp, Snapshot: true}, "", ""},
+		{"a snapshot of RKE1 without a configuration for it", Change{Object: bare, Snapshot: true}, "", noSnapshot},
+		{"one that is null", Change{Object: null, Snapshot: true}, "", noSnapshot},
+		{"no way round", Change{Object: bare, Snapshot: true}, noSnapshot, noSnapshot},
+		{"no snapshot of RKE1", Change{Object: bare}, "", ""},
+		{"a snapshot of RKE2", Change{Object: plain, Snapshot: true}, "", ""},
+		{"one that is in progress", Change{Object: plain, Progress: &Progress{Waiting: "machine m: x"}}, "", "machine m: x"},
+		{"one that is in progress, accepted", Change{Object: plain, Progress: &Progress{Waiting: "machine m: x"}}, NotSettled, ""},
+		{"one that failed", Change{Object: plain, Progress: &Progress{Failed: "machine m gave up"}}, "", "machine m gave up"},
+		{"one of Fleet", Change{Object: fleet}, "", "Fleet created its object"},
+		{"one of Fleet, accepted", Change{Object: fleet}, ManagedElsewhere, ""},
+		{"one that is no object", Change{Object: []byte("[]")}, "", "its origin is unknown:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.seen.Title = "fleet-default/a"
+			findings := Preconditions(c.seen, []string{c.accept})
+			err := Refuse(c.seen.Title, findings)
+			var refused *Refused
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fleet-default/a: ")):
+				t.Errorf("%v does not say %q", err, c.want)
+			}
+			for _, f := range findings {
+				if f.Rule == "" || f.Message == "" || f.Fix == "" || !strings.HasPrefix(f.Path, "fleet-default/a") {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestValuesOfAReleaseAreRefusedWithoutAFileAndReportedWithOne(t *testing.T) {
+	release := func(file string, keys ...string) Change {
+		return Change{Title: "c-x7k2p", Release: &Release{Namespace: "kube-system", Name: "ccm", Replaced: keys, File: file}}
+	}
+	for _, c := range []struct {
+		name, accept string
+		seen         Change
+		rule         string
+		refused      bool
+	}{
+		{"no release", "", Change{}, "", false},
+		{"nothing is replaced", "", release(""), "", false},
+		{"without a file", "", release("", "image.repository"), ValuesReplaced, true},
+		{"accepted", ValuesReplaced, release("", "image.repository"), ValuesReplaced, false},
+		{"with a file", "", release("values.yaml", "image.repository"), valuesNotInFile, false},
+	} {
+		for _, object := range [][]byte{[]byte(`{}`), nil} { // nil for the release alone
+			c.seen.Object = object
+			findings := Preconditions(c.seen, []string{c.accept})
+			err := Refuse(c.seen.Title, findings)
+			refused := (*Refused)(nil)
+			if is := errors.As(err, &refused) && refused.OnlyValues(); is != c.refused || err != nil && !is {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if c.rule == "" != (len(findings) == 0) || len(findings) > 0 && (findings[0].Rule != c.rule || !strings.Contains(findings[0].Message, ": image.repository") || !strings.Contains(findings[0].Fix, "helm get values ccm --namespace kube-system")) {
+				t.Errorf("%s: %+v", c.name, findings)
+			}
+		}
+	}
+	deleted := release("", "image.repository")
+	deleted.Object = []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)
+	refused := (*Refused)(nil)
+	if err := Refuse("c", Preconditions(deleted, nil)); !errors.As(err, &refused) || refused.OnlyValues() {
+		t.Errorf("%v", err)
+	}
+}
