@@ -18,7 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -132,7 +132,7 @@ func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*trans
 // waitsFor is what migrate waits for after a stage.
 func waitsFor(t *testing.T, d transform.Distro, p *transform.Plan, stage string) stages.Check {
 	t.Helper()
-	l, err := route.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{})
+	l, err := transition.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // generated is the head of files that are made from the table of rights.
-const generated = "Generated from transform/live/rights. To change it, change the table and run make generate."
+const generated = "Generated from transform/live/rollout. To change it, change the table and run make generate."
 
 // TestDocsDeployTheLeastRoles holds the roles of deploy/ to the table of rights.
 func TestDocsDeployTheLeastRoles(t *testing.T) {

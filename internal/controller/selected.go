@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -111,7 +111,7 @@ func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (wav
 	case found != nil:
 		return waves.Skipped, found
 	}
-	if !slices.Contains(route.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
+	if !slices.Contains(transition.Needs(p), action.NeedsHelm) || slices.Contains(p.Target.ManualDone, stages.InstallCCM) {
 		return waves.Waiting, nil
 	}
 	if _, err := exec.LookPath("helm"); err != nil {

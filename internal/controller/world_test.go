@@ -26,7 +26,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // world is a Rancher with clusters, a LeaderMigration over all of them, and the processes that run.
@@ -256,7 +256,7 @@ func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error
 		return migrate.Options{}, err
 	}
 	return migrate.Options{
-		Server: server, Object: found[0], Planner: route.Planner{Distro: r.distro(cluster), Target: r.target()}, Until: r.spec.Until,
+		Server: server, Object: found[0], Planner: transition.Planner{Distro: r.distro(cluster), Target: r.target()}, Until: r.spec.Until,
 		Permit:  func() error { return r.Permitted(found[0].Home()) },
 		Timeout: 10 * time.Minute, Interval: max(r.interval, 2*time.Second), User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
 	}, nil

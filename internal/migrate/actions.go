@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // ManualRequired means that a stage has a command that rke-lm does not run.
@@ -22,7 +22,7 @@ func (b *ManualRequired) Error() string {
 }
 
 // actions carries actions out, one after the other.
-func (r *run) actions(ctx context.Context, t route.Transition, list []action.Action) error {
+func (r *run) actions(ctx context.Context, t transition.Transition, list []action.Action) error {
 	for _, a := range list {
 		if err := r.action(ctx, t, a); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (r *run) actions(ctx context.Context, t route.Transition, list []action.Act
 
 // action carries an action out: what changes something is done, what is waited for is
 // waited for. What is only looked at is part of the check after the stage.
-func (r *run) action(ctx context.Context, t route.Transition, a action.Action) error {
+func (r *run) action(ctx context.Context, t transition.Transition, a action.Action) error {
 	if a.Shows && a.Op == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (r *run) action(ctx context.Context, t route.Transition, a action.Action) e
 }
 
 // change carries out an action that brings something to a cluster, or takes it away.
-func (r *run) change(ctx context.Context, t route.Transition, a action.Action) error {
+func (r *run) change(ctx context.Context, t transition.Transition, a action.Action) error {
 	switch op := a.Op.(type) {
 	case action.Apply:
 		text, err := fileOf(t, op.File)
@@ -91,7 +91,7 @@ func (r *run) change(ctx context.Context, t route.Transition, a action.Action) e
 }
 
 // fileOf returns what a plan folder would hold.
-func fileOf(t route.Transition, name string) (string, error) {
+func fileOf(t transition.Transition, name string) (string, error) {
 	text, there := t.Files[name]
 	if !there {
 		return "", fmt.Errorf("the stage %s names the file %s and does not make it; this is an error of rke-lm, please report it", t.Stage, name)

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -27,11 +27,11 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 			return look{}, err
 		}
 		open := check.Evaluate(seen, choice).Unmet()
-		if route.Permanent(open) {
+		if transition.Permanent(open) {
 			return look{}, &late{"waiting does not help: " + firstOf(open), 0, open}
 		}
 		switch {
-		case !route.TwoOwners(open):
+		case !transition.TwoOwners(open):
 			twice = time.Time{}
 		case twice.IsZero():
 			twice = time.Now()

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -19,7 +19,7 @@ import (
 type cluster struct {
 	server   *rancher.Server
 	object   rancher.Object // as it was read last
-	planner  route.Planner
+	planner  transition.Planner
 	observer *observe.Observer
 	nodes    map[string]string // names of Nodes by those of machines, before the first change
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -35,7 +35,7 @@ func (c *cordon) cordonNodes(ctx context.Context, a action.Cordon) error {
 	}
 	for _, name := range names {
 		c.mayHold = true
-		err := c.change(ctx, actCordon, name, func(n *yamledit.Document) (*yamledit.Document, error) { return route.Cordon(n, c.mark) })
+		err := c.change(ctx, actCordon, name, func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Cordon(n, c.mark) })
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (c *cordon) uncordonNodes(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		err = errors.Join(err, c.change(ctx, actRelease, name, func(n *yamledit.Document) (*yamledit.Document, error) { return route.Release(n, c.mark) }))
+		err = errors.Join(err, c.change(ctx, actRelease, name, func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Release(n, c.mark) }))
 		if ctx.Err() != nil {
 			break
 		}

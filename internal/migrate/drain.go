@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,7 +23,7 @@ import (
 // drain needs the typed clients of all groups, which the tool does not have otherwise.
 func (r *run) drain(ctx context.Context, name string) error {
 	r.cordon.mayHold = true
-	mark := func(n *yamledit.Document) (*yamledit.Document, error) { return route.Cordon(n, r.cordon.mark) }
+	mark := func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Cordon(n, r.cordon.mark) }
 	if err := r.cordon.change(ctx, actCordon, name, mark); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (r *run) drain(ctx context.Context, name string) error {
 		if err != nil {
 			return look{}, err
 		}
-		e := route.Evict(pods)
+		e := transition.Evict(pods)
 		if e.Lost != "" {
 			return look{}, fmt.Errorf("the node %s cannot be drained: no controller makes the pod %s again on another node; delete the pod, or move it", name, e.Lost)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -68,7 +68,7 @@ func (r *run) end(err error) error {
 		r.events.emit(Event{Type: Finished, Message: message, End: &e.Outcome})
 		return nil
 	}
-	e.Outcome.Holds = route.Between(b.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
+	e.Outcome.Holds = transition.Between(b.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
 	if r.writer.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}

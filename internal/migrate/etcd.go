@@ -12,12 +12,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // snapshotEtcd takes a snapshot before the first write of a run and before a stage
 // that has one of its own, where the operator wants it. It reports whether it did.
-func (r *run) snapshotEtcd(ctx context.Context, t route.Transition) (bool, error) {
+func (r *run) snapshotEtcd(ctx context.Context, t transition.Transition) (bool, error) {
 	if !r.EtcdSnapshot || r.snapshot && !(t.Snapshot && t.Edits()) {
 		return false, nil
 	}
@@ -50,7 +50,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 		after, _, err := ask(doc)
 		return change{doc, after}, err
 	}
-	if err := r.writer.patch(ctx, actSnapshot, change{doc, after}, again, func(route.Edit) {}); err != nil {
+	if err := r.writer.patch(ctx, actSnapshot, change{doc, after}, again, func(transition.Edit) {}); err != nil {
 		return err
 	}
 	failed := failures{}
@@ -60,7 +60,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 			return look{}, err
 		}
 		failed.note(seen.Tries(), r.events.note)
-		taken, err := route.SnapshotTaken(seen, number)
+		taken, err := transition.SnapshotTaken(seen, number)
 		return look{done: taken, waiting: "Rancher has not created the etcd snapshot yet"}, err
 	})
 }

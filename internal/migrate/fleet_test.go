@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -52,7 +52,7 @@ func (m *many) open(cluster string) (migrate.Options, error) {
 	}
 	w := m.world(cluster)
 	return migrate.Options{
-		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
+		Server: server, Object: objects[0], Planner: transition.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
 		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: "fleet"}, AuditLog: m.log, Continue: "again", Revert: "back",
 	}, nil
 }

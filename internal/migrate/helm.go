@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -25,7 +25,7 @@ import (
 type helm struct{ *run }
 
 // upgrade installs a chart, or brings its release to other values.
-func (h helm) upgrade(ctx context.Context, t route.Transition, a action.Action, op action.HelmUpgrade) error {
+func (h helm) upgrade(ctx context.Context, t transition.Transition, a action.Action, op action.HelmUpgrade) error {
 	values, err := fileOf(t, op.Values)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (h helm) upgrade(ctx context.Context, t route.Transition, a action.Action, 
 	if err != nil {
 		return err
 	}
-	if err := h.keepsValues(ctx, route.Upgrade{Transition: t, Action: op}); err != nil {
+	if err := h.keepsValues(ctx, transition.Upgrade{Transition: t, Action: op}); err != nil {
 		return err
 	}
 	c := helmCall{Ref{Server: h.cluster.object.ID, Kind: "HelmRelease", Namespace: op.Namespace, Name: op.Release}, nextRecord(op.Release, records), op.Args(), map[string]string{op.Values: values}}
@@ -43,7 +43,7 @@ func (h helm) upgrade(ctx context.Context, t route.Transition, a action.Action, 
 
 // uninstall takes a release out; one that is not there is out already. What a
 // helm that was killed left is taken out with it.
-func (h helm) uninstall(ctx context.Context, t route.Transition, a action.Action, op action.HelmUninstall) error {
+func (h helm) uninstall(ctx context.Context, t transition.Transition, a action.Action, op action.HelmUninstall) error {
 	records, err := h.cluster.records(ctx, op.Namespace, op.Release)
 	if err == nil {
 		err = h.onlyOwn(ctx, unfinished(records))
@@ -64,7 +64,7 @@ type helmCall struct {
 }
 
 // call runs the command of an action.
-func (h helm) call(ctx context.Context, t route.Transition, a action.Action, c helmCall) error {
+func (h helm) call(ctx context.Context, t transition.Transition, a action.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
 		return &ManualRequired{t.Stage, a.Command, withoutHelm(a)}

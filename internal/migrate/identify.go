@@ -12,7 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -45,14 +45,14 @@ func (r *run) initialize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	u := route.Identify(seen.Nodes)
+	u := transition.Identify(seen.Nodes)
 	for _, name := range u.Proven {
-		if err := r.cordon.change(ctx, actTaint, name, route.Uninitialize); err != nil {
+		if err := r.cordon.change(ctx, actTaint, name, transition.Uninitialize); err != nil {
 			return err
 		}
 	}
 	err = r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
-		left := route.Identify(seen.Nodes).Proven
+		left := transition.Identify(seen.Nodes).Proven
 		return look{done: len(left) == 0, waiting: "the cloud-controller-manager has not set the provider ID of " + strings.Join(left, ", ") + ": check its log for the name of the Node"}, nil
 	})
 	if err != nil || len(u.Unproven) == 0 {
@@ -60,7 +60,7 @@ func (r *run) initialize(ctx context.Context) error {
 	}
 	return &NodeActionRequired{
 		Why:     "the name of the node " + u.Unproven[0] + " does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
-		Command: route.IdentifyByHand(u.Unproven[0]),
+		Command: transition.IdentifyByHand(u.Unproven[0]),
 	}
 }
 
@@ -68,7 +68,7 @@ func (r *run) initialize(ctx context.Context) error {
 type RestartCommand string
 
 // Restart runs it for a machine.
-func (command RestartCommand) Restart(ctx context.Context, m route.KubeletRestart) error {
+func (command RestartCommand) Restart(ctx context.Context, m transition.KubeletRestart) error {
 	c := exec.CommandContext(ctx, "sh", "-c", string(command))
 	c.Env = append(os.Environ(), "NODE="+m.Node, "ADDRESS="+m.Address, "COMMAND="+m.Command)
 	printed, err := c.CombinedOutput()

@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // past126 is a cluster that runs without a cloud provider; change changes its last Node.
@@ -169,7 +169,7 @@ func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 	}
 	at := filepath.Join(t.TempDir(), "asked")
 	t.Setenv("ASKED", at)
-	m := route.KubeletRestart{Node: "ip-10-0-1-5", Address: "10.0.1.5", Command: "systemctl restart rke2-agent"}
+	m := transition.KubeletRestart{Node: "ip-10-0-1-5", Address: "10.0.1.5", Command: "systemctl restart rke2-agent"}
 	if err := migrate.RestartCommand(`printf '%s|%s|%s' "$NODE" "$ADDRESS" "$COMMAND" > "$ASKED"`).Restart(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

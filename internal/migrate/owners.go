@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // Owned is for how many seconds the cloud controllers had so many owners.
@@ -35,7 +35,7 @@ const ownersPause = time.Second
 // watched does the work of a stage, and says who owned the cloud controllers in the
 // meantime if the stage changes machines. It begins before the checks that come before the
 // edit: until a lease has moved, it is unknown whether its holder is alive.
-func (r *run) watched(ctx context.Context, t route.Transition, work func() error) error {
+func (r *run) watched(ctx context.Context, t transition.Transition, work func() error) error {
 	if !t.Edits() {
 		return work()
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -52,7 +52,7 @@ func (r *run) planFirst(ctx context.Context) error {
 	if !r.back() && p.Target.Situation == transform.Broken {
 		return hanging(p)
 	}
-	r.cordon.mark = route.Mark(p)
+	r.cordon.mark = stages.Mark(p.Cluster.Name)
 	if r.from.stages, err = r.names(p); err == nil {
 		r.from.plan = p
 	}
@@ -86,7 +86,7 @@ func (r *run) locate(context.Context) (err error) {
 // names are the stages that the run goes through.
 func (r *run) names(p *transform.Plan) ([]string, error) {
 	if r.back() {
-		return route.RollbackOrder(p, r.Planner.To)
+		return transition.RollbackOrder(p, r.Planner.To)
 	}
 	if r.Until != "" {
 		if _, err := p.Named(r.Until); err != nil {
@@ -98,7 +98,7 @@ func (r *run) names(p *transform.Plan) ([]string, error) {
 
 // review checks all permissions that the run will need.
 func (r *run) review(ctx context.Context) error {
-	when := route.Needs(r.from.plan)
+	when := transition.Needs(r.from.plan)
 	if _, err := exec.LookPath("helm"); err != nil {
 		when = slices.DeleteFunc(when, func(s string) bool { return s == action.NeedsHelm }) // the user runs it
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -24,7 +24,7 @@ func (r *run) register(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		foreign := route.Identify(seen.Nodes).Foreign
+		foreign := transition.Identify(seen.Nodes).Foreign
 		if len(foreign) == 0 {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (r *run) registerAgain(ctx context.Context, n observed.Node, restart string
 	if err := r.writer.drop(ctx, object); err != nil {
 		return err
 	}
-	return r.restart(ctx, route.KubeletRestart{Node: n.Name, Address: n.Address, Command: restart})
+	return r.restart(ctx, transition.KubeletRestart{Node: n.Name, Address: n.Address, Command: restart})
 }
 
 // othersReady waits until no other control plane is down.
@@ -64,24 +64,24 @@ func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 		return nil
 	}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
-		other := route.Others(seen.Nodes, n)
+		other := transition.Others(seen.Nodes, n)
 		return look{done: other == "", waiting: "the control plane " + other + " is not Ready, and " + n.Name + " waits for it"}, nil
 	})
 }
 
 // restart restarts a machine, and waits until its Node has a provider ID of AWS.
-func (r *run) restart(ctx context.Context, m route.KubeletRestart) error {
+func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
 	object := Ref{Server: r.cluster.object.ID, Kind: "Node", Name: m.Node}
 	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
 	}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
-		lacks := route.Registered(seen.Nodes, m.Node)
+		lacks := transition.Registered(seen.Nodes, m.Node)
 		if lacks == "" {
 			return look{done: true}, nil
 		}
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
-		return look{done: err == nil && route.Replaced(machines.Machines, m.Node), waiting: lacks}, err
+		return look{done: err == nil && transition.Replaced(machines.Machines, m.Node), waiting: lacks}, err
 	})
 }
 
@@ -117,18 +117,18 @@ func (r *run) link(ctx context.Context) error {
 		if err != nil {
 			return look{}, err
 		}
-		if l, found := route.Relink(machines.Machines, seen.Nodes); found && !sent[l.Object] {
+		if l, found := transition.Relink(machines.Machines, seen.Nodes); found && !sent[l.Object] {
 			sent[l.Object] = true
 			return look{waiting: l.Why}, r.relink(ctx, l)
 		}
-		first := route.Unlinked(machines.Machines)
+		first := transition.Unlinked(machines.Machines)
 		return look{done: first == "", waiting: "Rancher has not found the Node of the machine " + first + " yet"}, nil
 	})
 }
 
 // relink gives the object of a machine's infrastructure the provider ID of its Node. Who may not
 // write it sees what has to be done.
-func (r *run) relink(ctx context.Context, l route.Link) error {
+func (r *run) relink(ctx context.Context, l transition.Link) error {
 	p, err := l.Patch()
 	if err != nil {
 		return err

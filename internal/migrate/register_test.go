@@ -17,7 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // stubbed is a cluster past 1.26 whose last Node was initialized by RKE2's stub, with pods.
@@ -32,10 +32,10 @@ func stubbed(t *testing.T) *world {
 }
 
 // restarting is a run that can restart the last machine.
-func (w *world) restarting(t *testing.T, agent string, asked *[]route.KubeletRestart) migrate.Options {
+func (w *world) restarting(t *testing.T, agent string, asked *[]transition.KubeletRestart) migrate.Options {
 	t.Helper()
 	o := w.late(t, agent)
-	o.Restart = func(_ context.Context, m route.KubeletRestart) error {
+	o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
 		*asked = append(*asked, m)
 		w.Register(m.Node, m.Address)
 		return nil
@@ -54,11 +54,11 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 		w := stubbed(t)
 		w.Budget(2)
 		name := w.lastNode().Name
-		var asked []route.KubeletRestart
+		var asked []transition.KubeletRestart
 		if err := migrate.Forward(t.Context(), w.restarting(t, "one", &asked)); err != nil {
 			t.Fatal(err)
 		}
-		want := route.KubeletRestart{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
+		want := transition.KubeletRestart{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
 		if len(asked) != 1 || asked[0] != want {
 			t.Errorf("restarted: %+v", asked)
 		}
@@ -99,7 +99,7 @@ func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
 				}
 			})
 		}
-		var asked []route.KubeletRestart
+		var asked []transition.KubeletRestart
 		if err := migrate.Forward(t.Context(), w.restarting(t, "one", &asked)); err != nil || !lost {
 			t.Fatal(lost, err)
 		}
@@ -121,7 +121,7 @@ func TestARegistrationContinuesWhereItWasKilled(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := stubbed(t)
 					w.KillAt(at, after)
-					var asked []route.KubeletRestart
+					var asked []transition.KubeletRestart
 					select {
 					case <-w.Killed:
 					case err := <-w.start(t, w.restarting(t, "one", &asked), migrate.Forward):
@@ -152,12 +152,12 @@ func TestARegistrationStops(t *testing.T) {
 		},
 		"where the command fails": {
 			func(_ *world, o *migrate.Options) {
-				o.Restart = func(context.Context, route.KubeletRestart) error { return errors.New("no route to the machine") }
+				o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
 			}, "no route to the machine",
 		},
 		"where the machine does not come back": {
 			func(_ *world, o *migrate.Options) {
-				o.Restart = func(context.Context, route.KubeletRestart) error { return nil }
+				o.Restart = func(context.Context, transition.KubeletRestart) error { return nil }
 			}, "has not registered again yet",
 		},
 		"where a budget never allows an eviction": {
@@ -172,7 +172,7 @@ func TestARegistrationStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := stubbed(t)
-				var asked []route.KubeletRestart
+				var asked []transition.KubeletRestart
 				o := w.restarting(t, "one", &asked)
 				c.prepare(w, &o)
 				err := migrate.Forward(t.Context(), o)
@@ -191,9 +191,9 @@ func TestARegistrationStops(t *testing.T) {
 func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stubbed(t)
-		var asked []route.KubeletRestart
+		var asked []transition.KubeletRestart
 		o := w.restarting(t, "one", &asked)
-		o.Restart = func(_ context.Context, m route.KubeletRestart) error {
+		o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
 			asked = append(asked, m)
 			w.Replace()
 			return nil
@@ -207,9 +207,9 @@ func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 func TestADeletedNodeIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stubbed(t)
-		var asked []route.KubeletRestart
+		var asked []transition.KubeletRestart
 		o := w.restarting(t, "one", &asked)
-		o.Restart = func(context.Context, route.KubeletRestart) error { return errors.New("no route to the machine") }
+		o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
 		if err := migrate.Forward(t.Context(), o); err == nil {
 			t.Fatal("the machine restarted")
 		}
@@ -228,10 +228,10 @@ func TestTwoControlPlanesAreNeverDownAtOnce(t *testing.T) {
 		return observed.Node{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}, Ready: &observed.Condition{Status: ready}}
 	}
 	nodes := []observed.Node{plane("a", "True"), plane("b", "False"), plane("c", "True")}
-	if other := route.Others(nodes, nodes[0]); other != "b" {
+	if other := transition.Others(nodes, nodes[0]); other != "b" {
 		t.Errorf("a restarts although %q is all that waits", other)
 	}
-	if other := route.Others(nodes, nodes[1]); other != "" {
+	if other := transition.Others(nodes, nodes[1]); other != "" {
 		t.Errorf("b waits for %s", other)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -102,8 +102,8 @@ func (b *Busy) ExitCode() exitcode.Code { return exitcode.Refused }
 // anything, and again before each upgrade, as another user may have changed them in between.
 
 // keepsValues fails unless an upgrade keeps what the operator has set, or that was accepted.
-func (h helm) keepsValues(ctx context.Context, u route.Upgrade) error {
-	seen, err := h.replaced(ctx, []route.Upgrade{u})
+func (h helm) keepsValues(ctx context.Context, u transition.Upgrade) error {
+	seen, err := h.replaced(ctx, []transition.Upgrade{u})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (h helm) keepsValues(ctx context.Context, u route.Upgrade) error {
 
 // replaced returns the release of upgrades, with what they drop or change of its values; nil where
 // nothing is upgraded, or no helm is on the PATH that would.
-func (h helm) replaced(ctx context.Context, upgrades []route.Upgrade) (*rollout.Release, error) {
+func (h helm) replaced(ctx context.Context, upgrades []transition.Upgrade) (*rollout.Release, error) {
 	program, err := exec.LookPath("helm")
 	if len(upgrades) == 0 || err != nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/live/check"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -80,7 +80,7 @@ func (r *run) found(ctx context.Context, e Entry) (string, error) {
 		if err != nil || node == nil {
 			return foundUnknown, err
 		}
-		return asFound(route.Marked(node, r.cordon.mark) == (e.Act == actCordon)), nil
+		return asFound(transition.Marked(node, r.cordon.mark) == (e.Act == actCordon)), nil
 	case actApply, actDelete, actKeep:
 		there, err := r.cluster.exists(ctx, e.Object)
 		return asFound(there == (e.Act != actDelete)), err

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // run is a run in progress.
@@ -143,7 +143,7 @@ func (r *run) stages(ctx context.Context) error {
 type Options struct {
 	Server  *rancher.Server
 	Object  rancher.Object // of the cluster
-	Planner route.Planner
+	Planner transition.Planner
 	Accept  []string // rules whose errors are accepted
 
 	Until        string // the last stage of a migration; "" for all
@@ -160,7 +160,7 @@ type Options struct {
 	// nil where it is one.
 	Given func(context.Context, []observed.Manager) ([]check.Given, error)
 	// Restart restarts the kubelet of a machine; nil where a person does it.
-	Restart func(context.Context, route.KubeletRestart) error
+	Restart func(context.Context, transition.KubeletRestart) error
 	// Confirm asks whether to continue with a stage; nil for yes.
 	Confirm func(ctx context.Context, stage string) (bool, error)
 	// Permit fails when the run must not write any more; nil where it always may.
@@ -180,14 +180,14 @@ type User struct {
 
 // progress is how far a run has come.
 type progress struct {
-	done  []string   // the stages that are done, in their order
-	stage string     // the one in work
-	edit  route.Edit // what became of its edit
-	wrote bool       // the run has written something
+	done  []string        // the stages that are done, in their order
+	stage string          // the one in work
+	edit  transition.Edit // what became of its edit
+	wrote bool            // the run has written something
 }
 
 // enter begins with a stage.
-func (p *progress) enter(stage string) { p.stage, p.edit = stage, route.NotWritten }
+func (p *progress) enter(stage string) { p.stage, p.edit = stage, transition.NotWritten }
 
 // add adds a stage that is done. An earlier run may have done it.
 func (p *progress) add(stage string) {

@@ -12,11 +12,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // planning makes the transition of a stage.
-type planning = func(*transform.Plan, string, *observed.Observation) (route.Transition, error)
+type planning = func(*transform.Plan, string, *observed.Observation) (transition.Transition, error)
 
 // stage goes through one stage.
 func (r *run) stage(ctx context.Context, name string, plan planning) error {
@@ -35,7 +35,7 @@ func (r *run) stage(ctx context.Context, name string, plan planning) error {
 }
 
 // through goes through a stage that has something to do.
-func (r *run) through(ctx context.Context, t route.Transition, plan planning) error {
+func (r *run) through(ctx context.Context, t transition.Transition, plan planning) error {
 	if err := r.agree(ctx, t); err != nil {
 		return err
 	}
@@ -56,20 +56,20 @@ func (r *run) through(ctx context.Context, t route.Transition, plan planning) er
 }
 
 // planned makes the transition of a stage from how things are now.
-func (r *run) planned(ctx context.Context, name string, plan planning) (route.Transition, error) {
+func (r *run) planned(ctx context.Context, name string, plan planning) (transition.Transition, error) {
 	p, err := r.cluster.plan(ctx)
 	if err != nil {
-		return route.Transition{}, err
+		return transition.Transition{}, err
 	}
 	seen, err := r.cluster.observer.Look(ctx)
 	if err != nil {
-		return route.Transition{}, err
+		return transition.Transition{}, err
 	}
 	return plan(p, name, seen)
 }
 
 // agree shows a stage and asks whether to continue with it.
-func (r *run) agree(ctx context.Context, t route.Transition) error {
+func (r *run) agree(ctx context.Context, t transition.Transition) error {
 	order, err := r.order(ctx, t)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *run) agree(ctx context.Context, t route.Transition) error {
 var errDeclined = errors.New("not confirmed")
 
 // announcement is what a stage will do, and in which order the machines change.
-func announcement(t route.Transition, order string) Event {
+func announcement(t transition.Transition, order string) Event {
 	texts := []string{t.Why, t.Caution, order}
 	if t.Back {
 		texts = slices.Insert(texts, 0, "Undoes the stage.")
@@ -106,7 +106,7 @@ func announcement(t route.Transition, order string) Event {
 }
 
 // order reports in which order Rancher will change the machines, where that can be seen.
-func (r *run) order(ctx context.Context, t route.Transition) (string, error) {
+func (r *run) order(ctx context.Context, t transition.Transition) (string, error) {
 	if !t.Edits() {
 		return "", nil
 	}
@@ -122,7 +122,7 @@ func (r *run) order(ctx context.Context, t route.Transition) (string, error) {
 }
 
 // act does what a stage does, in its order.
-func (r *run) act(ctx context.Context, t route.Transition, plan planning) error {
+func (r *run) act(ctx context.Context, t transition.Transition, plan planning) error {
 	if err := r.actions(ctx, t, t.Before); err != nil {
 		return err
 	}
@@ -135,12 +135,12 @@ func (r *run) act(ctx context.Context, t route.Transition, plan planning) error 
 }
 
 // edit writes the stage's document and waits until every machine has it.
-func (r *run) edit(ctx context.Context, t route.Transition, plan planning) error {
+func (r *run) edit(ctx context.Context, t transition.Transition, plan planning) error {
 	again := func(ctx context.Context) (change, error) {
 		t, err := r.planned(ctx, t.Stage, plan)
 		return change{t.From, t.To}, err
 	}
-	if err := r.writer.patch(ctx, actPatch, change{t.From, t.To}, again, func(e route.Edit) { r.progress.edit = e }); err != nil {
+	if err := r.writer.patch(ctx, actPatch, change{t.From, t.To}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {
 		return err
 	}
 	return r.settle(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/route"
+	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
 // world is a Rancher with one cluster, and the runs over it.
@@ -38,7 +38,7 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 		t.Fatal(err)
 	}
 	return migrate.Options{
-		Server: server, Object: objects[0], Planner: route.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
+		Server: server, Object: objects[0], Planner: transition.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
 		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package route
+package transition
 
 import (
 	"regexp"
@@ -67,8 +67,8 @@ func proven(n observed.Node) bool {
 	return byInstance.MatchString(n.Name)
 }
 
-// Identified reports whether every Node has a provider ID of AWS.
-func Identified(nodes []observed.Node) bool {
+// identified reports whether every Node has a provider ID of AWS.
+func identified(nodes []observed.Node) bool {
 	u := Identify(nodes)
 	return len(u.Proven)+len(u.Unproven)+len(u.Foreign) == 0
 }

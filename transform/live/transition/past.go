@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package route
+package transition
 
 import (
 	"slices"
@@ -27,9 +27,9 @@ func (r Planner) past(p *transform.Plan, stage string, files map[string]string, 
 
 // shown is what a cluster shows of a stage of actions alone.
 func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observed.Observation) stages.Observed {
-	mark := Mark(p)
+	mark := stages.Mark(p.Cluster.Name)
 	s := stages.Observed{
-		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: Identified(seen.Nodes),
+		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: identified(seen.Nodes),
 		Marked: slices.ContainsFunc(seen.Nodes, func(n observed.Node) bool { return n.Cordoned == mark }),
 	}
 	if chart, helm := chartOf(step.Stage.After); helm {

@@ -1,12 +1,10 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package route
+package transition
 
 import (
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -48,7 +46,3 @@ func Marked(node *yamledit.Document, run string) bool {
 	text, _ := node.Root().Get("metadata", "annotations", action.CordonAnnotation).String()
 	return text == run
 }
-
-// Mark returns the mark by which the run of a plan is known on Nodes, whether or not
-// it cordons any: an earlier one may have.
-func Mark(p *transform.Plan) string { return stages.Mark(p.Cluster.Name) }

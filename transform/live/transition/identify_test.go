@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package route
+package transition
 
 import (
 	"slices"
@@ -48,7 +48,7 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 	for _, n := range u.Foreign {
 		order = append(order, n.Name)
 	}
-	if got := strings.Join(order, " "); got != "worker control member" || Identified([]observed.Node{u.Foreign[0]}) || !Identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}) {
+	if got := strings.Join(order, " "); got != "worker control member" || identified([]observed.Node{u.Foreign[0]}) || !identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}) {
 		t.Error(got)
 	}
 }
