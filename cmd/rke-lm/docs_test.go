@@ -25,9 +25,9 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -90,7 +90,7 @@ func TestRanchersAreDocumented(t *testing.T) {
 func rancherRows() string {
 	rows := "| Rancher | Webhook | Cluster API | external-aws of RKE from | webhook keeps the order of kube-apiserver-arg from | keeps every argument from | UI needs an entry without a selector | 403 instead of 401 for an expired token from |\n|---|---|---|---|---|---|---|---|\n"
 	from := func(first string) string { return cmp.Or(strings.TrimPrefix(first, "v"), "never") }
-	for _, r := range ranchers.Table() {
+	for _, r := range k8s.RancherMinors() {
 		plain := "no"
 		if r.PlainEntry {
 			plain = "yes"

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
-	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -132,7 +132,7 @@ func texts(list []any) ([]string, bool) {
 func unknown(e yamledit.Entry, known map[string]Kind) error {
 	names := slices.Sorted(maps.Keys(known))
 	do := "use the name of a migration option without dashes; plan --help lists them"
-	if near, ok := spelling.Nearest(e.Key, names); ok {
+	if near, ok := args.Nearest(e.Key, names); ok {
 		do = "did you mean " + near + "?"
 	}
 	return e.Value.Errorf("not a migration option", do)

@@ -23,7 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -173,14 +173,14 @@ type Denied struct {
 	Missing []string // "list nodes"
 	Expired bool     // the credentials were not accepted at all
 	Server  string   // that did not accept them; "" for one that is not known
-	// Forbidden: a Rancher has answered that with 403 (ranchers.Release.TokenForbidden).
+	// Forbidden: a Rancher has answered that with 403 (k8s.RancherMinor.TokenForbidden).
 	Forbidden bool
 }
 
 func (d *Denied) Error() string {
 	if d.Forbidden {
 		return "Rancher does not accept the token for this cluster: it answers 403 for the user system:unauthenticated, as Rancher " +
-			ranchers.First(func(r ranchers.Release) string { return r.TokenForbidden }) + " does if a token has expired or was deleted; no permission is missing: create an API key without a scope, and run the command again"
+			k8s.FirstRancher(func(r k8s.RancherMinor) string { return r.TokenForbidden }) + " does if a token has expired or was deleted; no permission is missing: create an API key without a scope, and run the command again"
 	}
 	if d.Expired {
 		return cmp.Or(d.Server, "the API server") + " does not accept the credentials; log in again, they may have expired"

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -110,7 +110,7 @@ func CheckOneOf(flag, value string, allowed ...string) error {
 
 // Meant suggests the known word that another one was meant to be, or gives other advice.
 func Meant(word string, known []string, otherwise string) string {
-	if near, found := spelling.Nearest(word, known); found && near != word {
+	if near, found := args.Nearest(word, known); found && near != word {
 		return "did you mean " + near + "?"
 	}
 	return otherwise

@@ -17,8 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -176,8 +176,8 @@ func notCreated(o rancher.Object) error {
 // RancherVersion is the version of a Rancher that was chosen, or else its own. It notes one that is not known.
 func (c *Connector) RancherVersion(ctx context.Context, server *rancher.Server, chosen string) string {
 	version := cmp.Or(chosen, server.Version(ctx))
-	if v := ranchers.Of(version); version != "" && !v.Known {
-		known := ranchers.Table()
+	if v := k8s.RancherOf(version); version != "" && !v.Known {
+		known := k8s.RancherMinors()
 		fmt.Fprintf(c.Notes, "note: Rancher %s is not one of the known versions (%s to %s) and is treated as the strictest of them; --rancher-version sets another one\n",
 			version, strings.TrimPrefix(known[0].Minor, "v"), strings.TrimPrefix(known[len(known)-1].Minor, "v"))
 	}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package args reads and changes one component flag in the spellings in which
-// clusters carry it.
+// clusters carry it, and finds the word that a misspelt one was meant to be.
 //
 // Invariant: flags are compared by name and value, however they are spelt
 // (name, name=value, --name=value), the last occurrence of a name counts, and

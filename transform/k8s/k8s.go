@@ -1,11 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package k8s compares Kubernetes releases and guards the path from one to
-// the next.
+// Package k8s has the releases of Kubernetes, with the path from one to the next, and those of Rancher, and
+// reads documents as the types of their APIs.
 //
-// Invariant: a cluster moves at most one minor up and never down, whatever its
-// distro; how a distro writes its releases is the distro's to know.
+// Invariant: a cluster moves at most one minor up and never down, whatever its distro; how a distro writes
+// its releases is the distro's to know. A type reads and checks and never writes, and what is said of a
+// document names fields and never quotes a value.
 package k8s
 
 import (

@@ -11,7 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -127,10 +127,10 @@ var shapes = map[string]shape{
 func shapeOf[T any]() shape {
 	return shape{
 		read: func(n yamledit.Node) (yamledit.Node, string) {
-			_, at, what := schema.Read[T](n)
+			_, at, what := k8s.Decode[T](n)
 			return at, what
 		},
-		newFields: schema.NewFields[T],
+		newFields: k8s.NewFields[T],
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -81,11 +81,11 @@ func Deployment(doc *yamledit.Document, s Scaling) (string, error) {
 	if m, err = m.onOtherPort(); err != nil {
 		return "", err
 	}
-	pod, at, what := schema.Read[corev1.Pod](m.Root)
+	pod, at, what := k8s.Decode[corev1.Pod](m.Root)
 	if what != "" {
 		return "", at.Errorf(what, "correct it")
 	}
-	if err := schema.NewFields[corev1.Pod](bare(), m.Root, "a Pod of v1"); err != nil {
+	if err := k8s.NewFields[corev1.Pod](bare(), m.Root, "a Pod of v1"); err != nil {
 		return "", m.Root.Errorf(err.Error(), "correct the name of the field, or remove it")
 	}
 	d := m.scaled(pod, s)

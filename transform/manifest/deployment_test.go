@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
 // files are arguments and volumes as kubeadm writes them, and those of a migration.
@@ -27,11 +27,11 @@ func deploymentOf(t *testing.T, pod string, s Scaling) (appsv1.Deployment, strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, at, what := schema.Read[appsv1.Deployment](parse(t, text).Root())
+	d, at, what := k8s.Decode[appsv1.Deployment](parse(t, text).Root())
 	if what != "" {
 		t.Fatalf("%s: %s", at.Path(), what)
 	}
-	if err := schema.NewFields[appsv1.Deployment](parse(t, "{}").Root(), parse(t, text).Root(), "a Deployment"); err != nil {
+	if err := k8s.NewFields[appsv1.Deployment](parse(t, "{}").Root(), parse(t, text).Root(), "a Deployment"); err != nil {
 		t.Error(err)
 	}
 	return d, text

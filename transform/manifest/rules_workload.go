@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/schema"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,7 +22,7 @@ func (m *migration) deployment() (appsv1.DeploymentSpec, bool) {
 	if m.Kind != kindDeployment || m.Component != kubeManager {
 		return appsv1.DeploymentSpec{}, false
 	}
-	d, _, what := schema.Read[appsv1.Deployment](m.Root)
+	d, _, what := k8s.Decode[appsv1.Deployment](m.Root)
 	return d.Spec, what == ""
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -138,7 +137,7 @@ const (
 )
 
 // rancherUnfit finds a Rancher that does not know external-aws.
-func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v ranchers.Version) {
+func (m *migration) rancherUnfit(found *transform.Findings, at yamledit.Node, v k8s.Rancher) {
 	const say = "set --rancher-version to the one that applies the change"
 	switch {
 	case !v.Known:
@@ -168,7 +167,7 @@ func (m *migration) rkeTooOld(found *transform.Findings) {
 	case rke != "" && !k8s.Since("v"+strings.TrimPrefix(rke, "v"), "v1.4.15"):
 		found.At(at, needsRKE+", and --rke-version is older", "upgrade RKE first")
 	case rancher != "":
-		m.rancherUnfit(found, at, ranchers.Of(rancher))
+		m.rancherUnfit(found, at, k8s.RancherOf(rancher))
 	case rke == "":
 		found.At(at, needsRKE+"; in Rancher, "+knowExternalAWS, "check which one runs, and set --rke-version or --rancher-version").Severity = transform.Note
 	}

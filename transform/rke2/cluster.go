@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/schema"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -31,7 +30,7 @@ type Cluster struct {
 	pools   []provv1.RKEMachinePool
 	kinds   []Class           // the first class of each reach
 	configs map[*reach]Config // what Effective returns
-	strict  schema.Strictness
+	strict  k8s.Strictness
 
 	manifests func() ([]*yamledit.Document, error) // of additionalManifest
 	charts    func() ([]ccm.Chart, error)          // of the cloud-controller-manager, among them
@@ -175,12 +174,12 @@ func objectIn(c provv1.Cluster) (o object) {
 
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
-func read(root yamledit.Node) (object, schema.Strictness, error) {
-	whole, strict := schema.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
+func read(root yamledit.Node) (object, k8s.Strictness, error) {
+	whole, strict := k8s.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
 	if strict.Fits() {
 		return objectIn(whole), strict, nil
 	}
-	o, at, what := schema.Read[object](root)
+	o, at, what := k8s.Decode[object](root)
 	if what == "" {
 		return o, strict, nil // what fails is no part of the configuration
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -138,7 +137,7 @@ func (m *migration) meant(component string, a args.Arg) (right string, slipped b
 // underscores as dashes.
 func slippedFrom(name, flag string) bool {
 	return strings.ReplaceAll(name, "_", "-") != flag &&
-		(spelling.IsSlip(name, flag) || strings.HasPrefix(name, flag+" "))
+		(args.IsSlip(name, flag) || strings.HasPrefix(name, flag+" "))
 }
 
 // asFlag writes an argument with another name, and with = before its value.

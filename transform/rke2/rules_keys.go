@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
-	"github.com/rke-lm/rke-lm/transform/spelling"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -102,7 +102,7 @@ func (m *migration) keyAdvice(key string) string {
 // nearest returns the key of RKE2 that another word was meant to be.
 func (m *migration) nearest(key string) (string, bool) {
 	if known := m.Release.Keys(); !turnsStubOff(key) || !slices.Contains(known, disableStub) {
-		return spelling.Nearest(key, known)
+		return args.Nearest(key, known)
 	}
 	return disableStub, true
 }
@@ -194,6 +194,6 @@ func (m *migration) slipsToArgs(key string) bool {
 	if !strings.Contains(strings.ToLower(key), "arg") {
 		return false // nothing else is worth the search
 	}
-	near, ok := spelling.Nearest(key, m.Release.Keys())
+	near, ok := args.Nearest(key, m.Release.Keys())
 	return ok && strings.HasSuffix(near, "-arg")
 }

@@ -10,7 +10,7 @@ import (
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/spelling"
+	"github.com/rke-lm/rke-lm/transform/args"
 )
 
 func TestUnknownKeys(t *testing.T) {
@@ -100,7 +100,7 @@ func TestKeysOfRKE2AreNoSlips(t *testing.T) {
 		image-credential-provider-bin-dir image-credential-provider-config ingress-controller kine-tls lb-server-port log log-file
 		node-external-ip node-ip node-label node-name node-taint pod-security-admission-config-file prefer-bundled-bin private-registry
 		secrets-encryption server servicelb-namespace enable-servicelb token token-file vmodule with-node-id write-kubeconfig write-kubeconfig-mode`) {
-		if near, ok := spelling.Nearest(key, keys); ok {
+		if near, ok := args.Nearest(key, keys); ok {
 			t.Errorf("%s is taken for %s", key, near)
 		}
 	}

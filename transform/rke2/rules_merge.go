@@ -11,7 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -167,9 +167,9 @@ func (m *migration) podSecurityDropped(found *transform.Findings) {
 }
 
 // webhookDropsArgs finds arguments of kube-apiserver that Rancher's webhook loses as it
-// adds the admission configuration: see ranchers.Release.ArgsKept.
+// adds the admission configuration: see k8s.RancherMinor.ArgsKept.
 func (m *migration) webhookDropsArgs(found *transform.Findings) {
-	if v := ranchers.Of(m.target.RancherVersion); !m.hasPodSecurity() || v.Since(v.ArgsKept) {
+	if v := k8s.RancherOf(m.target.RancherVersion); !m.hasPodSecurity() || v.Since(v.ArgsKept) {
 		return
 	}
 	list := args.Place(m.Layers[0].Get(apiServerArgs))
@@ -185,7 +185,7 @@ func (m *migration) webhookDropsArgs(found *transform.Findings) {
 			continue
 		}
 		found.At(a.Node,
-			what+": the webhook of Rancher before "+ranchers.First(func(r ranchers.Release) string { return r.ArgsKept })+" drops it when the cluster is written, because the cluster has a template for pod security admission",
+			what+": the webhook of Rancher before "+k8s.FirstRancher(func(r k8s.RancherMinor) string { return r.ArgsKept })+" drops it when the cluster is written, because the cluster has a template for pod security admission",
 			"write every flag once and with a value, such as NAME=true; or set --rancher-version if yours is a later one")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ranchers"
-	"github.com/rke-lm/rke-lm/transform/spelling"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -112,7 +112,7 @@ func misspeltParts(selector yamledit.Node) []misspelling {
 
 func namesSelector(key string) bool {
 	return slices.ContainsFunc(selectorNames, func(name string) bool {
-		return spelling.Distance(strings.ToLower(key), strings.ToLower(name)) <= 2
+		return args.Distance(strings.ToLower(key), strings.ToLower(name)) <= 2
 	})
 }
 
@@ -122,9 +122,9 @@ func selectorPart(e yamledit.Entry) string {
 	const slips = 4
 	key := strings.ToLower(e.Key)
 	switch {
-	case e.Value.IsMap() && spelling.Distance(key, strings.ToLower(labelsField)) <= slips:
+	case e.Value.IsMap() && args.Distance(key, strings.ToLower(labelsField)) <= slips:
 		return labelsField
-	case e.Value.IsList() && spelling.Distance(key, strings.ToLower(expressionsField)) <= slips:
+	case e.Value.IsList() && args.Distance(key, strings.ToLower(expressionsField)) <= slips:
 		return expressionsField
 	}
 	return ""
@@ -133,7 +133,7 @@ func selectorPart(e yamledit.Entry) string {
 // Rancher's interface reads the provider off the first entry of
 // machineSelectorConfig without a selector (rancher/dashboard,
 // shell/models/provisioning.cattle.io.cluster.js), and versions up to 2.9 fail
-// where there is none: see ranchers.Release.PlainEntry.
+// where there is none: see k8s.RancherMinor.PlainEntry.
 
 // plainEntry is an entry for all machines that sets nothing.
 var plainEntry = yamledit.Map{{Key: "config", Value: yamledit.Map{}}}
@@ -150,7 +150,7 @@ func (m *migration) lacksPlainEntry() bool { return !slices.ContainsFunc(m.Layer
 func (m *migration) uiEditFails(found *transform.Findings) {
 	const fails = ": in Rancher 2.7 to 2.9 the page that edits the cluster fails to load"
 	at := m.RKEConfig().Get(selectorKey)
-	if !at.Exists() || !m.lacksPlainEntry() || !ranchers.Of(m.target.RancherVersion).PlainEntry {
+	if !at.Exists() || !m.lacksPlainEntry() || !k8s.RancherOf(m.target.RancherVersion).PlainEntry {
 		return
 	}
 	what, fix := "every entry has a selector", "add an entry - config: {} without a selector"

@@ -1,23 +1,16 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ranchers is the one table of what differs between the minors of Rancher, as far
-// as a migration depends on it.
-//
-// Invariant: a fact is in the table with its source. A version that is not in the
-// table is treated as the strictest of those that are.
-package ranchers
+package k8s
 
 import (
 	"strings"
 
 	"golang.org/x/mod/semver"
-
-	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
-// Release is a minor of Rancher.
-type Release struct {
+// RancherMinor is what a migration depends on and differs between the minors of Rancher, each fact with its source.
+type RancherMinor struct {
 	Minor string // such as v2.8
 	// Webhook is the minor of rancher/webhook that it installs (rancher build.yaml, or
 	// package/Dockerfile up to 2.8).
@@ -51,9 +44,9 @@ type Release struct {
 	TokenForbidden string
 }
 
-// Table lists the minors, in their order.
-func Table() []Release {
-	return []Release{
+// RancherMinors lists the minors, in their order.
+func RancherMinors() []RancherMinor {
+	return []RancherMinor{
 		{Minor: "v2.7", Webhook: "v0.3", ClusterAPI: "v1beta1", ExternalAWS: "v2.7.11", PlainEntry: true},
 		{Minor: "v2.8", Webhook: "v0.4", ClusterAPI: "v1beta1", ExternalAWS: "v2.8.0", PlainEntry: true},
 		{Minor: "v2.9", Webhook: "v0.5", ClusterAPI: "v1beta1", ExternalAWS: "v2.9.0", PlainEntry: true, TokenForbidden: "v2.9.0"},
@@ -65,37 +58,37 @@ func Table() []Release {
 	}
 }
 
-// Version is a release of Rancher, such as v2.8.5 or 2.8.5.
-type Version struct {
-	Release
+// Rancher is a release of Rancher, such as v2.8.5 or 2.8.5.
+type Rancher struct {
+	RancherMinor
 	Known bool // the table has its minor
 
 	version string
 }
 
-// Of looks a release up.
-func Of(version string) Version {
-	v := Version{Release: strictest, version: "v" + strings.TrimPrefix(version, "v")}
-	for _, r := range Table() {
+// RancherOf looks a release up. One that is not in the table is treated as the strictest of those that are.
+func RancherOf(version string) Rancher {
+	v := Rancher{RancherMinor: strictest, version: "v" + strings.TrimPrefix(version, "v")}
+	for _, r := range RancherMinors() {
 		if r.Minor == semver.MajorMinor(v.version) {
-			v.Release, v.Known = r, true
+			v.RancherMinor, v.Known = r, true
 		}
 	}
 	return v
 }
 
 // strictest is a Rancher of which nothing good is known.
-var strictest = Release{PlainEntry: true}
+var strictest = RancherMinor{PlainEntry: true}
 
 // Since reports whether the release is as late as one of its minor, which the table has;
 // "" is later than all.
-func (v Version) Since(first string) bool { return first != "" && k8s.AtLeast(v.version, first) }
+func (v Rancher) Since(first string) bool { return first != "" && AtLeast(v.version, first) }
 
-// First returns the releases from which on a fact holds, with those before it in the
+// FirstRancher returns the releases from which on a fact holds, with those before it in the
 // table, for messages: "2.11.7, 2.12.3 and later".
-func First(of func(Release) string) string {
+func FirstRancher(of func(RancherMinor) string) string {
 	var firsts []string
-	for _, r := range Table() {
+	for _, r := range RancherMinors() {
 		if first := of(r); first != "" {
 			firsts = append(firsts, strings.TrimPrefix(first, "v"))
 		}

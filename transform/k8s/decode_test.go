@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+package k8s
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestReadBlamesTheInnermostValue(t *testing.T) {
 		{"the second of two items", "spec:\n  containers:\n  - {name: a}\n  - {name: b, command: true}\n", "spec.containers[1].command", "this must be a list"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, at, what := Read[corev1.Pod](root(t, c.in))
+			_, at, what := Decode[corev1.Pod](root(t, c.in))
 			if at.Path() != c.at || what != c.what || strings.Contains(what, "s3cr3t") {
 				t.Errorf("%s: %s", at.Path(), what)
 			}

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package ranchers
+package k8s
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 )
 
 func TestTheTableIsInOrderAndItsReleasesAreOfTheirMinor(t *testing.T) {
-	if !slices.IsSortedFunc(Table(), func(a, b Release) int { return semver.Compare(a.Minor, b.Minor) }) {
+	if !slices.IsSortedFunc(RancherMinors(), func(a, b RancherMinor) int { return semver.Compare(a.Minor, b.Minor) }) {
 		t.Error("it is not in order")
 	}
-	for _, r := range Table() {
+	for _, r := range RancherMinors() {
 		for _, first := range []string{r.ExternalAWS, r.OrderKept, r.ArgsKept, r.TokenForbidden} {
 			if first != "" && semver.MajorMinor(first) != r.Minor {
 				t.Errorf("%s has %s", r.Minor, first)
@@ -28,26 +28,26 @@ func TestTheTableIsInOrderAndItsReleasesAreOfTheirMinor(t *testing.T) {
 
 func TestAReleaseIsLookedUpWithOrWithoutAV(t *testing.T) {
 	for _, version := range []string{"v2.8.5", "2.8.5", "2.8.5-rc1"} {
-		if v := Of(version); !v.Known || v.Minor != "v2.8" || !v.Since(v.ExternalAWS) {
+		if v := RancherOf(version); !v.Known || v.Minor != "v2.8" || !v.Since(v.ExternalAWS) {
 			t.Errorf("%s: %+v", version, v)
 		}
 	}
-	if v := Of("2.7.10"); v.Since(v.ExternalAWS) {
+	if v := RancherOf("2.7.10"); v.Since(v.ExternalAWS) {
 		t.Error("2.7.10 knows external-aws")
 	}
 	for version, forbidden := range map[string]bool{"2.7.18": false, "2.8.15": false, "2.9.0": true, "2.14.4": true} {
-		if v := Of(version); v.Since(v.TokenForbidden) != forbidden {
+		if v := RancherOf(version); v.Since(v.TokenForbidden) != forbidden {
 			t.Errorf("%s answers 403 to a token that it does not accept: %t", version, !forbidden)
 		}
 	}
-	if v := Of("2.12.0"); v.Since(v.ExternalAWS) || v.Since(v.ArgsKept) || !v.Since(v.OrderKept) {
+	if v := RancherOf("2.12.0"); v.Since(v.ExternalAWS) || v.Since(v.ArgsKept) || !v.Since(v.OrderKept) {
 		t.Errorf("%+v", v)
 	}
 }
 
 func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
 	for _, version := range []string{"v2.6.9", "v2.15.0", "v3.0.0", "dev", ""} {
-		v := Of(version)
+		v := RancherOf(version)
 		if v.Known || !v.PlainEntry || v.Since(v.ExternalAWS) || v.Since(v.OrderKept) || v.Since(v.ArgsKept) || v.Since(v.TokenForbidden) {
 			t.Errorf("%s: %+v", version, v)
 		}
@@ -55,13 +55,13 @@ func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
 }
 
 func TestFirstNamesWhatFollowsOnce(t *testing.T) {
-	if got := First(func(r Release) string { return r.ArgsKept }); got != "2.11.7, 2.12.3, 2.13.0 and later" {
+	if got := FirstRancher(func(r RancherMinor) string { return r.ArgsKept }); got != "2.11.7, 2.12.3, 2.13.0 and later" {
 		t.Error(got)
 	}
-	if got := First(func(r Release) string { return r.TokenForbidden }); got != "2.9.0 and later" {
+	if got := FirstRancher(func(r RancherMinor) string { return r.TokenForbidden }); got != "2.9.0 and later" {
 		t.Error(got)
 	}
-	if got := First(func(r Release) string { return r.ExternalAWS }); got != "2.7.11, 2.8.0 and later" {
+	if got := FirstRancher(func(r RancherMinor) string { return r.ExternalAWS }); got != "2.7.11, 2.8.0 and later" {
 		t.Error(got)
 	}
 }

@@ -1,11 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spelling finds the word that a misspelt one was meant to be.
-//
-// Invariant: a word is named only where no other comes into question, because
-// what it names may be written into a file.
-package spelling
+package args
 
 import (
 	"slices"
@@ -15,7 +11,7 @@ import (
 
 // Nearest returns the one known word, in kebab-case, that another one was meant to be: the
 // same but for case and separators, or a letter or two away, or with one part
-// more. Where two come into question, none does.
+// more. Where two come into question, none does: what a word names may be written into a file.
 func Nearest(word string, known []string) (string, bool) {
 	plain := kebab(word)
 	if slices.Contains(known, plain) {
