@@ -40,9 +40,9 @@ func Minor(version string) int {
 	return n
 }
 
-// AtLeast compares two releases without what a distro adds after the patch, so
+// atLeast compares two releases without what a distro adds after the patch, so
 // that v1.26.9-rancher1-1 is as late as v1.26.9.
-func AtLeast(version, least string) bool { return semver.Compare(plain(version), plain(least)) >= 0 }
+func atLeast(version, least string) bool { return semver.Compare(plain(version), plain(least)) >= 0 }
 
 // Since reports whether a release has what came with these, each the first one of its minor. Minors
 // after the last that is named have it from the start, others do not have it.
@@ -52,7 +52,7 @@ func Since(version string, first ...string) bool {
 	if i < 0 {
 		return semver.Compare(minor, semver.MajorMinor(first[len(first)-1])) > 0
 	}
-	return AtLeast(version, first[i])
+	return atLeast(version, first[i])
 }
 
 func plain(version string) string {

@@ -82,7 +82,7 @@ var strictest = RancherMinor{PlainEntry: true}
 
 // Since reports whether the release is as late as one of its minor, which the table has;
 // "" is later than all.
-func (v Rancher) Since(first string) bool { return first != "" && AtLeast(v.version, first) }
+func (v Rancher) Since(first string) bool { return first != "" && atLeast(v.version, first) }
 
 // FirstRancher returns the releases from which on a fact holds, with those before it in the
 // table, for messages: "2.11.7, 2.12.3 and later".

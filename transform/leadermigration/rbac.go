@@ -1,8 +1,9 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leadermigration knows the migration lease, who may lock it, and the
-// configuration that says which controllers a manager runs under it.
+// Package leadermigration knows the migration lease, who may lock it, the manifests
+// that permit it, and the configuration that says which controllers a manager runs
+// under it.
 //
 // Invariant: rights are read as the RBAC authorizer reads them, never by the
 // name of a role; a configuration is read as the manager of its version reads
@@ -45,8 +46,8 @@ func Granted(docs []*yamledit.Document, lease string) bool {
 	})
 }
 
-// Conflict returns a document that has the kind and name of one in Grant.
-func Conflict(docs []*yamledit.Document, lease string) (yamledit.Node, bool) {
+// conflict returns a document that has the kind and name of one in Grant.
+func conflict(docs []*yamledit.Document, lease string) (yamledit.Node, bool) {
 	for _, d := range docs {
 		switch d.Root().StringAt("kind") {
 		case "Role", "RoleBinding":
@@ -58,9 +59,9 @@ func Conflict(docs []*yamledit.Document, lease string) (yamledit.Node, bool) {
 	return yamledit.Node{}, false
 }
 
-// UsedBy returns a binding that refers to the role in Grant. The documents at
+// usedBy returns a binding that refers to the role in Grant. The documents at
 // these indexes do not count.
-func UsedBy(docs []*yamledit.Document, except []int, lease string) (yamledit.Node, bool) {
+func usedBy(docs []*yamledit.Document, except []int, lease string) (yamledit.Node, bool) {
 	for i, d := range docs {
 		ref := d.Root().Get("roleRef")
 		if slices.Contains(except, i) || d.Root().StringAt("metadata", "namespace") != Namespace {

@@ -62,10 +62,10 @@ func TestGrantedReadsRightsAsTheAuthorizerDoes(t *testing.T) {
 
 func TestConflictFindsWhatHasTheGrantsNames(t *testing.T) {
 	role, _, _ := strings.Cut(Grant(Lease), "---\n")
-	if _, found := Conflict(documents(t, role), Lease); !found {
+	if _, found := conflict(documents(t, role), Lease); !found {
 		t.Error("the role was not found")
 	}
-	if _, found := Conflict(documents(t, replace(role, "namespace: kube-system", "namespace: default")), Lease); found {
+	if _, found := conflict(documents(t, replace(role, "namespace: kube-system", "namespace: default")), Lease); found {
 		t.Error("a role of another namespace was found")
 	}
 }
@@ -78,7 +78,7 @@ func TestAnotherLeaseHasARoleOfItsOwn(t *testing.T) {
 	if !Granted(docs, other) || Granted(docs, Lease) {
 		t.Error("the right is not to the lease that was chosen")
 	}
-	if _, found := Conflict(docs, Lease); found {
+	if _, found := conflict(docs, Lease); found {
 		t.Error("the two roles have one name")
 	}
 }

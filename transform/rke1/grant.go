@@ -6,15 +6,14 @@ package rke1
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // bundle holds the manifests that RKE applies with each run and never prunes.
 // What addons_include names is not in the file and stays as it is.
-func (m *migration) bundle() inlinemanifest.Bundle {
-	return inlinemanifest.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
+func (m *migration) bundle() leadermigration.Bundle {
+	return leadermigration.Bundle{Holder: m.Config, Key: m.spelling.of(addonsKey), Lease: m.target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -75,7 +75,7 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	}
 	c.setReaches()
 	c.configs = c.effective()
-	c.manifests = sync.OnceValues(inlinemanifest.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
+	c.manifests = sync.OnceValues(leadermigration.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
 }

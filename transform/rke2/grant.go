@@ -6,7 +6,6 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -15,8 +14,8 @@ const manifestKey = "additionalManifest"
 
 // bundle holds the manifests that RKE2 applies on control planes without a
 // restart.
-func (m *migration) bundle() inlinemanifest.Bundle {
-	return inlinemanifest.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
+func (m *migration) bundle() leadermigration.Bundle {
+	return leadermigration.Bundle{Holder: m.RKEConfig(), Key: manifestKey, Lease: m.target.Lease()}
 }
 
 // grantMigrationLease adds a Role and RoleBinding for the migration lease to

@@ -7,8 +7,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -33,7 +33,7 @@ func (m *migration) installUndo(e *transform.Reverse) error {
 	if err != nil {
 		return err
 	}
-	ours, all := inlinemanifest.WhereIn(docs, text)
+	ours, all := leadermigration.WhereIn(docs, text)
 	if !all {
 		return transform.Lost(chart.Root, "this HelmChart is not the one that these choices (--chart-version, --ccm-image-tag and the like) install")
 	}
@@ -84,6 +84,6 @@ func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
 	if !ok {
 		return false
 	}
-	_, all := inlinemanifest.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
+	_, all := leadermigration.WhereIn([]*yamledit.Document{chart.Root.Document()}, text)
 	return all
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -58,7 +58,7 @@ const (
 
 // UnsafeWorkload checks a cloud-controller-manager that the manifests of a cluster run
 // without the chart.
-func UnsafeWorkload(b inlinemanifest.Bundle, found *transform.Findings) {
+func UnsafeWorkload(b leadermigration.Bundle, found *transform.Findings) {
 	w, runs := workload(b)
 	if runs && w.RoutesUnsafe() {
 		found.Add(b.Finding(w.Index, w.Container, RoutesUnsafe, RoutesFix))
@@ -69,7 +69,7 @@ func UnsafeWorkload(b inlinemanifest.Bundle, found *transform.Findings) {
 }
 
 // workload returns the cloud-controller-manager that manifests run without the chart.
-func workload(b inlinemanifest.Bundle) (ccm.Workload, bool) {
+func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 	docs, err := b.Documents()
 	if err != nil {
 		return ccm.Workload{}, false
@@ -93,7 +93,7 @@ var CCMFlagMissing = OfCharts{
 
 // SecondWorkload checks a cloud-controller-manager that manifests run without the chart,
 // next to an in-tree kube-controller-manager.
-func SecondWorkload(b inlinemanifest.Bundle, t transform.Target, found *transform.Findings) {
+func SecondWorkload(b leadermigration.Bundle, t transform.Target, found *transform.Findings) {
 	if w, runs := workload(b); runs && !w.Migrates() {
 		SecondOwner(b.Finding(w.Index, w.Container, "", "add --"+leaderFlag+"=true to its arguments, or remove it"), t, found)
 	}

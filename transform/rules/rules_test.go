@@ -9,8 +9,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/inlinemanifest"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -146,7 +146,7 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--enable-leader-migration=true", "routes are on without --cluster-cidr", ""},
 		{"--cloud-provider=AWS, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "--cloud-provider is not aws", ""},
 	} {
-		b := inlinemanifest.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
+		b := leadermigration.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
 		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
 			_, want, _ = strings.Cut(want, " ")
 			_, got, _ = strings.Cut(got, " ")
@@ -158,7 +158,7 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 			t.Errorf("two owners that were chosen: %q", got)
 		}
 	}
-	if none := (inlinemanifest.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"}); len(of(func(f *transform.Findings) { UnsafeWorkload(none, f); SecondWorkload(none, transform.Target{}, f) })) > 0 {
+	if none := (leadermigration.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"}); len(of(func(f *transform.Findings) { UnsafeWorkload(none, f); SecondWorkload(none, transform.Target{}, f) })) > 0 {
 		t.Error("a manager is found where none is")
 	}
 }

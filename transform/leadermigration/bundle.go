@@ -1,21 +1,19 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inlinemanifest changes the manifests that a cluster's file carries in one
-// string: additionalManifest of RKE2, addons of RKE.
-//
-// Invariant: the manifests that are there stay, byte for byte and in their order;
-// only documents that rke-lm writes are added or taken out.
-package inlinemanifest
+package leadermigration
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Bundle is the string of a cluster's file.
+// Bundle is the manifests that a cluster's file carries in one string: additionalManifest of RKE2, addons of
+// RKE. Those that are there stay, byte for byte and in their order; only documents that rke-lm writes are added
+// or taken out.
 type Bundle struct {
 	Holder yamledit.Node // the mapping that has Key, or gets it
 	Key    string
@@ -104,4 +102,16 @@ func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
 		all = all && found
 	}
 	return at, all
+}
+
+// Finding returns a finding about a node of manifest i, with the path to it from the
+// cluster's own root.
+func (b Bundle) Finding(i int, n yamledit.Node, message, fix string) transform.Finding {
+	f := transform.FindingAt(n, message, fix)
+	path := fmt.Sprintf("%s[%d]", b.At().Path(), i)
+	if f.Path != "" {
+		path += "." + f.Path
+	}
+	f.Path = path
+	return f
 }

@@ -1,14 +1,13 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package inlinemanifest
+package leadermigration
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -18,7 +17,7 @@ func bundleIn(t *testing.T, text string) Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Bundle{Holder: doc.Root(), Key: "manifests", Lease: leadermigration.Lease}
+	return Bundle{Holder: doc.Root(), Key: "manifests", Lease: Lease}
 }
 
 // edited applies what a function queues.
@@ -68,7 +67,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 }
 
 func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
-	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(leadermigration.Grant(leadermigration.Lease)), "\n", "\n  ")+"\nrest: 1\n")
+	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(Grant(Lease)), "\n", "\n  ")+"\nrest: 1\n")
 	if _, err := edited(t, b, revoking(b, transform.Target{})); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
 		t.Error(err)
 	}
