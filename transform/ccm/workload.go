@@ -4,10 +4,10 @@
 package ccm
 
 import (
-	"path"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -41,8 +41,7 @@ func (w Workload) isManager() bool { return IsManager(w.Container.StringAt("imag
 // to be found.
 func IsManager(image string, list []args.Arg) bool {
 	const manager = "cloud-controller-manager"
-	name, _, _ := strings.Cut(path.Base(image), ":")
-	name, _, _ = strings.Cut(name, "@")
+	name := k8s.ParseImage(image).Base()
 	if !strings.Contains(name, manager) {
 		return false
 	}

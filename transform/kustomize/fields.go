@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -233,7 +234,7 @@ func (k *Kustomization) images(doc *yamledit.Document) []yamledit.Node {
 	collect = func(n yamledit.Node) {
 		for _, e := range n.Entries() {
 			if image, ok := e.Value.String(); ok && e.Key == "image" {
-				names = append(names, bare(image))
+				names = append(names, k8s.ParseImage(image).Name)
 			}
 			collect(e.Value)
 		}
@@ -243,13 +244,4 @@ func (k *Kustomization) images(doc *yamledit.Document) []yamledit.Node {
 	}
 	collect(doc.Root().Get("spec"))
 	return slices.DeleteFunc(k.root.Get("images").Items(), func(item yamledit.Node) bool { return !slices.Contains(names, str(item, "name")) })
-}
-
-// bare is an image without its tag and its digest.
-func bare(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
-		image = image[:i]
-	}
-	return image
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -67,16 +68,16 @@ type migration struct {
 // is external says no more whose it was.
 func (m *Manifest) checkProvider() error {
 	name, at := m.provider()
-	image := imageOf(m.program.container.StringAt("image"))
+	image := k8s.ParseImage(m.program.container.StringAt("image"))
 	switch {
-	case m.Kind == kindPod && strings.HasSuffix(image.name, "rancher/hardened-kubernetes"):
+	case m.Kind == kindPod && strings.HasSuffix(image.Name, "rancher/hardened-kubernetes"):
 		return transform.NotMigratable(m.program.container.Get("image"), "RKE2 generates this static pod at every start", "use the Cluster object of Rancher, or change the configuration of RKE2")
 	case name == inTree, name == external && m.Component != cloudManager:
 		if s, set := m.serverProvider(); set && s.Value != inTree && s.Value != external && s.Value != "" {
 			return rules.UnknownProvider(s, "kube-apiserver")
 		}
 		return nil
-	case name == "" && m.Component == cloudManager && image.base() == awsManager:
+	case name == "" && m.Component == cloudManager && image.Base() == awsManager:
 		return nil
 	case name == "":
 		return transform.NotMigratable(at, "no --"+providerFlag+" among the arguments of "+m.Component, "only managers with --"+providerFlag+"=aws are migrated")

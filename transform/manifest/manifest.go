@@ -126,7 +126,7 @@ func (m *Manifest) versionAt() (at yamledit.Node, stated string) {
 		return yamledit.Node{}, ""
 	}
 	at = m.program.container.Get("image")
-	return at, imageOf(at.StringAt()).tag
+	return at, k8s.ParseImage(at.StringAt()).Tag
 }
 
 func (m *Manifest) setVersion(assumed string) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -115,7 +116,7 @@ func programIn(container yamledit.Node) (program, bool) {
 			break // arguments alone: the image says what takes them
 		}
 	}
-	name := component(imageOf(container.StringAt("image")).base())
+	name := component(k8s.ParseImage(container.StringAt("image")).Base())
 	return program{container: container, component: name}, name != ""
 }
 

@@ -158,13 +158,13 @@ func (m *migration) moveTo(e *yamledit.Edit, move k8s.Upgrade, tag string) error
 		move.At, move.Holder = at, m.Root
 		return move.Queue(e)
 	}
-	i := imageOf(at.StringAt())
-	if i.digest != "" || releaseOf(stated) != stated {
+	i := k8s.ParseImage(at.StringAt())
+	if i.Digest != "" || releaseOf(stated) != stated {
 		return at.Errorf("the image has a digest, or a tag with more than the release, so the release cannot be changed", "remove --target-version, and change the image manually")
 	}
 	if err := move.Check(at); err != nil {
 		return err
 	}
-	e.Set(at, i.withTag(tag))
+	e.Set(at, i.Name+":"+tag)
 	return nil
 }

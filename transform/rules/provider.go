@@ -4,7 +4,6 @@
 package rules
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -45,7 +44,7 @@ func Gone(n yamledit.Node, u k8s.Upgrade, found *transform.Findings) {
 // in-tree provider.
 func GoneFromImage(n yamledit.Node) (message, fix string) {
 	image, _ := n.String()
-	_, tag, _ := strings.Cut(path.Base(image), ":")
+	tag := k8s.ParseImage(image).Tag
 	if !k8s.From(tag, k8s.FirstWithout) {
 		return "", ""
 	}

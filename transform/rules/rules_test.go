@@ -178,3 +178,11 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 		}
 	}
 }
+
+func TestAnImageOf127HasNoInTreeProviderAlsoWithADigest(t *testing.T) {
+	for image, want := range map[string]bool{"rancher/hardened-kubernetes:v1.27.16-rke2r1": true, "a/b:v1.27.1@sha256:abc": true, "a/b:v1.26.15": false, "host:5000/a": false} {
+		if message, _ := GoneFromImage(parsed(t, "image: "+image+"\n").Get("image")); (message != "") != want {
+			t.Errorf("%s: %s", image, message)
+		}
+	}
+}

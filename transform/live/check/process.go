@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -125,9 +126,7 @@ func (p *Process) routes() bool {
 
 // minorOf returns the minor of the manager's image, or 0 where its tag has none.
 func minorOf(image string) int {
-	image, _, _ = strings.Cut(image, "@")
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	major, rest, _ := strings.Cut(strings.TrimPrefix(tag, "v"), ".")
+	major, rest, _ := strings.Cut(strings.TrimPrefix(k8s.ParseImage(image).Tag, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	n, err := strconv.Atoi(minor)
 	if err != nil || major != "1" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -17,9 +18,7 @@ import (
 // Component names the manager that a container runs, or "" for none. RKE2 runs
 // kube-controller-manager from an image of all components, so its command shows it.
 func Component(image string, command []string) string {
-	name, _, _ := strings.Cut(path.Base(image), ":")
-	name, _, _ = strings.Cut(name, "@")
-	if name == observed.KubeManager || runs(command, observed.KubeManager) {
+	if k8s.ParseImage(image).Base() == observed.KubeManager || runs(command, observed.KubeManager) {
 		return observed.KubeManager
 	}
 	if ccm.IsManager(image, args.Command(spoken(command))) {

@@ -5,13 +5,13 @@ package transition
 
 import (
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -67,7 +67,7 @@ func read(text string) (values, bool) {
 func installed(text string, sets []observed.DaemonSet) bool {
 	v, ok := read(text)
 	return ok && slices.ContainsFunc(sets, func(d observed.DaemonSet) bool {
-		return tagOf(d.Image) == v.tag && sameArgs(v.args, args.Command(d.Args))
+		return k8s.ParseImage(d.Image).Tag == v.tag && sameArgs(v.args, args.Command(d.Args))
 	})
 }
 
@@ -79,7 +79,7 @@ func finished(text string, sets []observed.DaemonSet) bool {
 		return ok && installed(text, sets)
 	}
 	return len(sets) > 0 && !slices.ContainsFunc(sets, func(d observed.DaemonSet) bool {
-		return flagged(args.Command(d.Args)) || semver.MajorMinor(tagOf(d.Image)) != semver.MajorMinor(v.tag)
+		return flagged(args.Command(d.Args)) || semver.MajorMinor(k8s.ParseImage(d.Image).Tag) != semver.MajorMinor(v.tag)
 	})
 }
 
@@ -91,14 +91,6 @@ func sameArgs(wanted, has []args.Arg) bool {
 		return !slices.ContainsFunc(has, func(h args.Arg) bool { return h.Name == w.Name && h.Value == w.Value })
 	}
 	return !slices.ContainsFunc(wanted, lacks) && flagged(wanted) == flagged(has)
-}
-
-func tagOf(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	if i := strings.LastIndexAny(image, ":/"); i >= 0 && image[i] == ':' {
-		return image[i+1:]
-	}
-	return ""
 }
 
 // migrates reports whether a cloud-controller-manager takes part in the migration.

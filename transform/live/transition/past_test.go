@@ -59,11 +59,3 @@ func TestAManagerHasLeftTheMigrationWithoutTheFlag(t *testing.T) {
 		}
 	}
 }
-
-func TestTheTagOfAnImageIsAfterItsName(t *testing.T) {
-	for image, want := range map[string]string{"a/b:v1": "v1", "host:5000/a": "", "a:v2@sha256:abc": "v2", "": ""} {
-		if got := tagOf(image); got != want {
-			t.Errorf("%s: %s", image, got)
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -89,7 +90,7 @@ func (r Planner) olderManager(p *transform.Plan, seen *observed.Observation) []t
 		return nil
 	}
 	for _, d := range seen.DaemonSets {
-		tag := tagOf(d.Image)
+		tag := k8s.ParseImage(d.Image).Tag
 		if semver.IsValid(tag) && semver.Compare(semver.MajorMinor(tag), semver.MajorMinor(p.Cluster.Version)) < 0 {
 			return []transform.Finding{{
 				Rule: rule.ID, Severity: transform.Error, Path: d.Namespace + "/" + d.Name,
