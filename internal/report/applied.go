@@ -39,7 +39,7 @@ func (c *Collector) End(e Ends) {
 type Applied struct {
 	Findings [][]transform.Finding
 	Cautions []string // about stages that are undone
-	Manual   []transform.PlannedStage
+	Manual   []ManualStage
 	Open     bool                // manual stages, and no edit
 	Accepted []transform.Finding // about a live cluster
 	Diffs    []string            // of a dry run
@@ -58,7 +58,7 @@ func (c *Collector) Applied(a Applied) {
 		fmt.Fprintln(c.Err, c.ErrPalette.Wrap("caution: "+caution, ""))
 	}
 	for _, m := range a.Manual {
-		WriteManual(c.Err, c.ErrPalette, m)
+		m.write(c.Err, c.ErrPalette)
 	}
 	if a.Open {
 		c.Code = max(c.Code, exitcode.Found)

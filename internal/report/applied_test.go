@@ -34,7 +34,7 @@ func TestWhatIsKnownOfAClusterComesBeforeTheErrorsOfItsFiles(t *testing.T) {
 	out, shown, code := shownBy(func(c *Collector) {
 		c.Applied(Applied{
 			Findings: [][]transform.Finding{{{Rule: "a-rule", Severity: transform.Warning, File: "a.yaml", Line: 3, Message: "it is odd"}}},
-			Cautions: []string{"the flag returns"}, Manual: []transform.PlannedStage{{Stage: transform.Stage{Name: "install-ccm"}, Manual: true}}, Open: true,
+			Cautions: []string{"the flag returns"}, Manual: []ManualStage{{name: "install-ccm"}}, Open: true,
 			Diffs: []string{"--- a\n+++ b\n"}, Warnings: []string{"fen: the server warns: old"},
 			Ends: Ends{Notes: []string{"a.yaml: not written, because of errors in it"}, Errs: []error{exitcode.New(exitcode.Refused, "a.yaml: no")}},
 		})

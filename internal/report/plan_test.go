@@ -154,9 +154,9 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 
 func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 	var b bytes.Buffer
-	WriteManual(&b, Palette{}, transform.PlannedStage{Manual: true, Stage: transform.Stage{
+	NewManualStage(transform.PlannedStage{Manual: true, Stage: transform.Stage{
 		Name: "install-ccm", After: []action.Action{{Why: "install the chart", Command: "helm upgrade"}}, Verify: []action.Action{{Why: "wait", Command: "kubectl get"}},
-	}})
+	}}).write(&b, Palette{})
 	if got, want := b.String(), "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {
 		t.Errorf("%q", got)
 	}

@@ -187,13 +187,23 @@ func writeActions(w io.Writer, p Palette, actions []action.Action) {
 	}
 }
 
-// WriteManual writes what someone has to do by hand for a stage.
-func WriteManual(w io.Writer, p Palette, s transform.PlannedStage) {
-	if !s.Manual {
-		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, s.Stage.Name), Check)
+// ManualStage is what someone has to do by hand for a stage.
+type ManualStage struct {
+	name    string
+	alone   bool // nothing but checks
+	actions []action.Action
+}
+
+// NewManualStage keeps nothing else of a stage: its documents are large.
+func NewManualStage(s transform.PlannedStage) ManualStage {
+	return ManualStage{s.Stage.Name, !s.Manual, slices.Concat(s.Stage.After, s.Stage.Verify)}
+}
+
+func (s ManualStage) write(w io.Writer, p Palette) {
+	if s.alone {
+		fmt.Fprintf(w, "%s  %s; its commands are in the runbook of plan --out\n", p.paint(bold, s.name), Check)
 		return
 	}
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.Stage.Name), Manual)
-	writeActions(w, p, s.Stage.After)
-	writeActions(w, p, s.Stage.Verify)
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, s.name), Manual)
+	writeActions(w, p, s.actions)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -43,9 +44,9 @@ type Applied struct {
 	Target  transform.Target
 	Planned transform.Target // the same, with what its plan took
 	Changed bool
-	Verify  string               // the stage that verify checks: the last one, or the one before those that are undone
-	After   []*yamledit.Document // nil where nothing is to be done
-	first   []int                // of the stages, the first that changes each document
+	Verify  string   // the stage that verify checks: the last one, or the one before those that are undone
+	After   [][]byte // the documents after it; nil where nothing is to be done
+	first   []int    // of the stages, the first that changes each document
 }
 
 // Run applies the stages to every cluster: to its object, or to its files once all clusters in them are known.
@@ -97,7 +98,7 @@ func (a Apply) leave(r *Result[Applied], failed bool) {
 	switch {
 	case !made.Known:
 	case made.After == nil || failed || a.Files.DryRun:
-		r.Target, r.Left = made.Target, r.Docs
+		r.Target, r.Left = made.Target, texts(r.Docs)
 	default:
 		r.Target, r.Left = made.Target, made.After
 		made.Changed = !a.Files.Print && r.File != yamledit.Stdin
@@ -129,18 +130,18 @@ func (a Apply) States(results []Result[Applied]) report.States {
 
 // cluster decides what is to be done to a cluster.
 func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error) {
-	if f.Live != nil {
-		return a.next(f, t)
-	}
-	if err := f.Refusal(t); err != nil {
+	if err := f.Refusal(t); err != nil && f.Live == nil {
 		return nil, err
 	}
-	made, err := a.next(f, t)
-	made.Findings = slices.Insert(made.Findings, 0, f.Objections(t))
-	if made.After == nil {
+	made, after, err := a.next(f, t)
+	if f.Live != nil {
 		return made, err
 	}
-	made.Edit, made.Diffs = edited(made.Outcome, a.Files.DryRun, f.Docs, made.After, func(i int) int { return made.first[i] })
+	made.Findings = slices.Insert(made.Findings, 0, f.Objections(t))
+	if after == nil {
+		return made, err
+	}
+	made.Edit, made.Diffs = edited(made.Outcome, a.Files.DryRun, f.Docs, after, func(i int) int { return made.first[i] })
 	if len(made.Changes) == 0 {
 		made.Outcome = report.Outcome{}
 	}
@@ -179,8 +180,8 @@ func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []transfo
 
 func blocked(s transform.PlannedStage) bool { return s.State == transform.Blocked }
 
-// next finds the stages that a cluster takes. It returns what to tell of the cluster in any case.
-func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
+// next finds the stages that a cluster takes, and the documents after them. It returns what to tell of the cluster in any case.
+func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamledit.Document, error) {
 	made := &Applied{Known: true, Target: t, Planned: t}
 	if a.saved() {
 		plan, known := a.picked(f)
@@ -191,20 +192,20 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 	var first *transform.ManualStagePending
 	switch {
 	case errors.As(err, &first):
-		made.Manual = []transform.PlannedStage{first.Manual}
+		made.Manual = []report.ManualStage{report.NewManualStage(first.Manual)}
 		if first.Alone { // nothing is kept from the other clusters of the file
 			made.Open, made.Outcome = true, report.Outcome{Name: name, What: first.At.What + "; " + first.At.Do}
-			return made, nil
+			return made, nil, nil
 		}
-		return made, err
+		return made, nil, err
 	case errors.Is(err, errNotPlanned):
 		made.Outcome = report.Outcome{Name: name, What: err.Error()}
-		return made, nil
+		return made, nil, nil
 	case err != nil:
-		return made, err
+		return made, nil, err
 	case len(steps) == 0:
 		made.Outcome = report.Outcome{Name: name, What: "nothing to do"}
-		return made, nil
+		return made, nil, nil
 	}
 	var names []string
 	for _, s := range steps {
@@ -213,11 +214,12 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 			made.Cautions = append(made.Cautions, s.Stage.Caution)
 		}
 		if blocked(s) {
-			return made, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, a.unblock(s.Findings, f.Distro.Rules)))
+			return made, nil, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, a.unblock(s.Findings, f.Distro.Rules)))
 		}
 		names = append(names, s.Stage.Name)
 	}
-	made.Manual, made.After, made.Verify = manual, steps[len(steps)-1].After(), names[len(names)-1]
+	after := steps[len(steps)-1].After()
+	made.Manual, made.After, made.Verify = lists.Map(manual, report.NewManualStage), texts(after), names[len(names)-1]
 	if a.Undo != "" {
 		if c, err := f.Distro.Open(f.Docs, made.Target); err == nil {
 			made.Planned = c.Chosen()
@@ -228,7 +230,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, error) {
 		made.first = append(made.first, slices.IndexFunc(steps, func(s transform.PlannedStage) bool { return s.Documents[i].Changes() }))
 	}
 	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ") + a.direction()}
-	return made, nil
+	return made, after, nil
 }
 
 // begin is how a line about a cluster begins: with its file, and its name if the file has one.

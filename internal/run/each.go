@@ -11,7 +11,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Names of files that are of one cluster, as in Finder.Only and in errors: with the host names of its Nodes, and with
@@ -34,9 +33,9 @@ type Options struct {
 // Result is what a verb makes of a cluster, or an error, or both; or what else was found.
 type Result[T any] struct {
 	clusters.Result
-	Target transform.Target     // for the cluster
-	Made   *T                   // nil for nothing
-	Left   []*yamledit.Document // of the cluster, as the verb leaves it; nil for none
+	Target transform.Target // for the cluster
+	Made   *T               // nil for nothing
+	Left   [][]byte         // the documents of the cluster, as the verb leaves them; nil for none
 }
 
 // Each calls work for every cluster, on all cores. It fails if ctx ends.
@@ -108,13 +107,16 @@ func States[T any](results []Result[T], alone bool) (s report.States) {
 }
 
 // stateOf is the state of a cluster; false where its documents have no plan, which the verb reports.
-func stateOf(c clusters.Cluster, t transform.Target, docs []*yamledit.Document) (s report.State, has bool) {
-	if docs == nil {
+func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.State, has bool) {
+	if left == nil {
 		return s, false
 	}
 	var p *transform.Plan
-	err := transform.Guard(c.Place(), func() (err error) {
-		p, err = transform.BuildFor(c.Distro, docs, t, transform.Choice{Next: true})
+	err := transform.Guard(c.Place(), func() error {
+		docs, err := revised(c.Docs, left)
+		if err == nil {
+			p, err = transform.BuildFor(c.Distro, docs, t, transform.Choice{Next: true})
+		}
 		return err
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ type Lint struct {
 type Checked struct {
 	report.Checked
 	Edit
-	docs []*yamledit.Document // with what fixes made of them; nil for no cluster
+	left [][]byte // its documents with what fixes made of them; nil for no cluster
 }
 
 // Run checks every cluster, as far as the budget of a run lasts, and writes what fixes changed.
@@ -70,11 +70,11 @@ func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 	for i := range results {
 		r := &results[i]
 		switch {
-		case r.Made.docs == nil:
+		case r.Made.left == nil:
 		case files.failed[r.File] || l.Files.DryRun:
-			r.Left = r.Docs
+			r.Left = texts(r.Docs)
 		default:
-			r.Left = r.Made.docs
+			r.Left = r.Made.left
 		}
 	}
 	return results, err
@@ -110,12 +110,13 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	}
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
-	r, first := &Checked{docs: f.Docs}, f.Docs[0]
+	r, first := &Checked{left: texts(f.Docs)}, f.Docs[0]
 	r.add(c.Identity().Distro+" "+c.Identity().TitleIn(first.File()), first.File(), first.Root().Line(), append(findings, unseen...))
 	if len(made) > 0 {
-		r.docs = c.Documents()[:len(f.Docs)]
+		after := c.Documents()[:len(f.Docs)]
+		r.left = texts(after)
 		outcome := report.Outcome{Name: begin(f), What: "fixed " + counted(made) + ","}
-		r.Edit, r.Diffs = edited(outcome, l.Files.DryRun, f.Docs, r.docs, func(int) int { return 0 })
+		r.Edit, r.Diffs = edited(outcome, l.Files.DryRun, f.Docs, after, func(int) int { return 0 })
 	}
 	return r, err
 }

@@ -20,7 +20,11 @@ import (
 func (a Apply) toObject(ctx context.Context, r Result[Applied]) error {
 	made := r.Made
 	err := transform.Guard(r.Place(), func() error {
-		return a.patch(ctx, change{r.Cluster, made.After[0]}, r.Target, &made.Applied)
+		after, err := revised(r.Docs, made.After)
+		if err != nil {
+			return err
+		}
+		return a.patch(ctx, change{r.Cluster, after[0]}, r.Target, &made.Applied)
 	})
 	done := "applied; Rancher now brings it to the machines, one at a time"
 	switch {
@@ -83,9 +87,9 @@ func (a Apply) now(ctx context.Context, f clusters.Cluster, t transform.Target) 
 	}
 	f.Docs = transform.Only(doc)
 	c = change{Cluster: f}
-	made, err := a.next(f, t)
-	if made.After != nil {
-		c.after = made.After[0]
+	_, after, err := a.next(f, t)
+	if after != nil {
+		c.after = after[0]
 	}
 	return c, err
 }

@@ -51,7 +51,7 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || bytes.Equal(text, []byte(harbour)) || !bytes.Contains(text, results[0].Left[0].Bytes()) {
+	if err != nil || bytes.Equal(text, []byte(harbour)) || !bytes.Contains(text, results[0].Left[0]) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	s := a.States(results)

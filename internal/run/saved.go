@@ -4,12 +4,15 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 var errNotPlanned = errors.New("not in the plan")
@@ -44,6 +47,25 @@ func (a Apply) picked(f clusters.Cluster) (transform.Saved, bool) {
 	plan, ok := transform.Pick(a.Saved, f.Distro.Identify(f.Docs[0]), f.Docs, a.Undo != "")
 	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.Options.Target.ManualDone)
 	return plan, ok
+}
+
+func texts(docs []*yamledit.Document) [][]byte { return lists.Map(docs, (*yamledit.Document).Bytes) }
+
+// revised returns documents with other texts; one whose text stays is the same.
+func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, error) {
+	after := slices.Clone(docs)
+	for i, doc := range docs {
+		chunk := doc.Chunk()
+		if bytes.Equal(chunk.Bytes, texts[i]) {
+			continue
+		}
+		var err error
+		chunk.Bytes = texts[i]
+		if after[i], err = yamledit.Parse(chunk); err != nil {
+			return nil, err
+		}
+	}
+	return after, nil
 }
 
 // renames blocks a step that renames Nodes: earlier versions of rke-lm planned it without an acceptance.
