@@ -147,13 +147,13 @@ func digestOf(s v1alpha1.LeaderMigrationSpec) string {
 // their definition is not installed.
 func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, error) {
 	at := "/apis/" + v1alpha1.GroupVersion.String()
-	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", JSONOnly: true, Optional: true}
-	list, err := kube.Collect(ctx, c, r, func(raw *json.RawMessage, kept []v1alpha1.LeaderMigration) []v1alpha1.LeaderMigration {
-		lm, bad := decoded(*raw)
+	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", Optional: true}
+	list, err := kube.CollectAs(ctx, c, r, func(raw []byte) (v1alpha1.LeaderMigration, error) {
+		lm, bad := decoded(raw)
 		if bad != nil {
 			lm.Status.Conditions = append(lm.Status.Conditions, metav1.Condition{Type: v1alpha1.Failed, Status: metav1.ConditionTrue, Reason: string(invalidSpec), Message: redact.Text(bad.Error())})
 		}
-		return append(kept, *lm)
+		return *lm, nil
 	})
 	switch {
 	case kube.HasStatus(err, http.StatusNotFound):

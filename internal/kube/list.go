@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,6 +70,18 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 		return nil, err
 	}
 	return nil, &Unreached{r.What, err}
+}
+
+// CollectAs reads all pages of a list of custom resources, each object with read.
+func CollectAs[T any](ctx context.Context, c *Client, r Resource, read func([]byte) (T, error)) ([]T, error) {
+	r.JSONOnly = true
+	var wrong error
+	list, err := Collect(ctx, c, r, func(raw *json.RawMessage, kept []T) []T {
+		object, err := read(*raw)
+		wrong = cmp.Or(wrong, err)
+		return append(kept, object)
+	})
+	return list, cmp.Or(err, wrong)
 }
 
 // page asks for a page.

@@ -4,31 +4,21 @@
 package observe
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 
-	"github.com/rancher/wrangler/v3/pkg/genericcondition"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
-
-// controlPlane is as much of an RKEControlPlane as shows whether it settled.
-type controlPlane struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              json.RawMessage `json:"spec"`
-	Status            struct {
-		ObservedGeneration int64                               `json:"observedGeneration"`
-		AppliedSpec        json.RawMessage                     `json:"appliedSpec"`
-		Conditions         []genericcondition.GenericCondition `json:"conditions"`
-	} `json:"status"`
-}
 
 // readRancher looks at Rancher's own objects, where the cluster is Rancher's. What the
 // user may not see of them is withheld; it is no part of the cluster itself.
@@ -36,12 +26,13 @@ func (o *Observer) readRancher(ctx context.Context, out *observed.Observation) (
 	if there, err := o.isRancher(ctx); !there || err != nil {
 		return err
 	}
-	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", JSONOnly: true, Optional: true}
-	out.ControlPlanes, err = kube.Collect(ctx, o.Client, r, keepControlPlane)
-	if err != nil || len(out.ControlPlanes) == 0 {
-		return withheld(out, err)
+	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", Optional: true}
+	planes, err := kube.CollectAs(ctx, o.Client, r, rollout.ReadControlPlane)
+	out.ControlPlanes = lists.Map(planes, keepControlPlane)
+	if len(planes) > 0 && err == nil {
+		err = o.readPlans(ctx, out)
 	}
-	return withheld(out, o.readPlans(ctx, out))
+	return withheld(out, err)
 }
 
 // withheld notes the rights whose lack an error tells of, and returns any other error.
@@ -65,22 +56,46 @@ func (o *Observer) isRancher(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func keepControlPlane(c *controlPlane, kept []observed.ControlPlane) []observed.ControlPlane {
-	out := observed.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Status.ObservedGeneration == c.Generation, Applied: sameJSON(c.Spec, c.Status.AppliedSpec)}
+func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {
+	out := observed.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Observed == c.Generation, Applied: c.Applied != nil && transform.Same(c.Spec, c.Applied)}
 	for _, name := range []string{"Ready", "Reconciled"} {
-		if !slices.ContainsFunc(c.Status.Conditions, func(k genericcondition.GenericCondition) bool {
-			return k.Type == name && k.Status == corev1.ConditionTrue
-		}) {
+		if c.Conditions[name].Status != corev1.ConditionTrue {
 			out.NotTrue = append(out.NotTrue, name)
 		}
 	}
-	return append(kept, out)
+	return out
 }
 
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
+// readPlans looks whether machines run their last plans. Each Secret is read by its
+// name: to list them opens the Secrets of all namespaces. Of their values it keeps only
+// whether two are the same.
+func (o *Observer) readPlans(ctx context.Context, out *observed.Observation) error {
+	r := kube.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", Optional: true}
+	machines, err := kube.CollectAs(ctx, o.Client, r, rollout.ReadMachine)
+	if err != nil {
+		return err
 	}
-	return transform.Same(x, y)
+	machines = slices.DeleteFunc(machines, func(m rollout.Machine) bool { return m.PlanSecret == "" })
+	slices.SortFunc(machines, func(a, b rollout.Machine) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.PlanSecret, b.PlanSecret))
+	})
+	var closed sync.Map // namespaces in which Secrets may not be read
+	err = kube.ForEach(len(machines), func(i int) error {
+		m := &machines[i]
+		if _, is := closed.Load(m.Namespace); is {
+			return nil
+		}
+		secret, err := kube.GetSecret(ctx, o.Client, m.Namespace, m.PlanSecret)
+		if kube.HasStatus(err, http.StatusForbidden) {
+			closed.Store(m.Namespace, true)
+		}
+		m.Plan = rollout.PlanOf(m.Name, secret)
+		return err
+	})
+	for _, m := range machines {
+		if m.Plan != nil { // Rancher has made one
+			out.MachinePlans = append(out.MachinePlans, observed.MachinePlan{Namespace: m.Namespace, Name: m.PlanSecret, Applied: m.Plan.Applied})
+		}
+	}
+	return err
 }

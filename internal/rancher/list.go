@@ -158,12 +158,12 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 }
 
 func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) (items []json.RawMessage, err error) {
-	r := kube.Resource{What: "list " + resource(kind), Path: listOf(kind), Kind: "ClusterList", JSONOnly: true}
+	r := kube.Resource{What: "list " + resource(kind), Path: listOf(kind), Kind: "ClusterList"}
 	if selector != "" {
 		r.Options.LabelSelector = selector
 	}
 	err = s.PastGate(ctx, r.Path, func() (err error) {
-		items, err = kube.Collect(ctx, s.local, r, func(raw *json.RawMessage, kept []json.RawMessage) []json.RawMessage { return append(kept, *raw) })
+		items, err = kube.CollectAs(ctx, s.local, r, func(raw []byte) (json.RawMessage, error) { return raw, nil })
 		return err
 	})
 	return items, err

@@ -4,9 +4,7 @@
 package rancher
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -74,17 +72,12 @@ func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]by
 // Machines lists the machines of a cluster, without their plans.
 func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	r := kube.Resource{
-		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", JSONOnly: true,
+		What: "list machines.cluster.x-k8s.io", Kind: "MachineList",
 		Path:    "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
 		Options: metav1.ListOptions{LabelSelector: clusterLabel + "=" + o.Name},
 	}
-	var wrong error
-	list, err := kube.Collect(ctx, s.local, r, func(raw *json.RawMessage, kept []rollout.Machine) []rollout.Machine {
-		m, err := rollout.ReadMachine(*raw)
-		wrong = cmp.Or(wrong, err)
-		return append(kept, m)
-	})
-	if err = cmp.Or(err, wrong); err != nil {
+	list, err := kube.CollectAs(ctx, s.local, r, rollout.ReadMachine)
+	if err != nil {
 		return nil, s.explained(err)
 	}
 	slices.SortFunc(list, func(a, b rollout.Machine) int { return strings.Compare(a.Name, b.Name) })

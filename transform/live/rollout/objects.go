@@ -34,7 +34,8 @@ type ControlPlane struct {
 
 // Machine is a Machine of Cluster API with its plan.
 type Machine struct {
-	Name     string
+	Namespace, Name string
+
 	Labels   map[string]string
 	Node     string // the name of its Node; "" before Cluster API has found it
 	Deleting bool

@@ -72,7 +72,7 @@ func ReadMachine(raw []byte) (Machine, error) {
 	}
 	err := decode(raw, "Machine", &o)
 	m := Machine{
-		Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.DeletionTimestamp != nil,
+		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.DeletionTimestamp != nil,
 		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
 	}
 	m.Unlinked = m.Node == "" || lost(conditionsOf(o.Status.Conditions)["NodeHealthy"])
