@@ -29,7 +29,7 @@ var (
 
 // name returns what a manager of a version calls the controller.
 func (c controller) name(version string) string {
-	if renamed(version) {
+	if Renamed(version) {
 		return c.new
 	}
 	return c.old
@@ -44,16 +44,18 @@ func (c controller) is(name, version string) bool {
 // either reports whether the name is one that some version uses.
 func (c controller) either(name string) bool { return name == c.old || name == c.new }
 
-// NewName returns what cloud-controller-managers from 1.28 on call a controller
-// that is known by its older name.
-func NewName(old string) string {
-	for _, c := range append(slices.Clone(cloudControllers), nodeIPAM, cloudNode) {
-		if c.old == old {
-			return c.new
-		}
+// known returns the controller with an older name.
+func known(old string) controller {
+	c, found := lists.Find(append(slices.Clone(cloudControllers), nodeIPAM, cloudNode), func(c controller) bool { return c.old == old })
+	if !found {
+		return controller{old, old}
 	}
-	return old
+	return c
 }
+
+// Registers reports whether a manager of a version, "" for any, calls a controller that is known by its
+// older name so.
+func Registers(version, old, name string) bool { return known(old).is(name, version) }
 
 // ControllersFlag is the argument of a manager that says which controllers it starts.
 const ControllersFlag = "controllers"
@@ -67,17 +69,18 @@ func Starts(controllers, old string) bool {
 		switch on := strings.TrimPrefix(name, "-"); {
 		case name == "*":
 			all = true
-		case on == old || on == NewName(old):
+		case on == old || on == known(old).new:
 			return on == name
 		}
 	}
 	return all
 }
 
-func renamed(version string) bool { return k8s.From(version, "v1.28") }
+// Renamed reports whether managers of a version have the newer names.
+func Renamed(version string) bool { return k8s.From(version, "v1.28") }
 
 // SameNames reports whether managers of two versions call the controllers alike.
-func SameNames(a, b string) bool { return renamed(a) == renamed(b) }
+func SameNames(a, b string) bool { return Renamed(a) == Renamed(b) }
 
 // knowsWildcard reports whether managers of a version read * as any component.
 func knowsWildcard(version string) bool { return version == "" || k8s.From(version, "v1.22") }

@@ -23,9 +23,9 @@ type configuration struct {
 // listed returns how a manager with the flag runs a controller, by its
 // configuration or by its defaults, and why that cannot be determined.
 func (p *Process) listed() func(Controller) (Mode, string) {
-	minor := minorOf(p.Image)
+	version := versionOf(p.Image)
 	if p.value(leadermigration.ConfigFlag, "") == "" {
-		return func(c Controller) (Mode, string) { return p.byDefault(c, minor) }
+		return func(c Controller) (Mode, string) { return p.byDefault(c, version) }
 	}
 	if p.ConfigDenied {
 		return unreadable("the LeaderMigrationConfiguration of " + p.Component + " cannot be read: get configmaps in " + p.Space() + " is not allowed")
@@ -40,7 +40,7 @@ func (p *Process) listed() func(Controller) (Mode, string) {
 	if conf.LeaderName != "" {
 		p.Migration = conf.LeaderName
 	}
-	return func(c Controller) (Mode, string) { return conf.mode(c, p.Component, minor), "" }
+	return func(c Controller) (Mode, string) { return conf.mode(c, p.Component, version), "" }
 }
 
 func unreadable(why string) func(Controller) (Mode, string) {
@@ -48,15 +48,14 @@ func unreadable(why string) func(Controller) (Mode, string) {
 }
 
 // byDefault is what a manager does with the flag alone. From 1.28 on the default
-// lists names that the cloud-controller-manager does not register.
-func (p *Process) byDefault(c Controller, minor int) (Mode, string) {
+// lists service-controller and route-controller, which the cloud-controller-manager does
+// not register.
+func (p *Process) byDefault(c Controller, version string) (Mode, string) {
 	switch {
-	case p.Component != observed.CloudManager || minor > 0 && minor < renamedAt:
+	case p.Component != observed.CloudManager, version != "" && !leadermigration.Renamed(version), version != "" && c == NodeLifecycle:
 		return UnderMigration, ""
-	case minor == 0:
+	case version == "":
 		return Never, "the tag of " + p.Component + "'s image does not show its version, which determines its default configuration"
-	case defaultNames[c] == c.registered(minor):
-		return UnderMigration, ""
 	}
 	return UnderMain, ""
 }
@@ -64,11 +63,11 @@ func (p *Process) byDefault(c Controller, minor int) (Mode, string) {
 // mode looks a controller up as the manager does: by the name that it registers;
 // the last entry of a name counts. Where the version is not known either name
 // does.
-func (conf configuration) mode(c Controller, component string, minor int) Mode {
+func (conf configuration) mode(c Controller, component, version string) Mode {
 	mode := UnderMain
 	for _, l := range conf.Leaders {
 		switch {
-		case l.Name != c.registered(minor) && (minor != 0 || l.Name != c.newName()):
+		case !leadermigration.Registers(version, string(c), l.Name):
 			continue
 		case l.Component == component || l.Component == "*":
 			mode = UnderMigration

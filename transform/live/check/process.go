@@ -124,15 +124,14 @@ func (p *Process) routes() bool {
 	return p.on("configure-cloud-routes", true) && (p.Component == observed.CloudManager || p.on("allocate-node-cidrs", false))
 }
 
-// minorOf returns the minor of the manager's image, or 0 where its tag has none.
-func minorOf(image string) int {
+// versionOf returns the minor of the manager's image, such as v1.26; "" where its tag has none.
+func versionOf(image string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(k8s.ParseImage(image).Tag, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
-	n, err := strconv.Atoi(minor)
-	if err != nil || major != "1" {
-		return 0
+	if _, err := strconv.Atoi(minor); err != nil || major != "1" {
+		return ""
 	}
-	return n
+	return "v1." + minor
 }
 
 // idle reports whether the process runs none of the controllers, whatever it
@@ -165,24 +164,6 @@ const (
 
 // controllers lists them all.
 func controllers() []Controller { return []Controller{Service, Route, NodeLifecycle} }
-
-// defaultNames are those of the default configuration from 1.28 on. Only one of
-// them is registered by anyone.
-var defaultNames = map[Controller]string{
-	Service: "service-controller", Route: "route-controller", NodeLifecycle: "cloud-node-lifecycle-controller",
-}
-
-const renamedAt = 28 // minor
-
-// registered returns what a manager of a minor calls the controller.
-func (c Controller) registered(minor int) string {
-	if minor >= renamedAt {
-		return c.newName()
-	}
-	return string(c)
-}
-
-func (c Controller) newName() string { return leadermigration.NewName(string(c)) }
 
 // enabled reports whether --controllers lets a manager start the controller.
 func (c Controller) enabled(list []args.Arg) bool {

@@ -82,15 +82,15 @@ func TestArgumentsShowHowControllersAreRun(t *testing.T) {
 }
 
 func TestImagesShowTheirMinor(t *testing.T) {
-	for image, want := range map[string]int{
-		"registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6": 26,
-		"mirror.example.org:5000/hardened-kubernetes:v1.26.15-rke2r1":   26,
-		"mirror.example.org:5000/hardened-kubernetes":                   0,
-		"a/b:v1.27.1@sha256:9f86d081884c7d65":                           27,
-		"a/b:v2.28.1":                                                   0, "a/b:main": 0, "": 0,
+	for image, want := range map[string]string{
+		"registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6": "v1.26",
+		"mirror.example.org:5000/hardened-kubernetes:v1.26.15-rke2r1":   "v1.26",
+		"mirror.example.org:5000/hardened-kubernetes":                   "",
+		"a/b:v1.27.1@sha256:9f86d081884c7d65":                           "v1.27",
+		"a/b:v2.28.1":                                                   "", "a/b:main": "", "": "",
 	} {
-		if got := minorOf(image); got != want {
-			t.Errorf("%s: %d, not %d", image, got, want)
+		if got := versionOf(image); got != want {
+			t.Errorf("%s: %s, not %s", image, got, want)
 		}
 	}
 }
