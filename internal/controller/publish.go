@@ -58,7 +58,7 @@ func (w *work) write(ctx context.Context) {
 }
 
 // report is what is to be written; the Events once.
-func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []happening, lm *v1alpha1.LeaderMigration) {
+func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []corev1.Event, lm *v1alpha1.LeaderMigration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, events = w.status(), w.happened
@@ -87,43 +87,36 @@ func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s 
 	return err
 }
 
-// happening is a cluster that has come to another state.
-type happening struct {
-	at      time.Time
-	reason  string
-	message string
-	warning bool
-}
-
 // reasons are what Events call the states that clusters come to.
 var reasons = map[waves.State]string{
 	waves.Waiting: "ClusterRetried", waves.Running: "ClusterStarted", waves.Skipped: "ClusterSkipped", waves.Gated: "ClusterHeld",
 	waves.Done: "ClusterDone", waves.Failed: "ClusterFailed", waves.Reverting: "ClusterReverting",
 }
 
-func happeningOf(m migrate.Member) happening {
-	h := happening{at: time.Now(), reason: reasons[m.State], message: "cluster " + m.Cluster + " of the wave " + m.Wave}
-	h.warning = m.State == waves.Failed || m.State == waves.Reverting
+// eventOf is the Event of a cluster that has come to another state.
+func eventOf(m migrate.Member) corev1.Event {
+	e := corev1.Event{
+		Reason: reasons[m.State], Message: "cluster " + m.Cluster + " of the wave " + m.Wave, Type: corev1.EventTypeNormal,
+		ReportingController: "rke-lm.io/controller", FirstTimestamp: metav1.Now(),
+	}
+	if m.State == waves.Failed || m.State == waves.Reverting {
+		e.Type = corev1.EventTypeWarning
+	}
 	if m.RolledBack {
-		h.reason = "ClusterRolledBack"
+		e.Reason = "ClusterRolledBack"
 	}
 	switch {
 	case m.State == waves.Gated:
-		h.message += ": " + m.Waiting
+		e.Message += ": " + m.Waiting
 	case m.Err != nil:
-		h.message += ": " + m.Err.Error()
+		e.Message += ": " + m.Err.Error()
 	}
-	return h
+	e.Message = redact.Text(e.Message)
+	return e
 }
 
 // writeEvent writes an Event on the LeaderMigration. It is for people: nothing depends on it.
-func (w *work) writeEvent(ctx context.Context, lm *v1alpha1.LeaderMigration, h happening) error {
-	kind := corev1.EventTypeNormal
-	if h.warning {
-		kind = corev1.EventTypeWarning
-	}
-	return w.Client.CreateEvent(ctx, uuid.NewString(), corev1.Event{
-		InvolvedObject: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID},
-		Reason:         h.reason, Message: redact.Text(h.message), Type: kind, ReportingController: "rke-lm.io/controller", FirstTimestamp: metav1.NewTime(h.at),
-	})
+func (w *work) writeEvent(ctx context.Context, lm *v1alpha1.LeaderMigration, e corev1.Event) error {
+	e.InvolvedObject = corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID}
+	return w.Client.CreateEvent(ctx, uuid.NewString(), e)
 }

@@ -88,7 +88,7 @@ func (w *work) again() []migrate.Member {
 			if isElsewhere(m) && !isElsewhere(next) {
 				w.stale[m.Cluster] = true // its ConfigMap is deleted
 			}
-			w.happened = append(w.happened, happeningOf(next))
+			w.happened = append(w.happened, eventOf(next))
 		}
 	}
 	list := w.retry.members

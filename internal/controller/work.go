@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,7 +42,7 @@ type work struct {
 	turn       waves.Turn
 	problem    *problem // that keeps it from being migrated
 	conditions []metav1.Condition
-	happened   []happening
+	happened   []corev1.Event
 	stale      map[string]bool // clusters that are or were of other programs, whose ConfigMap is not true any more
 	listed     time.Time       // when all clusters were listed last
 	listing    bool            // they will be, as soon as it is time
@@ -347,7 +348,7 @@ func (w *work) changed(m migrate.Member, e migrate.Event) {
 	defer w.mu.Unlock()
 	i := slices.IndexFunc(w.members, func(o migrate.Member) bool { return o.Cluster == m.Cluster })
 	if w.members[i].State != m.State {
-		w.happened = append(w.happened, happeningOf(m))
+		w.happened = append(w.happened, eventOf(m))
 	}
 	w.members[i] = m
 	w.mark()
