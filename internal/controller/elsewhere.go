@@ -107,7 +107,7 @@ func changeName(lm *v1alpha1.LeaderMigration, cluster string) string {
 }
 
 func changePath(lm *v1alpha1.LeaderMigration, cluster string) string {
-	return "/api/v1/namespaces/" + url.PathEscape(lm.Namespace) + "/configmaps/" + url.PathEscape(changeName(lm, cluster))
+	return kube.Path("v1", "configmaps", lm.Namespace, changeName(lm, cluster))
 }
 
 // keep applies a ConfigMap that belongs to the LeaderMigration.

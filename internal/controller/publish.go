@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -68,7 +67,7 @@ func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []corev1.Event
 
 // path is that of the LeaderMigration on the API.
 func path(lm *v1alpha1.LeaderMigration) string {
-	return "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + url.PathEscape(lm.Namespace) + "/" + v1alpha1.MigrationResource + "/" + url.PathEscape(lm.Name)
+	return kube.Path(v1alpha1.GroupVersion.String(), v1alpha1.MigrationResource, lm.Namespace, lm.Name)
 }
 
 // writeStatus replaces the status of the object with this UID, except for clusters where none are known: they could not

@@ -124,13 +124,26 @@ func unescaped(path string) (string, error) {
 	return strings.Join(segments, "/"), nil
 }
 
+// Path is where an API server has a resource of a version, such as v1 or apps/v1: in one namespace, or in
+// all of them if none is named, and the object with a name, if one is.
+func Path(version, resource, namespace, name string) string {
+	path := "/apis/" + version
+	if !strings.Contains(version, "/") {
+		path = "/api/" + version
+	}
+	if namespace != "" {
+		path += "/namespaces/" + url.PathEscape(namespace)
+	}
+	if path += "/" + resource; name != "" {
+		path += "/" + url.PathEscape(name)
+	}
+	return path
+}
+
 // GetSecret reads one Secret by its name; nil where it is not there.
 func GetSecret(ctx context.Context, c *Client, namespace, name string) (*corev1.Secret, error) {
 	var secret corev1.Secret
-	err := c.Get(ctx, Request{
-		What: "get secrets in " + namespace, Method: http.MethodGet,
-		Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/secrets/" + url.PathEscape(name),
-	}, "Secret", &secret)
+	err := c.Get(ctx, Request{What: "get secrets in " + namespace, Method: http.MethodGet, Path: Path("v1", "secrets", namespace, name)}, "Secret", &secret)
 	return Found(&secret, err)
 }
 
@@ -214,7 +227,7 @@ func (c *Client) CreateEvent(ctx context.Context, id string, e corev1.Event) err
 	e.Name, e.Source.Component = Program+"."+id, Program
 	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), mostOfEvent)], "")
 	e.LastTimestamp, e.Count = e.FirstTimestamp, 1
-	_, err := c.Do(ctx, Request{What: "create events", Method: http.MethodPost, Path: "/api/v1/namespaces/" + url.PathEscape(e.Namespace) + "/events", Body: e})
+	_, err := c.Do(ctx, Request{What: "create events", Method: http.MethodPost, Path: Path("v1", "events", e.Namespace, ""), Body: e})
 	if Exists(err) {
 		return nil
 	}

@@ -51,3 +51,16 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 		}
 	})
 }
+
+func TestAPathIsThatOfACollectionOrOfOneObject(t *testing.T) {
+	for want, got := range map[string]string{
+		"/api/v1/nodes": Path("v1", "nodes", "", ""),
+		"/api/v1/namespaces/kube-system/secrets/a":       Path("v1", "secrets", "kube-system", "a"),
+		"/apis/apps/v1/namespaces/a%2Fb/daemonsets":      Path("apps/v1", "daemonsets", "a/b", ""),
+		"/apis/management.cattle.io/v3/clusters/c-x%3Fy": Path("management.cattle.io/v3", "clusters", "", "c-x?y"),
+	} {
+		if got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+}

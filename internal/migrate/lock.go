@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -40,7 +39,6 @@ func (h *Locked) ExitCode() exitcode.Code { return exitcode.Refused }
 // the version that was read, so two holders never both succeed.
 type lock struct {
 	client   *kube.Client
-	path     string // of the namespace's leases
 	title    string // of the cluster
 	identity string
 
@@ -54,12 +52,17 @@ type lock struct {
 }
 
 func newLock(c *kube.Client, o rancher.Object, identity string) *lock {
-	l := &lock{mutex: make(chan struct{}, 1), client: c, path: "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(o.Home()) + "/leases", title: o.Title(), identity: identity}
+	l := &lock{mutex: make(chan struct{}, 1), client: c, title: o.Title(), identity: identity}
 	l.lease = &coordinationv1.Lease{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: o.Home(), Name: "rke-lm-" + o.Name},
 	}
 	return l
+}
+
+// path is that of a lease, or of all leases of the namespace for "".
+func (l *lock) path(name string) string {
+	return kube.Path("coordination.k8s.io/v1", "leases", l.lease.Namespace, name)
 }
 
 // acquire acquires the lock. It fails with *Held where another run renews it meanwhile.
@@ -119,7 +122,7 @@ func duration(l *coordinationv1.Lease) time.Duration {
 // get reads the lease; nil where there is none.
 func (l *lock) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	var found coordinationv1.Lease
-	r := kube.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path + "/" + url.PathEscape(l.lease.Name)}
+	r := kube.Request{What: "get leases.coordination.k8s.io", Method: http.MethodGet, Path: l.path(l.lease.Name)}
 	err := l.client.Get(ctx, r, "Lease", &found)
 	return kube.Found(&found, kube.Refusal(err))
 }
@@ -145,9 +148,9 @@ func (l *lock) update(ctx context.Context, found *coordinationv1.Lease) error {
 
 // write writes the lease over the version that was seen last.
 func (l *lock) write(ctx context.Context, holder string) error {
-	next, method, path := *l.lease, http.MethodPost, l.path
+	next, method, path := *l.lease, http.MethodPost, l.path("")
 	if next.ResourceVersion != "" {
-		method, path = http.MethodPut, l.path+"/"+url.PathEscape(next.Name)
+		method, path = http.MethodPut, l.path(next.Name)
 	}
 	seconds, now := int32(lockTime/time.Second), metav1.NewMicroTime(time.Now())
 	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds, next.Spec.RenewTime = &holder, &seconds, &now
@@ -249,6 +252,6 @@ func (l *lock) remove(ctx context.Context) error {
 	options := metav1.DeleteOptions{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &l.lease.UID, ResourceVersion: &l.lease.ResourceVersion},
 	}
-	_, err := l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path + "/" + url.PathEscape(l.lease.Name), Body: options})
+	_, err := l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path(l.lease.Name), Body: options})
 	return err
 }

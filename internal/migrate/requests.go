@@ -18,48 +18,29 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// resources are where the kinds lie that actions name, in lower case as kubectl
-// takes them.
-var resources = map[string]string{
-	"configmap":   "/api/v1/namespaces/%s/configmaps",
-	"secret":      "/api/v1/namespaces/%s/secrets",
-	"service":     "/api/v1/namespaces/%s/services",
-	"namespace":   "/api/v1/namespaces", // in none
-	"node":        "/api/v1/nodes",      // in none
-	"daemonset":   "/apis/apps/v1/namespaces/%s/daemonsets",
-	"role":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
-	"rolebinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
-	"helmchart":   "/apis/helm.cattle.io/v1/namespaces/%s/helmcharts",
-	"etcdbackup":  "/apis/management.cattle.io/v3/namespaces/%s/etcdbackups",
-}
-
-func pathOf(o Ref) (string, error) {
-	form, known := resources[strings.ToLower(o.Kind)]
-	if !known {
-		return "", fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage manually, and this one again with --manual-done", o)
-	}
-	if o.Namespace != "" {
-		form = fmt.Sprintf(form, url.PathEscape(o.Namespace))
-	}
-	return form + "/" + url.PathEscape(o.Name), nil
+// versions are those of the kinds that actions name, in lower case as kubectl takes them.
+var versions = map[string]string{
+	"configmap": "v1", "secret": "v1", "service": "v1", "namespace": "v1", "node": "v1", "daemonset": "apps/v1",
+	"role": "rbac.authorization.k8s.io/v1", "rolebinding": "rbac.authorization.k8s.io/v1",
+	"helmchart": "helm.cattle.io/v1", "etcdbackup": "management.cattle.io/v3",
 }
 
 // request makes a request about one object.
 func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answer, error) {
-	path, err := pathOf(o)
-	if err != nil {
-		return kube.Answer{}, err
+	kind, verb, name := strings.ToLower(o.Kind), strings.ToLower(q.Method), o.Name
+	version, known := versions[kind]
+	if !known {
+		return kube.Answer{}, fmt.Errorf("%s: rke-lm does not know where objects of this kind lie; run the command of the stage manually, and this one again with --manual-done", o)
 	}
-	verb := strings.ToLower(q.Method)
-	if q.Path = path; q.Method == http.MethodPost {
-		verb, q.Path = "create", strings.TrimSuffix(path, "/"+url.PathEscape(o.Name))
+	if q.Method == http.MethodPost {
+		verb, name = "create", ""
 	}
-	q.What, q.Accept = verb+" "+strings.ToLower(o.Kind)+"s", "application/json"
+	q.What, q.Path, q.Accept = verb+" "+kind+"s", kube.Path(version, kind+"s", o.Namespace, name), "application/json"
 	if o.Namespace != "" {
 		q.What += " in " + o.Namespace
 	}
 	var a kube.Answer
-	err = c.server.PastGate(ctx, path, func() (err error) {
+	err := c.server.PastGate(ctx, q.Path, func() (err error) {
 		a, err = c.client(o.Server).Do(ctx, q)
 		return err
 	})
@@ -135,8 +116,7 @@ func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.
 	kind := strings.ToLower(o.Kind) + "s"
 	_, err := c.client(local).Do(ctx, kube.Request{
 		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
-		Path: "/apis/" + o.APIVersion + "/namespaces/" + url.PathEscape(namespace) + "/" + kind + "/" + url.PathEscape(o.Name),
-		Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
+		Path: kube.Path(o.APIVersion, kind, namespace, o.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
 	})
 	return err
 }

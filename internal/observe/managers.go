@@ -6,7 +6,6 @@ package observe
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -151,7 +150,7 @@ func (o *Observer) configMap(ctx context.Context, namespace, name string) (confi
 // getConfigMap returns nil for a ConfigMap that is not there.
 func (o *Observer) getConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	var m corev1.ConfigMap
-	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: "/api/v1/namespaces/" + url.PathEscape(namespace) + "/configmaps/" + url.PathEscape(name), Optional: namespace != managersNamespace}
+	r := kube.Request{What: "get configmaps in " + namespace, Method: http.MethodGet, Path: kube.Path("v1", "configmaps", namespace, name), Optional: namespace != managersNamespace}
 	err := o.Get(ctx, r, "ConfigMap", &m)
 	return kube.Found(&m, err)
 }

@@ -6,7 +6,6 @@ package observe
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,15 +23,14 @@ type resource struct {
 
 // in is the list of one namespace; "" means all of them.
 func (r resource) in(namespace string) kube.Resource {
-	path, what := "/api/v1/", "list "+r.name
+	version, what := "v1", "list "+r.name
 	if r.group != "" {
-		path, what = "/apis/"+r.group+"/v1/", what+"."+r.group
+		version, what = r.group+"/v1", what+"."+r.group
 	}
 	if namespace != "" {
-		path += "namespaces/" + url.PathEscape(namespace) + "/"
 		what += " in " + namespace
 	}
-	return kube.Resource{What: what, Path: path + r.name, Kind: r.list, Options: metav1.ListOptions{LabelSelector: r.selector, ResourceVersion: r.version}}
+	return kube.Resource{What: what, Path: kube.Path(version, r.name, namespace, ""), Kind: r.list, Options: metav1.ListOptions{LabelSelector: r.selector, ResourceVersion: r.version}}
 }
 
 // everywhere lists what lies in all namespaces, or in kube-system where no more is

@@ -72,7 +72,7 @@ func (o *Observer) KeepSnapshot(ctx context.Context, s observed.Snapshot) error 
 		ObjectMeta: metav1.ObjectMeta{Namespace: managersNamespace, Name: SnapshotName},
 		BinaryData: map[string][]byte{snapshotKey: packed},
 	}
-	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: "/api/v1/namespaces/kube-system/configmaps", Body: m})
+	_, err = o.Do(ctx, kube.Request{What: "create configmaps in kube-system", Method: http.MethodPost, Path: kube.Path("v1", "configmaps", managersNamespace, ""), Body: m})
 	if kube.Exists(err) {
 		return o.kept(ctx, packed)
 	}

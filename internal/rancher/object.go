@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,17 +63,14 @@ func (o Object) Chunk() yamledit.Chunk {
 
 // path is that of the object on the API.
 func (o Object) path() string {
-	if !o.Kind.Namespaced {
-		return listOf(o.Kind) + "/" + url.PathEscape(o.Name)
-	}
-	return "/apis/" + o.Kind.APIVersion() + "/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name)
+	return kube.Path(o.Kind.APIVersion(), "clusters", o.Namespace, o.Name)
 }
 
 // resource is what rights and messages call objects of a kind.
 func resource(k transform.ObjectKind) string { return "clusters." + k.Group }
 
 // listOf is the path of all objects of a kind.
-func listOf(k transform.ObjectKind) string { return "/apis/" + k.APIVersion() + "/clusters" }
+func listOf(k transform.ObjectKind) string { return kube.Path(k.APIVersion(), "clusters", "", "") }
 
 // head is as much of a cluster's object as shows which one it is.
 type head struct {
@@ -157,8 +153,7 @@ func (s *Server) Around(ctx context.Context, o Object) (rollout.Change, error) {
 		return seen, s.explained(err)
 	}
 	seen.Infrastructure, err = s.optional(ctx, kube.Request{
-		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet,
-		Path: "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/clusters/" + url.PathEscape(o.Name),
+		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet, Path: kube.Path("cluster.x-k8s.io/v1beta1", "clusters", o.Namespace, o.Name),
 	}, "Cluster")
 	return seen, s.explained(err)
 }

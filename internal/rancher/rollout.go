@@ -6,7 +6,6 @@ package rancher
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -47,8 +46,7 @@ func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Objects, e
 // controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
 func (s *Server) controlPlane(ctx context.Context, o Object) ([]byte, error) {
 	return s.optional(ctx, kube.Request{
-		What: "get rkecontrolplanes.rke.cattle.io", Method: http.MethodGet,
-		Path: "/apis/rke.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/rkecontrolplanes/" + url.PathEscape(o.Name),
+		What: "get rkecontrolplanes.rke.cattle.io", Method: http.MethodGet, Path: kube.Path("rke.cattle.io/v1", "rkecontrolplanes", o.Namespace, o.Name),
 	}, "RKEControlPlane")
 }
 
@@ -65,15 +63,14 @@ const MachineConfigKind = "Amazonec2Config"
 func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]byte, error) {
 	return s.optional(ctx, kube.Request{
 		What: "get amazonec2configs.rke-machine-config.cattle.io", Method: http.MethodGet,
-		Path: "/apis/rke-machine-config.cattle.io/v1/namespaces/" + url.PathEscape(o.Namespace) + "/amazonec2configs/" + url.PathEscape(name),
+		Path: kube.Path("rke-machine-config.cattle.io/v1", "amazonec2configs", o.Namespace, name),
 	}, MachineConfigKind)
 }
 
 // Machines lists the machines of a cluster, without their plans.
 func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	r := kube.Resource{
-		What: "list machines.cluster.x-k8s.io", Kind: "MachineList",
-		Path:    "/apis/cluster.x-k8s.io/v1beta1/namespaces/" + url.PathEscape(o.Namespace) + "/machines",
+		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", Path: kube.Path("cluster.x-k8s.io/v1beta1", "machines", o.Namespace, ""),
 		Options: metav1.ListOptions{LabelSelector: clusterLabel + "=" + o.Name},
 	}
 	list, err := kube.CollectAs(ctx, s.local, r, rollout.ReadMachine)
