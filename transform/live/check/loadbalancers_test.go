@@ -36,10 +36,6 @@ func pendingIn(o observed.Observation, c Choice) []transform.Finding {
 	return list
 }
 
-func manager(component string, args ...string) observed.Manager {
-	return observed.Manager{Component: component, Pod: component, Running: true, Args: args}
-}
-
 func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 	had := waiting(time.Hour, "")
 	had.Hosts = []string{"a.elb.amazonaws.com"}
@@ -78,7 +74,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 
 func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 	kube := func(args ...string) []observed.Manager {
-		return []observed.Manager{manager(observed.KubeManager, args...), manager(observed.CloudManager, "--cloud-provider=aws")}
+		return []observed.Manager{pod(observed.KubeManager, "m", args...), pod(observed.CloudManager, "m", "--cloud-provider=aws")}
 	}
 	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web"}}}
 	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{"a"}}}}
@@ -100,7 +96,7 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"external, with a load balancer before", external, had, "", transform.Error},
 		{"external, and another was pending before", external, other, "", transform.Error},
 		{"a manager that is no pod, and none to switch to", nil, nil, "", transform.Warning},
-		{"a manager that is no pod, and one to switch to", []observed.Manager{manager(observed.CloudManager, "--cloud-provider=aws")}, nil, "", transform.Error},
+		{"a manager that is no pod, and one to switch to", []observed.Manager{pod(observed.CloudManager, "m", "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
 		found := pendingIn(observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
 		if len(found) != 1 || found[0].Severity != c.want {
@@ -182,8 +178,8 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 	fine.Asked, fine.Failure, elsewhere.OtherController = time.Time{}, nil, true
 	was := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts, Asked: clock.Add(-time.Hour)}}}
 	had := &observed.Snapshot{LoadBalancers: []observed.Service{{Namespace: "shop", Name: "web", Hosts: served.Hosts}}}
-	external := []observed.Manager{manager(observed.KubeManager, "--cloud-provider=external"), manager(observed.CloudManager, "--cloud-provider=aws")}
-	inTree := []observed.Manager{manager(observed.KubeManager, "--cloud-provider=aws")}
+	external := []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=external"), pod(observed.CloudManager, "m", "--cloud-provider=aws")}
+	inTree := []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=aws")}
 	for _, c := range []struct {
 		name     string
 		service  observed.Service
@@ -244,7 +240,7 @@ func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
 func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
 	served := waiting(time.Hour, "AccessDenied")
 	served.Hosts = []string{"a.elb.amazonaws.com"}
-	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{manager(observed.KubeManager, "--cloud-provider=external")}}
+	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=external")}}
 	before := o.Snapshot("")
 	o.Before = &before
 	if found := staleIn(o, Choice{}); len(found) != 1 || found[0].Severity != transform.Warning {
