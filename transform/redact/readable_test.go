@@ -1,0 +1,38 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestWhatOnlyRefersToASecretStaysReadable: the lines name a secret, describe one, or look like one from afar, and the
+// arguments are ordinary ones of Kubernetes' components. A reviewer needs them.
+func TestWhatOnlyRefersToASecretStaysReadable(t *testing.T) {
+	linesOf := func(file string) []string {
+		text, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	lines := linesOf("readable.txt")
+	for _, a := range linesOf("arguments.txt") {
+		lines = append(lines, `kube-apiserver-arg: ["`+a+`"]`, "kube-apiserver-arg:\n    - "+a)
+		if got := Value("kube-apiserver-arg", []any{a}).([]any)[0]; got != a {
+			t.Errorf("a value shows %v instead of %s", got, a)
+		}
+		if got := Text(a); got != a {
+			t.Errorf("a message shows %v instead of %s", got, a)
+		}
+	}
+	for _, line := range lines {
+		text := "x:\n  " + line + "\n  y: 1\n"
+		if got := redacted(t, text); got != text {
+			t.Errorf("got\n%s\nwant\n%s", got, text)
+		}
+	}
+}
