@@ -6,6 +6,7 @@ package transform
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -116,8 +117,15 @@ type Delivery struct {
 	Resource string
 }
 
-// Delivery reports how a document of the plan reaches the cluster, once it is in a file.
-func (p *Plan) Delivery(doc *yamledit.Document, file string) Delivery { return p.deliver(doc, file) }
+// ResourceOf returns what kubectl calls the kind of an object: deployments.apps.
+func ResourceOf(doc *yamledit.Document) string {
+	kind, _ := doc.Root().Get("kind").String()
+	group, _, grouped := strings.Cut(doc.Root().StringAt("apiVersion"), "/")
+	if !grouped {
+		return strings.ToLower(kind) + "s"
+	}
+	return strings.ToLower(kind) + "s." + group
+}
 
 // Cluster is a cluster that can be migrated, as its documents have it.
 type Cluster interface {
@@ -137,6 +145,13 @@ type Cluster interface {
 	Manager() yamledit.Node
 	// Restarts returns what restarts when the cluster becomes a successor of it.
 	Restarts(after Cluster) []Restart
+}
+
+// Restart is a process that a stage restarts, in the order in which that happens.
+type Restart struct {
+	Process string   `json:"process"` // with what restarts inside of it
+	Classes []string `json:"classes"` // of machines, or what people call them
+	Order   string   `json:"order"`   // of the machines among each other
 }
 
 // Identity names a cluster.

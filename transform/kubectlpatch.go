@@ -6,7 +6,6 @@ package transform
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -70,14 +69,4 @@ func patchFile(before, after *yamledit.Document) ([]byte, error) {
 	json.HTMLEscape(&escaped, lines.Bytes())
 	escaped.WriteByte('\n')
 	return escaped.Bytes(), nil
-}
-
-// ResourceOf returns what kubectl calls the kind of an object: deployments.apps.
-func ResourceOf(doc *yamledit.Document) string {
-	kind, _ := doc.Root().Get("kind").String()
-	group, _, grouped := strings.Cut(doc.Root().StringAt("apiVersion"), "/")
-	if !grouped {
-		return strings.ToLower(kind) + "s"
-	}
-	return strings.ToLower(kind) + "s." + group
 }

@@ -16,7 +16,7 @@ type opened struct {
 	stages []Stage
 }
 
-func (d Distro) open(docs []*yamledit.Document, target Target) (*opened, error) {
+func open(d Distro, docs []*yamledit.Document, target Target) (*opened, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err

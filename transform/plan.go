@@ -39,7 +39,7 @@ type Plan struct {
 	Unseen []Finding // about documents that were not given
 	cut    bool      // later stages were not planned
 
-	deliver func(doc *yamledit.Document, file string) Delivery
+	distro Distro
 }
 
 // PlannedStage is one stage with its documents before and after.
@@ -115,6 +115,11 @@ func (s PlannedStage) Left() bool { return s.State == Todo || s.State == Blocked
 // Past reports whether the stage is done, or was skipped for good.
 func (s PlannedStage) Past() bool { return s.State == Done || s.State == Skipped }
 
+// Delivery reports how a document of the plan reaches the cluster, once it is in a file.
+func (p *Plan) Delivery(doc *yamledit.Document, file string) Delivery {
+	return p.distro.Deliver(doc, file)
+}
+
 // Left reports whether an edit is left to do.
 func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, PlannedStage.Left) }
 
@@ -138,12 +143,12 @@ func Build(d Distro, docs []*yamledit.Document, target Target) (*Plan, error) {
 // only the edits are computed, so that no migration begins that is known to get stuck;
 // what they do is applied and proven when they are reached.
 func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice) (*Plan, error) {
-	c, err := d.open(docs, target)
+	c, err := open(d, docs, target)
 	if err != nil {
 		return nil, err
 	}
 	target = c.Chosen()
-	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), deliver: d.Deliver}
+	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), distro: d}
 	p.Found, p.Unseen = Unseen(d, c.Findings(""))
 	var made revisions
 	for i := range c.stages {
@@ -204,7 +209,7 @@ func build(d Distro, c *opened, i int, target Target, choice Choice, made revisi
 	if step.Documents, err = revise(c.Documents(), edit); err != nil {
 		return step, nil, err
 	}
-	after, err := d.open(step.After(), target)
+	after, err := open(d, step.After(), target)
 	if err != nil {
 		return step, nil, err
 	}
@@ -237,13 +242,6 @@ func prove(step PlannedStage, before, after *opened) error {
 
 func broken(c Cluster, stage, what string) error {
 	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
-}
-
-// Restart is a process that a stage restarts, in the order in which that happens.
-type Restart struct {
-	Process string   `json:"process"` // with what restarts inside of it
-	Classes []string `json:"classes"` // of machines, or what people call them
-	Order   string   `json:"order"`   // of the machines among each other
 }
 
 // Restarts returns what the edit of the step restarts once it is rolled out.

@@ -3,22 +3,6 @@
 
 package transform
 
-import "github.com/rke-lm/rke-lm/transform/yamledit"
-
-// Fix is the mechanical correction of one finding. Queue fails where it takes a
-// hand.
-type Fix struct {
-	Rule     string
-	Document int // of the cluster's
-	Queue    func(*yamledit.Edit) error
-}
-
-// Fixer is a Cluster that knows corrections of its findings.
-type Fixer interface {
-	Cluster
-	Fixes() []Fix
-}
-
 // mostFixes bounds a repair; no file comes near it.
 const mostFixes = 1000
 

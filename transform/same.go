@@ -116,15 +116,6 @@ func (d Distro) kept(v any) any {
 	return d.Kept(object)
 }
 
-// sameAs compares a document with another version of it: an object as Rancher does,
-// a file of people by its tree.
-func (d Distro) sameAs(doc *yamledit.Document) func(a, b any) bool {
-	if d.IsObject != nil && d.IsObject(doc) {
-		return d.Alike
-	}
-	return Same
-}
-
 // Served reports whether an API server has printed a document.
 func Served(doc *yamledit.Document) bool {
 	return doc.Chunk().Served || doc.Root().StringAt("metadata", "uid") != ""

@@ -3,8 +3,6 @@
 
 package transform
 
-import "golang.org/x/mod/semver"
-
 // Situation is what a cluster's release and its provider leave of a migration. The
 // in-tree provider ended with Kubernetes 1.26: later releases have no manager to migrate
 // from, and leader migration has nothing to migrate.
@@ -47,39 +45,4 @@ func (t Target) In(s Situation) Target {
 		t.NoLeaderMigration, t.KeepLeaderMigration, t.LeaderMigrationConfig = true, false, ""
 	}
 	return t
-}
-
-// Progress is a situation in the words of a table: what a cluster has of cloud controllers,
-// and whether its migration has begun.
-type Progress string
-
-const (
-	ProgressInTree    Progress = "in-tree"
-	ProgressMigrating Progress = "migrating"
-	ProgressExternal  Progress = "external"
-	ProgressNone      Progress = "no cloud provider"
-)
-
-// ProgressBroken is that of a cluster whose components do not start on a release.
-func ProgressBroken(version string) Progress {
-	return Progress("broken: aws at " + semver.MajorMinor(version)[1:])
-}
-
-// Progress reports how far the documents of a plan are.
-func (p *Plan) Progress() Progress {
-	begun := false
-	for _, s := range p.Steps {
-		begun = begun || s.Stage.Edit != nil && s.Past()
-	}
-	switch {
-	case p.Target.Situation == Broken:
-		return ProgressBroken(p.Cluster.Version)
-	case !p.Left(), p.Target.Upgrades():
-		return ProgressExternal
-	case begun, p.Target.Situation == External, p.Target.Situation == Rescued:
-		return ProgressMigrating
-	case p.Target.Situation == NamesOnly:
-		return ProgressNone
-	}
-	return ProgressInTree
 }
