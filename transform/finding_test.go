@@ -53,7 +53,11 @@ func TestReportFillsInWhatTheRuleKnows(t *testing.T) {
 }
 
 func TestRefusalsNameRuleAndPlace(t *testing.T) {
-	err := NotMigratable(document(t, "a: b\n").Root().Get("a"), "no cluster", "name one")
+	doc, parseErr := yamledit.Parse(yamledit.Chunk{File: "l.yaml", Bytes: []byte("a: b\n")})
+	if parseErr != nil {
+		t.Fatal(parseErr)
+	}
+	err := NotMigratable(doc.Root().Get("a"), "no cluster", "name one")
 	var refused *Refused
 	var place *yamledit.Error
 	if !errors.As(err, &refused) || refused.Rule != RuleNotMigratable || !errors.As(err, &place) || place.Line != 1 {

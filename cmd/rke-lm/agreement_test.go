@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -100,9 +101,9 @@ func (w world) observed() *observed.Observation {
 }
 
 // planIn plans the cluster of a distro.
-func planIn(t *testing.T, d transform.Distro, target transform.Target) *transform.Plan {
+func planIn(t *testing.T, d transform.Distro, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := transform.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target)
+	p, err := plan.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +112,9 @@ func planIn(t *testing.T, d transform.Distro, target transform.Target) *transfor
 
 // plansIn are those of a cluster of a distro by its documents alone, and with the values file that
 // the operator names.
-func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*transform.Plan {
+func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*plan.Plan {
 	t.Helper()
-	plans := []*transform.Plan{planIn(t, d, target)}
+	plans := []*plan.Plan{planIn(t, d, target)}
 	values, err := yamledit.ParseString("values.yaml", golden.Input(t, "rke1-values").Files["values.yaml"])
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*trans
 	if err != nil {
 		return plans // it takes none
 	}
-	p, err := transform.Build(d, docs, target)
+	p, err := plan.Build(d, docs, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*trans
 }
 
 // waitsFor is what migrate waits for after a stage.
-func waitsFor(t *testing.T, d transform.Distro, p *transform.Plan, stage string) stages.Check {
+func waitsFor(t *testing.T, d transform.Distro, p *plan.Plan, stage string) stages.Check {
 	t.Helper()
 	l, err := transition.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{})
 	if err != nil {
@@ -174,7 +175,7 @@ func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 	}
 }
 
-func stagesOf(p *transform.Plan) []string {
+func stagesOf(p *plan.Plan) []string {
 	var names []string
 	for _, s := range p.Steps {
 		names = append(names, s.Stage.Name)
@@ -193,7 +194,7 @@ func migrationStages() []string {
 func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
 	d := rke2.Distro()
 	target := transform.Target{}
-	p, err := transform.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target)
+	p, err := plan.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +322,7 @@ func TestARunbookNamesThoseWhoMayHoldTheLease(t *testing.T) {
 	}
 }
 
-func runbookNamesHolders(t *testing.T, d transform.Distro, p *transform.Plan) {
+func runbookNamesHolders(t *testing.T, d transform.Distro, p *plan.Plan) {
 	t.Helper()
 	read := map[string]bool{}
 	for _, step := range p.Steps {

@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -77,17 +78,17 @@ func BenchmarkOpen(b *testing.B) {
 
 func BenchmarkBuild(b *testing.B) {
 	perDocument(b, func(d *yamledit.Document) error {
-		_, err := transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
+		_, err := plan.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		return err
 	})
 }
 
 // BenchmarkShow is what plan does apart from Build: diffs without secrets.
 func BenchmarkShow(b *testing.B) {
-	plans := map[*yamledit.Document]*transform.Plan{}
+	plans := map[*yamledit.Document]*plan.Plan{}
 	show := func(d *yamledit.Document) (err error) {
 		if plans[d] == nil { // in the first round, which is not counted
-			plans[d], err = transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
+			plans[d], err = plan.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		}
 		if err == nil {
 			report.NewCollector(&report.Output{Out: io.Discard}, nil).WritePlan(report.NewPlan(plans[d], ""), "", true)

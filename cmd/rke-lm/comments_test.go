@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,7 +51,7 @@ func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk,
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(d, transform.Only(doc), target)
+	p, err := plan.Build(d, transform.Only(doc), target)
 	if err != nil {
 		t.Fatalf("with comments there is no plan: %v\n%s", err, c.Bytes)
 	}
@@ -62,7 +63,7 @@ func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk,
 		for _, canonical := range []bool{false, true} {
 			back := target
 			back.CanonicalForm = canonical
-			steps, err := transform.Undo(d, s.After(), back, s.Stage.Name, false)
+			steps, err := plan.Undo(d, s.After(), back, s.Stage.Name, false)
 			if err != nil {
 				continue // the file does not show
 			}

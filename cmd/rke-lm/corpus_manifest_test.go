@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -44,7 +45,7 @@ type manifestRun struct {
 func (r *manifestRun) plan(doc *yamledit.Document, name string) bool {
 	r.t.Helper()
 	r.tried++
-	plan, err := transform.Build(manifests.Distro(), transform.Only(doc), r.target)
+	plan, err := plan.Build(manifests.Distro(), transform.Only(doc), r.target)
 	if err != nil {
 		r.refused.add(err, name)
 		if isOwnMistake(err) {
@@ -60,7 +61,7 @@ func (r *manifestRun) plan(doc *yamledit.Document, name string) bool {
 	return true
 }
 
-func (r *manifestRun) check(plan *transform.Plan) error {
+func (r *manifestRun) check(plan *plan.Plan) error {
 	o, err := outcomeOf(plan)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func (r *manifestRun) applyingAgain(o *outcome, i int) error {
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(manifests.Distro(), transform.Only(doc), r.target)
+	again, err := plan.Build(manifests.Distro(), transform.Only(doc), r.target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}

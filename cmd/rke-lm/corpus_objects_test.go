@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -109,12 +110,12 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 }
 
 // stage writes one stage and takes it back, and returns the object after it.
-func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.PlannedStage, target transform.Target) ([]byte, error) {
+func (s *objectSweep) stage(d transform.Distro, before []byte, file plan.Step, target transform.Target) ([]byte, error) {
 	doc, err := served(before)
 	if err != nil {
 		return nil, err
 	}
-	p, err := transform.BuildFor(d, transform.Only(doc), target, transform.Choice{Stage: file.Stage.Name, Through: true})
+	p, err := plan.BuildFor(d, transform.Only(doc), target, plan.Choice{Stage: file.Stage.Name, Through: true})
 	if err != nil {
 		return nil, fmt.Errorf("the object cannot be planned: %w", err)
 	}
@@ -143,8 +144,8 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file transform.Pl
 
 // undo takes a stage back, and returns the object without it; nil where the file does
 // not tell what was there before either.
-func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.PlannedStage, target transform.Target) (*yamledit.Document, error) {
-	_, fileErr := transform.Undo(d, file.After(), target, file.Stage.Name, false)
+func (s *objectSweep) undo(d transform.Distro, after []byte, file plan.Step, target transform.Target) (*yamledit.Document, error) {
+	_, fileErr := plan.Undo(d, file.After(), target, file.Stage.Name, false)
 	if fileErr == nil {
 		s.count.undoneAsFile++
 	}
@@ -152,7 +153,7 @@ func (s *objectSweep) undo(d transform.Distro, after []byte, file transform.Plan
 	if err != nil {
 		return nil, err
 	}
-	back, err := transform.Undo(d, transform.Only(doc), target, file.Stage.Name, false)
+	back, err := plan.Undo(d, transform.Only(doc), target, file.Stage.Name, false)
 	switch {
 	case err != nil && fileErr == nil:
 		return nil, fmt.Errorf("it is undone as a file, and not as an object: %w", err)

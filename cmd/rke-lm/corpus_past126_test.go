@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -49,7 +50,7 @@ func TestCorpusClustersPast126(t *testing.T) {
 				t.Fatal(placeOf(doc), v.name, err)
 			}
 			run.plan(moved, v.name+" at "+version, end)
-			p, err := transform.Build(rke2.Distro(), transform.Only(moved), end.target)
+			p, err := plan.Build(rke2.Distro(), transform.Only(moved), end.target)
 			if err != nil {
 				continue // run counted it
 			}
@@ -79,7 +80,7 @@ func released(doc *yamledit.Document, version string) (*yamledit.Document, error
 }
 
 // endsWithoutInTree holds the result of a plan to what it is for.
-func endsWithoutInTree(p *transform.Plan) error {
+func endsWithoutInTree(p *plan.Plan) error {
 	last := p.Steps[len(p.Steps)-1].After()
 	c, err := rke2.Distro().Lint(last, p.Target)
 	if err != nil {
@@ -95,7 +96,7 @@ func endsWithoutInTree(p *transform.Plan) error {
 	if before, after := strings.Count(string(p.Start[0].Bytes()), flag), strings.Count(string(last[0].Bytes()), flag); after > before {
 		errs = append(errs, fmt.Errorf("the flag is there %d times, not %d: there is no manager to migrate from", after, before))
 	}
-	again, err := transform.Build(rke2.Distro(), last, p.Target)
+	again, err := plan.Build(rke2.Distro(), last, p.Target)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}

@@ -11,18 +11,19 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // outcome is a plan with the values of its documents, read without yamledit.
 type outcome struct {
-	*transform.Plan
+	*plan.Plan
 	values  []any          // before each step, and after the last
 	changes [][]difference // of each step
 }
 
-func outcomeOf(plan *transform.Plan) (*outcome, error) {
+func outcomeOf(plan *plan.Plan) (*outcome, error) {
 	value, err := valueOf(plan.Start[0].Bytes())
 	o := &outcome{Plan: plan, values: []any{value}}
 	for i, s := range plan.Steps {
@@ -38,7 +39,7 @@ func outcomeOf(plan *transform.Plan) (*outcome, error) {
 // last returns the document after all stages.
 func (o *outcome) last() *yamledit.Document { return o.Steps[len(o.Steps)-1].Documents[0].After }
 
-func checkPlan(plan *transform.Plan) error {
+func checkPlan(plan *plan.Plan) error {
 	o, err := outcomeOf(plan)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(rke2.Distro(), transform.Only(doc), o.Target)
+	again, err := plan.Build(rke2.Distro(), transform.Only(doc), o.Target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}
@@ -135,11 +136,11 @@ func theSavedPlanGoesForwardAndBack(o *outcome) error {
 	if err != nil {
 		return err
 	}
-	var saved transform.Saved
+	var saved plan.Saved
 	if err := json.Unmarshal(text, &saved); err != nil {
 		return err
 	}
-	edits := slices.DeleteFunc(slices.Clone(o.Steps), func(s transform.PlannedStage) bool { return !s.Changes() })
+	edits := slices.DeleteFunc(slices.Clone(o.Steps), func(s plan.Step) bool { return !s.Changes() })
 	if len(edits) == 0 {
 		return nil
 	}
@@ -148,7 +149,7 @@ func theSavedPlanGoesForwardAndBack(o *outcome) error {
 	if err != nil {
 		return err
 	}
-	applied, err := opened.Choose(transform.Choice{Stage: last, Through: true})
+	applied, err := opened.Choose(plan.Choice{Stage: last, Through: true})
 	if err != nil || !bytes.Equal(applied[len(applied)-1].After()[0].Bytes(), o.last().Bytes()) {
 		return fmt.Errorf("the saved plan ends in other bytes (%v)", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -110,7 +111,7 @@ type rke1Run struct{ propertyRun }
 func (r *rke1Run) plan(doc *yamledit.Document, name string) {
 	r.t.Helper()
 	r.tried++
-	plan, err := transform.Build(rke1.Distro(), transform.Only(doc), rke1Target)
+	plan, err := plan.Build(rke1.Distro(), transform.Only(doc), rke1Target)
 	if err != nil {
 		r.refused.add(err, name)
 		if isOwnMistake(err) {
@@ -133,7 +134,7 @@ func (r *rke1Run) report(what string) {
 	}
 }
 
-func checkRKE1Plan(plan *transform.Plan) error {
+func checkRKE1Plan(plan *plan.Plan) error {
 	o, err := outcomeOf(plan)
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func againChangesNothing(o *outcome, i int) error {
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := transform.Build(rke1.Distro(), transform.Only(doc), rke1Target)
+	again, err := plan.Build(rke1.Distro(), transform.Only(doc), rke1Target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -31,7 +32,7 @@ type propertyRun struct {
 
 func (r *propertyRun) plan(doc *yamledit.Document, name string, c choice) {
 	r.t.Helper()
-	plan, err := transform.Build(rke2.Distro(), transform.Only(doc), c.target)
+	plan, err := plan.Build(rke2.Distro(), transform.Only(doc), c.target)
 	var wrong error
 	if err == nil {
 		wrong = checkPlan(plan)
@@ -64,7 +65,7 @@ func isOwnMistake(err error) bool {
 	return strings.Contains(err.Error(), "the result would not be what was promised") || strings.Contains(err.Error(), "cannot be planned: ")
 }
 
-func (r *propertyRun) count(plan *transform.Plan) {
+func (r *propertyRun) count(plan *plan.Plan) {
 	if r.applied == nil {
 		r.applied, r.findings = map[string]int{}, map[string]int{}
 	}

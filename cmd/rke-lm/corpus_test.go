@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -96,7 +97,7 @@ func TestCorpusFragmentsAreNotPlanned(t *testing.T) {
 		if rke2.Distro().Owns(doc) {
 			t.Errorf("%s is taken for a cluster", placeOf(doc))
 		}
-		if _, err := transform.Build(rke2.Distro(), transform.Only(doc), plain.target); err == nil {
+		if _, err := plan.Build(rke2.Distro(), transform.Only(doc), plain.target); err == nil {
 			t.Errorf("%s is planned", placeOf(doc))
 		}
 	}

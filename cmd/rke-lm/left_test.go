@@ -17,8 +17,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Whoever does what the line next: names, and confirms manual stages where it asks for that, comes to the
@@ -73,9 +73,9 @@ func leads(t *testing.T, input string, flags []string) int {
 	var edits, known []string
 	for _, s := range first[0].Stages {
 		switch s.State {
-		case transform.Blocked:
+		case plan.Blocked:
 			return 0
-		case transform.Todo:
+		case plan.Todo:
 			edits = append(edits, s.Name)
 		}
 		known = append(known, "--manual-done="+s.Name)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -294,20 +295,20 @@ func tryMalformed(distro, text string) error {
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("explain: %w", err)
 	}
-	p, err := transform.Build(f.Distro, f.Docs, target)
+	p, err := plan.Build(f.Distro, f.Docs, target)
 	if err != nil {
 		return unfit(err)
 	}
-	var made []transform.PlannedStage
+	var made []plan.Step
 	for _, s := range p.Steps {
-		if s.State == transform.Blocked {
+		if s.State == plan.Blocked {
 			return nil
 		}
 		if s.Changes() {
 			made = append(made, s)
 		}
 	}
-	return transform.StayDone(f.Distro, made, target)
+	return plan.StayDone(f.Distro, made, target)
 }
 
 func assumedFor(distro string) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -65,7 +66,7 @@ func TestEveryStageCanBeUndone(t *testing.T) {
 }
 
 // goldenPlan plans a document; what is refused has no plan.
-func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *transform.Plan) {
+func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *plan.Plan) {
 	doc, err := transform.Parse(c)
 	if err != nil {
 		return transform.Distro{}, nil
@@ -79,7 +80,7 @@ func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *t
 				return d, nil
 			}
 		}
-		if p, err := transform.Build(d, transform.Only(doc), target); err == nil {
+		if p, err := plan.Build(d, transform.Only(doc), target); err == nil {
 			return d, p
 		}
 	}
@@ -101,7 +102,7 @@ func nextVersion(d transform.Distro, doc *yamledit.Document) string {
 
 // savedPlanGoesForwardAndBack applies a plan through its saved form, one stage after
 // the other and all at once, again, and back.
-func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
+func savedPlanGoesForwardAndBack(t *testing.T, p *plan.Plan) {
 	s := savedAndRead(t, p)
 	s.Target.ManualDone = stages.Names()
 	doc, made := p.Start[0], 0
@@ -110,13 +111,13 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 			continue
 		}
 		made++
-		doc = moved(t, doc, s, 1, step.Documents[0].After, transform.Choice{Next: true})
+		doc = moved(t, doc, s, 1, step.Documents[0].After, plan.Choice{Next: true})
 	}
 	last := p.Steps[len(p.Steps)-1]
 	if made == 0 {
 		return
 	}
-	for _, c := range []transform.Choice{{Next: true}, {Stage: last.Stage.Name}, {Stage: firstEdit(p), Through: true}} {
+	for _, c := range []plan.Choice{{Next: true}, {Stage: last.Stage.Name}, {Stage: firstEdit(p), Through: true}} {
 		if moves, err := steps(s, doc, c); err != nil || len(moves) > 0 {
 			t.Errorf("%v: something is left to do: %d stages, %v", c, len(moves), err)
 		}
@@ -125,17 +126,17 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *transform.Plan) {
 	if err != nil || len(moves) != made || string(moves[made-1].After()[0].Bytes()) != string(p.Start[0].Bytes()) {
 		t.Errorf("%d of %d stages were undone: %v", len(moves), made, err)
 	}
-	moved(t, p.Start[0], s, made, last.Documents[0].After, transform.Choice{Stage: lastEdit(p), Through: true})
+	moved(t, p.Start[0], s, made, last.Documents[0].After, plan.Choice{Stage: lastEdit(p), Through: true})
 }
 
 // savedAndRead returns the plan as a later run has it.
-func savedAndRead(t *testing.T, p *transform.Plan) transform.Saved {
+func savedAndRead(t *testing.T, p *plan.Plan) plan.Saved {
 	t.Helper()
 	text, err := json.Marshal(p.Save(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s transform.Saved
+	var s plan.Saved
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func endsInKeptComment(before, after *yamledit.Document) bool {
 }
 
 // moved goes forward and expects so many stages and a document.
-func moved(t *testing.T, doc *yamledit.Document, s transform.Saved, stages int, want *yamledit.Document, c transform.Choice) *yamledit.Document {
+func moved(t *testing.T, doc *yamledit.Document, s plan.Saved, stages int, want *yamledit.Document, c plan.Choice) *yamledit.Document {
 	t.Helper()
 	moves, err := steps(s, doc, c)
 	if err != nil || len(moves) != stages {
@@ -167,7 +168,7 @@ func moved(t *testing.T, doc *yamledit.Document, s transform.Saved, stages int, 
 }
 
 // steps are those that a choice takes from a saved plan.
-func steps(s transform.Saved, doc *yamledit.Document, c transform.Choice) ([]transform.PlannedStage, error) {
+func steps(s plan.Saved, doc *yamledit.Document, c plan.Choice) ([]plan.Step, error) {
 	p, err := s.Open(transform.Only(doc))
 	if err != nil {
 		return nil, err
@@ -175,11 +176,11 @@ func steps(s transform.Saved, doc *yamledit.Document, c transform.Choice) ([]tra
 	return p.Choose(c)
 }
 
-func firstEdit(p *transform.Plan) string {
-	return p.Steps[slices.IndexFunc(p.Steps, transform.PlannedStage.Changes)].Stage.Name
+func firstEdit(p *plan.Plan) string {
+	return p.Steps[slices.IndexFunc(p.Steps, plan.Step.Changes)].Stage.Name
 }
 
-func lastEdit(p *transform.Plan) string {
+func lastEdit(p *plan.Plan) string {
 	name := ""
 	for _, s := range p.Steps {
 		if s.Changes() {
@@ -190,12 +191,12 @@ func lastEdit(p *transform.Plan) string {
 }
 
 // undoGivesBackTheTreeOrRefuses takes every stage of a plan back without the plan.
-func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *transform.Plan) {
+func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Plan) {
 	for _, step := range p.Steps {
 		if !step.Changes() {
 			continue
 		}
-		steps, err := transform.Undo(d, step.After(), p.Target, step.Stage.Name, false)
+		steps, err := plan.Undo(d, step.After(), p.Target, step.Stage.Name, false)
 		if err != nil {
 			isClear(t, step.Stage.Name, err)
 			continue
@@ -235,11 +236,11 @@ func isClear(t *testing.T, stage string, err error) {
 
 // whatIsUndoneCanBeAppliedAgain takes all stages back at once, in the usual form,
 // and applies them again.
-func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transform.Plan) {
+func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *plan.Plan) {
 	target := p.Target
 	target.CanonicalForm = true
 	last := p.Steps[len(p.Steps)-1].After()
-	steps, err := transform.Undo(d, last, target, p.Steps[0].Stage.Name, true)
+	steps, err := plan.Undo(d, last, target, p.Steps[0].Stage.Name, true)
 	if err != nil {
 		isClear(t, "all stages", err)
 		return
@@ -247,7 +248,7 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *transfor
 	if len(steps) == 0 {
 		return
 	}
-	again, err := transform.Build(d, steps[len(steps)-1].After(), target)
+	again, err := plan.Build(d, steps[len(steps)-1].After(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

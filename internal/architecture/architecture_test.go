@@ -64,6 +64,14 @@ func TestDistrosDoNotImportEachOther(t *testing.T) {
 	}
 }
 
+func TestTheEngineKnowsNoStageAndNoDistro(t *testing.T) {
+	forbid(t, "imports point from the distros to the plan to the contract",
+		func(f file) bool { return in(f.folder, "transform/plan") },
+		func(imported string) bool {
+			return ours(imported, slices.Concat(distros, []string{"transform/stages", "transform/rules", "transform/live", "transform/ccm"})...)
+		})
+}
+
 func TestYamleditImportsNoOtherPackageOfThisModule(t *testing.T) {
 	const yamledit = "transform/yamledit"
 	forbid(t, "yamledit imports no other package",

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -79,7 +80,7 @@ func place(c yamledit.Chunk) string {
 // Saved is a file that the plan.json in its folder lists with the sum of its content.
 type Saved struct {
 	source.Text
-	Plan transform.Saved
+	Plan plan.Saved
 }
 
 // Found is what a search found.

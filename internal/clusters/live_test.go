@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -137,7 +138,7 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 				r.RemoveAll("/amazonec2configs/")
 			}
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}) {
-				p, err := transform.Build(c.Distro, c.Docs, c.For(external))
+				p, err := plan.Build(c.Distro, c.Docs, c.For(external))
 				if err = errors.Join(c.Err, err); err != nil {
 					t.Fatal(err)
 				}
@@ -164,7 +165,7 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
 		for name, asked := range map[string]int{"orchard": 0, "wharf": 1} {
 			before := r.Count("/machines")
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: name}) {
-				if _, err := transform.Build(c.Distro, c.Docs, c.For(transform.Target{})); err != nil {
+				if _, err := plan.Build(c.Distro, c.Docs, c.For(transform.Target{})); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // migrationLabel names the LeaderMigration of a ConfigMap.
@@ -89,9 +90,9 @@ func nextChange(ctx context.Context, runs Runs, m migrate.Member) (map[string]st
 		return nil, err
 	}
 	for _, s := range report.NewPlan(p, "").Stages { // the first edit: the next stage may be one that someone does by hand
-		if s.State == transform.Todo || s.State == transform.Blocked {
+		if s.State == plan.Todo || s.State == plan.Blocked {
 			data["stage"], data["why"], data["diff"], data["command"] = s.Name, s.Why, s.Diff, runs.Command(s.Name)
-			if s.State == transform.Blocked {
+			if s.State == plan.Blocked {
 				data["blocked"] = s.Findings[0].Rule + ": " + s.Findings[0].Message
 			}
 			return data, nil

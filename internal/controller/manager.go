@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Interval lies between two looks at what a run waits for. No person watches it, and many runs look
@@ -27,7 +27,7 @@ type Runs interface {
 	// Find returns the clusters that are meant, of all that the user can see; it fails where no one has the name.
 	Find(ctx context.Context, which rancher.Query) ([]rancher.Object, error)
 	// Plan plans a cluster; it fails for one that cannot be migrated.
-	Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error)
+	Plan(ctx context.Context, o rancher.Object) (*plan.Plan, error)
 	// Open makes the run over a cluster by its NAMESPACE/NAME or its ID, from how it is now.
 	Open(ctx context.Context, cluster string) (migrate.Options, error)
 	// Permitted fails where the policy does not permit the choices, or what belongs to clusters in a namespace.

@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -95,7 +96,7 @@ func (w *work) selected(ctx context.Context, runs Runs) *problem {
 func (w *work) classified(ctx context.Context, o rancher.Object, runs Runs) (waves.State, error) {
 	w.alive(true)
 	var found error
-	var p *transform.Plan
+	var p *plan.Plan
 	err := transform.Guard(o.FullName(), func() (err error) {
 		if found = managers(o); found != nil {
 			return nil

@@ -27,6 +27,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // world is a Rancher with clusters, a LeaderMigration over all of them, and the processes that run.
@@ -233,12 +234,12 @@ func (r *runs) Find(ctx context.Context, which rancher.Query) ([]rancher.Object,
 	return r.server.Find(ctx, which)
 }
 
-func (r *runs) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error) {
+func (r *runs) Plan(ctx context.Context, o rancher.Object) (*plan.Plan, error) {
 	doc, err := transform.Parse(o.Chunk())
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(r.distro(o.FullName()), transform.Only(doc), r.target())
+	return plan.Build(r.distro(o.FullName()), transform.Only(doc), r.target())
 }
 
 // distro is that of a cluster.

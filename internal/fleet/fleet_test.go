@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -25,12 +26,12 @@ func TestEveryStageAppliesToTheFleet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := transform.Build(rke2.Distro(), transform.Only(d), transform.Target{})
+		p, err := plan.Build(rke2.Distro(), transform.Only(d), transform.Target{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range p.Steps {
-			if s.Stage.Edit != nil && s.State != transform.Todo {
+			if s.Stage.Edit != nil && s.State != plan.Todo {
 				t.Errorf("%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
 			}
 		}

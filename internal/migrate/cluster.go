@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,12 +63,12 @@ func (c *cluster) read(ctx context.Context) (*yamledit.Document, error) {
 func (c *cluster) document() (*yamledit.Document, error) { return transform.Parse(c.object.Chunk()) }
 
 // plan reads the object and plans from it.
-func (c *cluster) plan(ctx context.Context) (*transform.Plan, error) {
+func (c *cluster) plan(ctx context.Context) (*plan.Plan, error) {
 	doc, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(c.planner.Distro, transform.Only(doc), c.planner.Target)
+	return plan.Build(c.planner.Distro, transform.Only(doc), c.planner.Target)
 }
 
 // wanted is what the object promises, as it was read last.

@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -84,7 +85,7 @@ func (r *run) locate(context.Context) (err error) {
 }
 
 // names are the stages that the run goes through.
-func (r *run) names(p *transform.Plan) ([]string, error) {
+func (r *run) names(p *plan.Plan) ([]string, error) {
 	if r.back() {
 		return transition.RollbackOrder(p, r.Planner.To)
 	}
@@ -170,7 +171,7 @@ func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
 
 // hanging refuses a cluster whose machines wait for a change that lets them start: no check
 // of a run would pass before it.
-func hanging(p *transform.Plan) error {
+func hanging(p *plan.Plan) error {
 	return transform.NotMigratable(p.Start[0].Root(), "the provider aws keeps the components of "+p.Cluster.Version+" from starting, so the cluster has no state that a run could check",
 		"write the stages one after another with rke-lm apply --cluster, and wait for the machines in between; see docs/past-1.26.md")
 }
@@ -183,7 +184,7 @@ func (r *run) allow(context.Context) error {
 		return r.Planner.CheckRollback(b.plan, b.stages, b.seen)
 	}
 	for _, s := range b.plan.Steps {
-		if s.State == transform.Blocked && slices.Contains(b.stages, s.Stage.Name) {
+		if s.State == plan.Blocked && slices.Contains(b.stages, s.Stage.Name) {
 			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.Planner.Distro.Rules}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -121,7 +122,7 @@ func valuesOf(t *testing.T, w *world) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
+	p, err := plan.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // run is a run in progress.
@@ -33,8 +34,8 @@ type run struct {
 
 // beginning is what a run begins from.
 type beginning struct {
-	plan     *transform.Plan // nil if the cluster's object cannot be planned
-	stages   []string        // to go through, in their order
+	plan     *plan.Plan // nil if the cluster's object cannot be planned
+	stages   []string   // to go through, in their order
 	seen     *observed.Observation
 	position string // the last stage that is done
 }
@@ -55,7 +56,7 @@ func Backward(ctx context.Context, o Options) error { return start(ctx, o, rollb
 // start runs, and once more for each minor towards a later release: every minor is checked
 // as a run of its own is.
 func start(ctx context.Context, o Options, verb string) error {
-	for range transform.MostPlans {
+	for range plan.MostPlans {
 		r, err := newRun(o, verb)
 		if err != nil {
 			return err
@@ -82,7 +83,7 @@ func (r *run) more(ctx context.Context, chosen transform.Target) (bool, error) {
 
 // keepStep keeps the release of a plan for the whole run: towards a later one, each minor
 // is a run of its own.
-func (r *run) keepStep(p *transform.Plan) {
+func (r *run) keepStep(p *plan.Plan) {
 	r.Planner.Target.Version, r.Planner.Target.Upgrade = p.Target.Version, p.Target.Upgrade
 	r.cluster.planner = r.Planner
 }
@@ -210,7 +211,7 @@ func (p *progress) last() string {
 }
 
 // upTo lists the stages of a plan up to one; none for "".
-func upTo(p *transform.Plan, last string) []string {
+func upTo(p *plan.Plan, last string) []string {
 	names := []string{}
 	for _, s := range p.Steps {
 		if last == "" {

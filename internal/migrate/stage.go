@@ -13,10 +13,11 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // planning makes the transition of a stage.
-type planning = func(*transform.Plan, string, *observed.Observation) (transition.Transition, error)
+type planning = func(*plan.Plan, string, *observed.Observation) (transition.Transition, error)
 
 // stage goes through one stage.
 func (r *run) stage(ctx context.Context, name string, plan planning) error {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/files"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 var errFault = errors.New("no space left on device")
@@ -76,7 +76,7 @@ func (d *faulty) sync(folder string) error {
 }
 
 // versions of the plan of one cluster, distinguished by a file of each.
-func version(n int) (transform.Saved, []File) {
+func version(n int) (plan.Saved, []File) {
 	s := harbour()
 	s.Cluster.Version = fmt.Sprint(n)
 	return s, named(fmt.Sprintf("%d.diff", n), "runbook.md")

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,7 +17,7 @@ import (
 // named: its namespace and name, or its folder, file and number where it has no
 // name: many a cluster is the cluster.yml of a folder.
 // Kubernetes calls the namespace that is not named default.
-func Place(s transform.Saved) string {
+func Place(s plan.Saved) string {
 	namespace, name := cmp.Or(s.Cluster.Namespace, "default"), s.Cluster.Name
 	if name == "" {
 		base := filepath.Base(s.Source.File)

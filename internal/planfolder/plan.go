@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 const (
@@ -21,18 +21,18 @@ const (
 	kind       = "SavedPlan"
 )
 
-// plan is the content of plan.json.
-type plan struct {
+// content is that of plan.json.
+type content struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	transform.Saved
+	plan.Saved
 	Files []string          `json:"files"`            // all others in the folder
 	Sums  map[string]string `json:"sha256,omitempty"` // of their content, by their names
 }
 
 // Lists reports whether a plan.json lists a file of its folder with this content. One of the same
 // name with other content is no file of the plan.
-func Lists(planFile []byte, name string, content []byte) (transform.Saved, bool) {
+func Lists(planFile []byte, name string, content []byte) (plan.Saved, bool) {
 	p, err := decode(planFile)
 	return p.Saved, err == nil && p.Sums[name] == sum(content)
 }
@@ -42,8 +42,8 @@ func sum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-func encode(s transform.Saved, files []File) ([]byte, error) {
-	p := plan{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}, Sums: map[string]string{}}
+func encode(s plan.Saved, files []File) ([]byte, error) {
+	p := content{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}, Sums: map[string]string{}}
 	for _, f := range files {
 		p.Files, p.Sums[f.Name] = append(p.Files, f.Name), sum(f.Content)
 	}
@@ -55,8 +55,8 @@ func encode(s transform.Saved, files []File) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func decode(text []byte) (plan, error) {
-	var p plan
+func decode(text []byte) (content, error) {
+	var p content
 	if err := json.Unmarshal(text, &p); err != nil {
 		return p, fmt.Errorf("not JSON: %w", err)
 	}

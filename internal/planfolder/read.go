@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Read returns the plans in a folder: that of a cluster, or the one above, which
 // was named when they were written.
-func Read(folder string) ([]transform.Saved, error) {
+func Read(folder string) ([]plan.Saved, error) {
 	if _, err := os.Stat(folder); err != nil {
 		return nil, fmt.Errorf("%s: no such plan folder; use one from plan --out", folder)
 	}
@@ -24,7 +24,7 @@ func Read(folder string) ([]transform.Saved, error) {
 			return nil, err
 		}
 	}
-	var plans []transform.Saved
+	var plans []plan.Saved
 	for _, f := range folders {
 		p, err := read(f)
 		if err != nil {
@@ -71,10 +71,10 @@ func folders(path string) ([]string, error) {
 	return found, err
 }
 
-func read(folder string) (plan, error) {
+func read(folder string) (content, error) {
 	text, err := os.ReadFile(filepath.Join(folder, PlanFile))
 	if err != nil {
-		return plan{}, err
+		return content{}, err
 	}
 	return decode(text)
 }

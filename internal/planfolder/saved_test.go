@@ -14,22 +14,23 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // harbour is a plan with every field set.
-func harbour() transform.Saved {
-	return transform.Saved{
+func harbour() plan.Saved {
+	return plan.Saved{
 		Cluster: transform.Identity{Distro: "rke2", Namespace: "fleet-default", Name: "harbour", Version: "v1.26.15+rke2r1"},
-		Source:  transform.SavedSource{File: "c.yaml", Path: "/here/c.yaml", Document: 2},
+		Source:  plan.SavedSource{File: "c.yaml", Path: "/here/c.yaml", Document: 2},
 		Target: transform.Target{
 			EndState: "external", Version: "v1.27.16+rke2r1", AssumeVersion: "v1.26.15+rke2r1", Accept: []string{"node-rename"},
 			ChartVersion: "0.0.8", ChartRepo: "https://example.com", ImageRepository: "example.com/ccm", ImageTag: "v1.26.6",
 			KeepLeaderMigration: true, NoLeaderMigration: true, Cordon: "never",
 		},
-		Stages: []transform.SavedStage{{
-			Name: "grant-migration-lease", State: transform.Todo,
-			SavedRevision: transform.SavedRevision{
+		Stages: []plan.SavedStage{{
+			Name: "grant-migration-lease", State: plan.Todo,
+			SavedRevision: plan.SavedRevision{
 				Before: "b", After: "a",
 				Splices: []yamledit.Splice{{Start: 1, End: 2, New: "x: \"<é\u2028>\"\n"}},
 				Reverse: []yamledit.Splice{{Start: 1, End: 3, New: ""}},
@@ -58,7 +59,7 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]transform.Saved{harbour()}, plans); diff != "" {
+		if diff := cmp.Diff([]plan.Saved{harbour()}, plans); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", folder, diff)
 		}
 	}
@@ -180,7 +181,7 @@ func TestPlacesAreFoldersEverywhere(t *testing.T) {
 		{"ns", ".hidden", "c.yaml", "ns/-hidden"},
 		{"ns", "ünï\n", "c.yaml", "ns/-n--"},
 	} {
-		s := transform.Saved{Cluster: transform.Identity{Namespace: c.namespace, Name: c.name}, Source: transform.SavedSource{File: c.file, Document: 3}}
+		s := plan.Saved{Cluster: transform.Identity{Namespace: c.namespace, Name: c.name}, Source: plan.SavedSource{File: c.file, Document: 3}}
 		if got := filepath.ToSlash(Place(s)); got != c.want {
 			t.Errorf("%s/%s in %s: got %s, want %s", c.namespace, c.name, c.file, got, c.want)
 		}
@@ -191,7 +192,7 @@ func TestPlacesAreFoldersEverywhere(t *testing.T) {
 func TestClustersWithoutANameAreKeptApartByTheirFolders(t *testing.T) {
 	places := map[string]bool{}
 	for _, path := range []string{"/clusters/heron/cluster.yml", "/clusters/dunlin/cluster.yml"} {
-		places[filepath.ToSlash(Place(transform.Saved{Source: transform.SavedSource{File: "cluster.yml", Path: path}}))] = true
+		places[filepath.ToSlash(Place(plan.Saved{Source: plan.SavedSource{File: "cluster.yml", Path: path}}))] = true
 	}
 	if !places["default/heron-cluster-0"] || !places["default/dunlin-cluster-0"] {
 		t.Errorf("%v", places)

@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/internal/files"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // ErrForeign means that a folder is not a plan of the same cluster, or holds more
@@ -30,12 +30,12 @@ type File struct {
 // A plan of the same cluster is replaced as a whole, if it has nothing that the new one lacks or
 // replace is set; another folder is refused with an error that wraps [ErrForeign]. When it returns
 // an error, what was there is there.
-func Write(root string, s transform.Saved, files []File, replace bool) (string, error) {
+func Write(root string, s plan.Saved, files []File, replace bool) (string, error) {
 	path := filepath.Join(root, Place(s))
 	return path, write(realDisk{}, path, s, files, replace)
 }
 
-func write(d disk, path string, s transform.Saved, files []File, replace bool) (err error) {
+func write(d disk, path string, s plan.Saved, files []File, replace bool) (err error) {
 	text, err := encode(s, files)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func put(d disk, made, path string, exists bool) error {
 
 // replaceable reports whether a folder is there, and refuses one that is not a
 // plan of the same cluster and nothing else, or that has to stay.
-func replaceable(path string, s transform.Saved, replace bool) (exists bool, err error) {
+func replaceable(path string, s plan.Saved, replace bool) (exists bool, err error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // elements builds HTML. All text and all values of attributes pass through it, and it escapes them.
@@ -191,7 +192,7 @@ func (m *elements) findings(list []transform.Finding) {
 
 func (m *elements) stage(of string, s Stage) {
 	attributes := []string{"id", of + "-" + s.Name}
-	if s.State == transform.Blocked {
+	if s.State == plan.Blocked {
 		attributes = append(attributes, "open", "")
 	}
 	m.within("details", func() {

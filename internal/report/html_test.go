@@ -19,6 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/check"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -92,9 +93,9 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	r := &Results{Verb: "verify"}
 	v := Verification{Findings: []transform.Finding{{Rule: "leader-missing", Severity: transform.Error, Message: "no leader"}}, NotChecked: []check.NotChecked{{Rule: "ccm-args-unsafe", Why: "no pod"}}}
 	r.Keep(v.Subject("fleet-default/wharf"))
-	plan := NewPlan(planned(t, renaming), "")
-	plan.Status.Version, plan.Status.Situation = "v1.28.15+rke2r1", transform.ProgressBroken("v1.28.15+rke2r1")
-	r.Keep(plan.Subject())
+	broken := NewPlan(planned(t, renaming), "")
+	broken.Status.Version, broken.Status.Situation = "v1.28.15+rke2r1", plan.ProgressBroken("v1.28.15+rke2r1")
+	r.Keep(broken.Subject())
 	wrong := NewPlan(planned(t, renaming), "")
 	wrong.Status.Errors, wrong.Status.Outlook.Blocked = 1, nil
 	r.Keep(wrong.Subject())

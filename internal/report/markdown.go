@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // WriteMarkdown writes a plan as a comment for a review: a table of the stages,
@@ -34,7 +35,7 @@ func WriteMarkdown(w io.Writer, plan Plan) {
 }
 
 func emphasised(s Stage) string {
-	if s.State == transform.Blocked {
+	if s.State == plan.Blocked {
 		return "**" + s.Word() + "**"
 	}
 	return s.Word()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -22,10 +23,10 @@ func aPlan() Plan {
 		Name: "harbour", Namespace: "fleet-default", Distro: "rke2", Version: "v1.26.15+rke2r1",
 		Source: Source{File: "a|b.yaml", Line: 3}, SHA256: "5a",
 		Stages: []Stage{
-			{Name: "grant-migration-lease", State: transform.Done, Why: "not shown", Edits: []transform.Place{}, Actions: []action.Action{}, Findings: []transform.Finding{}},
+			{Name: "grant-migration-lease", State: plan.Done, Why: "not shown", Edits: []plan.Place{}, Actions: []action.Action{}, Findings: []transform.Finding{}},
 			{
-				Name: "switch-to-external", State: transform.Blocked, Why: "takes <both> `managers` | and_more",
-				Edits:    []transform.Place{{Path: "spec", Line: 4}},
+				Name: "switch-to-external", State: plan.Blocked, Why: "takes <both> `managers` | and_more",
+				Edits:    []plan.Place{{Path: "spec", Line: 4}},
 				Actions:  []action.Action{{Why: "wait", Command: "kubectl get 'x' | cat"}},
 				Findings: []transform.Finding{{Rule: "node-rename", Severity: transform.Error, File: "c.yaml", Line: 5, Message: "renames", Fix: "choose"}, {Rule: "other", Severity: transform.Note, Accepted: true, File: "c.yaml", Line: 6, Message: "m"}},
 				Diff:     "--- a/c\n+++ b/c\n@@ -1,1 +1,1 @@\n-```\n+x\n",

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Palette colours text that an EscapingWriter brings to a terminal; the zero Palette does
@@ -38,7 +39,7 @@ func (p Palette) paint(code, text string) string {
 }
 
 var (
-	stateColors    = map[transform.State]string{transform.Done: green, transform.Blocked: red}
+	stateColors    = map[plan.State]string{plan.Done: green, plan.Blocked: red}
 	severityColors = map[transform.Severity]string{transform.Error: red, transform.Warning: yellow}
 )
 

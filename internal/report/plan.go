@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -44,7 +45,7 @@ type Plan struct {
 	Findings []transform.Finding `json:"findings,omitempty"`
 	Stages   []Stage             `json:"stages"`
 	// Counts are how many stages are left, and how; nil where one stage alone is planned.
-	Counts *transform.Counts `json:"counts,omitempty"`
+	Counts *plan.Counts `json:"counts,omitempty"`
 
 	Status Status `json:"-"`
 }
@@ -72,11 +73,11 @@ func SourceOf(d *yamledit.Document) Source {
 type Stage struct {
 	number   int                 // in the plan, from 1 on
 	Name     string              `json:"name"`
-	State    transform.State     `json:"state"`
-	Count    transform.Count     `json:"count,omitempty"`
+	State    plan.State          `json:"state"`
+	Count    plan.Count          `json:"count,omitempty"`
 	Kind     Kind                `json:"kind"`
 	Why      string              `json:"why"`
-	Edits    []transform.Place   `json:"edits"`
+	Edits    []plan.Place        `json:"edits"`
 	Prepare  []action.Action     `json:"prepare,omitempty"`
 	prepared string              // Prepare in one line
 	Actions  []action.Action     `json:"actions"`
@@ -101,16 +102,16 @@ type Problem struct {
 
 // NewPlan turns a plan into its form for programs. With stage only that stage is
 // kept.
-func NewPlan(p *transform.Plan, stage string) Plan {
+func NewPlan(p *plan.Plan, stage string) Plan {
 	return newPlan(p, stage, true)
 }
 
 // NewFirstScreen is the plan with the diff of its next stage alone: diffs are a sixth of the work for many clusters.
-func NewFirstScreen(p *transform.Plan) Plan {
+func NewFirstScreen(p *plan.Plan) Plan {
 	return newPlan(p, "", false)
 }
 
-func newPlan(p *transform.Plan, stage string, diffs bool) Plan {
+func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
@@ -141,7 +142,7 @@ func checksum(d *yamledit.Document) string {
 }
 
 // diffOf is that of all documents that a stage changes.
-func diffOf(s transform.PlannedStage) (diff string) {
+func diffOf(s plan.Step) (diff string) {
 	for _, r := range s.Documents {
 		if r.Changes() {
 			diff += Diff(r.Before, r.After)
@@ -150,11 +151,11 @@ func diffOf(s transform.PlannedStage) (diff string) {
 	return diff
 }
 
-func newStage(s transform.PlannedStage, t transform.Target) Stage {
+func newStage(s plan.Step, t transform.Target) Stage {
 	out := Stage{
 		Name: s.Stage.Name, State: s.State, Count: s.Count, Kind: kindOf(s), Why: s.Stage.Why, Gap: s.Stage.Gap,
 		Restarts: append([]transform.Restart{}, s.Restarts()...),
-		Edits:    append([]transform.Place{}, s.Edits...), Actions: []action.Action{}, Findings: Findings(s.Findings),
+		Edits:    append([]plan.Place{}, s.Edits...), Actions: []action.Action{}, Findings: Findings(s.Findings),
 		verify: stages.VerifyCommand(s.Stage.Name, t),
 	}
 	if !s.Past() {

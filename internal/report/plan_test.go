@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -55,9 +56,9 @@ func document(t *testing.T, text string) *yamledit.Document {
 var renaming = transform.Target{EndState: transform.EndStateExternal}
 
 // planned is the plan of a cluster.
-func planned(t *testing.T, target transform.Target) *transform.Plan {
+func planned(t *testing.T, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := transform.Build(rke2.Distro(), transform.Only(document(t, wharf)), target)
+	p, err := plan.Build(rke2.Distro(), transform.Only(document(t, wharf)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +116,8 @@ func TestAnErrorThatBlocksSeveralStagesNamesTheFirst(t *testing.T) {
 }
 
 func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
-	for count, want := range map[transform.Count]string{transform.CountManual: "manual", transform.CountDone: "done", "": "skipped"} {
-		if got := (Stage{State: transform.NotInFile, Count: count}).Word(); got != want {
+	for count, want := range map[plan.Count]string{plan.CountManual: "manual", plan.CountDone: "done", "": "skipped"} {
+		if got := (Stage{State: plan.NotInFile, Count: count}).Word(); got != want {
 			t.Errorf("%q: %s", count, got)
 		}
 	}
@@ -144,7 +145,7 @@ func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
 func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 	p := Palette{On: true}
 	for want, got := range map[string]string{
-		green: p.state(Stage{State: transform.Done}), red: p.state(Stage{State: transform.Blocked}), yellow: p.state(Stage{State: transform.Todo}), cyan: p.severity(transform.Note),
+		green: p.state(Stage{State: plan.Done}), red: p.state(Stage{State: plan.Blocked}), yellow: p.state(Stage{State: plan.Todo}), cyan: p.severity(transform.Note),
 	} {
 		if !strings.HasPrefix(got, controlSequence(want+"m")) || !strings.HasSuffix(got, controlSequence("0m")) {
 			t.Errorf("%s: %q", want, got)
@@ -154,7 +155,7 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 
 func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 	var b bytes.Buffer
-	NewManualStage(transform.PlannedStage{Manual: true, Stage: transform.Stage{
+	NewManualStage(plan.Step{Manual: true, Stage: transform.Stage{
 		Name: "install-ccm", After: []action.Action{{Why: "install the chart", Command: "helm upgrade"}}, Verify: []action.Action{{Why: "wait", Command: "kubectl get"}},
 	}}).write(&b, Palette{})
 	if got, want := b.String(), "install-ccm  manual\n  install the chart:\n    helm upgrade\n  wait:\n    kubectl get\n"; got != want {

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -41,11 +42,11 @@ func (c *Collector) verify(s Stage, live string) string {
 
 // decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
 // it is done in another way. "" where nothing is to be decided.
-func (c *Collector) decision(plan Plan, live string) string {
-	if blocked := plan.Status.Outlook.Blocked; len(blocked) > 0 {
+func (c *Collector) decision(of Plan, live string) string {
+	if blocked := of.Status.Outlook.Blocked; len(blocked) > 0 {
 		return shell.Words("rke-lm", "rules", blocked[0])
 	}
-	next, _ := lists.Find(plan.Stages, func(s Stage) bool { return s.Name == plan.Status.Next && s.State == transform.NotInFile })
+	next, _ := lists.Find(of.Stages, func(s Stage) bool { return s.Name == of.Status.Next && s.State == plan.NotInFile })
 	if next.Name == "" {
 		return ""
 	}
@@ -195,7 +196,7 @@ type ManualStage struct {
 }
 
 // NewManualStage keeps nothing else of a stage: its documents are large.
-func NewManualStage(s transform.PlannedStage) ManualStage {
+func NewManualStage(s plan.Step) ManualStage {
 	return ManualStage{s.Stage.Name, !s.Manual, slices.Concat(s.Stage.After, s.Stage.Verify)}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
@@ -75,7 +76,7 @@ type ReviewedCluster struct {
 	Stages    []ReviewedStage     `json:"stages"`
 	Undone    []string            `json:"undone"`
 	Next      string              `json:"next"`
-	Counts    transform.Counts    `json:"counts"`
+	Counts    plan.Counts         `json:"counts"`
 	manual    bool                // the next stage
 	Classes   []ReviewedClass     `json:"classes"`
 	Edits     []ReviewedEdit      `json:"edits"`

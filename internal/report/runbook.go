@@ -10,16 +10,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // Runbook is a plan that a person can follow alone.
 type Runbook struct {
-	Plan   *transform.Plan
+	Plan   *plan.Plan
 	Top    string            // where the commands run, if their paths start there; "" for any folder
 	Folder string            // that holds it, as a command names it
 	Files  []string          // that hold the cluster, as a command names them; "-" for a stream
@@ -41,7 +41,7 @@ type RunbookStage struct {
 
 // RunbookDocument names the files of a document that a stage edits.
 type RunbookDocument struct {
-	transform.Revision
+	plan.Revision
 	Name string // after the stage
 	Was  string // before it
 	In   string // where the document is: its place in its file
@@ -100,7 +100,7 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	s, at := r.Plan.Steps[i], r.Stages[i]
 	fmt.Fprintf(w, "## %s %s\n\n", at.Number, s.Stage.Name)
 	if s.Past() {
-		why := map[transform.State]string{transform.Done: "the document already has the result", transform.Skipped: "it was skipped, and after the switch it is of no use"}
+		why := map[plan.State]string{plan.Done: "the document already has the result", plan.Skipped: "it was skipped, and after the switch it is of no use"}
 		fmt.Fprintf(w, "- [x] Nothing to do: %s.\n\n", why[s.State])
 		return
 	}
@@ -129,11 +129,11 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 }
 
 // skipped reports whether there is nothing to do in a stage.
-func skipped(s transform.PlannedStage) bool {
-	return s.State == transform.ActionOnly && len(s.Stage.Before)+len(s.Stage.After) == 0
+func skipped(s plan.Step) bool {
+	return s.State == plan.ActionOnly && len(s.Stage.Before)+len(s.Stage.After) == 0
 }
 
-func (r Runbook) undo(w io.Writer, s transform.PlannedStage, at RunbookStage) {
+func (r Runbook) undo(w io.Writer, s plan.Step, at RunbookStage) {
 	if s.Stage.Permanent {
 		fmt.Fprintf(w, "**Undo.** Not possible. %s\n\n", inline(s.Stage.Caution))
 		return
@@ -163,7 +163,7 @@ func (r Runbook) the(d RunbookDocument) string {
 	return "the document"
 }
 
-func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage) {
+func (r Runbook) changes(w io.Writer, s plan.Step, at RunbookStage) {
 	if !s.Changes() {
 		fmt.Fprint(w, "**What changes.** Nothing in the document.\n\n")
 		for _, name := range at.Files {
@@ -189,12 +189,12 @@ func (r Runbook) changes(w io.Writer, s transform.PlannedStage, at RunbookStage)
 		fmt.Fprintf(w, "%s is for the stage, if you run it manually.\n\n", code(name))
 	}
 	markdownFindings(w, s.Findings)
-	if s.State == transform.Blocked {
+	if s.State == plan.Blocked {
 		fmt.Fprint(w, "**These errors block the stage.** Correct them, and plan again; `rke-lm rules RULE` shows when a rule can be accepted.\n\n")
 	}
 }
 
-func (r Runbook) apply(w io.Writer, s transform.PlannedStage, at RunbookStage) {
+func (r Runbook) apply(w io.Writer, s plan.Step, at RunbookStage) {
 	fmt.Fprintf(w, "**Do.**\n\n- [ ] apply the edit:\n\n%s\n", fenced("sh", r.command("--stage", s.Stage.Name)))
 	if r.Live != "" {
 		return

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -103,7 +103,7 @@ func (r Runbook) duration(w io.Writer, s Stage) {
 }
 
 // gate writes the check that has to pass before the next stage, and what it prints.
-func (r Runbook) gate(w io.Writer, s transform.PlannedStage) {
+func (r Runbook) gate(w io.Writer, s plan.Step) {
 	stage, t := s.Stage.Name, r.Plan.Target
 	fmt.Fprintf(w, "**Gate.** Afterwards %s. ", inline(stages.LeaderAfter(stage, t)))
 	if !stages.Gated(stage, t) {

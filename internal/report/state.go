@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Kind is how a stage is done.
@@ -22,7 +23,7 @@ const (
 	Check  Kind = "check"  // nothing of the migration depends on it
 )
 
-func kindOf(s transform.PlannedStage) Kind {
+func kindOf(s plan.Step) Kind {
 	switch {
 	case s.Stage.Edit != nil:
 		return Edit
@@ -35,19 +36,19 @@ func kindOf(s transform.PlannedStage) Kind {
 // Word is the state of the stage for people.
 func (s Stage) Word() string {
 	switch {
-	case s.State == transform.ActionOnly && (s.past || len(s.Actions) == 0):
+	case s.State == plan.ActionOnly && (s.past || len(s.Actions) == 0):
 		return "skipped"
-	case s.State == transform.ActionOnly:
+	case s.State == plan.ActionOnly:
 		return string(s.Kind)
-	case s.State == transform.NotInFile: // accepted ones count nowhere
+	case s.State == plan.NotInFile: // accepted ones count nowhere
 		return cmp.Or(string(s.Count), "skipped")
 	}
 	return word(s.State)
 }
 
 // word is a state for people.
-func word(s transform.State) string {
-	if s == transform.Todo {
+func word(s plan.State) string {
+	if s == plan.Todo {
 		return "to do"
 	}
 	return string(s)
@@ -56,11 +57,11 @@ func word(s transform.State) string {
 // open reports whether there is something to show of the stage: it is neither done nor skipped
 // for good, and is no manual part of a migration that is complete.
 func (s Stage) open() bool {
-	return s.State != transform.Done && s.State != transform.Skipped && !s.past
+	return s.State != plan.Done && s.State != plan.Skipped && !s.past
 }
 
 // Left reports whether its edit is left to do.
-func (s Stage) Left() bool { return s.State == transform.Todo || s.State == transform.Blocked }
+func (s Stage) Left() bool { return s.State == plan.Todo || s.State == plan.Blocked }
 
 // processes are those that restart, without what restarts inside of them.
 func (s Stage) processes() (names []string) {

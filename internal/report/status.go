@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -32,8 +33,8 @@ type Status struct {
 	Version  string `json:"version"`
 	Provider string `json:"provider"`
 	// Situation is what the cluster has of cloud controllers; "" where it cannot be determined.
-	Situation transform.Progress `json:"situation,omitempty"`
-	Reached   string             `json:"reached"`
+	Situation plan.Progress `json:"situation,omitempty"`
+	Reached   string        `json:"reached"`
 	// Next is the stage that is next; "" where none is left, or where only the state of the cluster is known.
 	Next     string `json:"next,omitempty"`
 	Errors   int    `json:"errors"`
@@ -45,20 +46,20 @@ type Status struct {
 	// Findings are those that lint has: of the files as they are, and of the cluster as a whole.
 	Findings []transform.Finding `json:"-"`
 	// EndState is the one that is taken unasked, and why; "" where it was chosen, or is reached.
-	EndState string            `json:"-"`
-	File     string            `json:"-"`
-	Outlook  transform.Outlook `json:"-"`
-	planned  bool              // or else only the state of the cluster is known
+	EndState string       `json:"-"`
+	File     string       `json:"-"`
+	Outlook  plan.Outlook `json:"-"`
+	planned  bool         // or else only the state of the cluster is known
 }
 
 // NewStatus is a plan in a few words.
-func NewStatus(p *transform.Plan) Status {
+func NewStatus(p *plan.Plan) Status {
 	o := p.Outlook()
 	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
-	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return s.State == transform.NotInFile }) {
+	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.State == plan.NotInFile }) {
 		s.Provider = "external"
 	}
-	unclear := func(s transform.PlannedStage) bool {
+	unclear := func(s plan.Step) bool {
 		return slices.ContainsFunc(transform.Stopping(s.Findings), func(f transform.Finding) bool { return f.Rule == rules.NodeRename.ID })
 	}
 	if t := p.Target; t.EndState == "" && t.Taken == transform.EndStateExternal && t.HostNames.Equal() && p.Left() {
@@ -160,7 +161,7 @@ func shortened(clusters []Status) []Status {
 		}
 		s.Version, _, _ = strings.Cut(strings.Replace(s.Version, "-rancher", "+", 1), "+")
 		switch {
-		case s.Situation == transform.ProgressNone:
+		case s.Situation == plan.ProgressNone:
 			s.Situation = "none"
 		case strings.HasPrefix(string(s.Situation), "broken"):
 			s.Situation = "broken"

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // PlanTable, ReviewTable and FindingTable are the heads of summaries.
@@ -34,9 +35,9 @@ func (p Plan) Subject() Subject {
 	s.Details = b.String()
 	s.State, s.Content.Plan = word(o.Outlook.State()), &p
 	switch {
-	case o.Situation == transform.ProgressBroken(o.Version): // it is more than to do: components do not start
+	case o.Situation == plan.ProgressBroken(o.Version): // it is more than to do: components do not start
 		s.State = string(o.Situation)
-	case o.Errors > 0 && o.Outlook.State() != transform.Blocked:
+	case o.Errors > 0 && o.Outlook.State() != plan.Blocked:
 		s.State = "error: " + s.State
 	}
 	return s

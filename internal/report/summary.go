@@ -9,8 +9,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Summary is many plans, a line for each, with totals and what to do next.
@@ -67,16 +67,16 @@ func (s Summary) next() (when, command string) {
 
 // totals counts the clusters by how far they are.
 func (s Summary) totals() string {
-	of, blocked := map[transform.Count]int{}, 0
+	of, blocked := map[plan.Count]int{}, 0
 	for _, r := range s.Rows {
 		of[r.Outlook.Counts.Count()]++
 		blocked += min(len(r.Outlook.Blocked), 1)
 	}
-	text := fmt.Sprintf("clusters: %d; to do: %d", len(s.Rows), of[transform.CountToDo])
+	text := fmt.Sprintf("clusters: %d; to do: %d", len(s.Rows), of[plan.CountToDo])
 	if blocked > 0 {
 		text += fmt.Sprintf(" (blocked: %d)", blocked)
 	}
-	text += fmt.Sprintf(", manual: %d, done: %d", of[transform.CountManual], of[transform.CountDone])
+	text += fmt.Sprintf(", manual: %d, done: %d", of[plan.CountManual], of[plan.CountDone])
 	if s.Refused > 0 {
 		text += fmt.Sprintf("; refused: %d", s.Refused)
 	}

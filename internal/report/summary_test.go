@@ -10,17 +10,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 func aSummary() Summary {
-	row := func(name, file string, errors int, o transform.Outlook) Status {
-		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: transform.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
+	row := func(name, file string, errors int, o plan.Outlook) Status {
+		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: plan.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
 	}
 	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []Status{
-		row("fleet-default/harbour", "a.yaml", 0, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: transform.Counts{ToDo: 2}, Later: []string{"node-rename (switch-to-external)"}}),
-		row("fleet-default/orchard", "clusters/orchard.yaml", 2, transform.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: transform.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}),
-		row("depot", "b.yaml", 1, transform.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: transform.Counts{ToDo: 1, Manual: 1}}),
-		row("fleet-default/wharf", "c.yaml", 0, transform.Outlook{Reached: "disable-leader-migration"}),
+		row("fleet-default/harbour", "a.yaml", 0, plan.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: plan.Counts{ToDo: 2}, Later: []string{"node-rename (switch-to-external)"}}),
+		row("fleet-default/orchard", "clusters/orchard.yaml", 2, plan.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: plan.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}),
+		row("depot", "b.yaml", 1, plan.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: plan.Counts{ToDo: 1, Manual: 1}}),
+		row("fleet-default/wharf", "c.yaml", 0, plan.Outlook{Reached: "disable-leader-migration"}),
 	}}
 }
 
@@ -59,7 +60,7 @@ func TestASummaryFitsTheTerminal(t *testing.T) {
 // Namespaces, the build of a release and warnings next to errors are the first to be left out, then columns.
 func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 	rows := aSummary().Rows[:2]
-	rows[1].Warnings, rows[1].Situation = 3, transform.ProgressBroken("v1.27.1")
+	rows[1].Warnings, rows[1].Situation = 3, plan.ProgressBroken("v1.27.1")
 	for width, want := range map[int][]string{
 		75:  {"CLUSTER VERSION SITUATION NEXT FINDINGS", "harbour v1.26.15 migrating install-ccm -", "orchard v1.26.15 broken switch-to-external (blocked) 2 errors"},
 		80:  {"CLUSTER VERSION PROVIDER SITUATION NEXT FINDINGS", "harbour v1.26.15 aws migrating install-ccm -"},
@@ -75,7 +76,7 @@ func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 			}
 		}
 	}
-	twins := []Status{{Name: "fleet-default/harbour", Situation: transform.ProgressNone}, {Name: "fleet-eu/harbour"}}
+	twins := []Status{{Name: "fleet-default/harbour", Situation: plan.ProgressNone}, {Name: "fleet-eu/harbour"}}
 	var alike bytes.Buffer
 	WriteStatuses(&alike, Palette{Width: 40}, twins)
 	says(t, alike.String(), "fleet-default/harbour  -        none ", "fleet-eu/harbour")

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -23,10 +24,10 @@ import (
 // Apply applies stages to clusters, or undoes them.
 type Apply struct {
 	Options
-	Choice transform.Choice
-	Undo   string            // the stage to undo, in place of the choice
-	Folder string            // of saved plans; "" for none
-	Saved  []transform.Saved // the plans in it, which are followed
+	Choice plan.Choice
+	Undo   string       // the stage to undo, in place of the choice
+	Folder string       // of saved plans; "" for none
+	Saved  []plan.Saved // the plans in it, which are followed
 	Files  clusters.Rewriter
 	Server bool // the server does the dry run
 	// Show gets what became of a cluster at once: nothing else shows which objects a run has changed until it was ended.
@@ -150,7 +151,7 @@ func (a Apply) cluster(f clusters.Cluster, t transform.Target) (*Applied, error)
 
 // steps returns what is to be done to a cluster, and the manual stages before and
 // after it; nothing is left to do where it returns none.
-func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []transform.PlannedStage, err error) {
+func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []plan.Step, err error) {
 	if err := stages.CheckUndone(f.Docs[0].File(), a.Undo); err != nil {
 		return nil, nil, err
 	}
@@ -159,10 +160,10 @@ func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []transfo
 	case a.saved():
 		return a.savedSteps(f)
 	case a.Undo != "":
-		steps, err = transform.Undo(f.Distro, f.Docs, t, a.Undo, a.Choice.Through)
+		steps, err = plan.Undo(f.Distro, f.Docs, t, a.Undo, a.Choice.Through)
 		return steps, nil, err
 	}
-	p, err := transform.BuildFor(f.Distro, f.Docs, t, a.Choice)
+	p, err := plan.BuildFor(f.Distro, f.Docs, t, a.Choice)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,12 +174,12 @@ func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []transfo
 		if p.Target.Upgrades() {
 			t = p.Target // a plan of the result would be that of the next minor
 		}
-		err = transform.StayDone(f.Distro, steps, t)
+		err = plan.StayDone(f.Distro, steps, t)
 	}
 	return steps, p.Passed(steps, a.Choice), err
 }
 
-func blocked(s transform.PlannedStage) bool { return s.State == transform.Blocked }
+func blocked(s plan.Step) bool { return s.State == plan.Blocked }
 
 // next finds the stages that a cluster takes, and the documents after them. It returns what to tell of the cluster in any case.
 func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamledit.Document, error) {
@@ -189,7 +190,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 	}
 	steps, manual, err := a.steps(f, made)
 	name := begin(f)
-	var first *transform.ManualStagePending
+	var first *plan.ManualStagePending
 	switch {
 	case errors.As(err, &first):
 		made.Manual = []report.ManualStage{report.NewManualStage(first.Manual)}
@@ -227,7 +228,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 		}
 	}
 	for i := range f.Docs {
-		made.first = append(made.first, slices.IndexFunc(steps, func(s transform.PlannedStage) bool { return s.Documents[i].Changes() }))
+		made.first = append(made.first, slices.IndexFunc(steps, func(s plan.Step) bool { return s.Documents[i].Changes() }))
 	}
 	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ") + a.direction()}
 	return made, after, nil

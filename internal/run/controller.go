@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -98,7 +99,7 @@ func (c *Controller) choose(ctx context.Context, spec v1alpha1.LeaderMigrationSp
 }
 
 // Plan plans a cluster.
-func (s *selected) Plan(ctx context.Context, o rancher.Object) (*transform.Plan, error) {
+func (s *selected) Plan(ctx context.Context, o rancher.Object) (*plan.Plan, error) {
 	return s.Migrate.Plan(ctx, s.Server, o)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Names of files that are of one cluster, as in Finder.Only and in errors: with the host names of its Nodes, and with
@@ -111,11 +112,11 @@ func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.St
 	if left == nil {
 		return s, false
 	}
-	var p *transform.Plan
+	var p *plan.Plan
 	err := transform.Guard(c.Place(), func() error {
 		docs, err := revised(c.Docs, left)
 		if err == nil {
-			p, err = transform.BuildFor(c.Distro, docs, t, transform.Choice{Next: true})
+			p, err = plan.BuildFor(c.Distro, docs, t, plan.Choice{Next: true})
 		}
 		return err
 	})

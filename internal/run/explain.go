@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -88,7 +89,7 @@ func (e Explain) effective(d transform.Distro, docs []*yamledit.Document, t tran
 
 // compare finds a stage's effect on every class.
 func (e Explain) compare(f clusters.Cluster, t transform.Target) (*report.Explained, error) {
-	p, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: e.Diff})
+	p, err := plan.BuildFor(f.Distro, f.Docs, t, plan.Choice{Stage: e.Diff})
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -40,13 +40,13 @@ func (fs *Folders) Check(paths []string) error {
 
 // Folder is what is written for a plan.
 type Folder struct {
-	plan    transform.Saved
+	plan    plan.Saved
 	files   []planfolder.File
 	runbook string // its place
 }
 
 // folder makes the folder of a plan of one cluster.
-func (fs *Folders) folder(p *transform.Plan, shown report.Plan, of clusters.Cluster) (Folder, error) {
+func (fs *Folders) folder(p *plan.Plan, shown report.Plan, of clusters.Cluster) (Folder, error) {
 	var paths []string
 	for _, s := range of.Sources {
 		path, err := s.Absolute()
@@ -88,7 +88,7 @@ func (fs *Folders) write(made *Planned) {
 
 // separate refuses the folder of a static pod, which a kubelet may read: what it finds
 // there it starts.
-func (fs *Folders) separate(p *transform.Plan, paths []string) error {
+func (fs *Folders) separate(p *plan.Plan, paths []string) error {
 	for i, doc := range p.Start {
 		if kind, _ := doc.Root().Get("kind").String(); kind != "Pod" || paths[i] == "" {
 			continue
@@ -102,7 +102,7 @@ func (fs *Folders) separate(p *transform.Plan, paths []string) error {
 
 // take refuses a second plan for one folder, on file systems too that do not tell
 // capital letters from small ones.
-func (fs *Folders) take(s transform.Saved) error {
+func (fs *Folders) take(s plan.Saved) error {
 	if fs.taken == nil {
 		fs.taken = map[string]string{}
 	}
@@ -116,7 +116,7 @@ func (fs *Folders) take(s transform.Saved) error {
 
 // planFiles returns what a plan folder holds for people. server are the flags that name the
 // Rancher of a live cluster.
-func planFiles(p *transform.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
+func planFiles(p *plan.Plan, shown report.Plan, folder string, paths []string, of clusters.Cluster, server []string) ([]planfolder.File, error) {
 	from, err := newStart(folder, paths)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ const runbookFile = "runbook.md"
 
 // stageFiles returns the files of one stage, by its number in the plan, and their names. before are
 // the names of the documents as the stage finds them, and become those after it.
-func stageFiles(number int, s transform.PlannedStage, diff string, suffixes, before []string) (report.RunbookStage, []planfolder.File, error) {
+func stageFiles(number int, s plan.Step, diff string, suffixes, before []string) (report.RunbookStage, []planfolder.File, error) {
 	stage := report.RunbookStage{Number: fmt.Sprintf("%02d", number)}
 	var files []planfolder.File
 	if s.Changes() {
@@ -193,7 +193,7 @@ func stageFiles(number int, s transform.PlannedStage, diff string, suffixes, bef
 }
 
 // patchFiles returns the patches of one stage, for those who do it with kubectl.
-func patchFiles(p *transform.Plan, s transform.PlannedStage, stage *report.RunbookStage) []planfolder.File {
+func patchFiles(p *plan.Plan, s plan.Step, stage *report.RunbookStage) []planfolder.File {
 	var files []planfolder.File
 	for i := range stage.Documents {
 		d := &stage.Documents[i]

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -106,7 +107,7 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	}
 	var made []string
 	if l.Fix {
-		c, made = transform.Repair(f.Distro, c, t)
+		c, made = plan.Repair(f.Distro, c, t)
 	}
 	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })

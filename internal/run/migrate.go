@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -182,12 +183,12 @@ func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Ob
 }
 
 // Plan plans a cluster as the run over it does.
-func (m *Migrate) Plan(ctx context.Context, server *rancher.Server, o rancher.Object) (*transform.Plan, error) {
+func (m *Migrate) Plan(ctx context.Context, server *rancher.Server, o rancher.Object) (*plan.Plan, error) {
 	found, err := m.open(ctx, server, o)
 	if err != nil {
 		return nil, err
 	}
-	return transform.Build(found.Distro, found.Docs, found.For(m.Chosen.Planner.Target))
+	return plan.Build(found.Distro, found.Docs, found.For(m.Chosen.Planner.Target))
 }
 
 // open opens a cluster that a run can be over. Manifests lie on machines, where no server

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -65,8 +66,8 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		}
 	}
 	first := &made.Plans[0]
-	if step, _ := plans[0].Step(p.Stage); step.State == transform.NotInFile && t.Version == "" { // only a choice of this very stage edits the file
-		alone, err := transform.BuildFor(f.Distro, f.Docs, t, transform.Choice{Stage: p.Stage})
+	if step, _ := plans[0].Step(p.Stage); step.State == plan.NotInFile && t.Version == "" { // only a choice of this very stage edits the file
+		alone, err := plan.BuildFor(f.Distro, f.Docs, t, plan.Choice{Stage: p.Stage})
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +77,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	}
 	first.Findings = report.Findings(f.Objections(t))
 	first.Status.Count(first.Findings)
-	made.Left = first.Status.Outlook.Counts.Count() != transform.CountDone || len(plans) > 1
+	made.Left = first.Status.Outlook.Counts.Count() != plan.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.Folders.Dir == "" {
 			break
@@ -91,12 +92,12 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 }
 
 // plans returns the plan of a cluster, and those that follow it up to a later release.
-func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*transform.Plan, error) {
+func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*plan.Plan, error) {
 	if t.Version != "" {
-		return transform.Sequence(f.Distro, f.Docs, t)
+		return plan.Sequence(f.Distro, f.Docs, t)
 	}
-	plan, err := transform.Build(f.Distro, f.Docs, t)
-	return []*transform.Plan{plan}, err
+	one, err := plan.Build(f.Distro, f.Docs, t)
+	return []*plan.Plan{one}, err
 }
 
 // classes is the effective configuration; none where explain has nothing to explain.

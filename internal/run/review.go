@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/forms"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -317,7 +318,7 @@ func listedFiles(saved []*clusters.Saved, before, after []*review.Side) (found [
 func filesOf(s *review.Side, target transform.Target) (all []planfolder.File) {
 	target.Related = s.Related
 	_ = transform.Guard(s.Docs[0].File(), func() error {
-		plans, err := transform.Sequence(s.Distro, s.Docs, target)
+		plans, err := plan.Sequence(s.Distro, s.Docs, target)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -45,7 +46,7 @@ func reached(t *testing.T, text string) (file string, o Options) {
 func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 	file, o := reached(t, harbour)
 	var shown []report.Applied
-	a := Apply{Options: o, Choice: transform.Choice{Next: true}, Show: func(one report.Applied) { shown = append(shown, one) }}
+	a := Apply{Options: o, Choice: plan.Choice{Next: true}, Show: func(one report.Applied) { shown = append(shown, one) }}
 	results, err := a.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 	broken := strings.Replace(strings.Replace(harbour, "harbour", "wharf", 1), "aws", "{{ .Provider }}", 1)
 	file, o := reached(t, harbour+"---\n"+broken)
-	results, err := Apply{Options: o, Choice: transform.Choice{Next: true}}.Run(t.Context())
+	results, err := Apply{Options: o, Choice: plan.Choice{Next: true}}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 
 func TestPlansOfOtherClustersAreRefused(t *testing.T) {
 	file, o := reached(t, harbour)
-	_, err := Apply{Options: o, Choice: transform.Choice{Next: true}, Folder: "plans", Saved: []transform.Saved{}}.Run(t.Context())
+	_, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Folder: "plans", Saved: []plan.Saved{}}.Run(t.Context())
 	if text, readErr := os.ReadFile(file); readErr != nil || string(text) != harbour || exitcode.Of(err) != exitcode.Refused {
 		t.Errorf("%v, %v", err, readErr)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -25,7 +26,7 @@ type ruleSet struct {
 // ruleSets are those of files, by format, of objects, of changes and of live clusters.
 func ruleSets(distros []transform.Distro) (sets []ruleSet) {
 	for _, d := range distros {
-		sets = append(sets, ruleSet{d.Name, append(slices.Clip(d.Rules), transform.CommentOutdated)})
+		sets = append(sets, ruleSet{d.Name, append(slices.Clip(d.Rules), plan.CommentOutdated)})
 	}
 	return append(sets, ruleSet{"rancher", rollout.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", check.Rules()})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
@@ -23,7 +24,7 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 		t.Fatal(err, plans[0].Err)
 	}
 	next := plans[0].Made.Plans[0].Status.Next
-	applied, err := Apply{Options: o, Choice: transform.Choice{Next: true}, Files: clusters.Rewriter{DryRun: true}}.Run(t.Context())
+	applied, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Files: clusters.Rewriter{DryRun: true}}.Run(t.Context())
 	if err != nil || applied[0].Err != nil {
 		t.Fatal(err, applied[0].Err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,7 +19,7 @@ import (
 var errNotPlanned = errors.New("not in the plan")
 
 // savedSteps takes the documents of a cluster as far as its saved plan says.
-func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []transform.PlannedStage, err error) {
+func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []plan.Step, err error) {
 	saved, ok := a.picked(f)
 	switch {
 	case !ok:
@@ -43,8 +44,8 @@ func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []transform.Planned
 }
 
 // picked is the saved plan of a cluster, with the manual stages that are confirmed since.
-func (a Apply) picked(f clusters.Cluster) (transform.Saved, bool) {
-	plan, ok := transform.Pick(a.Saved, f.Distro.Identify(f.Docs[0]), f.Docs, a.Undo != "")
+func (a Apply) picked(f clusters.Cluster) (plan.Saved, bool) {
+	plan, ok := plan.Pick(a.Saved, f.Distro.Identify(f.Docs[0]), f.Docs, a.Undo != "")
 	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.Options.Target.ManualDone)
 	return plan, ok
 }
@@ -69,9 +70,9 @@ func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, e
 }
 
 // renames blocks a step that renames Nodes: earlier versions of rke-lm planned it without an acceptance.
-func renames(d transform.Distro, s *transform.PlannedStage, chosen transform.Target) error {
+func renames(d transform.Distro, s *plan.Step, chosen transform.Target) error {
 	c, err := d.Open(s.Before(), chosen)
-	if err != nil || s.State == transform.Blocked {
+	if err != nil || s.State == plan.Blocked {
 		return err
 	}
 	if c, err = d.Open(s.After(), c.Chosen()); err != nil {
@@ -79,7 +80,7 @@ func renames(d transform.Distro, s *transform.PlannedStage, chosen transform.Tar
 	}
 	for _, f := range transform.Stopping(c.Findings(s.Stage.Name)) {
 		if f.Rule == rules.NodeRename.ID {
-			s.State, s.Findings = transform.Blocked, append(s.Findings, f)
+			s.State, s.Findings = plan.Blocked, append(s.Findings, f)
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 const (
@@ -243,7 +244,7 @@ func (s Status) provisioned(ctx context.Context, l *clusters.Live) report.Status
 	if err != nil {
 		return report.Status{Name: title, Problem: err.Error()}
 	}
-	plan, err := transform.Build(f.Distro, f.Docs, f.For(transform.Target{}))
+	plan, err := plan.Build(f.Distro, f.Docs, f.For(transform.Target{}))
 	out := report.Status{Distro: f.Distro.Name}
 	if err != nil {
 		out.Version, out.Problem = f.Distro.Identify(f.Docs[0]).Version, err.Error()

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -79,13 +80,13 @@ func onRKE1Clusters(t *testing.T, minor, version string) []rendering {
 	return all
 }
 
-func plannedRKE1(t *testing.T, minor string, c choice) *transform.Plan {
+func plannedRKE1(t *testing.T, minor string, c choice) *plan.Plan {
 	t.Helper()
 	doc, err := yamledit.ParseString("cluster.yml", "cluster_name: demo\nkubernetes_version: "+minor+".9-rancher1-1\nnodes:\n- {address: 203.0.113.1, internal_address: 10.0.0.1, role: [controlplane, etcd]}\ncloud_provider:\n  name: aws\n"+c.global)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(rke1.Distro(), transform.Only(doc), c.target)
+	p, err := plan.Build(rke1.Distro(), transform.Only(doc), c.target)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}

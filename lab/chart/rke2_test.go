@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -127,7 +128,7 @@ func after(minor string) string {
 	return fmt.Sprintf("v1.%d", n+1)
 }
 
-func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
+func planned(t *testing.T, minor, machines string, c choice) *plan.Plan {
 	t.Helper()
 	text := "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: demo, namespace: fleet-default}\nspec:\n  kubernetesVersion: " + minor + ".9+rke2r1\n  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n" +
 		c.global + machines + c.rest
@@ -135,7 +136,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(rke2.Distro(), transform.Only(doc), c.target)
+	p, err := plan.Build(rke2.Distro(), transform.Only(doc), c.target)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
@@ -144,7 +145,7 @@ func planned(t *testing.T, minor, machines string, c choice) *transform.Plan {
 }
 
 // installed returns what Rancher gives RKE2's Helm controller after a stage.
-func installed(t *testing.T, step transform.PlannedStage, minor string, s shape, c choice) rendering {
+func installed(t *testing.T, step plan.Step, minor string, s shape, c choice) rendering {
 	t.Helper()
 	g := rendering{name: strings.Join([]string{s.name, c.name, "after " + step.Stage.Name}, ", "), minor: minor, nodes: onRKE2.Nodes(allRoles...), configMaps: map[string]corev1.ConfigMap{}}
 	if c.rest != "" {
@@ -244,7 +245,7 @@ func namesOf(image string) []string {
 
 // checkManager reads the configuration of kube-controller-manager, where there is
 // one, as it does.
-func checkManager(t *testing.T, p *transform.Plan, minor string, c choice) {
+func checkManager(t *testing.T, p *plan.Plan, minor string, c choice) {
 	t.Helper()
 	if c.target.LeaderMigrationConfig == "" {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -24,7 +24,7 @@ type route struct {
 
 // transition is one stage as it reaches the control planes, and the same when it is undone.
 type transition struct {
-	step              transform.PlannedStage
+	step              plan.Step
 	forward, backward change
 }
 
@@ -74,7 +74,7 @@ func (s *scenario) underLoad(start agent.Wanted, change func()) {
 func (s *scenario) forward(tr transition) {
 	s.Helper()
 	name := tr.step.Stage.Name
-	if tr.step.State != transform.Todo && tr.step.State != transform.ActionOnly {
+	if tr.step.State != plan.Todo && tr.step.State != plan.ActionOnly {
 		s.Fatalf("stage %s is %s: %v", name, tr.step.State, tr.step.Findings)
 	}
 	s.Log("stage", name)

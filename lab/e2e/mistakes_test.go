@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -32,7 +33,7 @@ func mistake(t *testing.T) *scenario {
 }
 
 // at returns what the plan requires after a stage.
-func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
+func at(s *scenario, plan *plan.Plan, stage string) agent.Wanted {
 	s.Helper()
 	step, ok := plan.Step(stage)
 	if !ok {
@@ -43,7 +44,7 @@ func at(s *scenario, plan *transform.Plan, stage string) agent.Wanted {
 
 // until rolls out the stages that make the cloud-controller-manager wait for its turn, the last of them
 // changed.
-func (s *scenario) until(plan *transform.Plan, changed func(agent.Wanted) agent.Wanted) {
+func (s *scenario) until(plan *plan.Plan, changed func(agent.Wanted) agent.Wanted) {
 	s.Helper()
 	s.rollOut(at(s, plan, stages.EnableLeaderMigration))
 	s.gate(stages.EnableLeaderMigration)

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -36,7 +37,7 @@ func (s *scenario) host() string { return filepath.Join(s.cluster.Dir, "host") }
 
 // transitions are the stages of a plan that change what the managers get, as wanted reads it off a document.
 // Without a document there is nothing to read: it was taken out of the cluster.
-func (o *operator) transitions(plan *transform.Plan, wanted func(*yamledit.Document) agent.Wanted) []transition {
+func (o *operator) transitions(plan *plan.Plan, wanted func(*yamledit.Document) agent.Wanted) []transition {
 	var list []transition
 	folder := o.folder(plan)
 	for _, step := range plan.Steps {
@@ -82,7 +83,7 @@ func delivered(actions []action.Action) (before, after []action.Action) {
 }
 
 // folder returns what a plan folder holds. A stage that is undone needs files of stages before it.
-func (o *operator) folder(plan *transform.Plan) planFolder {
+func (o *operator) folder(plan *plan.Plan) planFolder {
 	o.Helper()
 	all := planFolder{}
 	for _, step := range plan.Steps {
@@ -93,7 +94,7 @@ func (o *operator) folder(plan *transform.Plan) planFolder {
 	return all
 }
 
-func (o *operator) files(step transform.PlannedStage) []transform.File {
+func (o *operator) files(step plan.Step) []transform.File {
 	o.Helper()
 	list, err := step.Files()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -42,7 +42,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 		return s.AddRKE2(t.Context(), document(t, "rancher/names-only.yaml"), past...)
 	})
 	c.choice = nil // the stages keep the names
-	c.shows(c.title, transform.ProgressNone)
+	c.shows(c.title, plan.ProgressNone)
 	before := c.providerIDs()
 	if err := c.service(t.Context(), "web"); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 	if names := slices.Sorted(maps.Keys(before)); !slices.Equal(names, slices.Sorted(maps.Keys(after))) {
 		t.Errorf("the nodes were %v and are %v", before, after)
 	}
-	c.shows(c.title, transform.ProgressExternal)
+	c.shows(c.title, plan.ProgressExternal)
 	c.identified()
 	c.balanced(len(past))
 	written := c.written()
@@ -77,7 +77,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 }
 
 // shows requires that the table of clusters shows a situation.
-func (c *managed) shows(name string, want transform.Progress) {
+func (c *managed) shows(name string, want plan.Progress) {
 	c.Helper()
 	program, err := tool()
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *managed) shows(name string, want transform.Progress) {
 	cmd.Env = append(c.rancher.Helm().Environment(), "RANCHER_TOKEN="+c.rancher.Token())
 	out, err := cmd.Output()
 	var status struct {
-		Clusters []struct{ Situation transform.Progress }
+		Clusters []struct{ Situation plan.Progress }
 	}
 	if json.Unmarshal(out, &status) != nil || len(status.Clusters) != 1 || status.Clusters[0].Situation != want {
 		c.Errorf("%s: want the situation %q (%v)\n%s", name, want, err, out)

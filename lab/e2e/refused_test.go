@@ -15,7 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Clusters that Rancher has and that rke-lm has to leave alone, and what it says of each.
@@ -63,7 +63,7 @@ func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 		c.refuses(rancher.Namespace+"/"+r.name, r.says)
 	}
 	c.refuses("fleet-local/local", "local")
-	c.shows(rancher.Namespace+"/"+broken, transform.ProgressBroken("v1.28"))
+	c.shows(rancher.Namespace+"/"+broken, plan.ProgressBroken("v1.28"))
 	for name := range c.written() {
 		t.Errorf("%s was written to", name)
 	}

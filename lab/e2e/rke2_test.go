@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -35,7 +36,7 @@ func TestStagesThatKeepTheProvidersName(t *testing.T) {
 func nothing() {}
 
 // alongRKE2 is one document after the other. What its stages also require is to observe.
-func (s *scenario) alongRKE2(plan *transform.Plan) route {
+func (s *scenario) alongRKE2(plan *plan.Plan) route {
 	s.Helper()
 	w := route{start: s.wanted(plan.Start[0])}
 	for _, step := range plan.Steps {

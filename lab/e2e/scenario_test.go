@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -142,21 +143,21 @@ func inPlace(t *testing.T, name, line, by string) *yamledit.Document {
 }
 
 // planned returns the stages of an RKE2 cluster as rke-lm plans them.
-func planned(t *testing.T, doc *yamledit.Document) *transform.Plan {
+func planned(t *testing.T, doc *yamledit.Document) *plan.Plan {
 	t.Helper()
 	return plannedFor(t, doc, transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}})
 }
 
 // plannedFor returns the stages of an RKE2 cluster for an operator's choices.
-func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *transform.Plan {
+func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *plan.Plan {
 	t.Helper()
 	return planOf(t, rke2.Distro(), doc, target)
 }
 
 // planOf returns the stages of a document of any distro.
-func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, target transform.Target) *transform.Plan {
+func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, target transform.Target) *plan.Plan {
 	t.Helper()
-	plan, err := transform.Build(distro, transform.Only(doc), target)
+	plan, err := plan.Build(distro, transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}

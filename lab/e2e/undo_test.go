@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -108,7 +108,7 @@ func (s *scenario) gateBack(stage string) {
 }
 
 // undone returns the document before a step, made from the one after it by the step's own reverse.
-func (s *scenario) undone(step transform.PlannedStage) *yamledit.Document {
+func (s *scenario) undone(step plan.Step) *yamledit.Document {
 	s.Helper()
 	text, err := yamledit.Apply(step.After()[0].Bytes(), step.Documents[0].Reverse)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -191,7 +192,7 @@ func TestAChangeOfTheObjectReachesEveryMachine(t *testing.T) {
 // The chart's Job, its DaemonSet and its pods go the way that they go in any cluster.
 func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 	l := withRKE2(t)
-	plan, err := transform.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()})
+	plan, err := plan.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()})
 	if err != nil {
 		t.Fatal(err)
 	}

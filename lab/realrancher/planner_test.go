@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/realrancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -49,7 +50,7 @@ func subjects(t *testing.T) (list []subject, releases []string) {
 		}
 		forms := []form{{"none", doc}}
 		target := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: "https://charts.example.org"}
-		plan, err := transform.Build(rke2.Distro(), transform.Only(doc), target)
+		plan, err := plan.Build(rke2.Distro(), transform.Only(doc), target)
 		if err != nil {
 			continue
 		}

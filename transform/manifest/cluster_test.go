@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -35,9 +36,9 @@ func stream(t *testing.T, texts ...string) []*yamledit.Document {
 	return clusters[0]
 }
 
-func planAll(t *testing.T, target transform.Target, texts ...string) *transform.Plan {
+func planAll(t *testing.T, target transform.Target, texts ...string) *plan.Plan {
 	t.Helper()
-	p, err := transform.Build(Distro(), stream(t, texts...), target)
+	p, err := plan.Build(Distro(), stream(t, texts...), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +53,12 @@ func TestTheOrderOfStagesHoldsBetweenTheDocumentsOfACluster(t *testing.T) {
 	if got, want := states(p), "enable-leader-migration done, install-ccm todo, switch-to-external todo, disable-leader-migration todo"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	next, err := p.Choose(transform.Choice{Next: true})
+	next, err := p.Choose(plan.Choice{Next: true})
 	if err != nil || len(next) != 1 || next[0].Stage.Name != stages.InstallCCM {
 		t.Errorf("the next stage is not install-ccm: %v", err)
 	}
 	var conflict *transform.Conflict
-	if _, err := p.Choose(transform.Choice{Stage: stages.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
+	if _, err := p.Choose(plan.Choice{Stage: stages.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
 		t.Errorf("the switch does not wait for install-ccm: %v", err)
 	}
 }
@@ -66,7 +67,7 @@ func TestAStageIsDoneWhenItIsInAllOfItsDocuments(t *testing.T) {
 	onlyPod := "controllerManager:\n  extraArgs:\n    cloud-provider: aws\n"
 	p := planAll(t, transform.Target{}, static(onAWS, leader), configuration(strings.TrimPrefix(onlyPod, "controllerManager:\n")))
 	step, _ := p.Step(stages.EnableLeaderMigration)
-	if step.State != transform.Todo || step.Documents[0].Changes() || !step.Documents[1].Changes() {
+	if step.State != plan.Todo || step.Documents[0].Changes() || !step.Documents[1].Changes() {
 		t.Errorf("the flag is %s, and is in the static pod alone", step.State)
 	}
 }
@@ -166,7 +167,7 @@ func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 				}
 				docs = s.After()
 			}
-			again, err := transform.Build(Distro(), docs, target)
+			again, err := plan.Build(Distro(), docs, target)
 			if err != nil || again.Left() {
 				t.Fatalf("planned again, something is left (%v)", err)
 			}
@@ -178,10 +179,10 @@ func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 	target := transform.Target{EndState: transform.EndStateExternal, CanonicalForm: true}
 	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
 	last := p.Steps[len(p.Steps)-1].After()
-	if _, err := transform.Undo(Distro(), last, target, stages.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {
+	if _, err := plan.Undo(Distro(), last, target, stages.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {
 		t.Errorf("stages of other documents do not come first: %v", err)
 	}
-	steps, err := transform.Undo(Distro(), last, target, stages.EnableLeaderMigration, true)
+	steps, err := plan.Undo(Distro(), last, target, stages.EnableLeaderMigration, true)
 	if err != nil {
 		t.Fatal(err)
 	}

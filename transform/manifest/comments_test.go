@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -16,7 +17,7 @@ const (
 )
 
 func TestTheSwitchGivesBackListsWithComments(t *testing.T) {
-	p := plan(t, static(onAWS)+ownLists, generated)
+	p := planned(t, static(onAWS)+ownLists, generated)
 	if got := after(t, p, stages.SwitchToExternal); !strings.HasSuffix(got, ownLists) {
 		t.Error(got)
 	}
@@ -24,9 +25,9 @@ func TestTheSwitchGivesBackListsWithComments(t *testing.T) {
 
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
-	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
+	_, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	fails(t, err, "it has a comment (line ")
-	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
+	steps, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
 	if err != nil || strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") || !strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n") {
 		t.Errorf("%v", err)
 	}

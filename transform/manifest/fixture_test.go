@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -80,9 +81,9 @@ func opened(t *testing.T, text string, target transform.Target) *migration {
 	return c.(*migration)
 }
 
-func plan(t *testing.T, text string, target transform.Target) *transform.Plan {
+func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := transform.Build(Distro(), transform.Only(parse(t, text)), target)
+	p, err := plan.Build(Distro(), transform.Only(parse(t, text)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func plan(t *testing.T, text string, target transform.Target) *transform.Plan {
 }
 
 // after returns a document as it is after a stage.
-func after(t *testing.T, p *transform.Plan, stage string) string {
+func after(t *testing.T, p *plan.Plan, stage string) string {
 	t.Helper()
 	s, found := p.Step(stage)
 	if !found {
@@ -100,10 +101,10 @@ func after(t *testing.T, p *transform.Plan, stage string) string {
 }
 
 // states returns how far each edit stage has come.
-func states(p *transform.Plan) string {
+func states(p *plan.Plan) string {
 	var list []string
 	for _, s := range p.Steps {
-		if s.State != transform.ActionOnly {
+		if s.State != plan.ActionOnly {
 			list = append(list, s.Stage.Name+" "+string(s.State))
 		}
 	}

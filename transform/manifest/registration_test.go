@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -35,7 +36,7 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 		"one whose release is not assumed": registration(kindJoin, "v1beta3", mapped),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := plan(t, in, kept)
+			p := planned(t, in, kept)
 			if got := states(p); got != "switch-to-external todo" {
 				t.Error(got)
 			}
@@ -44,10 +45,10 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 			if got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
-			if again := plan(t, got, kept); again.Left() {
+			if again := planned(t, got, kept); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
-			steps, err := transform.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false)
+			steps, err := plan.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,13 +107,13 @@ func TestKubeletsOfNewNodesAreCheckedForTheirRelease(t *testing.T) {
 
 func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
-	_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
+	_, err := plan.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
 	fails(t, err, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
 }
 
 // The kubelets that run are changed last, and go back first.
 func TestKubeletsThatRunComeLast(t *testing.T) {
-	p := plan(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
+	p := planned(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
 	s, _ := p.Step(stages.SwitchToExternal)
 	last := s.Stage.After[len(s.Stage.After)-1]
 	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Why, "at the end") || !strings.Contains(last.Command, "--cloud-provider=aws/--cloud-provider=external") {
@@ -126,7 +127,7 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 	upload := func(file string) string {
 		doc := parseAs(t, file, configuration("  extraArgs: {cloud-provider: aws}\n"))
-		p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{})
+		p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +178,7 @@ func TestNodesOfKubeadmMayBeRenamed(t *testing.T) {
 		if got := found(t, "m.yaml", c.in, "node-rename", transform.Target{}); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		if got := states(plan(t, c.in, transform.Target{})); got != "switch-to-external "+c.state {
+		if got := states(planned(t, c.in, transform.Target{})); got != "switch-to-external "+c.state {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}

@@ -189,7 +189,7 @@ func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
 			if !strings.HasPrefix(c.name, "names") {
 				c.target.EndState = transform.EndStateExternal
 			}
-			if got := states(plan(t, c.in, c.target)); got != c.want {
+			if got := states(planned(t, c.in, c.target)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -34,12 +35,12 @@ func TestStagesOfEachManager(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.target.EndState = transform.EndStateExternal
-			p := plan(t, c.in, c.target)
+			p := planned(t, c.in, c.target)
 			if got := states(p); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 			last := p.Steps[len(p.Steps)-1].Documents[0].After
-			if again := plan(t, string(last.Bytes()), c.target); again.Left() {
+			if again := planned(t, string(last.Bytes()), c.target); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
 		})
@@ -112,7 +113,7 @@ func TestEditsOfTheStages(t *testing.T) {
 		{"its image moves to the chosen tag", stages.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.9", onAWS)), transform.Target{ImageTag: "v1.27.9"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := after(t, plan(t, c.in, c.target), c.stage); got != c.want {
+			if got := after(t, planned(t, c.in, c.target), c.stage); got != c.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
@@ -134,7 +135,7 @@ func TestEditsThatCannotBeMadeAreRefused(t *testing.T) {
 		{"a cloud manager's tag two minors up", cloud(onAWS), "it is 2 minors after v1.26", transform.Target{ImageTag: "v1.28.1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := transform.Build(Distro(), transform.Only(parse(t, c.in)), c.target)
+			_, err := plan.Build(Distro(), transform.Only(parse(t, c.in)), c.target)
 			fails(t, err, c.want)
 		})
 	}
@@ -152,7 +153,7 @@ func TestFilesNextToTheManifest(t *testing.T) {
 		{"nodeipam is in the list", cloud(onAWS), stages.InstallCCM, "cloud-controller-manager-leader-migration.yaml", "- name: nodeipam\n", transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, NodeIPAM: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, _ := plan(t, c.in, c.target).Step(c.stage)
+			s, _ := planned(t, c.in, c.target).Step(c.stage)
 			files, err := s.Files()
 			if err != nil || len(files) != 1 || files[0].Name != c.file || !strings.Contains(files[0].Content, c.want) {
 				t.Errorf("%+v, %v", files, err)
@@ -161,7 +162,7 @@ func TestFilesNextToTheManifest(t *testing.T) {
 		})
 	}
 	for name, in := range map[string]string{"a ClusterConfiguration": configuration("  extraArgs: {cloud-provider: aws}\n"), "a cloud manager without a configuration": cloud(onAWS)} {
-		for _, s := range plan(t, in, transform.Target{}).Steps {
+		for _, s := range planned(t, in, transform.Target{}).Steps {
 			if files, err := s.Files(); err != nil || len(files) > 0 {
 				t.Errorf("%s, %s: %v, %v", name, s.Stage.Name, files, err)
 			}
@@ -171,7 +172,7 @@ func TestFilesNextToTheManifest(t *testing.T) {
 
 func TestActionsOfTheStages(t *testing.T) {
 	commands := func(in string, target transform.Target, stage string) string {
-		s, _ := plan(t, in, target).Step(stage)
+		s, _ := planned(t, in, target).Step(stage)
 		return commandsOf(slices.Concat(s.Stage.Before, s.Stage.After))
 	}
 	for _, c := range []struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // The reverse of a stage removes what the stage would have written, if it is
-// as the stage writes it. transform.Undo proves that the stage would write
+// as the stage writes it. plan.Undo proves that the stage would write
 // it again; what is decided here is which of several predecessors is meant.
 
 // joinUndo takes a manager out of the migration: what join writes goes, the last

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -28,9 +29,9 @@ func TestUndoLeadsBack(t *testing.T) {
 		for choice, target := range map[string]transform.Target{"by default": {}, "with a configuration": generated, "with nodeipam": {NodeIPAM: true}} {
 			t.Run(name+" "+choice, func(t *testing.T) {
 				target.CanonicalForm = true
-				p := plan(t, in, target)
+				p := planned(t, in, target)
 				docs := p.Steps[len(p.Steps)-1].After()
-				steps, err := transform.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true)
+				steps, err := plan.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +60,7 @@ func TestUndoSaysWhatTheFileDoesNotShow(t *testing.T) {
 		{"where a cloud manager's flag was", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
+			_, err := plan.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
 			fails(t, err, c.want)
 		})
 	}
@@ -74,7 +75,7 @@ func TestUndoOfNothing(t *testing.T) {
 		{"a stage of another document", cloud(onAWS), stages.SwitchToExternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if steps, err := transform.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
+			if steps, err := plan.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
 				t.Errorf("%d steps, %v", len(steps), err)
 			}
 		})
@@ -133,7 +134,7 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 		"empty collections": static(onAWS) + "    volumeMounts: []\n  volumes: []\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := plan(t, in, generated)
+			p := planned(t, in, generated)
 			text := p.Steps[len(p.Steps)-1].After()[0].Bytes()
 			for i := len(p.Steps) - 1; i >= 0; i-- {
 				var err error
@@ -151,7 +152,7 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 // told are the commands that come before an undo, and those after it.
 func told(t *testing.T, text string, target transform.Target, stage string) (before, after string) {
 	t.Helper()
-	step, _ := plan(t, text, target).Step(stage)
+	step, _ := planned(t, text, target).Step(stage)
 	return commandsOf(step.Stage.UndoBefore), commandsOf(step.Stage.UndoAfter)
 }
 
@@ -174,7 +175,7 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 		if before != want || !strings.Contains(after, "get leases") {
 			t.Errorf("before: %s\nafter: %s", before, after)
 		}
-		if step, _ := plan(t, in, transform.Target{}).Step(stages.InstallCCM); !step.Stage.Withdrawn {
+		if step, _ := planned(t, in, transform.Target{}).Step(stages.InstallCCM); !step.Stage.Withdrawn {
 			t.Error("the document without the flag would go to the cluster:\n" + in)
 		}
 	}
@@ -190,7 +191,7 @@ func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 		if before, _ := told(t, c.text, generated, c.stage); !strings.HasPrefix(before, c.want) {
 			t.Errorf("before the undo of %s: %q, not %s", c.stage, before, c.want)
 		}
-		p := plan(t, c.text, generated)
+		p := planned(t, c.text, generated)
 		first, _ := p.Step(c.first)
 		undone, _ := p.Step(c.stage)
 		files, err := first.Files()

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -45,8 +46,8 @@ type Change struct {
 	After    *Side  // nil for a cluster that it removes
 	Version  string // before the change, if the change has another one
 	Stages   []Stage
-	Undone   []string          // stages that it removes
-	Left     transform.Outlook // after the change
+	Undone   []string     // stages that it removes
+	Left     plan.Outlook // after the change
 	Classes  []Class
 	Edits    []Edit // outside of the configuration of machine classes
 	Findings []transform.Finding

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -43,7 +44,7 @@ func (c *comparison) order() {
 	}
 	skipped, begin := c.passed()
 	again := "revert this edit, and begin with " + begin + ": rke-lm apply --next"
-	if c.took = skipped != "" && c.old.Target.Situation.HasInTreeProvider() && !slices.Contains(c.target.Accept, transform.RuleNotInFile) && !c.after.manager(c.target).Exists(); c.took {
+	if c.took = skipped != "" && c.old.Target.Situation.HasInTreeProvider() && !slices.Contains(c.target.Accept, plan.RuleNotInFile) && !c.after.manager(c.target).Exists(); c.took {
 		c.report(providerLost, at("the provider is taken away: control planes become external, and no cloud-controller-manager is in the file, so no manager runs the cloud controllers", again))
 		return
 	}
@@ -71,9 +72,9 @@ func (c *comparison) removal() {
 	if c.old != nil && c.now != nil {
 		before, _ := c.old.Step(stages.InstallCCM)
 		after, _ := c.now.Step(stages.InstallCCM)
-		if after.State != transform.NotInFile {
+		if after.State != plan.NotInFile {
 			c.gone = was
-			if before.State == transform.Done && !slices.Contains(c.undone, stages.InstallCCM) {
+			if before.State == plan.Done && !slices.Contains(c.undone, stages.InstallCCM) {
 				c.undone = append(c.undone, stages.InstallCCM)
 			}
 			return
@@ -104,7 +105,7 @@ func (c *comparison) merged() int {
 // earlier reports whether a stage comes before another one in the plan.
 func (c *comparison) earlier(a, b string) bool {
 	at := func(name string) int {
-		return slices.IndexFunc(c.old.Steps, func(s transform.PlannedStage) bool { return s.Stage.Name == name })
+		return slices.IndexFunc(c.old.Steps, func(s plan.Step) bool { return s.Stage.Name == name })
 	}
 	return at(a) < at(b)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -19,8 +20,8 @@ import (
 type comparison struct {
 	before, after *Side
 	target        transform.Target
-	old, now      *transform.Plan // nil where the migration cannot be planned
-	performed     []string        // in their order
+	old, now      *plan.Plan // nil where the migration cannot be planned
+	performed     []string   // in their order
 	undone        []string
 	expected      []*yamledit.Document // before, with the stages of the change
 	took          bool                 // the provider, with no manager in its place: it is reverted
@@ -40,7 +41,7 @@ func (c *comparison) evaluate() Change {
 	out.Stages, out.Undone = c.stages(), c.undone
 	now := c.now
 	if out.Version != "" && now != nil { // another release can be another situation, in which plan shows it
-		now, _ = transform.Build(c.after.Distro, c.after.Docs, c.target)
+		now, _ = plan.Build(c.after.Distro, c.after.Docs, c.target)
 	}
 	if now != nil {
 		out.Left = now.Outlook()
@@ -65,7 +66,7 @@ func (c *comparison) plan() {
 	if after, err := c.after.Distro.Open(c.after.Docs, c.target); err == nil {
 		c.target.Taken = after.Chosen().Taken
 	}
-	old, err := transform.Build(c.before.Distro, c.before.Docs, c.target)
+	old, err := plan.Build(c.before.Distro, c.before.Docs, c.target)
 	if err != nil {
 		touched := c.touched()
 		if len(transform.NotMigratableIn(err)) == 0 || slices.ContainsFunc(touched, difference.substituted) {
@@ -78,7 +79,7 @@ func (c *comparison) plan() {
 		return
 	}
 	c.old = old
-	c.now, err = transform.Build(c.after.Distro, c.after.Docs, old.Target)
+	c.now, err = plan.Build(c.after.Distro, c.after.Docs, old.Target)
 	switch {
 	case err == nil:
 	case len(transform.NotMigratableIn(err)) > 0:
@@ -147,13 +148,13 @@ func (c *comparison) own(performed, undone []string) (ofPerformed, ofUndone []st
 	for i := range docs[:min(len(docs), len(c.after.Docs))] {
 		docs[i] = upgraded(docs[i], c.after.Docs[i], from, to)
 	}
-	p, err := transform.Build(c.before.Distro, docs, c.old.Target)
+	p, err := plan.Build(c.before.Distro, docs, c.old.Target)
 	if err != nil {
 		return performed, undone
 	}
 	done := func(name string) bool {
 		s, _ := p.Step(name)
-		return name != stages.UpgradeKubernetes && s.State == transform.Done
+		return name != stages.UpgradeKubernetes && s.State == plan.Done
 	}
 	return slices.DeleteFunc(performed, done), slices.DeleteFunc(undone, func(name string) bool {
 		s, _ := p.Step(name)
@@ -162,10 +163,10 @@ func (c *comparison) own(performed, undone []string) (ofPerformed, ofUndone []st
 }
 
 // moved lists the stages with an edit that is left in one plan and done in the other.
-func moved(from, to *transform.Plan) []string {
+func moved(from, to *plan.Plan) []string {
 	var names []string
 	for _, s := range from.Steps {
-		if other, has := to.Step(s.Stage.Name); has && s.Left() && other.State == transform.Done {
+		if other, has := to.Step(s.Stage.Name); has && s.Left() && other.State == plan.Done {
 			names = append(names, s.Stage.Name)
 		}
 	}
@@ -177,7 +178,7 @@ func moved(from, to *transform.Plan) []string {
 func (c *comparison) expect(out Change) {
 	c.expected = c.before.Docs
 	if len(c.performed) > 0 {
-		if docs, err := transform.Perform(c.before.Distro, c.before.Docs, c.old.Target, c.performed); err == nil {
+		if docs, err := plan.Perform(c.before.Distro, c.before.Docs, c.old.Target, c.performed); err == nil {
 			c.expected = docs
 		} else if last, has := c.old.Step(c.performed[len(c.performed)-1]); has {
 			c.expected = last.After()
@@ -221,7 +222,7 @@ func (c *comparison) stages() []Stage {
 }
 
 // next is the first stage whose edit is left in a plan; "" for none.
-func next(p *transform.Plan) string {
+func next(p *plan.Plan) string {
 	if p != nil {
 		for _, s := range p.Steps {
 			if s.Left() {
@@ -248,7 +249,7 @@ func (c *comparison) passed() (first, begin string) {
 		case s.Stage.Name == stages.SwitchToExternal:
 			return "", ""
 		case s.Left() && !now.Left() && !slices.Contains(c.performed, s.Stage.Name) &&
-			!slices.ContainsFunc(now.Findings, func(f transform.Finding) bool { return f.Rule == transform.RuleNotInFile && f.Accepted }):
+			!slices.ContainsFunc(now.Findings, func(f transform.Finding) bool { return f.Rule == plan.RuleNotInFile && f.Accepted }):
 			return s.Stage.Name, begin
 		}
 	}

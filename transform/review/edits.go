@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -133,15 +134,15 @@ func (c *comparison) documents(edits []Edit) {
 }
 
 // edited reports whether one of the stages edits the place in a plan.
-func edited(p *transform.Plan, names []string, path string) bool {
+func edited(p *plan.Plan, names []string, path string) bool {
 	return p != nil && slices.ContainsFunc(names, func(name string) bool {
 		s, has := p.Step(name)
 		return has && overlapsAny(placesOf(s), path)
 	})
 }
 
-func placesOf(s transform.PlannedStage) []string {
-	return lists.Map(s.Edits, func(e transform.Place) string { return e.Path })
+func placesOf(s plan.Step) []string {
+	return lists.Map(s.Edits, func(e plan.Place) string { return e.Path })
 }
 
 func overlapsAny(paths []string, path string) bool {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -70,7 +71,7 @@ func replaced(t *testing.T, text, old, with string) string {
 // performed returns a text after some stages.
 func performed(t *testing.T, d transform.Distro, text string, target transform.Target, stages ...string) string {
 	t.Helper()
-	docs, err := transform.Perform(d, side(t, d, "a.yaml", text).Docs, target, stages)
+	docs, err := plan.Perform(d, side(t, d, "a.yaml", text).Docs, target, stages)
 	if err != nil {
 		t.Fatal(err)
 	}

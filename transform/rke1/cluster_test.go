@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 func TestTheProviderIsTheOneThatRKETakes(t *testing.T) {
@@ -98,7 +99,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 
 func TestAnEditOfASharedValueIsRefused(t *testing.T) {
 	text := at(release, "x: &p\n  name: aws\ny: *p\ncloud_provider: *p\n")
-	_, err := transform.Build(Distro(), transform.Only(parse(t, text)), transform.Target{Accept: []string{"node-address-missing"}})
+	_, err := plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{Accept: []string{"node-address-missing"}})
 	if err == nil || !strings.Contains(err.Error(), "c.yml:2, and its aliases (*) on c.yml:4, c.yml:5") {
 		t.Error(err)
 	}

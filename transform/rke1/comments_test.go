@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -42,12 +43,12 @@ func TestTheSwitchKeepsTheCommentsOfABlockThatGoes(t *testing.T) {
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	const others = "services:\n  kube-controller:\n    extra_args:\n      v: \"2\"\n"
 	text := at(release, onAWS+others+"      enable-leader-migration: \"true\" # ours\n")
-	_, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
+	_, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	var conflict *transform.Conflict
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "it has a comment (line ") {
 		t.Error(err)
 	}
-	steps, err := transform.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
+	steps, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
 	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After()[0].Bytes()) != want {
 		t.Errorf("%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -128,7 +129,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 	config := `{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws","useInstanceMetadataHostname":true},"addons":"kind: ConfigMap\napiVersion: v1\nmetadata: {name: own, namespace: default}\n",` + services + `}`
 	doc := parse(t, heron(fmt.Sprintf(config, "")))
 	target := transform.Target{EndState: transform.EndStateExternal}
-	p, err := transform.Build(Distro(), transform.Only(doc), target)
+	p, err := plan.Build(Distro(), transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 			t.Errorf("%s: %v %s", stage, err, manager(s.Documents[0].After))
 		}
 		target.CanonicalForm = true
-		back, err := transform.Undo(Distro(), s.After(), target, stage, false)
+		back, err := plan.Undo(Distro(), s.After(), target, stage, false)
 		if err != nil || len(back) != 1 || manager(back[0].Documents[0].After) != manager(s.Documents[0].Before) {
 			t.Errorf("%s is not undone: %v", stage, err)
 		}
@@ -157,7 +158,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		last, _ := p.Named(stages.SwitchToExternal)
 		text := string(last.After()[0].Root().JSON())
 		d := parse(t, strings.Replace(text, fmt.Sprintf(services, ""), left, 1))
-		back, err := transform.Undo(Distro(), transform.Only(d), target, stages.SwitchToExternal, false)
+		back, err := plan.Undo(Distro(), transform.Only(d), target, stages.SwitchToExternal, false)
 		if err != nil || len(back) != 1 || !strings.Contains(manager(back[0].Documents[0].After), "enable-leader-migration") {
 			t.Errorf("%s: %v", left, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -50,15 +51,15 @@ func TestEnableNamesTheConfiguration(t *testing.T) {
 }
 
 // planned builds a plan and lets nothing be blocked but by the names of nodes.
-func planned(t *testing.T, text string, target transform.Target) *transform.Plan {
+func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
 	target.Accept = append(target.Accept, "node-address-missing")
-	p, err := transform.Build(Distro(), transform.Only(parse(t, text)), target)
+	p, err := plan.Build(Distro(), transform.Only(parse(t, text)), target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range p.Steps {
-		if s.State == transform.Blocked {
+		if s.State == plan.Blocked {
 			t.Errorf("%s is blocked: %+v", s.Stage.Name, s.Findings)
 		}
 	}
@@ -90,7 +91,7 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 				if !s.Changes() {
 					continue
 				}
-				steps, err := transform.Undo(Distro(), s.After(), p.Target, s.Stage.Name, false)
+				steps, err := plan.Undo(Distro(), s.After(), p.Target, s.Stage.Name, false)
 				if err != nil || len(steps) != 1 {
 					t.Errorf("%s: %d steps, %v", s.Stage.Name, len(steps), err)
 				} else if config := configFlag; strings.Contains(string(steps[0].After()[0].Bytes()), config) != strings.Contains(string(s.Before()[0].Bytes()), config) {
@@ -192,7 +193,7 @@ func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 }
 
 func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
-	_, err := transform.Build(Distro(), transform.Only(parse(t, at(release, onAWS))), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
+	_, err := plan.Build(Distro(), transform.Only(parse(t, at(release, onAWS))), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
 	if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration") {
 		t.Error(err)
 	}

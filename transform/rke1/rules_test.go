@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -199,12 +200,12 @@ func TestRulesOfTheArguments(t *testing.T) {
 
 func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	doc := parse(t, `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubelet": {"extraArgs": {"max-pods": 200}}}}}`)
-	p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{})
+	p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
-		if s, _ := p.Step(name); s.State != transform.Blocked {
+		if s, _ := p.Step(name); s.State != plan.Blocked {
 			t.Errorf("%s is %s", name, s.State)
 		}
 	}
@@ -212,7 +213,7 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, made := transform.Repair(Distro(), c, transform.Target{})
+	fixed, made := plan.Repair(Distro(), c, transform.Target{})
 	if len(made) != 1 || fixed.Documents()[0].Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() != "200" {
 		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
 	}
@@ -226,7 +227,7 @@ func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fixed, made := transform.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Documents()[0].Bytes()) != text {
+	if fixed, made := plan.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Documents()[0].Bytes()) != text {
 		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -32,12 +33,12 @@ func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
 // An external manager with the flag would hold the lease and run nothing.
 func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 	for _, text := range []string{isOut, onAWS + "services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"} {
-		p, err := transform.Build(Distro(), transform.Only(parse(t, at(release, text))), transform.Target{})
+		p, err := plan.Build(Distro(), transform.Only(parse(t, at(release, text))), transform.Target{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
-			if step, _ := p.Step(name); step.State != transform.Skipped || step.Changes() {
+			if step, _ := p.Step(name); step.State != plan.Skipped || step.Changes() {
 				t.Errorf("%s is %s in\n%s", name, step.State, text)
 			}
 		}
@@ -46,12 +47,12 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 
 // The permission stays in addons for good, so it shows that there was a migration.
 func TestAClusterThatWasMigratedSkippedNothing(t *testing.T) {
-	p, err := transform.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{})
+	p, err := plan.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
-		if step, _ := p.Step(name); step.State != transform.Done {
+		if step, _ := p.Step(name); step.State != plan.Done {
 			t.Errorf("%s is %s", name, step.State)
 		}
 	}

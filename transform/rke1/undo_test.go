@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -26,7 +27,7 @@ func TestUndoUndoesWhatTheFileShows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := transform.Target{CanonicalForm: c.canonical}
-			steps, err := transform.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false)
+			steps, err := plan.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		if strings.Contains(c.name, "moved") {
 			target.Version = release
 		}
-		_, err := transform.Undo(Distro(), transform.Only(parse(t, c.text)), target, c.stage, false)
+		_, err := plan.Undo(Distro(), transform.Only(parse(t, c.text)), target, c.stage, false)
 		var conflict *transform.Conflict
 		if !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: want %s, got %v", c.name, c.want, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -38,7 +39,7 @@ func (m *migration) decide() (err error) {
 func (m *migration) migrated() bool {
 	now := *m
 	now.target.Version = ""
-	return m.isExternal() && transform.Complete(&now)
+	return m.isExternal() && plan.Complete(&now)
 }
 
 // checkTarget refuses a minor that RKE has no release of.

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -39,9 +40,9 @@ func pair(t *testing.T, config, values string) []*yamledit.Document {
 }
 
 // planOf plans both.
-func planOf(t *testing.T, config, values string, target transform.Target) *transform.Plan {
+func planOf(t *testing.T, config, values string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := transform.Build(Distro(), pair(t, config, values), target)
+	p, err := plan.Build(Distro(), pair(t, config, values), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func planOf(t *testing.T, config, values string, target transform.Target) *trans
 }
 
 // valuesAfter returns the values file after a stage of a plan.
-func valuesAfter(t *testing.T, p *transform.Plan, stage string) string {
+func valuesAfter(t *testing.T, p *plan.Plan, stage string) string {
 	t.Helper()
 	s, found := p.Step(stage)
 	if !found {
@@ -98,11 +99,11 @@ func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
 // The stages of a single cluster.yml do not know whether the chart was installed.
 func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
 	docs := pair(t, at(release, onAWS+nodes+granted+"services:\n  kube-controller:\n    extra_args: {enable-leader-migration: 'true'}\n"), short)
-	p, err := transform.BuildFor(Distro(), docs, transform.Target{}, transform.Choice{Stage: stages.SwitchToExternal})
+	p, err := plan.BuildFor(Distro(), docs, transform.Target{}, plan.Choice{Stage: stages.SwitchToExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Choose(transform.Choice{Stage: stages.SwitchToExternal}); err == nil || !strings.Contains(err.Error(), stages.InstallCCM) {
+	if _, err := p.Choose(plan.Choice{Stage: stages.SwitchToExternal}); err == nil || !strings.Contains(err.Error(), stages.InstallCCM) {
 		t.Errorf("the switch does not wait: %v", err)
 	}
 	if s, _ := p.Step(stages.SwitchToExternal); !slices.Contains(s.Stage.AfterManual, stages.InstallCCM) {
@@ -119,14 +120,14 @@ func TestAStageIsDoneWhereTheValuesFileHasItsResult(t *testing.T) {
 	without := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
 	for _, c := range []struct {
 		name, config, values, stage string
-		want                        transform.State
+		want                        plan.State
 	}{
-		{"complete", onAWS, text, stages.InstallCCM, transform.Done},
-		{"without the flag", onAWS, without, stages.InstallCCM, transform.Todo},
-		{"after the switch", isOut, text, stages.InstallCCM, transform.Done},
-		{"it has left", isOut, without, stages.InstallCCM, transform.Done},
-		{"it has not left", isOut, text, stages.DisableLeaderMigration, transform.Todo},
-		{"it has left the migration", isOut, without, stages.DisableLeaderMigration, transform.Done},
+		{"complete", onAWS, text, stages.InstallCCM, plan.Done},
+		{"without the flag", onAWS, without, stages.InstallCCM, plan.Todo},
+		{"after the switch", isOut, text, stages.InstallCCM, plan.Done},
+		{"it has left", isOut, without, stages.InstallCCM, plan.Done},
+		{"it has not left", isOut, text, stages.DisableLeaderMigration, plan.Todo},
+		{"it has left the migration", isOut, without, stages.DisableLeaderMigration, plan.Done},
 	} {
 		if s, _ := planOf(t, at(release, c.config+nodes), c.values, transform.Target{}).Step(c.stage); s.State != c.want {
 			t.Errorf("%s: %s is %s", c.name, c.stage, s.State)
@@ -148,7 +149,7 @@ func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
 		{"the end, in the usual form", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, true, false},
 		{"the end, of our own values", isOut, strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, false},
 	} {
-		steps, err := transform.Undo(Distro(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
+		steps, err := plan.Undo(Distro(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
 		var conflict *transform.Conflict
 		if lost := errors.As(err, &conflict); lost != c.lost || !lost && (err != nil || len(steps) != 1 || !steps[0].Documents[1].Changes()) {
 			t.Errorf("%s: %v, %v", c.name, steps, err)
@@ -163,7 +164,7 @@ func TestAnUpgradeMovesTheImageOfTheValuesFile(t *testing.T) {
 	if got := valuesAfter(t, p, stages.UpgradeCCM); got != strings.Replace(done, "v1.26.6", "v1.27.2", 1) {
 		t.Error(got)
 	}
-	if s, _ := p.Step(stages.UpgradeCCM); s.State != transform.Todo {
+	if s, _ := p.Step(stages.UpgradeCCM); s.State != plan.Todo {
 		t.Error(s.State)
 	}
 }
@@ -181,7 +182,7 @@ func TestTheValuesSelectControlPlanesThatTheFileDoesNotList(t *testing.T) {
 }
 
 func TestASelectorOfTheOperatorIsRefusedWhereNoControlPlaneHasIt(t *testing.T) {
-	_, err := transform.Build(Distro(), pair(t, at(release, onAWS+nodes), "nodeSelector: {disk: fast}\n"), transform.Target{})
+	_, err := plan.Build(Distro(), pair(t, at(release, onAWS+nodes), "nodeSelector: {disk: fast}\n"), transform.Target{})
 	if err == nil || !strings.Contains(err.Error(), "values.yaml:1") || !strings.Contains(err.Error(), "disk") {
 		t.Error(err)
 	}
@@ -253,7 +254,7 @@ func TestRulesFindWhatIsWrongInTheValuesFile(t *testing.T) {
 func TestAnEarlierStageDoesNotWaitForTheFlagOfTheValuesFile(t *testing.T) {
 	p := planOf(t, at(release, onAWS+nodes), short, transform.Target{})
 	for _, s := range p.Steps {
-		if s.State == transform.Blocked {
+		if s.State == plan.Blocked {
 			t.Errorf("%s is blocked: %v", s.Stage.Name, s.Findings)
 		}
 	}
@@ -300,7 +301,7 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheValuesFile(t *testing.T) {
 	for _, version := range []string{"v1.27.16-rancher1-1", "v1.28.15-rancher1-1"} {
 		p := planOf(t, at(version, onAWS+nodes), "args: [--v=2, --cloud-provider=aws, --enable-leader-migration=true]\n", transform.Target{})
 		for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
-			if s, _ := p.Step(name); s.State != transform.Todo {
+			if s, _ := p.Step(name); s.State != plan.Todo {
 				t.Errorf("%s: %s is %s: %v", version, name, s.State, s.Findings)
 			}
 		}

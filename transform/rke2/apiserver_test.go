@@ -63,7 +63,7 @@ func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
 		{"v1.32.7+rke2r1", onAWS + flag, transform.NamesOnly},
 		{"v1.33.3+rke2r1", globalOff + flag, transform.External},
 	} {
-		m := planned(t, parse(t, document(c.version, split+c.config)), transform.Target{Version: "v1.33.3+rke2r1"})
+		m := targeted(t, parse(t, document(c.version, split+c.config)), transform.Target{Version: "v1.33.3+rke2r1"})
 		if m.target.Situation != c.want {
 			t.Errorf("%s at %s: %s", c.config, c.version, m.target.Situation)
 		}

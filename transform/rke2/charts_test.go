@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -49,9 +50,9 @@ func TestASecondOwnerIsFoundInEveryFormOfTheChart(t *testing.T) {
 
 func TestNoFormOfTheChartGetsASecondOne(t *testing.T) {
 	for name, spec := range forms {
-		s := step(t, plan(t, release, chartAs(spec), chosen), stages.InstallCCM)
+		s := step(t, planned(t, release, chartAs(spec), chosen), stages.InstallCCM)
 		text := string(s.After()[0].Bytes())
-		if strings.Count(text, "kind: HelmChart\n") != 1 || strings.Count(text, "--enable-leader-migration=true") != 1 || s.State != transform.Todo && !strings.Contains(name, "without a version") {
+		if strings.Count(text, "kind: HelmChart\n") != 1 || strings.Count(text, "--enable-leader-migration=true") != 1 || s.State != plan.Todo && !strings.Contains(name, "without a version") {
 			t.Errorf("%s: %s\n%s", name, s.State, text)
 		}
 		if packed := strings.Contains(spec, ".tgz") || strings.Contains(spec, "chartContent"); packed == strings.Contains(text, "version: 0.0.8\n") && !strings.Contains(spec, ":0.0.8") {
@@ -139,7 +140,7 @@ func TestStagesEditTheSourceThatDecides(t *testing.T) {
 		"chartValues":                        {onAWS + withChart(good...) + "chartValues:\n  aws-cloud-controller-manager:\n    " + over + "\n", over[:len(over)-1] + ", --enable-leader-migration=true]"},
 		"chartValues of a chart that is new": {onAWS + "chartValues:\n  aws-cloud-controller-manager:\n    " + over + "\n", over[:len(over)-1] + ", --enable-leader-migration=true]"},
 	} {
-		all := plan(t, release, c.before, chosen)
+		all := planned(t, release, c.before, chosen)
 		s := step(t, all, stages.InstallCCM)
 		if text := string(s.After()[0].Bytes()); !strings.Contains(text, c.after) {
 			t.Errorf("%s: %s\n%s", name, s.State, text)
@@ -162,7 +163,7 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 			c.want = "the arguments of the chart depend on values.yaml of the chart"
 			c.config = strings.Replace(c.config, "      image: {tag: v1.26.6}\n", "", 1)
 		}
-		_, err := transform.BuildFor(Distro(), transform.Only(parse(t, document(c.version, c.config))), chosen, transform.Choice{Stage: stages.InstallCCM})
+		_, err := plan.BuildFor(Distro(), transform.Only(parse(t, document(c.version, c.config))), chosen, plan.Choice{Stage: stages.InstallCCM})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -171,14 +172,14 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 
 func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	const values = "chartValues:\n  aws-cloud-controller-manager:\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
-	installed := step(t, plan(t, release, onAWS+values, chosen), stages.InstallCCM).After()
-	_, err := transform.Undo(Distro(), installed, chosen, stages.InstallCCM, false)
+	installed := step(t, planned(t, release, onAWS+values, chosen), stages.InstallCCM).After()
+	_, err := plan.Undo(Distro(), installed, chosen, stages.InstallCCM, false)
 	if err == nil || !strings.Contains(err.Error(), "chartValues.aws-cloud-controller-manager") {
 		t.Error(err)
 	}
 	canonical := chosen
 	canonical.CanonicalForm = true
-	steps, err := transform.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
+	steps, err := plan.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
 	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n") {
 		t.Error(steps, err)
 	}
@@ -193,12 +194,12 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
+	p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
-		if s, _ := p.Step(name); s.State != transform.Todo {
+		if s, _ := p.Step(name); s.State != plan.Todo {
 			t.Errorf("%s is %s: %v", name, s.State, s.Findings)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -32,7 +33,7 @@ func TestTheSwitchRestoresWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 		"a list with a comment above":          {onAWS + "  # none yet\n  kube-controller-manager-arg: []\n", globalOff + "  # none yet\n  kube-controller-manager-arg: []\n"},
 		"an entry that selects in another way": {onAWS + "machineSelectorConfig:\n- config: {kube-controller-manager-arg: []}\n  " + forControlPlanes + "\n", globalOff + "machineSelectorConfig:\n- config: {}\n  " + forControlPlanes + "\n"},
 	} {
-		got := configOf(step(t, plan(t, release, c.config, inTurn), stages.SwitchToExternal).Documents[0].After)
+		got := configOf(step(t, planned(t, release, c.config, inTurn), stages.SwitchToExternal).Documents[0].After)
 		got = got[:strings.Index(got, "additionalManifest")]
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -82,15 +83,15 @@ func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
 
 func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
 	for _, stage := range []string{stages.GrantMigrationLease, stages.InstallCCM} {
-		s := step(t, plan(t, release, told, inTurn), stage)
+		s := step(t, planned(t, release, told, inTurn), stage)
 		for name, line := range map[string]string{"of the Role": "kind: Role\n", "of the chart": "failurePolicy: abort\n", "within its values": "args:\n"} {
 			in := strings.Replace(string(s.After()[0].Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
 			if strings.Contains(line, "Role") != (stage == stages.GrantMigrationLease) {
 				continue
 			}
-			_, err := transform.Undo(Distro(), transform.Only(parse(t, in)), inTurn, stage, false)
+			_, err := plan.Undo(Distro(), transform.Only(parse(t, in)), inTurn, stage, false)
 			refuses(t, stage+", "+name, err, "it has a comment (line ")
-			steps, err := transform.Undo(Distro(), transform.Only(parse(t, in)), usual, stage, false)
+			steps, err := plan.Undo(Distro(), transform.Only(parse(t, in)), usual, stage, false)
 			if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all") {
 				t.Errorf("%s, %s: %v", stage, name, err)
 			}
@@ -100,10 +101,10 @@ func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
 
 func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 	const config = "machineGlobalConfig:\n  # in-tree,\n  # to be replaced\n  cloud-provider-name: aws # for now\n  cni: calico # fine\n"
-	p := plan(t, release, config, inTurn)
+	p := planned(t, release, config, inTurn)
 	notes := func(stage string) (lines []int) {
 		for _, f := range step(t, p, stage).Findings {
-			if f.Rule == transform.RuleComment {
+			if f.Rule == plan.RuleComment {
 				lines = append(lines, f.Line)
 				if f.Severity != transform.Note || strings.Contains(f.Message, "to be replaced") {
 					t.Errorf("%+v", f)
@@ -130,8 +131,8 @@ func TestAPlanDoesNotNameCommentsThatDescribeNothing(t *testing.T) {
 		"INFRA-1221": false, "#418": false, "https://wiki.example.com/clusters": false,
 		"INFRA-1221 in-tree until then": true, "aws": true, "in-tree": true,
 	} {
-		s := step(t, plan(t, release, "machineGlobalConfig:\n  cloud-provider-name: aws # "+comment+"\n", inTurn), stages.SwitchToExternal)
-		if got := slices.ContainsFunc(s.Findings, func(f transform.Finding) bool { return f.Rule == transform.RuleComment }); got != noted {
+		s := step(t, planned(t, release, "machineGlobalConfig:\n  cloud-provider-name: aws # "+comment+"\n", inTurn), stages.SwitchToExternal)
+		if got := slices.ContainsFunc(s.Findings, func(f transform.Finding) bool { return f.Rule == plan.RuleComment }); got != noted {
 			t.Errorf("%s: %t", comment, got)
 		}
 	}

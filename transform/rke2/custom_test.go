@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -135,7 +136,7 @@ machineSelectorConfig:
     kube-controller-manager-arg: [v=4]
   machineLabelSelector: {matchLabels: {size: big}}
 `)
-	plan, err := transform.Build(Distro(), transform.Only(parse(t, text)), transform.Target{})
+	plan, err := plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -146,35 +147,35 @@ func TestExplainTakesClustersOfAnyProvider(t *testing.T) {
 }
 
 func TestProgressIsReadOffTheFile(t *testing.T) {
-	const done, todo, blocked = transform.Done, transform.Todo, transform.Blocked
+	const done, todo, blocked = plan.Done, plan.Todo, plan.Blocked
 	const flag = "  kube-controller-manager-arg: [v=2, enable-leader-migration]\n"
 	lease := manifest("|", granted)
 	for _, c := range []struct {
 		name, config string
 		target       transform.Target
-		want         []transform.State
+		want         []plan.State
 	}{
-		{"nothing is done", onAWS, chosen, []transform.State{todo, todo, todo}},
-		{"the switch is blocked", onAWS, transform.Target{}, []transform.State{todo, todo, blocked}},
-		{"the lease is granted", lease + onAWS, chosen, []transform.State{done, todo, todo}},
-		{"the flag is set", onAWS + flag, chosen, []transform.State{todo, done, todo}},
-		{"half way", lease + onAWS + flag, chosen, []transform.State{done, done, todo}},
-		{"done stages are not blocked", lease + onAWS + "  kube-controller-manager-arg: [v=2, enable-leader-migration]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n", chosen, []transform.State{done, done, blocked}},
-		{"external, with nothing of leader migration", globalOff, transform.Target{}, []transform.State{transform.Skipped, transform.Skipped, done}},
-		{"external, with a chart that takes part", strings.Replace(charted("v1.26.6", "0.0.8"), "routes=false]", "routes=false, --enable-leader-migration=true]", 1), transform.Target{}, []transform.State{transform.Skipped, done, done}},
-		{"external and granted", lease + globalOff, transform.Target{}, []transform.State{done, done, done}},
-		{"external with the flag", lease + globalOff + flag, chosen, []transform.State{done, done, todo}},
-		{"external with the stub", lease + "machineGlobalConfig: {cloud-provider-name: external, kube-controller-manager-arg: [v=2, enable-leader-migration]}\n", chosen, []transform.State{done, done, todo}},
-		{"external with a kubelet that is not", lease + globalOff + "  kubelet-arg: [cloud-provider=aws]\n" + flag, chosen, []transform.State{done, done, todo}},
+		{"nothing is done", onAWS, chosen, []plan.State{todo, todo, todo}},
+		{"the switch is blocked", onAWS, transform.Target{}, []plan.State{todo, todo, blocked}},
+		{"the lease is granted", lease + onAWS, chosen, []plan.State{done, todo, todo}},
+		{"the flag is set", onAWS + flag, chosen, []plan.State{todo, done, todo}},
+		{"half way", lease + onAWS + flag, chosen, []plan.State{done, done, todo}},
+		{"done stages are not blocked", lease + onAWS + "  kube-controller-manager-arg: [v=2, enable-leader-migration]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n", chosen, []plan.State{done, done, blocked}},
+		{"external, with nothing of leader migration", globalOff, transform.Target{}, []plan.State{plan.Skipped, plan.Skipped, done}},
+		{"external, with a chart that takes part", strings.Replace(charted("v1.26.6", "0.0.8"), "routes=false]", "routes=false, --enable-leader-migration=true]", 1), transform.Target{}, []plan.State{plan.Skipped, done, done}},
+		{"external and granted", lease + globalOff, transform.Target{}, []plan.State{done, done, done}},
+		{"external with the flag", lease + globalOff + flag, chosen, []plan.State{done, done, todo}},
+		{"external with the stub", lease + "machineGlobalConfig: {cloud-provider-name: external, kube-controller-manager-arg: [v=2, enable-leader-migration]}\n", chosen, []plan.State{done, done, todo}},
+		{"external with a kubelet that is not", lease + globalOff + "  kubelet-arg: [cloud-provider=aws]\n" + flag, chosen, []plan.State{done, done, todo}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := plan(t, release, c.config, c.target)
-			var got []transform.State
+			p := planned(t, release, c.config, c.target)
+			var got []plan.State
 			for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
 				got = append(got, step(t, p, name).State)
 			}
 			for _, s := range p.Steps {
-				if s.Changes() != left(s) || s.Changes() == (len(s.Edits) == 0) || !left(s) && s.State != transform.NotInFile && s.Findings != nil {
+				if s.Changes() != left(s) || s.Changes() == (len(s.Edits) == 0) || !left(s) && s.State != plan.NotInFile && s.Findings != nil {
 					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
 				}
 			}
@@ -198,7 +199,7 @@ func TestNoStagePutsTheFlagOnAnExternalManager(t *testing.T) {
 		"one pool external":                twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, s := range plan(t, release, config, chosen).Steps {
+			for _, s := range planned(t, release, config, chosen).Steps {
 				m := migrated(t, s.Documents[0].After)
 				for _, class := range m.Classes {
 					c := m.Effective(class)
@@ -230,7 +231,7 @@ func TestPlansOfManyClusters(t *testing.T) {
 	for _, pool := range pools {
 		for _, provider := range providers {
 			for _, entry := range entries {
-				p := plan(t, release, pool+provider+entry, chosen)
+				p := planned(t, release, pool+provider+entry, chosen)
 				if !left(step(t, p, stages.SwitchToExternal)) {
 					t.Errorf("nothing is planned for\n%s", p.Start[0].Bytes())
 				}

@@ -259,7 +259,7 @@ func TestEnableNamesTheEtcdMachinesThatGetTheFlag(t *testing.T) {
     kube-controller-manager-arg: [profiling=false]
 `
 	for config, restarts := range map[string]bool{pools: true, pools + onEtcd: false} {
-		s := step(t, plan(t, release, config, chosen), stages.EnableLeaderMigration)
+		s := step(t, planned(t, release, config, chosen), stages.EnableLeaderMigration)
 		if got := strings.Contains(s.Stage.Why, "also reaches etcd machines (etcd)"); got != restarts {
 			t.Errorf("%t: %s", restarts, s.Stage.Why)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -84,7 +85,7 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 
 func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 	doc := parse(t, strings.Replace(document(release, ""), "{}", "{machineGlobalConfig: {cloud-provider-name: aws}}", 1))
-	p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
+	p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 		"one line": {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
+			_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
 			if err == nil || !strings.HasPrefix(err.Error(), "c.yaml:") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want … %s", err, c.want)
 			}

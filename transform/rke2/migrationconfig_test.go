@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -24,7 +25,7 @@ func with(change func(*transform.Target)) transform.Target {
 }
 
 // openAfter opens the cluster as it is after a stage.
-func openAfter(t *testing.T, p *transform.Plan, stage string) *migration {
+func openAfter(t *testing.T, p *plan.Plan, stage string) *migration {
 	t.Helper()
 	c, err := open(transform.Only(step(t, p, stage).Documents[0].After), p.Target)
 	if err != nil {
@@ -63,9 +64,9 @@ var shapes = []struct {
 func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
-			p := plan(t, s.version, s.config, s.target)
+			p := planned(t, s.version, s.config, s.target)
 			for _, st := range p.Steps {
-				if st.State == transform.Blocked {
+				if st.State == plan.Blocked {
 					t.Errorf("%s is blocked: %+v", st.Stage.Name, st.Findings)
 				}
 			}
@@ -131,12 +132,12 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 }
 
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
-	half := step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
-	p, err := transform.Build(Distro(), half, inTurn)
+	half := step(t, planned(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
+	p, err := plan.Build(Distro(), half, inTurn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := step(t, p, stages.EnableLeaderMigration); s.State != transform.Done {
+	if s := step(t, p, stages.EnableLeaderMigration); s.State != plan.Done {
 		t.Errorf("%s", s.State)
 	}
 	fits(t, openAfter(t, p, stages.InstallCCM))
@@ -144,7 +145,7 @@ func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 
 func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	const own = "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]\nmachineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: /etc/own.conf}]}\n"
-	p := plan(t, release, onAWS+own, generated)
+	p := planned(t, release, onAWS+own, generated)
 	enabled := configOf(step(t, p, stages.EnableLeaderMigration).Documents[0].After)
 	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
 		t.Error(enabled)
@@ -156,7 +157,7 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 
 func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
-	p := plan(t, release, told+own, inTurn)
+	p := planned(t, release, told+own, inTurn)
 	s := step(t, p, stages.SwitchToExternal)
 	if !strings.Contains(configOf(s.Documents[0].Before), managerConfig+"]") || strings.Contains(configOf(s.Documents[0].After), configFlag+"="+managerConfig) {
 		t.Errorf("%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
@@ -170,15 +171,15 @@ func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 func TestAChartsOwnConfigurationStays(t *testing.T) {
 	const named = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/own/c.conf]"
 	own := withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [{name: own, mountPath: /etc/own}]", named, good[0]}, good[2:]...)...)
-	s := step(t, plan(t, release, onAWS+own, generated), stages.InstallCCM)
+	s := step(t, planned(t, release, onAWS+own, generated), stages.InstallCCM)
 	if after := configOf(s.Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
 		t.Error(after)
 	}
 }
 
 func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
-	half := configOf(step(t, plan(t, release, onAWS, generated), stages.EnableLeaderMigration).Documents[0].After)
-	p := plan(t, release, half, withoutMigration)
+	half := configOf(step(t, planned(t, release, onAWS, generated), stages.EnableLeaderMigration).Documents[0].After)
+	p := planned(t, release, half, withoutMigration)
 	if after := configOf(step(t, p, stages.InstallCCM).Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
 		t.Error(after)
 	}
@@ -194,7 +195,7 @@ func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
 		if name == "for the provider" {
 			target.LeaderMigrationConfig = ""
 		}
-		_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, config))), target)
+		_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, config))), target)
 		if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -202,7 +203,7 @@ func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
 }
 
 func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
-	_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
+	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
 	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -29,9 +30,9 @@ var (
 )
 
 // switched plans the switch, and returns the name of the provider after it and the findings of node-rename in it.
-func switched(t *testing.T, version, config string, target transform.Target) (provider string, state transform.State, found []transform.Finding) {
+func switched(t *testing.T, version, config string, target transform.Target) (provider string, state plan.State, found []transform.Finding) {
 	t.Helper()
-	s := step(t, plan(t, version, config, target), stages.SwitchToExternal)
+	s := step(t, planned(t, version, config, target), stages.SwitchToExternal)
 	provider = external
 	if strings.Contains(string(s.After()[0].Bytes()), "cloud-provider-name: aws") {
 		provider = inTree
@@ -52,35 +53,35 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 		target                transform.Target
 		provider              string // after the switch
 		severity              transform.Severity
-		state                 transform.State
+		state                 plan.State
 		says                  string
 	}{
-		{"pools, unasked", release, split + onAWS, transform.Target{}, inTree, transform.Note, transform.Todo, "external renames every node of the machine pools cp, etcd, workers, later ones as well: "},
-		{"pools of the first release", "v1.22.17+rke2r1", split + onAWS, transform.Target{}, inTree, transform.Note, transform.Todo, "the end state is aws-override: "},
-		{"pools past 1.26", never, split + onAWS, transform.Target{}, inTree, transform.Note, transform.Todo, "the end state is aws-override: external renames every node of the machine pools"},
-		{"pools where aws is a name alone", late, split + onAWS, transform.Target{}, inTree, transform.Note, transform.Todo, "does nothing else"},
-		{"pools, override", release, split + onAWS, asked(transform.EndStateOverride, nil), inTree, "", transform.Todo, ""},
-		{"pools, external", release, split + onAWS, asked(transform.EndStateExternal, nil), external, transform.Error, transform.Blocked, "external renames every node of the machine pools cp, etcd, workers"},
-		{"pools, external and accepted", release, split + onAWS, asked(transform.EndStateExternal, nil, "node-rename"), external, transform.Error, transform.Todo, "external renames"},
-		{"pools past 1.26, external", late, split + onAWS, asked(transform.EndStateExternal, nil), external, transform.Error, transform.Blocked, "external renames"},
-		{"pools, and a file with equal names: later machines have others", release, split + onAWS, asked("", equalNames), inTree, transform.Note, transform.Todo, "external renames"},
-		{"pools of a live cluster", release, split + onAWS, live(hostNames("orchard-cp-1", "orchard-cp-2")), inTree, transform.Note, transform.Todo, "(ip-10-0-1-5.ec2.internal to orchard-cp-1, ip-10-0-1-6.ec2.internal to orchard-cp-2)"},
-		{"pools of a live cluster whose Nodes have the names of machines", release, split + onAWS, live(equalNames), external, "", transform.Todo, ""},
-		{"custom machines", release, onAWS, transform.Target{}, external, transform.Error, transform.Blocked, "the host names are not known"},
-		{"custom machines, and a choice", release, onAWS, asked(transform.EndStateExternal, nil), external, "", transform.Todo, ""},
-		{"custom machines with equal names", release, onAWS, asked("", equalNames), external, "", transform.Todo, ""},
-		{"custom machines, one of them unknown", release, onAWS, asked("", halfKnown), external, transform.Error, transform.Blocked, "the host names of ip-10-0-1-6.ec2.internal are not known"},
-		{"a choice does not answer for it", release, onAWS, asked(transform.EndStateExternal, halfKnown), external, transform.Error, transform.Blocked, "add the host names of ip-10-0-1-6.ec2.internal to the file of --host-names; or choose --end-state aws-override"},
-		{"one differs, and one is unknown", release, onAWS, asked(transform.EndStateExternal, hostNames("quay-1", "")), external, transform.Error, transform.Blocked, "external renames ip-10-0-1-5.ec2.internal to quay-1, and perhaps ip-10-0-1-6.ec2.internal: "},
-		{"custom machines with another name", release, onAWS, asked("", otherNames), inTree, transform.Note, transform.Todo, "external renames ip-10-0-1-6.ec2.internal to quay-2: "},
-		{"a choice does not answer for that either", release, onAWS, asked(transform.EndStateExternal, otherNames), external, transform.Error, transform.Blocked, "external renames ip-10-0-1-6.ec2.internal to quay-2: "},
-		{"a node-name that aws overwrites", late, onAWS, asked(transform.EndStateExternal, otherNames), external, transform.Error, transform.Blocked, "node-name of the machine, which aws overwrites"},
-		{"custom machines past 1.26", late, onAWS, transform.Target{}, inTree, transform.Note, transform.Todo, "the end state is aws-override: the host names are not known"},
-		{"control planes external, workers not: not turned round", release, split + globalOff + "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  " + forWorkers + "\n", transform.Target{}, external, transform.Error, transform.Blocked, "external renames every node of the machine pools workers,"},
-		{"workers external, control planes not: nothing is taken", release, split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", transform.Target{}, inTree, transform.Error, transform.Blocked, "class workers have the external provider, those of class cp, etcd aws, so no end state is taken: external renames every node of the machine pools cp, etcd,"},
-		{"the same, and a choice", release, split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", asked(transform.EndStateOverride, nil), inTree, "", transform.Todo, ""},
-		{"an external cluster without the key for the stub", release, split + "machineGlobalConfig:\n  " + isExternal, transform.Target{}, external, "", transform.Todo, ""},
-		{"overridden, and one list without the override", release, split + onAWS + own + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n", transform.Target{}, inTree, transform.Note, transform.Todo, "the end state is aws-override"},
+		{"pools, unasked", release, split + onAWS, transform.Target{}, inTree, transform.Note, plan.Todo, "external renames every node of the machine pools cp, etcd, workers, later ones as well: "},
+		{"pools of the first release", "v1.22.17+rke2r1", split + onAWS, transform.Target{}, inTree, transform.Note, plan.Todo, "the end state is aws-override: "},
+		{"pools past 1.26", never, split + onAWS, transform.Target{}, inTree, transform.Note, plan.Todo, "the end state is aws-override: external renames every node of the machine pools"},
+		{"pools where aws is a name alone", late, split + onAWS, transform.Target{}, inTree, transform.Note, plan.Todo, "does nothing else"},
+		{"pools, override", release, split + onAWS, asked(transform.EndStateOverride, nil), inTree, "", plan.Todo, ""},
+		{"pools, external", release, split + onAWS, asked(transform.EndStateExternal, nil), external, transform.Error, plan.Blocked, "external renames every node of the machine pools cp, etcd, workers"},
+		{"pools, external and accepted", release, split + onAWS, asked(transform.EndStateExternal, nil, "node-rename"), external, transform.Error, plan.Todo, "external renames"},
+		{"pools past 1.26, external", late, split + onAWS, asked(transform.EndStateExternal, nil), external, transform.Error, plan.Blocked, "external renames"},
+		{"pools, and a file with equal names: later machines have others", release, split + onAWS, asked("", equalNames), inTree, transform.Note, plan.Todo, "external renames"},
+		{"pools of a live cluster", release, split + onAWS, live(hostNames("orchard-cp-1", "orchard-cp-2")), inTree, transform.Note, plan.Todo, "(ip-10-0-1-5.ec2.internal to orchard-cp-1, ip-10-0-1-6.ec2.internal to orchard-cp-2)"},
+		{"pools of a live cluster whose Nodes have the names of machines", release, split + onAWS, live(equalNames), external, "", plan.Todo, ""},
+		{"custom machines", release, onAWS, transform.Target{}, external, transform.Error, plan.Blocked, "the host names are not known"},
+		{"custom machines, and a choice", release, onAWS, asked(transform.EndStateExternal, nil), external, "", plan.Todo, ""},
+		{"custom machines with equal names", release, onAWS, asked("", equalNames), external, "", plan.Todo, ""},
+		{"custom machines, one of them unknown", release, onAWS, asked("", halfKnown), external, transform.Error, plan.Blocked, "the host names of ip-10-0-1-6.ec2.internal are not known"},
+		{"a choice does not answer for it", release, onAWS, asked(transform.EndStateExternal, halfKnown), external, transform.Error, plan.Blocked, "add the host names of ip-10-0-1-6.ec2.internal to the file of --host-names; or choose --end-state aws-override"},
+		{"one differs, and one is unknown", release, onAWS, asked(transform.EndStateExternal, hostNames("quay-1", "")), external, transform.Error, plan.Blocked, "external renames ip-10-0-1-5.ec2.internal to quay-1, and perhaps ip-10-0-1-6.ec2.internal: "},
+		{"custom machines with another name", release, onAWS, asked("", otherNames), inTree, transform.Note, plan.Todo, "external renames ip-10-0-1-6.ec2.internal to quay-2: "},
+		{"a choice does not answer for that either", release, onAWS, asked(transform.EndStateExternal, otherNames), external, transform.Error, plan.Blocked, "external renames ip-10-0-1-6.ec2.internal to quay-2: "},
+		{"a node-name that aws overwrites", late, onAWS, asked(transform.EndStateExternal, otherNames), external, transform.Error, plan.Blocked, "node-name of the machine, which aws overwrites"},
+		{"custom machines past 1.26", late, onAWS, transform.Target{}, inTree, transform.Note, plan.Todo, "the end state is aws-override: the host names are not known"},
+		{"control planes external, workers not: not turned round", release, split + globalOff + "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  " + forWorkers + "\n", transform.Target{}, external, transform.Error, plan.Blocked, "external renames every node of the machine pools workers,"},
+		{"workers external, control planes not: nothing is taken", release, split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", transform.Target{}, inTree, transform.Error, plan.Blocked, "class workers have the external provider, those of class cp, etcd aws, so no end state is taken: external renames every node of the machine pools cp, etcd,"},
+		{"the same, and a choice", release, split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", asked(transform.EndStateOverride, nil), inTree, "", plan.Todo, ""},
+		{"an external cluster without the key for the stub", release, split + "machineGlobalConfig:\n  " + isExternal, transform.Target{}, external, "", plan.Todo, ""},
+		{"overridden, and one list without the override", release, split + onAWS + own + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n", transform.Target{}, inTree, transform.Note, plan.Todo, "the end state is aws-override"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			provider, state, list := switched(t, c.version, c.config, c.target)
@@ -105,10 +106,10 @@ func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 			says := slices.ContainsFunc(list, func(f transform.Finding) bool {
 				return f.Severity == transform.Error && strings.Contains(f.Message, "any end state renames Windows machines")
 			})
-			if says != renamed || state == transform.Blocked != (renamed || end == transform.EndStateExternal) {
+			if says != renamed || state == plan.Blocked != (renamed || end == transform.EndStateExternal) {
 				t.Errorf("%s, %q: %s, %+v", version, end, state, list)
 			}
-			if _, state, _ := switched(t, version+"+rke2r1", windowsPool+onAWS, transform.Target{EndState: end, Accept: []string{"node-rename"}}); state != transform.Todo {
+			if _, state, _ := switched(t, version+"+rke2r1", windowsPool+onAWS, transform.Target{EndState: end, Accept: []string{"node-rename"}}); state != plan.Todo {
 				t.Errorf("%s, %q: accepted, and %s", version, end, state)
 			}
 		}
@@ -116,7 +117,7 @@ func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 	machines := func(os string) transform.Target {
 		return transform.Target{HostNames: equalNames, Machines: &transform.Machines{{LabelOS: "linux"}, {LabelOS: os}}}
 	}
-	for os, want := range map[string]transform.State{"linux": transform.Todo, "windows": transform.Blocked} {
+	for os, want := range map[string]plan.State{"linux": plan.Todo, "windows": plan.Blocked} {
 		if _, state, list := switched(t, release, onAWS, machines(os)); state != want {
 			t.Errorf("custom machines with %s: %s, %+v", os, state, list)
 		}
@@ -175,7 +176,7 @@ func TestTheUpgradeWaitsForEveryOverride(t *testing.T) {
 	whole := split + onAWS + "  " + stubOff + own + api + toOwn
 	for config, want := range map[string]bool{whole: true, whole + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n": false} {
 		doc := parse(t, document(release, config+strings.TrimPrefix(charted("v1.26.6", "0.0.8"), split+globalOff)))
-		p, err := transform.Build(Distro(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"})
+		p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -21,50 +22,50 @@ const (
 func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name, config string
-		want         transform.State
+		want         plan.State
 		open         bool
 	}{
-		{"nothing in the file", globalOff, transform.NotInFile, true},
-		{"the provider is external only in the arguments of components, so it was changed in another way", overridden, transform.NotInFile, true},
-		{"other manifests", "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: x}\n" + globalOff, transform.NotInFile, true},
-		{"a workload", aManager + globalOff, transform.Done, false},
-		{"in-tree", onAWS, transform.Todo, true},
-		{"one pool in-tree", twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n", transform.Todo, true},
+		{"nothing in the file", globalOff, plan.NotInFile, true},
+		{"the provider is external only in the arguments of components, so it was changed in another way", overridden, plan.NotInFile, true},
+		{"other manifests", "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: x}\n" + globalOff, plan.NotInFile, true},
+		{"a workload", aManager + globalOff, plan.Done, false},
+		{"in-tree", onAWS, plan.Todo, true},
+		{"one pool in-tree", twoZones + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n", plan.Todo, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := plan(t, release, c.config, transform.Target{})
+			p := planned(t, release, c.config, transform.Target{})
 			s := step(t, p, stages.InstallCCM)
 			if s.State != c.want || isLeft(p) != c.open {
 				t.Errorf("%s, %+v", s.State, p.Outlook())
 			}
-			if last := step(t, p, stages.DisableLeaderMigration); (last.State == transform.NotInFile) != (c.want == transform.NotInFile) {
+			if last := step(t, p, stages.DisableLeaderMigration); (last.State == plan.NotInFile) != (c.want == plan.NotInFile) {
 				t.Errorf("the end is %s", last.State)
 			}
 			known := transform.Target{}
 			known.Accept = []string{rules.CCMNotInFile.ID}
-			if c.want == transform.NotInFile && isLeft(plan(t, release, c.config, known)) {
+			if c.want == plan.NotInFile && isLeft(planned(t, release, c.config, known)) {
 				t.Error("what is known stays open")
 			}
 		})
 	}
 }
 
-func isLeft(p *transform.Plan) bool { return p.Outlook().Counts.Count() != transform.CountDone }
+func isLeft(p *plan.Plan) bool { return p.Outlook().Counts.Count() != plan.CountDone }
 
 func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	doc := parse(t, document(release, globalOff))
-	for _, c := range []transform.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
-		p, err := transform.BuildFor(Distro(), transform.Only(doc), chosen, c)
+	for _, c := range []plan.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
+		p, err := plan.BuildFor(Distro(), transform.Only(doc), chosen, c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		steps, err := p.Choose(c)
-		if first := (*transform.ManualStagePending)(nil); errors.As(err, &first) != c.Next || !c.Next && err != nil || len(steps) > 0 {
+		if first := (*plan.ManualStagePending)(nil); errors.As(err, &first) != c.Next || !c.Next && err != nil || len(steps) > 0 {
 			t.Errorf("%+v: %v, %v", c, steps, err)
 		}
 	}
-	c := transform.Choice{Stage: stages.InstallCCM}
-	p, err := transform.BuildFor(Distro(), transform.Only(doc), chosen, c)
+	c := plan.Choice{Stage: stages.InstallCCM}
+	p, err := plan.BuildFor(Distro(), transform.Only(doc), chosen, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	if !strings.Contains(text, "chart: aws-cloud-controller-manager") || strings.Contains(text, leaderFlag) {
 		t.Errorf("no one is left to migrate from:\n%s", text)
 	}
-	again, err := transform.Build(Distro(), steps[0].After(), chosen)
+	again, err := plan.Build(Distro(), steps[0].After(), chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,13 +89,13 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 // The image of a finished migration moves with the cluster; the flag does not come
 // back for that.
 func TestNoStagePutsTheFlagOnAChartThatHasLeftTheMigration(t *testing.T) {
-	p := plan(t, "v1.27.16+rke2r2", globalOff+"additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec:\n    chart: aws-cloud-controller-manager\n    version: 0.0.8\n    valuesContent: |-\n      image: {tag: v1.26.6}\n      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", chosen)
+	p := planned(t, "v1.27.16+rke2r2", globalOff+"additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec:\n    chart: aws-cloud-controller-manager\n    version: 0.0.8\n    valuesContent: |-\n      image: {tag: v1.26.6}\n      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", chosen)
 	for _, s := range p.Steps {
 		if strings.Contains(string(s.After()[0].Bytes()), leaderFlag) {
 			t.Fatalf("%s puts the flag there", s.Stage.Name)
 		}
 	}
-	if step(t, p, stages.InstallCCM).State != transform.Done || step(t, p, stages.DisableLeaderMigration).State != transform.Todo {
+	if step(t, p, stages.InstallCCM).State != plan.Done || step(t, p, stages.DisableLeaderMigration).State != plan.Todo {
 		t.Errorf("%+v", p.Steps)
 	}
 }

@@ -28,7 +28,7 @@ func TestTheOverrideOfAllComponentsNeedsOneGlobalConfiguration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true}
-			got := configOf(step(t, plan(t, release, c.before, target), stages.SwitchToExternal).Documents[0].After)
+			got := configOf(step(t, planned(t, release, c.before, target), stages.SwitchToExternal).Documents[0].After)
 			if diff := cmp.Diff(c.want, manifestOf.ReplaceAllString(got, "")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

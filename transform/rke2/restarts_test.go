@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -50,11 +50,11 @@ func TestControlPlanesThatRestartAtOnce(t *testing.T) {
 // The lease keeps the managers to one owner, so the finding stops no stage.
 func TestControlPlanesThatRestartAtOnceAreReportedBeforeTheyDo(t *testing.T) {
 	text := onAWS + snapshots + "upgradeStrategy: {controlPlaneConcurrency: '2'}\nmachinePools:\n- {name: etcd, etcdRole: true, quantity: 3}\n- {name: control, controlPlaneRole: true, quantity: 3}\n"
-	p := plan(t, release, text, chosen)
+	p := planned(t, release, text, chosen)
 	for _, name := range []string{stages.EnableLeaderMigration, stages.SwitchToExternal, stages.InstallCCM} {
 		s := step(t, p, name)
 		list := about(s.Findings, "control-planes-at-once")
-		if restarts := name != stages.InstallCCM; len(list) > 0 != restarts || s.State == transform.Blocked {
+		if restarts := name != stages.InstallCCM; len(list) > 0 != restarts || s.State == plan.Blocked {
 			t.Errorf("%s is %s: %+v", name, s.State, list)
 		}
 		for _, f := range list {

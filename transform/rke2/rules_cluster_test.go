@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -40,8 +41,8 @@ func TestDocumentsThatAreOneObject(t *testing.T) {
 // A document that a stage adds must not take the place of one that is there.
 func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
 	other := "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec: {repo: mine}\n"
-	s := step(t, plan(t, release, onAWS+other, chosen), stages.InstallCCM)
-	if s.State != transform.Blocked || len(about(s.Findings, "manifest-overwritten")) != 1 {
+	s := step(t, planned(t, release, onAWS+other, chosen), stages.InstallCCM)
+	if s.State != plan.Blocked || len(about(s.Findings, "manifest-overwritten")) != 1 {
 		t.Errorf("%s: %v", s.State, found(s.Findings))
 	}
 }

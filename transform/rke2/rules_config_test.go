@@ -13,7 +13,7 @@ import (
 
 func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 	other := with(func(t *transform.Target) { t.LeaseName = "demo-migration" })
-	p := plan(t, release, onAWS, other)
+	p := planned(t, release, onAWS, other)
 	installed, switched := configOf(step(t, p, stages.InstallCCM).Documents[0].After), configOf(step(t, p, stages.SwitchToExternal).Documents[0].After)
 	untold := strings.ReplaceAll(installed, "        - leader-migration-config="+managerConfig+"\n", "")
 	ungranted := strings.Replace(switched, "- demo-migration", "- another", 1)

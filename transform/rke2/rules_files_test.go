@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -141,7 +142,7 @@ func lacks(c transform.Cluster, file string) bool {
 func TestAnObjectIsADocumentOfItsClusterThroughAllStages(t *testing.T) {
 	files := strings.ReplaceAll(fromMap, ownFile, managerConfig)
 	docs := together(t, onAWS+files, mapOf(plainMap, complete()))
-	p, err := transform.Build(Distro(), docs, chosen)
+	p, err := plan.Build(Distro(), docs, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}

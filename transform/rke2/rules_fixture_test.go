@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // snapshots is the configuration that every cluster should have.
@@ -65,11 +66,11 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			fixed, made := transform.Repair(Distro(), linted(t, release, c.before, chosen), chosen)
+			fixed, made := plan.Repair(Distro(), linted(t, release, c.before, chosen), chosen)
 			if diff := cmp.Diff(c.want, configOf(fixed.Documents()[0])); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if again, more := transform.Repair(Distro(), fixed, chosen); len(more) > 0 || (len(made) > 0) != (c.before != c.want) {
+			if again, more := plan.Repair(Distro(), fixed, chosen); len(more) > 0 || (len(made) > 0) != (c.before != c.want) {
 				t.Errorf("%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
 			}
 		})

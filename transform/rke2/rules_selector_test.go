@@ -82,7 +82,7 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 
 // The stages leave an entry for the interface, also next to an empty selector.
 func TestTheFlagLeavesAnEntryForTheInterface(t *testing.T) {
-	p := plan(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
+	p := planned(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
 	after := step(t, p, "enable-leader-migration").Documents[0].After.Root().Get("spec", "rkeConfig", selectorKey)
 	if n := after.Len(); n != 3 || after.Items()[2].Get(selectorField).Exists() {
 		t.Errorf("%d entries: %v", n, after.Value())

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -59,7 +60,7 @@ func expect(t *testing.T, config, rule string, want ...string) []transform.Findi
 }
 
 func TestAPlainClusterHasNoFindings(t *testing.T) {
-	p := plan(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", override)
+	p := planned(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", override)
 	for _, name := range rules.EveryEdit {
 		if s := step(t, p, name); s.Findings != nil {
 			t.Errorf("%s: %v", name, found(s.Findings))
@@ -205,7 +206,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 		"v1.26.15": false, "v1.28.15": false, "v1.29.10": false, "v1.29.11": true, "v1.30.6": false, "v1.30.7": true,
 		"v1.31.2": false, "v1.31.3": true, "v1.31.3-rc1": true, "v1.32.0": true, "v1.34.1": true,
 	} {
-		p := plan(t, version+"+rke2r1", onAWS, transform.Target{})
+		p := planned(t, version+"+rke2r1", onAWS, transform.Target{})
 		s := step(t, p, stages.SwitchToExternal)
 		c, err := lint(p.Start, transform.Target{})
 		if err != nil {
@@ -220,7 +221,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 			t.Errorf("%s: %s", version, s.Stage.Why)
 		}
 	}
-	overridden := step(t, plan(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
+	overridden := step(t, planned(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
 	if !strings.Contains(overridden.Stage.Why, "The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.") {
 		t.Error(overridden.Stage.Why)
 	}
@@ -233,7 +234,7 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 		"v1.31.4": late, "v1.33.5": late,
 	} {
 		t.Run(version, func(t *testing.T) {
-			p := plan(t, version+"+rke2r1", onAWS, transform.Target{})
+			p := planned(t, version+"+rke2r1", onAWS, transform.Target{})
 			var names []string
 			for _, s := range p.Steps {
 				if s.Stage.Edit != nil {
@@ -270,13 +271,13 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 // From 1.36 on the name does not stop the stub, which must not initialize nodes next to the
 // cloud-controller-manager.
 func TestTheChartWaitsForTheStub(t *testing.T) {
-	for config, want := range map[string]transform.State{onAWS: transform.Blocked, onAWS + "  disable-cloud-controller: true\n": transform.Todo} {
-		s := step(t, plan(t, "v1.36.0+rke2r1", config, transform.Target{}), stages.InstallCCM)
-		if s.State != want || (len(about(s.Findings, "stub-ccm-enabled")) > 0) != (want == transform.Blocked) {
+	for config, want := range map[string]plan.State{onAWS: plan.Blocked, onAWS + "  disable-cloud-controller: true\n": plan.Todo} {
+		s := step(t, planned(t, "v1.36.0+rke2r1", config, transform.Target{}), stages.InstallCCM)
+		if s.State != want || (len(about(s.Findings, "stub-ccm-enabled")) > 0) != (want == plan.Blocked) {
 			t.Errorf("%s: %s, %v", config, s.State, found(s.Findings))
 		}
 	}
-	if s := step(t, plan(t, "v1.35.0+rke2r1", onAWS, transform.Target{}), stages.InstallCCM); s.State != transform.Todo {
+	if s := step(t, planned(t, "v1.35.0+rke2r1", onAWS, transform.Target{}), stages.InstallCCM); s.State != plan.Todo {
 		t.Errorf("up to 1.35 the name stops the stub: %v", found(s.Findings))
 	}
 }
@@ -285,9 +286,9 @@ func TestTheChartWaitsForTheStub(t *testing.T) {
 func TestAPlanPast126ContinuesFromEveryStage(t *testing.T) {
 	for _, end := range []string{"", transform.EndStateExternal, transform.EndStateOverride} {
 		target := transform.Target{EndState: end}
-		p := plan(t, "v1.31.4+rke2r1", onAWS, target)
+		p := planned(t, "v1.31.4+rke2r1", onAWS, target)
 		for i, s := range p.Steps {
-			again, err := transform.Build(Distro(), s.After(), target)
+			again, err := plan.Build(Distro(), s.After(), target)
 			if err != nil {
 				t.Fatal(end, s.Stage.Name, err)
 			}
@@ -313,25 +314,25 @@ func TestAcceptAcceptsWhatMayBe(t *testing.T) {
 		name, version, config string
 		accept                []string
 		stage                 string
-		want                  transform.State
+		want                  plan.State
 	}{
-		{"nothing", release, onAWS, nil, stages.SwitchToExternal, transform.Blocked},
-		{"node-rename", release, onAWS, []string{"node-rename"}, stages.SwitchToExternal, transform.Todo},
-		{"another rule", release, onAWS, []string{"cloud-config-lost"}, stages.SwitchToExternal, transform.Blocked},
-		{"one of two", release, twoConfigs, []string{"node-rename"}, stages.SwitchToExternal, transform.Blocked},
-		{"both", release, twoConfigs, []string{"node-rename", "cloud-config-lost"}, stages.SwitchToExternal, transform.Todo},
-		{"overwritten arguments block", release, onAWS + erased, nil, stages.EnableLeaderMigration, transform.Blocked},
-		{"args-overwritten", release, onAWS + erased, []string{"args-overwritten"}, stages.EnableLeaderMigration, transform.Todo},
-		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, stages.EnableLeaderMigration, transform.Todo},
-		{"other stages are not blocked", release, onAWS + erased, nil, stages.GrantMigrationLease, transform.Todo},
+		{"nothing", release, onAWS, nil, stages.SwitchToExternal, plan.Blocked},
+		{"node-rename", release, onAWS, []string{"node-rename"}, stages.SwitchToExternal, plan.Todo},
+		{"another rule", release, onAWS, []string{"cloud-config-lost"}, stages.SwitchToExternal, plan.Blocked},
+		{"one of two", release, twoConfigs, []string{"node-rename"}, stages.SwitchToExternal, plan.Blocked},
+		{"both", release, twoConfigs, []string{"node-rename", "cloud-config-lost"}, stages.SwitchToExternal, plan.Todo},
+		{"overwritten arguments block", release, onAWS + erased, nil, stages.EnableLeaderMigration, plan.Blocked},
+		{"args-overwritten", release, onAWS + erased, []string{"args-overwritten"}, stages.EnableLeaderMigration, plan.Todo},
+		{"warnings do not block", release, onAWS + "  kubelet-arg: [v=2]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=b]}\n", nil, stages.EnableLeaderMigration, plan.Todo},
+		{"other stages are not blocked", release, onAWS + erased, nil, stages.GrantMigrationLease, plan.Todo},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := step(t, plan(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
+			s := step(t, planned(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
 			if s.State != c.want {
 				t.Errorf("%s is %s: %+v", c.stage, s.State, s.Findings)
 			}
 			for _, f := range s.Findings {
-				if f.Accepted && !slices.Contains(c.accept, f.Rule) || f.Stops() && s.State != transform.Blocked {
+				if f.Accepted && !slices.Contains(c.accept, f.Rule) || f.Stops() && s.State != plan.Blocked {
 					t.Errorf("%+v", f)
 				}
 			}
@@ -342,10 +343,10 @@ func TestAcceptAcceptsWhatMayBe(t *testing.T) {
 // An empty list that is left where the flag was keeps on hiding the global one.
 func TestThePublishedEntryOverAGlobalListBlocks(t *testing.T) {
 	config := onAWS + "  cni: calico\n  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [enable-leader-migration]}\n  " + forControlPlanes + "\n"
-	p := plan(t, release, config, chosen)
+	p := planned(t, release, config, chosen)
 	for name, want := range map[string]string{stages.EnableLeaderMigration: "args-overwritten", stages.SwitchToExternal: "value-erased"} {
 		s := step(t, p, name)
-		if len(about(s.Findings, want)) != 1 || s.State != transform.Blocked {
+		if len(about(s.Findings, want)) != 1 || s.State != plan.Blocked {
 			t.Errorf("%s is %s: %v", name, s.State, found(s.Findings))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -30,10 +31,10 @@ const (
 
 func migrated(t *testing.T, doc *yamledit.Document) *migration {
 	t.Helper()
-	return planned(t, doc, chosen)
+	return targeted(t, doc, chosen)
 }
 
-func planned(t *testing.T, doc *yamledit.Document, target transform.Target) *migration {
+func targeted(t *testing.T, doc *yamledit.Document, target transform.Target) *migration {
 	t.Helper()
 	c, err := open(transform.Only(doc), target)
 	if err != nil {
@@ -70,7 +71,7 @@ func after(t *testing.T, config, stage string) string {
 // afterAt does so on a release, with the operator's choices.
 func afterAt(t *testing.T, version, config, stage string, target transform.Target) string {
 	t.Helper()
-	m := planned(t, parse(t, document(version, config)), target)
+	m := targeted(t, parse(t, document(version, config)), target)
 	s := stageOf(t, m, stage)
 	e, err := s.Edit()
 	if err != nil {
@@ -80,7 +81,7 @@ func afterAt(t *testing.T, version, config, stage string, target transform.Targe
 	if err != nil {
 		t.Fatal(err)
 	}
-	then := planned(t, doc, m.target)
+	then := targeted(t, doc, m.target)
 	if err := s.Check(then); err != nil {
 		t.Errorf("%v in\n%s", err, doc.Bytes())
 	}
@@ -110,11 +111,11 @@ func configOf(doc *yamledit.Document) string {
 	return strings.Trim(config, "\n") + "\n"
 }
 
-// plan builds the plan of a configuration. It requires that building the plan
+// planned builds the plan of a configuration. It requires that building the plan
 // of its result leaves nothing to do, and that every reverse restores.
-func plan(t *testing.T, version, config string, target transform.Target) *transform.Plan {
+func planned(t *testing.T, version, config string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := transform.Build(Distro(), transform.Only(parse(t, document(version, config))), target)
+	p, err := plan.Build(Distro(), transform.Only(parse(t, document(version, config))), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func plan(t *testing.T, version, config string, target transform.Target) *transf
 		}
 		last = s.Documents[0].After
 	}
-	again, err := transform.Build(Distro(), transform.Only(last), target)
+	again, err := plan.Build(Distro(), transform.Only(last), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,12 +142,12 @@ func plan(t *testing.T, version, config string, target transform.Target) *transf
 	return p
 }
 
-func left(s transform.PlannedStage) bool {
-	return s.State == transform.Todo || s.State == transform.Blocked
+func left(s plan.Step) bool {
+	return s.State == plan.Todo || s.State == plan.Blocked
 }
 
 // step returns a plan's step of a stage.
-func step(t *testing.T, p *transform.Plan, stage string) transform.PlannedStage {
+func step(t *testing.T, p *plan.Plan, stage string) plan.Step {
 	t.Helper()
 	s, ok := p.Step(stage)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -19,12 +20,12 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			target := s.target
 			target.CanonicalForm = true
-			p := plan(t, s.version, s.config, target)
+			p := planned(t, s.version, s.config, target)
 			for _, st := range p.Steps {
 				if !st.Changes() {
 					continue
 				}
-				steps, err := transform.Undo(Distro(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
+				steps, err := plan.Undo(Distro(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
 				switch {
 				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != stages.DisableLeaderMigration,
 					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == stages.InstallCCM,

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -32,8 +33,8 @@ var (
 // configuration in front of the stage and the one that came of it.
 func back(t *testing.T, config, stage string, target transform.Target) (was, is string, err error) {
 	t.Helper()
-	s := step(t, plan(t, release, config, target), stage)
-	steps, err := transform.Undo(Distro(), s.After(), target, stage, false)
+	s := step(t, planned(t, release, config, target), stage)
+	steps, err := plan.Undo(Distro(), s.After(), target, stage, false)
 	if err != nil {
 		return "", "", err
 	}
@@ -47,7 +48,7 @@ func back(t *testing.T, config, stage string, target transform.Target) (was, is 
 // undone takes a stage of a configuration back.
 func undone(t *testing.T, version, config, stage string, target transform.Target) (string, error) {
 	t.Helper()
-	steps, err := transform.Undo(Distro(), transform.Only(parse(t, document(version, config))), target, stage, false)
+	steps, err := plan.Undo(Distro(), transform.Only(parse(t, document(version, config))), target, stage, false)
 	if err != nil || len(steps) == 0 {
 		return "", err
 	}
@@ -135,7 +136,7 @@ func TestCanonicalTakesTheUsualForm(t *testing.T) {
 // ranTo returns the configuration after a stage of the usual way.
 func ranTo(t *testing.T, config, stage string) string {
 	t.Helper()
-	return configOf(step(t, plan(t, release, config, inTurn), stage).Documents[0].After)
+	return configOf(step(t, planned(t, release, config, inTurn), stage).Documents[0].After)
 }
 
 func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
@@ -184,12 +185,12 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
 	for _, stage := range []string{stages.SwitchToExternal, stages.DisableLeaderMigration} {
-		doc := step(t, plan(t, release, told, target), stage).After()
-		_, err := transform.Undo(Distro(), doc, target, stage, false)
+		doc := step(t, planned(t, release, told, target), stage).After()
+		_, err := plan.Undo(Distro(), doc, target, stage, false)
 		refuses(t, stage, err, "--canonical")
 		canonical := target
 		canonical.CanonicalForm = true
-		steps, err := transform.Undo(Distro(), doc, canonical, stage, false)
+		steps, err := plan.Undo(Distro(), doc, canonical, stage, false)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)
 		}
@@ -226,7 +227,7 @@ func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 }
 
 func TestTheChartsValuesAreNextToTheRunbook(t *testing.T) {
-	s := step(t, plan(t, release, told, inTurn), stages.InstallCCM)
+	s := step(t, planned(t, release, told, inTurn), stages.InstallCCM)
 	files, err := s.Files()
 	if err != nil || len(files) != 1 || files[0].Name != "aws-ccm-values.yaml" {
 		t.Fatalf("%v: %v", err, files)
@@ -236,7 +237,7 @@ func TestTheChartsValuesAreNextToTheRunbook(t *testing.T) {
 		t.Errorf("%v:\n%s", err, files[0].Content)
 	}
 	for _, stage := range []string{stages.GrantMigrationLease, stages.CordonControlPlane} {
-		if files, err := step(t, plan(t, release, told, inTurn), stage).Files(); err != nil || len(files) > 0 {
+		if files, err := step(t, planned(t, release, told, inTurn), stage).Files(); err != nil || len(files) > 0 {
 			t.Errorf("%s: %v %v", stage, err, files)
 		}
 	}

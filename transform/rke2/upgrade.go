@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -39,7 +40,7 @@ func (m *migration) decide() (err error) {
 func (m *migration) migrated() bool {
 	now := *m
 	now.target.Version = ""
-	return m.isExternal() && transform.Complete(&now)
+	return m.isExternal() && plan.Complete(&now)
 }
 
 // newestOf returns the newest release of a minor that the tables list, or "".

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -24,7 +25,7 @@ func charted(tag, version string) string {
 // sequence names what each plan changes.
 func sequence(t *testing.T, version, config, target string) (steps []string, end string) {
 	t.Helper()
-	plans, err := transform.Sequence(Distro(), transform.Only(parse(t, document(version, config))), transform.Target{Version: target})
+	plans, err := plan.Sequence(Distro(), transform.Only(parse(t, document(version, config))), transform.Target{Version: target})
 	if err != nil {
 		return []string{err.Error()}, ""
 	}
@@ -93,7 +94,7 @@ func TestAnUpgradeIsASequenceOfPlans(t *testing.T) {
 func TestTheChecksOfAnUpgradeCanFail(t *testing.T) {
 	target := transform.Target{Version: "v1.33.3+rke2r1"}
 	before := charted("v1.32.8", "0.0.11") + "machineSelectorConfig:\n- config: {kube-apiserver-arg: [v=2, cloud-provider=external]}\n"
-	now := planned(t, parse(t, document("v1.32.7+rke2r1", before)), target)
+	now := targeted(t, parse(t, document("v1.32.7+rke2r1", before)), target)
 	for _, c := range []struct{ stage, version, old, new, want string }{
 		{stages.UpgradeKubernetes, "v1.33.3+rke2r1", ", cloud-provider=external", "", ""},
 		{stages.UpgradeKubernetes, "v1.33.3+rke2r1", "", "", "kube-apiserver would keep cloud-provider"},
@@ -105,9 +106,9 @@ func TestTheChecksOfAnUpgradeCanFail(t *testing.T) {
 	} {
 		from := now
 		if c.stage == stages.UpgradeCCM {
-			from = planned(t, parse(t, document("v1.33.3+rke2r1", before)), now.target)
+			from = targeted(t, parse(t, document("v1.33.3+rke2r1", before)), now.target)
 		}
-		after := planned(t, parse(t, document(c.version, strings.Replace(before, c.old, c.new, 1))), now.target)
+		after := targeted(t, parse(t, document(c.version, strings.Replace(before, c.old, c.new, 1))), now.target)
 		err := stageOf(t, from, c.stage).Check(after)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s, %q → %q: %v", c.stage, c.old, c.new, err)

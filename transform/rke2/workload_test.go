@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -16,7 +17,7 @@ const ownManager = "additionalManifest: |\n  kind: ConfigMap # stays\n  ---\n  a
 	"  spec:\n    template:\n      spec:\n        containers:\n          - name: ccm\n            image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n            args:\n              - --v=2\n              - --cloud-provider=aws # ours\n"
 
 func TestAManagerWithoutTheChartGetsTheFlagAndNoChartNextToIt(t *testing.T) {
-	p := plan(t, release, onAWS+ownManager, inTurn)
+	p := planned(t, release, onAWS+ownManager, inTurn)
 	install := string(step(t, p, stages.InstallCCM).Documents[0].After.Bytes())
 	if strings.Contains(install, "HelmChart") || !strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n") {
 		t.Errorf("installed:\n%s", install)
@@ -28,7 +29,7 @@ func TestAManagerWithoutTheChartGetsTheFlagAndNoChartNextToIt(t *testing.T) {
 }
 
 func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
-	p := plan(t, release, onAWS+ownManager+"              - --enable-leader-migration=true\n", inTurn)
+	p := planned(t, release, onAWS+ownManager+"              - --enable-leader-migration=true\n", inTurn)
 	if s := step(t, p, stages.InstallCCM); s.Changes() {
 		t.Errorf("changed to\n%s", s.After()[0].Bytes())
 	}
@@ -37,7 +38,7 @@ func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 	}
 	kept := inTurn
 	kept.KeepLeaderMigration = true
-	if s := step(t, plan(t, release, onAWS+ownManager, kept), stages.DisableLeaderMigration); s.Changes() {
+	if s := step(t, planned(t, release, onAWS+ownManager, kept), stages.DisableLeaderMigration); s.Changes() {
 		t.Error("the flag was to stay")
 	}
 }
@@ -45,22 +46,22 @@ func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
 	generated := inTurn
 	generated.LeaderMigrationConfig = transform.ConfigGenerate
-	_, err := transform.Build(Distro(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
+	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
 	if err == nil || !strings.Contains(err.Error(), "rke-lm does not add its configuration; remove --leader-migration-config") {
 		t.Error(err)
 	}
 }
 
 func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
-	p := plan(t, release, onAWS+ownManager, inTurn)
+	p := planned(t, release, onAWS+ownManager, inTurn)
 	usual := inTurn
 	usual.CanonicalForm = true
 	for _, stage := range []string{stages.DisableLeaderMigration, stages.InstallCCM} {
 		s := step(t, p, stage)
-		if _, err := transform.Undo(Distro(), s.After(), inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
+		if _, err := plan.Undo(Distro(), s.After(), inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
 			t.Errorf("%s: %v", stage, err)
 		}
-		steps, err := transform.Undo(Distro(), s.After(), usual, stage, false)
+		steps, err := plan.Undo(Distro(), s.After(), usual, stage, false)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -168,7 +169,7 @@ func minorSkew(c Chart, found *transform.Findings) {
 // CCMNotInFile is for an external cluster whose cloud-controller-manager the file does
 // not show.
 var CCMNotInFile = transform.Rule{
-	ID: transform.RuleNotInFile, Severity: transform.Warning, Guards: TheChart, Acceptable: true,
+	ID: plan.RuleNotInFile, Severity: transform.Warning, Guards: TheChart, Acceptable: true,
 	Doc: "The provider is external, and no cloud-controller-manager of AWS is in the file: it was installed in another way, or there is none. Until it is accepted, plan --exit-code gives 1.",
 }.Because("The cluster is external and the file shows no manager. If there is none, no new node is initialized and no load balancer is made.", transform.SourceAWS, "Check with `rke-lm verify` whether one runs; apply install-ccm with --stage if not.", "If the manager is installed from another place, and `rke-lm verify` finds it.")
 

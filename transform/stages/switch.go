@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -128,13 +129,13 @@ func (c Cluster) beforeSwitch() []action.Action {
 }
 
 // External reports whether the switch is in the document of a plan.
-func External(p *transform.Plan) bool {
+func External(p *plan.Plan) bool {
 	s, has := p.Step(SwitchToExternal)
-	return has && s.State == transform.Done || p.Target.Upgrades()
+	return has && s.State == plan.Done || p.Target.Upgrades()
 }
 
 // CheckUndo refuses to take the switch back where there is no in-tree provider any more.
-func CheckUndo(p *transform.Plan, names []string, version string) error {
+func CheckUndo(p *plan.Plan, names []string, version string) error {
 	if err := CheckUndone(p.Start[0].File(), names...); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 // Outline is a cluster in a few words; "" means unknown.
@@ -17,7 +18,7 @@ type Outline struct {
 	Distro   string // the name of a distro, or k3s
 	Provider string // aws or external
 	Reached  string // the last stage whose result shows
-	Progress transform.Progress
+	Progress plan.Progress
 }
 
 // Outlined describes a cluster, which is of the first distro that it looks like.
@@ -46,20 +47,20 @@ func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
 // progress reports what the managers show. From 1.27 on a kube-controller-manager without a
 // provider, and no other manager, is a cluster without one; an external one waits for its
 // cloud-controller-manager.
-func (j *evaluation) progress() transform.Progress {
+func (j *evaluation) progress() plan.Progress {
 	m := j.managers()
 	late := k8s.From(j.Observation.Version, k8s.FirstWithout)
 	switch {
 	case !m.External && late:
-		return transform.ProgressBroken(j.Observation.Version)
+		return plan.ProgressBroken(j.Observation.Version)
 	case !m.External && (m.Flag || m.Cloud), m.External && m.CloudFlag:
-		return transform.ProgressMigrating
+		return plan.ProgressMigrating
 	case !m.External:
-		return transform.ProgressInTree
+		return plan.ProgressInTree
 	case late && !m.Cloud && !j.any(observed.KubeManager, Process.Named):
-		return transform.ProgressNone
+		return plan.ProgressNone
 	}
-	return transform.ProgressExternal
+	return plan.ProgressExternal
 }
 
 func isExternal(p Process) bool { return !p.Loops }

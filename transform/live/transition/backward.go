@@ -9,12 +9,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 // RollbackOrder lists the stages to undo, the last one first, down to the one
 // after which the rollback ends; "" for before all.
-func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
+func RollbackOrder(p *plan.Plan, to string) ([]string, error) {
 	if to != "" {
 		if _, err := p.Named(to); err != nil {
 			return nil, err
@@ -33,7 +34,7 @@ func RollbackOrder(p *transform.Plan, to string) ([]string, error) {
 // Backward returns the transition that takes a stage back, as things are in the object
 // and in what was seen of the cluster. It fails with *transform.Conflict where the
 // object does not show what was there before the stage.
-func (r Planner) Backward(p *transform.Plan, stage string, seen *observed.Observation) (Transition, error) {
+func (r Planner) Backward(p *plan.Plan, stage string, seen *observed.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
 		return Transition{}, err
@@ -53,7 +54,7 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observed.Observ
 	if folds && stages.Named(stage).With == "" {
 		return l, nil
 	}
-	steps, err := transform.Undo(r.Distro, p.Start, p.Target, stage, folds)
+	steps, err := plan.Undo(r.Distro, p.Start, p.Target, stage, folds)
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
@@ -64,12 +65,12 @@ func (r Planner) Backward(p *transform.Plan, stage string, seen *observed.Observ
 
 // foldsBack reports whether the switch is undone together with the chart, as it
 // was made: both are edits, and both are to go.
-func (r Planner) foldsBack(p *transform.Plan) bool {
-	return r.To == "" && slices.ContainsFunc(p.Steps, func(s transform.PlannedStage) bool { return together(p.Target, s.Stage.Name) && s.Stage.Edit != nil })
+func (r Planner) foldsBack(p *plan.Plan) bool {
+	return r.To == "" && slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return together(p.Target, s.Stage.Name) && s.Stage.Edit != nil })
 }
 
 // filesAgain are the files of a stage as they would be made again.
-func filesAgain(s transform.PlannedStage) ([]transform.File, error) {
+func filesAgain(s plan.Step) ([]transform.File, error) {
 	if s.Stage.Files == nil {
 		return nil, nil
 	}
@@ -78,7 +79,7 @@ func filesAgain(s transform.PlannedStage) ([]transform.File, error) {
 
 // CheckRollback refuses a rollback that cannot be completed: where there is no
 // in-tree provider any more, or where the object does not show enough.
-func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observed.Observation) error {
+func (r Planner) CheckRollback(p *plan.Plan, names []string, seen *observed.Observation) error {
 	version := seen.Version
 	if !k8s.From(version, k8s.FirstWithout) {
 		version = p.Cluster.Version
@@ -95,6 +96,6 @@ func (r Planner) CheckRollback(p *transform.Plan, names []string, seen *observed
 	if last == "" {
 		return nil
 	}
-	_, err := transform.Undo(r.Distro, p.Start, r.Target, last, true)
+	_, err := plan.Undo(r.Distro, p.Start, r.Target, last, true)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -21,13 +22,13 @@ const (
 	externalRKE1 = "cluster_name: plover\nkubernetes_version: v1.26.15-rancher1-1\nnodes:\n- {address: 10.0.4.11, role: [controlplane, etcd, worker]}\ncloud_provider: {name: external-aws}\nservices: {}\n"
 )
 
-func planned(t *testing.T, d transform.Distro, text string) *transform.Plan {
+func planned(t *testing.T, d transform.Distro, text string) *plan.Plan {
 	t.Helper()
 	doc, err := yamledit.ParseString("c.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := transform.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
+	p, err := plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}

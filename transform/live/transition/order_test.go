@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -43,7 +44,7 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		{"no edit at all", stages.CordonControlPlane, transform.Target{}, false, false},
 	} {
 		w := Planner{Distro: rke2.Distro(), Target: c.target}
-		p, err := transform.Build(w.Distro, transform.Only(doc), c.target)
+		p, err := plan.Build(w.Distro, transform.Only(doc), c.target)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,25 +8,25 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // past reports whether a stage of actions alone was done, as the cluster shows it: the
 // object says nothing of it.
-func (r Planner) past(p *transform.Plan, stage string, files map[string]string, seen *observed.Observation) bool {
+func (r Planner) past(p *plan.Plan, stage string, files map[string]string, seen *observed.Observation) bool {
 	step, _ := p.Step(stage)
-	return step.State == transform.ActionOnly && stages.Past(stage, shown(p, step, files, seen))
+	return step.State == plan.ActionOnly && stages.Past(stage, shown(p, step, files, seen))
 }
 
 // shown is what a cluster shows of a stage of actions alone.
-func shown(p *transform.Plan, step transform.PlannedStage, files map[string]string, seen *observed.Observation) stages.Observed {
+func shown(p *plan.Plan, step plan.Step, files map[string]string, seen *observed.Observation) stages.Observed {
 	mark := stages.Mark(p.Cluster.Name)
 	s := stages.Observed{
 		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: identified(seen.Nodes),

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -26,7 +27,7 @@ type Upgrade struct {
 
 // Upgrades returns the upgrades of releases that stages have, as things are before the first of
 // them.
-func (r Planner) Upgrades(p *transform.Plan, names []string, back bool, seen *observed.Observation) ([]Upgrade, error) {
+func (r Planner) Upgrades(p *plan.Plan, names []string, back bool, seen *observed.Observation) ([]Upgrade, error) {
 	plan := r.Forward
 	if back {
 		plan = r.Backward
@@ -70,7 +71,7 @@ func (r Planner) Replaced(u Upgrade, has *yamledit.Document) ([]string, error) {
 func (r Planner) needed(u Upgrade, has *yamledit.Document) (*yamledit.Document, bool) {
 	t := r.Target
 	t.Values = has
-	p, err := transform.Build(r.Distro, transform.Only(u.Transition.From), t)
+	p, err := plan.Build(r.Distro, transform.Only(u.Transition.From), t)
 	if err != nil {
 		return nil, false
 	}
@@ -84,7 +85,7 @@ func (r Planner) needed(u Upgrade, has *yamledit.Document) (*yamledit.Document, 
 
 // olderManager finds a cloud-controller-manager whose image is older than the cluster: one minor
 // later it would be two minors older than kube-apiserver, which is not supported.
-func (r Planner) olderManager(p *transform.Plan, seen *observed.Observation) []transform.Finding {
+func (r Planner) olderManager(p *plan.Plan, seen *observed.Observation) []transform.Finding {
 	rule := rules.CCMMinorSkew.Rule
 	if slices.Contains(r.Target.Accept, rule.ID) {
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -34,7 +35,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 		t.Fatal(err)
 	}
 	r := Planner{Distro: rke1.Distro(), Target: target}
-	p, err := transform.Build(r.Distro, transform.Only(doc), target)
+	p, err := plan.Build(r.Distro, transform.Only(doc), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -59,22 +60,22 @@ type Planner struct {
 
 // Forward returns the transition of a stage, as things are in a plan that was built from
 // the object of now and in what was seen of the cluster.
-func (r Planner) Forward(p *transform.Plan, stage string, seen *observed.Observation) (Transition, error) {
+func (r Planner) Forward(p *plan.Plan, stage string, seen *observed.Observation) (Transition, error) {
 	step, err := p.Named(stage)
 	if err != nil {
 		return Transition{}, err
 	}
-	files, err := filesOf(p, transform.PlannedStage.Files)
+	files, err := filesOf(p, plan.Step.Files)
 	if err != nil {
 		return Transition{}, err
 	}
 	l := Transition{Stage: stage, Why: step.Stage.Why, From: p.Start[0], To: p.Start[0], Files: files, Check: stages.After(stage, p.Target)}
 	l.Snapshot, l.ChecksAlone = stages.Named(stage).Snapshot, stages.Named(stage).ChecksAlone
 	switch {
-	case folded(p, stage) || step.Past() || step.State == transform.NotInFile || r.past(p, stage, files, seen):
+	case folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.To, l.Findings, l.Blocked = step.Documents[0].After, findingsOf(p, stage), step.State == transform.Blocked
+		l.To, l.Findings, l.Blocked = step.Documents[0].After, findingsOf(p, stage), step.State == plan.Blocked
 		l.Caution = step.Stage.Caution
 	}
 	if found := r.olderManager(p, seen); stage == stages.UpgradeKubernetes && len(found) > 0 {
@@ -98,20 +99,20 @@ func together(t transform.Target, stage string) bool {
 	return t.NoLeaderMigration && t.Situation.HasInTreeProvider() && stages.Named(stage).With != ""
 }
 
-func folded(p *transform.Plan, stage string) bool {
+func folded(p *plan.Plan, stage string) bool {
 	step, _ := p.Step(stage)
 	return together(p.Target, stage) && step.Changes()
 }
 
 // foldedInto are the steps that are made in one edit with a stage.
-func foldedInto(p *transform.Plan, stage string) []transform.PlannedStage {
-	return slices.DeleteFunc(slices.Clone(p.Steps), func(s transform.PlannedStage) bool {
+func foldedInto(p *plan.Plan, stage string) []plan.Step {
+	return slices.DeleteFunc(slices.Clone(p.Steps), func(s plan.Step) bool {
 		return stages.Named(s.Stage.Name).With != stage || !folded(p, s.Stage.Name)
 	})
 }
 
 // findings are those of the stage, and of those that are folded into it.
-func findingsOf(p *transform.Plan, stage string) []transform.Finding {
+func findingsOf(p *plan.Plan, stage string) []transform.Finding {
 	var list []transform.Finding
 	for _, s := range p.Steps {
 		if s.Stage.Name == stage || stages.Named(s.Stage.Name).With == stage && folded(p, s.Stage.Name) {
@@ -122,7 +123,7 @@ func findingsOf(p *transform.Plan, stage string) []transform.Finding {
 }
 
 // filesOf collects the files of all stages by their names.
-func filesOf(p *transform.Plan, of func(transform.PlannedStage) ([]transform.File, error)) (map[string]string, error) {
+func filesOf(p *plan.Plan, of func(plan.Step) ([]transform.File, error)) (map[string]string, error) {
 	all := map[string]string{}
 	for _, s := range p.Steps {
 		files, err := of(s)
@@ -138,8 +139,8 @@ func filesOf(p *transform.Plan, of func(transform.PlannedStage) ([]transform.Fil
 
 // Position returns the last stage that is done, with none before it left to do;
 // "" for none. Where the object does not show, the cluster does.
-func (r Planner) Position(p *transform.Plan, seen *observed.Observation) (string, error) {
-	files, err := filesOf(p, transform.PlannedStage.Files)
+func (r Planner) Position(p *plan.Plan, seen *observed.Observation) (string, error) {
+	files, err := filesOf(p, plan.Step.Files)
 	if err != nil {
 		return "", err
 	}
@@ -148,7 +149,7 @@ func (r Planner) Position(p *transform.Plan, seen *observed.Observation) (string
 		if s.Left() {
 			break
 		}
-		if s.State == transform.Done || r.past(p, s.Stage.Name, files, seen) {
+		if s.State == plan.Done || r.past(p, s.Stage.Name, files, seen) {
 			last = s.Stage.Name
 		}
 	}
@@ -156,13 +157,13 @@ func (r Planner) Position(p *transform.Plan, seen *observed.Observation) (string
 }
 
 // InEffect reports whether the edit of a stage is in the object.
-func (r Planner) InEffect(p *transform.Plan, stage string) (bool, error) {
+func (r Planner) InEffect(p *plan.Plan, stage string) (bool, error) {
 	s, err := p.Named(stage)
 	return err == nil && !s.Left(), err
 }
 
 // Needs returns what of the table of rights a plan needs that not every cluster does.
-func Needs(p *transform.Plan) []string {
+func Needs(p *plan.Plan) []string {
 	var when []string
 	for _, s := range p.Steps {
 		for _, a := range slices.Concat(s.Stage.Before, s.Stage.After, s.Stage.UndoBefore, s.Stage.UndoAfter) {

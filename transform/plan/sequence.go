@@ -1,13 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"fmt"
 	"reflect"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -17,7 +18,7 @@ const MostPlans = 40
 // Sequence plans the upgrade to a release that may be several minors away: the first plan is that of
 // the documents, and each further one that of the result of the last. Without a release, or
 // where it takes no more, it is one plan.
-func Sequence(d Distro, docs []*yamledit.Document, target Target) ([]*Plan, error) {
+func Sequence(d transform.Distro, docs []*yamledit.Document, target transform.Target) ([]*Plan, error) {
 	p, err := Build(d, docs, target)
 	if err != nil || target.Version == "" {
 		return []*Plan{p}, err
@@ -42,7 +43,7 @@ func (p *Plan) End() []*yamledit.Document {
 
 // Complete reports whether no stage with an edit is left to do in a cluster, as far as its
 // documents show.
-func Complete(c Cluster) bool {
+func Complete(c transform.Cluster) bool {
 	o := withStages(c)
 	for i := range o.stages {
 		if _, edit, err := o.look(i, Choice{}); err != nil || edit != nil {
@@ -55,7 +56,7 @@ func Complete(c Cluster) bool {
 // StayDone requires of the documents after steps that none of these is left to do: each
 // was proven before, and a later one may have removed its result. The documents
 // are opened as the next run opens them, which decides on their situation again.
-func StayDone(d Distro, steps []PlannedStage, target Target) error {
+func StayDone(d transform.Distro, steps []Step, target transform.Target) error {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -65,7 +66,7 @@ func StayDone(d Distro, steps []PlannedStage, target Target) error {
 		return err
 	}
 	for _, name := range namesOf(steps) {
-		i := slices.IndexFunc(c.stages, func(s Stage) bool { return s.Name == name })
+		i := slices.IndexFunc(c.stages, func(s transform.Stage) bool { return s.Name == name })
 		if i < 0 {
 			continue
 		}
@@ -81,7 +82,7 @@ func StayDone(d Distro, steps []PlannedStage, target Target) error {
 
 // reopened opens the documents after a step. Where the operator's choice means the same
 // for them as for those before, the cluster is the one that the step was proven on.
-func (s PlannedStage) reopened(d Distro, target Target) (*opened, error) {
+func (s Step) reopened(d transform.Distro, target transform.Target) (*opened, error) {
 	c, err := d.Open(s.After(), target)
 	if err != nil {
 		return nil, err

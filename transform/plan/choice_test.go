@@ -1,20 +1,21 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // threeLamps has a last stage whose result is found to be wrong.
-func threeLamps(doc *yamledit.Document) []Stage {
+func threeLamps(doc *yamledit.Document) []transform.Stage {
 	wrong := light(doc, "c")
-	wrong.Check = func(Cluster) error { return errors.New("another lamp went out") }
-	return []Stage{light(doc, "a"), light(doc, "b"), wrong}
+	wrong.Check = func(transform.Cluster) error { return errors.New("another lamp went out") }
+	return []transform.Stage{light(doc, "a"), light(doc, "b"), wrong}
 }
 
 func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
@@ -33,7 +34,7 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 		{"none, which needs all", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := BuildFor(distro(threeLamps), Only(document(t, c.text)), Target{}, c.choice)
+			p, err := BuildFor(distro(threeLamps), transform.Only(document(t, c.text)), transform.Target{}, c.choice)
 			if (err == nil) != (c.want != nil) {
 				t.Fatalf("error %v", err)
 			}
@@ -58,7 +59,7 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 		want     bool
 	}{"it stays stuck": {"c", false}, "an earlier stage repairs it": {"b", true}} {
 		t.Run(name, func(t *testing.T) {
-			stages := func(doc *yamledit.Document) []Stage {
+			stages := func(doc *yamledit.Document) []transform.Stage {
 				stuck := lit("c")(doc)
 				stuck.Edit = func() (*yamledit.Edit, error) {
 					if doc.Root().Get(c.repaired).Value() != "on" {
@@ -66,9 +67,9 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 					}
 					return doc.Edit(), nil
 				}
-				return []Stage{light(doc, "a"), light(doc, "b"), stuck}
+				return []transform.Stage{light(doc, "a"), light(doc, "b"), stuck}
 			}
-			p, err := BuildFor(distro(stages), Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), Target{}, Choice{Next: true})
+			p, err := BuildFor(distro(stages), transform.Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), transform.Target{}, Choice{Next: true})
 			if (err == nil) != c.want {
 				t.Fatalf("error %v", err)
 			}

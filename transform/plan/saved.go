@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -20,10 +21,10 @@ import (
 //
 // It holds pieces of the documents, secrets among them.
 type Saved struct {
-	Cluster Identity      `json:"cluster"`
-	Source  SavedSource   `json:"source"`
-	Others  []SavedSource `json:"others,omitempty"` // of the other documents of the cluster
-	Target  Target        `json:"target"`
+	Cluster transform.Identity `json:"cluster"`
+	Source  SavedSource        `json:"source"`
+	Others  []SavedSource      `json:"others,omitempty"` // of the other documents of the cluster
+	Target  transform.Target   `json:"target"`
 	// Upgrade is the release that the plan moves a migrated cluster to; "" for the plan of a
 	// migration.
 	Upgrade string       `json:"upgrade,omitempty"`
@@ -52,9 +53,9 @@ type SavedStage struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
 	SavedRevision
-	Others   []SavedRevision `json:"others,omitempty"` // of the other documents, as in Saved
-	Findings []Finding       `json:"findings"`
-	Caution  string          `json:"caution,omitempty"` // about its undo
+	Others   []SavedRevision     `json:"others,omitempty"` // of the other documents, as in Saved
+	Findings []transform.Finding `json:"findings"`
+	Caution  string              `json:"caution,omitempty"` // about its undo
 	// Manual means that the stage has an action whose result no document shows; Steps and
 	// Check are what is done by hand for a stage of actions alone.
 	Manual bool            `json:"manual,omitempty"`
@@ -137,7 +138,7 @@ func (p *Plan) Save(paths ...string) Saved {
 				kept.Others = append(kept.Others, revision)
 			}
 		}
-		kept.Findings = append([]Finding{}, step.Findings...)
+		kept.Findings = append([]transform.Finding{}, step.Findings...)
 		s.Stages = append(s.Stages, kept)
 	}
 	return s

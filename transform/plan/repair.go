@@ -1,7 +1,9 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
+
+import "github.com/rke-lm/rke-lm/transform"
 
 // mostFixes bounds a repair; no file comes near it.
 const mostFixes = 1000
@@ -10,7 +12,7 @@ const mostFixes = 1000
 // the rules of those that it made. Each is proven by its edit, and kept only when
 // the cluster can still be read and its rule finds less than before. What no fix
 // corrects stays as it is.
-func Repair(d Distro, c Cluster, target Target) (Cluster, []string) {
+func Repair(d transform.Distro, c transform.Cluster, target transform.Target) (transform.Cluster, []string) {
 	var made []string
 	for range mostFixes {
 		next, rule := repairOne(d, c, target)
@@ -23,8 +25,8 @@ func Repair(d Distro, c Cluster, target Target) (Cluster, []string) {
 }
 
 // repairOne returns the cluster after the first fix that works, or nil.
-func repairOne(d Distro, c Cluster, target Target) (Cluster, string) {
-	f, ok := c.(Fixer)
+func repairOne(d transform.Distro, c transform.Cluster, target transform.Target) (transform.Cluster, string) {
+	f, ok := c.(transform.Fixer)
 	if !ok {
 		return nil, ""
 	}
@@ -38,7 +40,7 @@ func repairOne(d Distro, c Cluster, target Target) (Cluster, string) {
 		if err != nil {
 			continue
 		}
-		after, _ := d.Lint(PlannedStage{Documents: fixed}.After(), target)
+		after, _ := d.Lint(Step{Documents: fixed}.After(), target)
 		if after != nil && count(after)[fix.Rule] < before[fix.Rule] {
 			return after, fix.Rule
 		}
@@ -47,7 +49,7 @@ func repairOne(d Distro, c Cluster, target Target) (Cluster, string) {
 }
 
 // count returns how often each rule finds something.
-func count(c Cluster) map[string]int {
+func count(c transform.Cluster) map[string]int {
 	n := map[string]int{}
 	for _, f := range c.Findings("") {
 		n[f.Rule]++

@@ -1,12 +1,13 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -14,7 +15,7 @@ import (
 // Pick returns the plan of a cluster: the one that knows its documents, or else one
 // that reports how they changed. Where one plan ends another one may begin: then it is the one that
 // has something to apply, or with back to undo.
-func Pick(plans []Saved, id Identity, docs []*yamledit.Document, back bool) (Saved, bool) {
+func Pick(plans []Saved, id transform.Identity, docs []*yamledit.Document, back bool) (Saved, bool) {
 	var found Saved
 	most := 0
 	for _, p := range plans {
@@ -65,7 +66,7 @@ func (s Saved) Open(docs []*yamledit.Document) (*Plan, error) {
 // Undo returns the steps that undo a stage, and with through those after it, the
 // last one first; none when nothing of it is in the documents. It fails as Open
 // does, and with *Conflict where a later stage comes first.
-func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]PlannedStage, error) {
+func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]Step, error) {
 	m, err := s.meet(docs)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]Pl
 	case at < begun-1 && !through:
 		return nil, comesAfter(docs[0].File(), m.edits[begun-1].Name, stage)
 	}
-	var steps []PlannedStage
+	var steps []Step
 	for i := begun - 1; i >= at; i-- {
 		step := m.edits[i].step()
 		step.State, step.Findings = Done, nil
@@ -93,9 +94,9 @@ func (s Saved) Undo(docs []*yamledit.Document, stage string, through bool) ([]Pl
 }
 
 // step is the stage in a plan, without its documents.
-func (s SavedStage) step() PlannedStage {
-	return PlannedStage{
-		Stage: Stage{Name: s.Name, Caution: s.Caution, After: s.Steps, Verify: s.Check},
+func (s SavedStage) step() Step {
+	return Step{
+		Stage: transform.Stage{Name: s.Name, Caution: s.Caution, After: s.Steps, Verify: s.Check},
 		State: s.State, Manual: s.Manual, Findings: s.Findings,
 	}
 }
@@ -126,14 +127,14 @@ func (s Saved) meet(docs []*yamledit.Document) (meeting, error) {
 	for _, doc := range docs {
 		known, ok := s.know(doc, m.edits, taken)
 		if !ok {
-			return m, &Conflict{doc.Root().Errorf(
+			return m, &transform.Conflict{At: doc.Root().Errorf(
 				fmt.Sprintf("document %d (%s) has changed since it was planned", doc.Chunk().Index+1, s.Cluster.Title()), "plan it again with --out, and use that plan")}
 		}
 		taken[known.number] = true
 		m.met = append(m.met, known)
 	}
 	if i := slices.Index(taken, false); i >= 0 {
-		return m, &Conflict{docs[0].Root().Errorf(
+		return m, &transform.Conflict{At: docs[0].Root().Errorf(
 			fmt.Sprintf("the plan of %s has one more document: document %d of %s", s.Cluster.Title(), s.sources()[i].Document+1, s.sources()[i].File), "name that file as well, a values file with --ccm-values")}
 	}
 	return m, nil
@@ -229,7 +230,7 @@ func (k met) apply(splices []yamledit.Splice, want string) (Revision, error) {
 	chunk := k.doc.Chunk()
 	text, err := yamledit.Apply(chunk.Bytes, r.Splices)
 	if got, whole := k.sum(text); err != nil || !whole || got != want {
-		return r, &Conflict{k.doc.Root().Errorf("the saved plan does not result in the document that was planned, so plan.json was changed", "plan again with --out")}
+		return r, &transform.Conflict{At: k.doc.Root().Errorf("the saved plan does not result in the document that was planned, so plan.json was changed", "plan again with --out")}
 	}
 	if r.Reverse, err = yamledit.Reverse(chunk.Bytes, r.Splices); err != nil {
 		return r, err

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // switched returns a stage that lights a lamp, and whose reverse writes off.
-func switched(doc *yamledit.Document, lamp string) Stage {
+func switched(doc *yamledit.Document, lamp string) transform.Stage {
 	s := light(doc, lamp)
 	s.Undo = func() (*yamledit.Edit, error) {
 		e := doc.Edit()
@@ -25,13 +26,13 @@ func switched(doc *yamledit.Document, lamp string) Stage {
 	return s
 }
 
-func switchedLamps(doc *yamledit.Document) []Stage {
-	return []Stage{switched(doc, "a"), {Name: "wait"}, switched(doc, "b")}
+func switchedLamps(doc *yamledit.Document) []transform.Stage {
+	return []transform.Stage{switched(doc, "a"), {Name: "wait"}, switched(doc, "b")}
 }
 
-func undone(t *testing.T, d Distro, text, stage string, through bool) (string, error) {
+func undone(t *testing.T, d transform.Distro, text, stage string, through bool) (string, error) {
 	t.Helper()
-	steps, err := Undo(d, Only(document(t, text)), Target{}, stage, through)
+	steps, err := Undo(d, transform.Only(document(t, text)), transform.Target{}, stage, through)
 	said := ""
 	for _, s := range steps {
 		said += s.Stage.Name + " " + string(s.After()[0].Bytes())
@@ -59,7 +60,7 @@ func TestUndoTakesOneStageBack(t *testing.T) {
 func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 	for _, stage := range []string{"a", "wait"} {
 		_, err := undone(t, distro(switchedLamps), "a: 'on'\nb: 'on'\n", stage, false)
-		var c *Conflict
+		var c *transform.Conflict
 		if want := "l.yaml: b comes after " + stage + " and is still in the file; undo it first, or add --through"; !errors.As(err, &c) || err.Error() != want {
 			t.Error(err)
 		}
@@ -81,25 +82,25 @@ func TestUndoIsProven(t *testing.T) {
 			return e, nil
 		}
 	}
-	for want, stage := range map[string]func(*yamledit.Document) Stage{
-		"it would have to be undone twice": func(doc *yamledit.Document) Stage {
+	for want, stage := range map[string]func(*yamledit.Document) transform.Stage{
+		"it would have to be undone twice": func(doc *yamledit.Document) transform.Stage {
 			s := light(doc, "a")
 			s.Undo = edit(doc, "dim")
 			return s
 		},
-		"applying it again would not restore the current document": func(doc *yamledit.Document) Stage {
+		"applying it again would not restore the current document": func(doc *yamledit.Document) transform.Stage {
 			s := switched(doc, "a")
 			s.Edit = edit(doc, "bright")
 			return s
 		},
-		"the check says no": func(doc *yamledit.Document) Stage {
+		"the check says no": func(doc *yamledit.Document) transform.Stage {
 			s := switched(doc, "a")
-			s.Check = func(Cluster) error { return fmt.Errorf("the check says no") }
+			s.Check = func(transform.Cluster) error { return fmt.Errorf("the check says no") }
 			return s
 		},
 	} {
-		_, err := undone(t, distro(func(doc *yamledit.Document) []Stage { return []Stage{stage(doc)} }), "a: 'on'\n", "a", false)
-		var c *Conflict
+		_, err := undone(t, distro(func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{stage(doc)} }), "a: 'on'\n", "a", false)
+		var c *transform.Conflict
 		if !errors.As(err, &c) || !strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git") {
 			t.Errorf("want %s, got %v", want, err)
 		}
@@ -107,10 +108,10 @@ func TestUndoIsProven(t *testing.T) {
 }
 
 func TestWhatCannotBeUndoneStillComesFirst(t *testing.T) {
-	d := distro(func(doc *yamledit.Document) []Stage {
+	d := distro(func(doc *yamledit.Document) []transform.Stage {
 		b := switched(doc, "b")
-		b.Undo = func() (*yamledit.Edit, error) { return nil, Undetermined(doc.Root().Get("b"), "dim or off") }
-		return []Stage{switched(doc, "a"), b}
+		b.Undo = func() (*yamledit.Edit, error) { return nil, transform.Undetermined(doc.Root().Get("b"), "dim or off") }
+		return []transform.Stage{switched(doc, "a"), b}
 	})
 	const text = "a: 'on'\nb: 'on'\n"
 	if _, err := undone(t, d, text, "a", false); err == nil || !strings.Contains(err.Error(), "b comes after a") {

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"errors"
@@ -10,27 +10,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // lamps is a cluster of the simplest kind: a mapping whose values stages set.
 type lamps struct {
 	doc      *yamledit.Document
-	stages   func(*yamledit.Document) []Stage
-	findings func(doc *yamledit.Document, stage string) []Finding
+	stages   func(*yamledit.Document) []transform.Stage
+	findings func(doc *yamledit.Document, stage string) []transform.Finding
 }
 
-func (l lamps) Restarts(Cluster) []Restart      { return nil }
-func (l lamps) Manager() yamledit.Node          { return yamledit.Node{} }
-func (l lamps) Chosen() Target                  { return Target{} }
-func (l lamps) Identity() Identity              { return Identity{Distro: "lamps"} }
-func (l lamps) Documents() []*yamledit.Document { return Only(l.doc) }
-func (l lamps) Stages() []Stage                 { return l.stages(l.doc) }
-func (l lamps) Findings(s string) []Finding     { return l.findings(l.doc, s) }
+func (l lamps) Restarts(transform.Cluster) []transform.Restart { return nil }
+func (l lamps) Manager() yamledit.Node                         { return yamledit.Node{} }
+func (l lamps) Chosen() transform.Target                       { return transform.Target{} }
+func (l lamps) Identity() transform.Identity                   { return transform.Identity{Distro: "lamps"} }
+func (l lamps) Documents() []*yamledit.Document                { return transform.Only(l.doc) }
+func (l lamps) Stages() []transform.Stage                      { return l.stages(l.doc) }
+func (l lamps) Findings(s string) []transform.Finding          { return l.findings(l.doc, s) }
 
 // light returns a stage that is done when its lamp is on.
-func light(doc *yamledit.Document, lamp string, supersededBy ...string) Stage {
-	return Stage{
+func light(doc *yamledit.Document, lamp string, supersededBy ...string) transform.Stage {
+	return transform.Stage{
 		Name:         lamp,
 		SupersededBy: supersededBy,
 		Edit: func() (*yamledit.Edit, error) {
@@ -40,24 +41,24 @@ func light(doc *yamledit.Document, lamp string, supersededBy ...string) Stage {
 			}
 			return e, nil
 		},
-		Check: func(Cluster) error { return nil },
+		Check: func(transform.Cluster) error { return nil },
 	}
 }
 
 // lit returns a stage that is done.
-func lit(name string) func(*yamledit.Document) Stage {
-	return func(doc *yamledit.Document) Stage {
-		return Stage{Name: name, Edit: func() (*yamledit.Edit, error) { return doc.Edit(), nil }}
+func lit(name string) func(*yamledit.Document) transform.Stage {
+	return func(doc *yamledit.Document) transform.Stage {
+		return transform.Stage{Name: name, Edit: func() (*yamledit.Edit, error) { return doc.Edit(), nil }}
 	}
 }
 
-func distro(stages func(*yamledit.Document) []Stage) Distro {
-	quiet := func(*yamledit.Document, string) []Finding { return nil }
+func distro(stages func(*yamledit.Document) []transform.Stage) transform.Distro {
+	quiet := func(*yamledit.Document, string) []transform.Finding { return nil }
 	return warning(stages, quiet)
 }
 
-func warning(stages func(*yamledit.Document) []Stage, findings func(*yamledit.Document, string) []Finding) Distro {
-	return Distro{Name: "lamps", Open: func(docs []*yamledit.Document, _ Target) (Cluster, error) {
+func warning(stages func(*yamledit.Document) []transform.Stage, findings func(*yamledit.Document, string) []transform.Finding) transform.Distro {
+	return transform.Distro{Name: "lamps", Open: func(docs []*yamledit.Document, _ transform.Target) (transform.Cluster, error) {
 		doc := docs[0]
 		if doc.Root().Get("broken").Value() == "on" {
 			return nil, doc.Root().Errorf("broken", "repair it")
@@ -66,8 +67,8 @@ func warning(stages func(*yamledit.Document) []Stage, findings func(*yamledit.Do
 	}}
 }
 
-func twoLamps(doc *yamledit.Document) []Stage {
-	return []Stage{light(doc, "a", "b"), light(doc, "b")}
+func twoLamps(doc *yamledit.Document) []transform.Stage {
+	return []transform.Stage{light(doc, "a", "b"), light(doc, "b")}
 }
 
 func document(t *testing.T, text string) *yamledit.Document {
@@ -80,7 +81,7 @@ func document(t *testing.T, text string) *yamledit.Document {
 }
 
 func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
-	p, err := Build(distro(twoLamps), Only(document(t, "a: off # dark\nb: 'off'\n")), Target{})
+	p, err := Build(distro(twoLamps), transform.Only(document(t, "a: off # dark\nb: 'off'\n")), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +121,10 @@ func TestStagesThatHoldAreDone(t *testing.T) {
 		{"all", "a: 'on'\nb: 'on'\n", []State{Done, Done}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := warning(twoLamps, func(*yamledit.Document, string) []Finding { return []Finding{{Severity: Warning}} })
-			p, err := Build(d, Only(document(t, c.text)), Target{})
+			d := warning(twoLamps, func(*yamledit.Document, string) []transform.Finding {
+				return []transform.Finding{{Severity: transform.Warning}}
+			})
+			p, err := Build(d, transform.Only(document(t, c.text)), transform.Target{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,10 +141,10 @@ func TestStagesThatHoldAreDone(t *testing.T) {
 }
 
 func TestOnlyLaterStagesSupersede(t *testing.T) {
-	stages := func(doc *yamledit.Document) []Stage {
-		return []Stage{lit("first")(doc), light(doc, "a", "first", "none"), lit("last")(doc)}
+	stages := func(doc *yamledit.Document) []transform.Stage {
+		return []transform.Stage{lit("first")(doc), light(doc, "a", "first", "none"), lit("last")(doc)}
 	}
-	p, err := Build(distro(stages), Only(document(t, "a: 'off'\n")), Target{})
+	p, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
 	if err != nil || p.Steps[1].State != Todo {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -150,25 +153,25 @@ func TestOnlyLaterStagesSupersede(t *testing.T) {
 func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		finding Finding
+		finding transform.Finding
 		want    State
 	}{
-		{"an error", Finding{Severity: Error}, Blocked},
-		{"an error that is accepted", Finding{Severity: Error, Accepted: true}, Todo},
-		{"a warning", Finding{Severity: Warning}, Todo},
-		{"a note", Finding{Severity: Note}, Todo},
+		{"an error", transform.Finding{Severity: transform.Error}, Blocked},
+		{"an error that is accepted", transform.Finding{Severity: transform.Error, Accepted: true}, Todo},
+		{"a warning", transform.Finding{Severity: transform.Warning}, Todo},
+		{"a note", transform.Finding{Severity: transform.Note}, Todo},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := warning(twoLamps, func(doc *yamledit.Document, stage string) []Finding {
+			d := warning(twoLamps, func(doc *yamledit.Document, stage string) []transform.Finding {
 				if stage != "" && doc.Root().Get(stage).Value() != "on" {
 					t.Errorf("%s is checked before it is applied", stage)
 				}
 				if stage == "b" {
 					return nil
 				}
-				return []Finding{{Severity: Note}, c.finding, {Severity: Note}}
+				return []transform.Finding{{Severity: transform.Note}, c.finding, {Severity: transform.Note}}
 			})
-			p, err := Build(d, Only(document(t, "a: 'off'\nb: 'off'\n")), Target{})
+			p, err := Build(d, transform.Only(document(t, "a: 'off'\nb: 'off'\n")), transform.Target{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +183,7 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 }
 
 func TestStepIsFoundByName(t *testing.T) {
-	p, err := Build(distro(twoLamps), Only(document(t, "a: 'on'\nb: 'off'\n")), Target{})
+	p, err := Build(distro(twoLamps), transform.Only(document(t, "a: 'on'\nb: 'off'\n")), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,33 +197,33 @@ func TestStepIsFoundByName(t *testing.T) {
 
 func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 	fail := errors.New("no edit")
-	change := func(f func(*yamledit.Document, *Stage)) func(*yamledit.Document) []Stage {
-		return func(doc *yamledit.Document) []Stage {
-			stages := []Stage{light(doc, "a", "b"), light(doc, "b")}
+	change := func(f func(*yamledit.Document, *transform.Stage)) func(*yamledit.Document) []transform.Stage {
+		return func(doc *yamledit.Document) []transform.Stage {
+			stages := []transform.Stage{light(doc, "a", "b"), light(doc, "b")}
 			f(doc, &stages[0])
 			return stages
 		}
 	}
 	for _, c := range []struct {
 		name, text string
-		stages     func(*yamledit.Document) []Stage
+		stages     func(*yamledit.Document) []transform.Stage
 		want       string
 	}{
 		{"a cluster that does not open", "broken: 'on'\n", twoLamps, "l.yaml:1: broken; repair it"},
-		{"a result that does not open", "broken: 'off'\n", func(doc *yamledit.Document) []Stage { return []Stage{light(doc, "broken")} }, "l.yaml:1: broken; repair it"},
-		{"an edit that cannot be queued", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
+		{"a result that does not open", "broken: 'off'\n", func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{light(doc, "broken")} }, "l.yaml:1: broken; repair it"},
+		{"an edit that cannot be queued", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *transform.Stage) {
 			s.Edit = func() (*yamledit.Edit, error) { return nil, fail }
 		}), "no edit"},
 		{"an edit that cannot be applied", "a: &x 'off'\nb: *x\n", twoLamps, "l.yaml:1: a: the change would affect every use of this value"},
-		{"a superseding stage that cannot be edited", "a: 'off'\nb: 'off'\n", func(doc *yamledit.Document) []Stage {
+		{"a superseding stage that cannot be edited", "a: 'off'\nb: 'off'\n", func(doc *yamledit.Document) []transform.Stage {
 			b := light(doc, "b")
 			b.Edit = func() (*yamledit.Edit, error) { return nil, fail }
-			return []Stage{light(doc, "a", "b"), b}
+			return []transform.Stage{light(doc, "a", "b"), b}
 		}, "no edit"},
-		{"a check that fails", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *Stage) {
-			s.Check = func(Cluster) error { return errors.New("it is still dark") }
+		{"a check that fails", "a: 'off'\nb: 'off'\n", change(func(_ *yamledit.Document, s *transform.Stage) {
+			s.Check = func(transform.Cluster) error { return errors.New("it is still dark") }
 		}), "l.yaml:1: stage a cannot be planned: it is still dark; make this change manually"},
-		{"an edit that never ends", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *Stage) {
+		{"an edit that never ends", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *transform.Stage) {
 			s.Edit = func() (*yamledit.Edit, error) {
 				e := doc.Edit()
 				text, _ := doc.Root().Get("a").String()
@@ -228,7 +231,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 				return e, nil
 			}
 		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
-		{"an edit that fails the second time", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *Stage) {
+		{"an edit that fails the second time", "a: 'off'\nb: 'off'\n", change(func(doc *yamledit.Document, s *transform.Stage) {
 			edit := s.Edit
 			if doc.Root().Get("a").Value() == "on" {
 				edit = func() (*yamledit.Edit, error) { return doc.Edit(), fail }
@@ -237,7 +240,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := Build(distro(c.stages), Only(document(t, c.text)), Target{})
+			p, err := Build(distro(c.stages), transform.Only(document(t, c.text)), transform.Target{})
 			if p != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %+v, %v\nwant %s", p, err, c.want)
 			}
@@ -246,17 +249,17 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 }
 
 func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
-	stages := func(doc *yamledit.Document) []Stage {
+	stages := func(doc *yamledit.Document) []transform.Stage {
 		s := light(doc, "a")
-		s.Check = func(after Cluster) error {
+		s.Check = func(after transform.Cluster) error {
 			if doc.Root().Get("a").Value() != "off" || after.Documents()[0].Root().Get("a").Value() != "on" {
 				return errors.New("the check sees the wrong clusters")
 			}
 			return nil
 		}
-		return []Stage{s}
+		return []transform.Stage{s}
 	}
-	if _, err := Build(distro(stages), Only(document(t, "a: 'off'\n")), Target{}); err != nil {
+	if _, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -265,7 +268,7 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 type dimmed struct{ lamps }
 
 func TestACheckComparesClustersOfItsOwnTypeAlone(t *testing.T) {
-	check := CheckBy(func(after lamps) error { return after.doc.Root().Errorf("compared", "continue") })
+	check := transform.CheckBy(func(after lamps) error { return after.doc.Root().Errorf("compared", "continue") })
 	if err := check(lamps{doc: document(t, "a: 'on'\n")}); err == nil || !strings.Contains(err.Error(), "compared") {
 		t.Errorf("its own: %v", err)
 	}

@@ -1,13 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,16 +21,16 @@ import (
 // the one that was undone (an object of Rancher: the same to Rancher), and the stage's own check holds between the two, for
 // every machine class. A *Conflict says that a later stage comes first, or that
 // the document does not show what was there before the stage.
-func Undo(d Distro, docs []*yamledit.Document, target Target, stage string, through bool) ([]PlannedStage, error) {
+func Undo(d transform.Distro, docs []*yamledit.Document, target transform.Target, stage string, through bool) ([]Step, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err
 	}
 	target = c.Chosen()
 	if s, found := stageOf(c.Stages(), stage); found && s.Permanent {
-		return nil, &Conflict{c.Documents()[0].Root().Errorf("stage "+stage+" cannot be undone", strings.TrimSuffix(s.Caution, "."))}
+		return nil, &transform.Conflict{At: c.Documents()[0].Root().Errorf("stage "+stage+" cannot be undone", strings.TrimSuffix(s.Caution, "."))}
 	}
-	var steps []PlannedStage
+	var steps []Step
 	for {
 		name, err := lastInEffect(c.Stages(), stage)
 		switch {
@@ -50,7 +51,7 @@ func Undo(d Distro, docs []*yamledit.Document, target Target, stage string, thro
 
 // lastInEffect returns the last stage, from the given one on, of which anything
 // is in the document, or "".
-func lastInEffect(stages []Stage, from string) (string, error) {
+func lastInEffect(stages []transform.Stage, from string) (string, error) {
 	if _, found := stageOf(stages, from); !found {
 		return "", notAmong(from)
 	}
@@ -69,9 +70,9 @@ func lastInEffect(stages []Stage, from string) (string, error) {
 }
 
 // undo takes one stage out of a cluster and returns the cluster without it.
-func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluster, error) {
+func undo(d transform.Distro, c transform.Cluster, name string, target transform.Target) (Step, transform.Cluster, error) {
 	s, _ := stageOf(c.Stages(), name)
-	step := PlannedStage{Stage: s, State: Done}
+	step := Step{Stage: s, State: Done}
 	edit, err := s.Undo()
 	if err != nil {
 		return step, nil, err
@@ -87,14 +88,14 @@ func undo(d Distro, c Cluster, name string, target Target) (PlannedStage, Cluste
 		return step, nil, err
 	}
 	if err := proveUndo(d, before, c, name); err != nil {
-		return step, nil, Lost(c.Documents()[0].Root(), fmt.Sprintf("stage %s cannot be undone from the document alone: %s", name, err))
+		return step, nil, transform.Lost(c.Documents()[0].Root(), fmt.Sprintf("stage %s cannot be undone from the document alone: %s", name, err))
 	}
 	return step, before, nil
 }
 
 // proveUndo requires that the stage leads from the one cluster to the other, and
 // that nothing more is left of it.
-func proveUndo(d Distro, before, after Cluster, name string) error {
+func proveUndo(d transform.Distro, before, after transform.Cluster, name string) error {
 	s, found := stageOf(before.Stages(), name)
 	if !found {
 		return fmt.Errorf("the stage would be removed")
@@ -120,17 +121,17 @@ func proveUndo(d Distro, before, after Cluster, name string) error {
 
 // sameAs compares a document with another version of it: an object as Rancher does,
 // a file of people by its tree.
-func sameAs(d Distro, doc *yamledit.Document) func(a, b any) bool {
+func sameAs(d transform.Distro, doc *yamledit.Document) func(a, b any) bool {
 	if d.IsObject != nil && d.IsObject(doc) {
 		return d.Alike
 	}
-	return Same
+	return transform.Same
 }
 
-func stageOf(stages []Stage, name string) (Stage, bool) {
-	i := slices.IndexFunc(stages, func(s Stage) bool { return s.Name == name })
+func stageOf(stages []transform.Stage, name string) (transform.Stage, bool) {
+	i := slices.IndexFunc(stages, func(s transform.Stage) bool { return s.Name == name })
 	if i < 0 {
-		return Stage{}, false
+		return transform.Stage{}, false
 	}
 	return stages[i], true
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ import (
 // ManualStagePending means that a stage was not applied, because another one comes first
 // that is done by hand and does not show in the file.
 type ManualStagePending struct {
-	Manual PlannedStage
+	Manual Step
 	Alone  bool // no edit is left
 	At     *yamledit.Error
 }
@@ -31,7 +31,7 @@ func (e *ManualStagePending) Unwrap() error { return e.At }
 // pending fails with *ManualStagePending where a choice that picks stages by itself would
 // apply one after a manual one that is not confirmed, or where only such ones are left. A stage
 // that errors block is not applied anyway.
-func (p *Plan) pending(chosen []PlannedStage, c Choice) error {
+func (p *Plan) pending(chosen []Step, c Choice) error {
 	if !c.Next && !c.Through {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (p *Plan) pending(chosen []PlannedStage, c Choice) error {
 		if s.State == NotInFile {
 			do = shell.Line("rke-lm plan --stage %s", s.Stage.Name) + " shows what to check; if a manager runs, accept it with --accept " + RuleNotInFile
 		}
-		after, follows := lists.Find(p.Steps[i+1:], func(s PlannedStage) bool { return s.State != Blocked && slices.Contains(names, s.Stage.Name) })
+		after, follows := lists.Find(p.Steps[i+1:], func(s Step) bool { return s.State != Blocked && slices.Contains(names, s.Stage.Name) })
 		switch {
 		case s.State != NotInFile && follows:
 			what = " comes before " + after.Stage.Name
@@ -58,12 +58,12 @@ func (p *Plan) pending(chosen []PlannedStage, c Choice) error {
 
 // Passed lists the stages that someone does by hand and that a choice passes: those between the chosen ones, and
 // after the last edit of all, unless the plan was cut. Those that are confirmed are left out.
-func (p *Plan) Passed(chosen []PlannedStage, c Choice) []PlannedStage {
+func (p *Plan) Passed(chosen []Step, c Choice) []Step {
 	if len(chosen) == 0 || !c.Next && !c.Through {
 		return nil
 	}
 	names := namesOf(chosen)
-	var out, since []PlannedStage
+	var out, since []Step
 	last := false // the last edit so far was chosen
 	for _, s := range p.Steps {
 		switch {
@@ -83,6 +83,6 @@ func (p *Plan) Passed(chosen []PlannedStage, c Choice) []PlannedStage {
 	return out
 }
 
-func namesOf(steps []PlannedStage) []string {
-	return lists.Map(steps, func(s PlannedStage) string { return s.Stage.Name })
+func namesOf(steps []Step) []string {
+	return lists.Map(steps, func(s Step) string { return s.Stage.Name })
 }

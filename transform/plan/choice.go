@@ -1,11 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"fmt"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,7 +22,7 @@ type Choice struct {
 func (c Choice) names(stage string) bool { return c.Stage == stage && !c.Through && !c.Next }
 
 // ends reports whether the choice needs no step after this one.
-func (c Choice) ends(s PlannedStage) bool {
+func (c Choice) ends(s Step) bool {
 	return c.Next && s.Left() || !c.Next && s.Stage.Name == c.Stage
 }
 
@@ -29,7 +30,7 @@ func (c Choice) ends(s PlannedStage) bool {
 // nothing is left to do. It fails with *Conflict when another stage comes first,
 // with *ManualStagePending when that is a manual one, also where no edit is left, and for
 // a stage that the plan does not have.
-func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
+func (p *Plan) Choose(c Choice) ([]Step, error) {
 	steps, err := p.choose(c)
 	if err != nil {
 		return nil, err
@@ -40,11 +41,11 @@ func (p *Plan) Choose(c Choice) ([]PlannedStage, error) {
 	return steps, nil
 }
 
-func (p *Plan) choose(c Choice) ([]PlannedStage, error) {
+func (p *Plan) choose(c Choice) ([]Step, error) {
 	if _, err := p.Named(c.Stage); err != nil && !c.Next {
 		return nil, err
 	}
-	var left []PlannedStage
+	var left []Step
 	for _, s := range p.Steps {
 		if s.Left() {
 			left = append(left, s)
@@ -66,7 +67,7 @@ func (p *Plan) choose(c Choice) ([]PlannedStage, error) {
 
 // Named returns the step of a stage, and fails for one that the operator's choices
 // leave out.
-func (p *Plan) Named(stage string) (PlannedStage, error) {
+func (p *Plan) Named(stage string) (Step, error) {
 	s, has := p.Step(stage)
 	if !has {
 		return s, notAmong(stage)
@@ -80,13 +81,13 @@ func notAmong(stage string) error {
 }
 
 func comesBefore(file, first, stage string) error {
-	return &Conflict{&yamledit.Error{
+	return &transform.Conflict{At: &yamledit.Error{
 		File: file, What: fmt.Sprintf("%s comes before %s and is not done", first, stage), Do: "apply it first, or add --through",
 	}}
 }
 
 func comesAfter(file, last, stage string) error {
-	return &Conflict{&yamledit.Error{
+	return &transform.Conflict{At: &yamledit.Error{
 		File: file, What: fmt.Sprintf("%s comes after %s and is still in the file", last, stage), Do: "undo it first, or add --through",
 	}}
 }

@@ -1,22 +1,23 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"sync"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // opened is a cluster and its stages. Neither changes, so its stages are worked out
 // once, and the edit of each is computed once.
 type opened struct {
-	Cluster
-	stages []Stage
+	transform.Cluster
+	stages []transform.Stage
 }
 
-func open(d Distro, docs []*yamledit.Document, target Target) (*opened, error) {
+func open(d transform.Distro, docs []*yamledit.Document, target transform.Target) (*opened, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func open(d Distro, docs []*yamledit.Document, target Target) (*opened, error) {
 	return withStages(c), nil
 }
 
-func withStages(c Cluster) *opened {
+func withStages(c transform.Cluster) *opened {
 	o := &opened{Cluster: c, stages: c.Stages()}
 	for i, s := range o.stages {
 		if s.Edit != nil {

@@ -1,13 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -17,7 +18,7 @@ import (
 const RuleComment = "comment-outdated"
 
 // CommentOutdated is the rule of such notes. They block nothing.
-var CommentOutdated = Rule{ID: RuleComment, Severity: Note, Doc: "A comment next to a value that a stage changes describes the old value, or names it; the stage keeps the comment."}.Because(
+var CommentOutdated = transform.Rule{ID: RuleComment, Severity: transform.Note, Doc: "A comment next to a value that a stage changes describes the old value, or names it; the stage keeps the comment."}.Because(
 	"A comment next to a changed value describes the old value, and a reader trusts it.", "the file itself", "Update the comment in the same commit.", "")
 
 // line is one of a document.
@@ -31,8 +32,8 @@ var reference = regexp.MustCompile(`^#+\s*([A-Z][A-Z0-9]*-\d+|#\d+|https?://\S+)
 
 // commentNotes names the comments at the values that an edit replaces: every one
 // of them stays, and what it says may no longer be true.
-func commentNotes(edit *yamledit.Edit) []Finding {
-	var notes []Finding
+func commentNotes(edit *yamledit.Edit) []transform.Finding {
+	var notes []transform.Finding
 	said := map[line]bool{}
 	for _, n := range eachNode(edit, (*yamledit.Edit).Replaced) {
 		for _, l := range n.Comments() {
@@ -40,8 +41,8 @@ func commentNotes(edit *yamledit.Edit) []Finding {
 				continue
 			}
 			if begins := !said[line{n.Document(), l}] && !said[line{n.Document(), l - 1}]; begins {
-				f := FindingAt(n, "this comment describes a value that the stage changes; the stage keeps the comment", "update the comment if it is no longer true")
-				f.Rule, f.Severity, f.Line = RuleComment, Note, l
+				f := transform.FindingAt(n, "this comment describes a value that the stage changes; the stage keeps the comment", "update the comment if it is no longer true")
+				f.Rule, f.Severity, f.Line = RuleComment, transform.Note, l
 				notes = append(notes, f)
 			}
 			said[line{n.Document(), l}] = true
@@ -58,13 +59,13 @@ func eachNode(edit *yamledit.Edit, of func(*yamledit.Edit) []yamledit.Node) []ya
 // uncommented refuses to take away what has a comment: no stage writes one, so it
 // may have been there before. The usual form is to take it away and to keep the
 // comment.
-func uncommented(edit *yamledit.Edit, target Target) error {
+func uncommented(edit *yamledit.Edit, target transform.Target) error {
 	if target.CanonicalForm {
 		return nil
 	}
 	for _, n := range eachNode(edit, (*yamledit.Edit).Removed) {
 		if lines := n.Comments(); len(lines) > 0 {
-			return Undetermined(n, fmt.Sprintf("it has a comment (line %d), which no stage writes, so it may be older than the stage", lines[0]))
+			return transform.Undetermined(n, fmt.Sprintf("it has a comment (line %d), which no stage writes, so it may be older than the stage", lines[0]))
 		}
 	}
 	return nil

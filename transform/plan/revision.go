@@ -1,11 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -70,7 +71,7 @@ func (rs revisions) places(docs []*yamledit.Document, edit *yamledit.Edit) []Pla
 }
 
 // findings moves findings to the lines of the files.
-func (rs revisions) findings(docs []*yamledit.Document, found []Finding) []Finding {
+func (rs revisions) findings(docs []*yamledit.Document, found []transform.Finding) []transform.Finding {
 	for i, f := range found {
 		if at := documentOf(docs, f); at >= 0 {
 			found[i].Line = rs.line(at, f.Line)
@@ -81,7 +82,7 @@ func (rs revisions) findings(docs []*yamledit.Document, found []Finding) []Findi
 
 // documentOf returns which document a finding is about, or -1. All are about the only
 // one.
-func documentOf(docs []*yamledit.Document, f Finding) int {
+func documentOf(docs []*yamledit.Document, f transform.Finding) int {
 	if len(docs) == 1 {
 		return 0
 	}

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ type Patches struct {
 // printed. Its resourceVersion is that of one moment, so the server takes the document
 // once, and a patch after each stage. Other documents have no patches. Patches fails
 // where no test operation can guard the change.
-func (p *Plan) Patches(s PlannedStage, r Revision) (Patches, error) {
+func (p *Plan) Patches(s Step, r Revision) (Patches, error) {
 	if !r.Changes() || !p.printed(r.Before) {
 		return Patches{}, nil
 	}

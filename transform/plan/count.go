@@ -1,13 +1,14 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"slices"
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -43,7 +44,7 @@ func (c Counts) Count() Count {
 func (p *Plan) count() {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		edit, found := lists.Find(p.Steps[i+1:], func(s PlannedStage) bool { return s.State != ActionOnly && s.State != NotInFile && s.State != Skipped })
+		edit, found := lists.Find(p.Steps[i+1:], func(s Step) bool { return s.State != ActionOnly && s.State != NotInFile && s.State != Skipped })
 		passed := s.State != NotInFile && found && edit.State == Done
 		switch {
 		case s.Left():
@@ -58,7 +59,7 @@ func (p *Plan) count() {
 
 // manually reports whether a stage has an action whose result no document shows. The kubelets of a
 // switch are changed manually, although its documents are edited.
-func (p *Plan) manually(s PlannedStage) bool {
+func (p *Plan) manually(s Step) bool {
 	acts := len(s.Stage.After) > 0 && !s.Stage.Uncounted
 	switch {
 	case s.State == NotInFile:
@@ -66,7 +67,7 @@ func (p *Plan) manually(s PlannedStage) bool {
 	case s.State == ActionOnly && acts:
 		return true
 	}
-	return slices.ContainsFunc(p.Steps, func(o PlannedStage) bool { return slices.Contains(o.Stage.AfterManual, s.Stage.Name) })
+	return slices.ContainsFunc(p.Steps, func(o Step) bool { return slices.Contains(o.Stage.AfterManual, s.Stage.Name) })
 }
 
 // Outlook is a plan in a few words: how far the documents are, and what comes next.
@@ -77,7 +78,7 @@ type Outlook struct {
 	Manual   bool     // it is manual
 	Blocked  []string // the rules whose errors block the next edit
 	Later    []string // those that block an edit after it, with its stage
-	Restarts []Restart
+	Restarts []transform.Restart
 }
 
 // State is how far the documents are in a word: what is left of the cluster, or Blocked.
@@ -96,7 +97,7 @@ func (p *Plan) Outlook() Outlook {
 	for _, s := range p.Steps {
 		switch s.Count {
 		case CountToDo:
-			blocked := lists.Distinct(lists.Map(Stopping(s.Findings), func(f Finding) string { return f.Rule }))
+			blocked := lists.Distinct(lists.Map(transform.Stopping(s.Findings), func(f transform.Finding) string { return f.Rule }))
 			if o.Counts.ToDo++; o.Counts.ToDo == 1 {
 				o.Blocked = blocked
 			} else {
@@ -145,13 +146,13 @@ func (p *Plan) Progress() Progress {
 		begun = begun || s.Stage.Edit != nil && s.Past()
 	}
 	switch {
-	case p.Target.Situation == Broken:
+	case p.Target.Situation == transform.Broken:
 		return ProgressBroken(p.Cluster.Version)
 	case !p.Left(), p.Target.Upgrades():
 		return ProgressExternal
-	case begun, p.Target.Situation == External, p.Target.Situation == Rescued:
+	case begun, p.Target.Situation == transform.External, p.Target.Situation == transform.Rescued:
 		return ProgressMigrating
-	case p.Target.Situation == NamesOnly:
+	case p.Target.Situation == transform.NamesOnly:
 		return ProgressNone
 	}
 	return ProgressInTree

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,10 +27,10 @@ const (
 // back.
 func savedLamps(t *testing.T) Saved {
 	t.Helper()
-	d := distro(func(doc *yamledit.Document) []Stage {
-		return []Stage{light(doc, "a"), {Name: "wait"}, light(doc, "b"), light(doc, "c")}
+	d := distro(func(doc *yamledit.Document) []transform.Stage {
+		return []transform.Stage{light(doc, "a"), {Name: "wait"}, light(doc, "b"), light(doc, "c")}
 	})
-	p, err := Build(d, Only(document(t, dark)), Target{EndState: EndStateExternal})
+	p, err := Build(d, transform.Only(document(t, dark)), transform.Target{EndState: transform.EndStateExternal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +56,8 @@ func lampsAt(t *testing.T, text string) *yamledit.Document {
 }
 
 // forward are the steps that a choice takes from a saved plan.
-func forward(s Saved, doc *yamledit.Document, c Choice) ([]PlannedStage, error) {
-	p, err := s.Open(Only(doc))
+func forward(s Saved, doc *yamledit.Document, c Choice) ([]Step, error) {
+	p, err := s.Open(transform.Only(doc))
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +65,9 @@ func forward(s Saved, doc *yamledit.Document, c Choice) ([]PlannedStage, error) 
 }
 
 // told reports what came of moves: the stages, and the document after the last.
-func told(moves []PlannedStage, err error) string {
+func told(moves []Step, err error) string {
 	if err != nil {
-		var c *Conflict
+		var c *transform.Conflict
 		if !errors.As(err, &c) {
 			return "error: " + err.Error()
 		}
@@ -118,7 +119,7 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 		{"not past a later stage", allOn, "b", false, "conflict: l.yaml: c comes after b and is still in the file; undo it first, or add --through"},
 		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 	} {
-		if diff := cmp.Diff(c.want, told(s.Undo(Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
+		if diff := cmp.Diff(c.want, told(s.Undo(transform.Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -134,7 +135,7 @@ func TestWhatIsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		want = "a " + around.before + dark + around.after
-		if diff := cmp.Diff(want, told(s.Undo(Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false))); diff != "" {
+		if diff := cmp.Diff(want, told(s.Undo(transform.Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -157,8 +158,8 @@ func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
 }
 
 func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
-	d := distro(func(*yamledit.Document) []Stage { return []Stage{{Name: "wait"}} })
-	p, err := Build(d, Only(document(t, dark)), Target{})
+	d := distro(func(*yamledit.Document) []transform.Stage { return []transform.Stage{{Name: "wait"}} })
+	p, err := Build(d, transform.Only(document(t, dark)), transform.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
 	if got := told(forward(s, lampsAt(t, dark), Choice{Next: true})); got != " " {
 		t.Error(got)
 	}
-	if got := told(s.Undo(Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
+	if got := told(s.Undo(transform.Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
 		t.Error(got)
 	}
 }
@@ -178,13 +179,13 @@ func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
 	other := savedLamps(t)
 	other.Cluster.Name = "other"
 	plans := []Saved{other, one, two}
-	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, aIsOn)), false); !ok || p.Source.Document != 2 {
+	if p, ok := Pick(plans, two.Cluster, transform.Only(lampsAt(t, aIsOn)), false); !ok || p.Source.Document != 2 {
 		t.Errorf("got %v", p.Source)
 	}
-	if p, ok := Pick(plans, two.Cluster, Only(lampsAt(t, unlike)), false); !ok || p.Source.Document != 1 {
+	if p, ok := Pick(plans, two.Cluster, transform.Only(lampsAt(t, unlike)), false); !ok || p.Source.Document != 1 {
 		t.Errorf("got %v", p.Source)
 	}
-	if _, ok := Pick(plans, Identity{Distro: "lamps", Name: "new"}, Only(lampsAt(t, dark)), false); ok {
+	if _, ok := Pick(plans, transform.Identity{Distro: "lamps", Name: "new"}, transform.Only(lampsAt(t, dark)), false); ok {
 		t.Error("a plan of another cluster was picked")
 	}
 }

@@ -1,12 +1,13 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package plan
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -30,27 +31,27 @@ const (
 
 // Plan is the stages of one cluster, applied one after another.
 type Plan struct {
-	Cluster Identity
-	Target  Target
+	Cluster transform.Identity
+	Target  transform.Target
 	Start   []*yamledit.Document // the one that names the cluster first
-	Steps   []PlannedStage
+	Steps   []Step
 
-	Found  []Finding // in the documents as they are
-	Unseen []Finding // about documents that were not given
-	cut    bool      // later stages were not planned
+	Found  []transform.Finding // in the documents as they are
+	Unseen []transform.Finding // about documents that were not given
+	cut    bool                // later stages were not planned
 
-	distro Distro
+	distro transform.Distro
 }
 
-// PlannedStage is one stage with its documents before and after.
-type PlannedStage struct {
-	Stage     Stage
+// Step is one stage with its documents before and after.
+type Step struct {
+	Stage     transform.Stage
 	State     State
 	Manual    bool // it has an action whose result no document shows
 	Count     Count
 	Documents []Revision // of the cluster, in their order
 	Edits     []Place
-	Findings  []Finding
+	Findings  []transform.Finding
 
 	before, result *opened // around the stage, where it edits a document
 }
@@ -63,17 +64,17 @@ type Revision struct {
 }
 
 // Before returns the documents before the stage.
-func (s PlannedStage) Before() []*yamledit.Document {
+func (s Step) Before() []*yamledit.Document {
 	return lists.Map(s.Documents, func(r Revision) *yamledit.Document { return r.Before })
 }
 
 // After returns the documents after the stage.
-func (s PlannedStage) After() []*yamledit.Document {
+func (s Step) After() []*yamledit.Document {
 	return lists.Map(s.Documents, func(r Revision) *yamledit.Document { return r.After })
 }
 
 // Files returns what a person needs for the stage in addition to the document.
-func (s PlannedStage) Files() ([]File, error) {
+func (s Step) Files() ([]transform.File, error) {
 	stage := s.Stage
 	switch {
 	case s.result != nil:
@@ -88,7 +89,7 @@ func (s PlannedStage) Files() ([]File, error) {
 }
 
 // Prepared returns the files that the commands before the stage name.
-func (s PlannedStage) Prepared() []File {
+func (s Step) Prepared() []transform.File {
 	if s.Past() {
 		return nil
 	}
@@ -107,34 +108,34 @@ type Place struct {
 func (r Revision) Changes() bool { return len(r.Splices) > 0 }
 
 // Changes reports whether the step edits a document.
-func (s PlannedStage) Changes() bool { return slices.ContainsFunc(s.Documents, Revision.Changes) }
+func (s Step) Changes() bool { return slices.ContainsFunc(s.Documents, Revision.Changes) }
 
 // Left reports whether the stage's edit is left to do.
-func (s PlannedStage) Left() bool { return s.State == Todo || s.State == Blocked }
+func (s Step) Left() bool { return s.State == Todo || s.State == Blocked }
 
 // Past reports whether the stage is done, or was skipped for good.
-func (s PlannedStage) Past() bool { return s.State == Done || s.State == Skipped }
+func (s Step) Past() bool { return s.State == Done || s.State == Skipped }
 
 // Delivery reports how a document of the plan reaches the cluster, once it is in a file.
-func (p *Plan) Delivery(doc *yamledit.Document, file string) Delivery {
+func (p *Plan) Delivery(doc *yamledit.Document, file string) transform.Delivery {
 	return p.distro.Deliver(doc, file)
 }
 
 // Left reports whether an edit is left to do.
-func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, PlannedStage.Left) }
+func (p *Plan) Left() bool { return slices.ContainsFunc(p.Steps, Step.Left) }
 
 // RuleNotInFile is for an external cluster whose cloud-controller-manager the file does not show.
 const RuleNotInFile = "ccm-not-in-file"
 
 // Step returns the step of a stage.
-func (p *Plan) Step(stage string) (PlannedStage, bool) {
-	return lists.Find(p.Steps, func(s PlannedStage) bool { return s.Stage.Name == stage })
+func (p *Plan) Step(stage string) (Step, bool) {
+	return lists.Find(p.Steps, func(s Step) bool { return s.Stage.Name == stage })
 }
 
 // Build plans all stages of the cluster in its documents. Every step was applied,
 // parsed again, compared with its promise and checked by its stage; an error
 // says that this cannot be done, and then there is no plan.
-func Build(d Distro, docs []*yamledit.Document, target Target) (*Plan, error) {
+func Build(d transform.Distro, docs []*yamledit.Document, target transform.Target) (*Plan, error) {
 	return BuildFor(d, docs, target, Choice{})
 }
 
@@ -142,14 +143,14 @@ func Build(d Distro, docs []*yamledit.Document, target Target) (*Plan, error) {
 // to the first that is not done. A choice of no stage needs all. Of later stages
 // only the edits are computed, so that no migration begins that is known to get stuck;
 // what they do is applied and proven when they are reached.
-func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice) (*Plan, error) {
+func BuildFor(d transform.Distro, docs []*yamledit.Document, target transform.Target, choice Choice) (*Plan, error) {
 	c, err := open(d, docs, target)
 	if err != nil {
 		return nil, err
 	}
 	target = c.Chosen()
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), distro: d}
-	p.Found, p.Unseen = Unseen(d, c.Findings(""))
+	p.Found, p.Unseen = transform.Unseen(d, c.Findings(""))
 	var made revisions
 	for i := range c.stages {
 		step, next, err := build(d, c, i, target, choice, made)
@@ -175,12 +176,12 @@ func BuildFor(d Distro, docs []*yamledit.Document, target Target, choice Choice)
 
 // edits reports whether a stage may change a document; the others cost nothing to
 // plan.
-func edits(s Stage) bool { return s.Edit != nil }
+func edits(s transform.Stage) bool { return s.Edit != nil }
 
 // canContinue reports whether no stage refuses its edit as things are. If one does,
 // the plan of all stages tells whether that holds and why.
-func canContinue(later []Stage) bool {
-	return !slices.ContainsFunc(later, func(s Stage) bool {
+func canContinue(later []transform.Stage) bool {
+	return !slices.ContainsFunc(later, func(s transform.Stage) bool {
 		if s.Edit == nil || s.NotInFile != nil && s.NotInFile() {
 			return false
 		}
@@ -191,14 +192,14 @@ func canContinue(later []Stage) bool {
 
 // build applies stage i to a cluster and returns the cluster after it. The revisions
 // made so far lead from the files to the cluster.
-func build(d Distro, c *opened, i int, target Target, choice Choice, made revisions) (PlannedStage, *opened, error) {
-	step := PlannedStage{Stage: c.stages[i], Documents: unchanged(c.Documents())}
+func build(d transform.Distro, c *opened, i int, target transform.Target, choice Choice, made revisions) (Step, *opened, error) {
+	step := Step{Stage: c.stages[i], Documents: unchanged(c.Documents())}
 	var edit *yamledit.Edit
 	var err error
 	step.State, edit, err = c.look(i, choice)
 	if step.State == NotInFile {
-		own, _ := Unseen(d, c.Findings(step.Stage.Name))
-		own = slices.DeleteFunc(own, func(f Finding) bool { return f.Rule != RuleNotInFile })
+		own, _ := transform.Unseen(d, c.Findings(step.Stage.Name))
+		own = slices.DeleteFunc(own, func(f transform.Finding) bool { return f.Rule != RuleNotInFile })
 		step.Findings = made.findings(c.Documents(), own)
 	}
 	if edit == nil || err != nil {
@@ -220,7 +221,7 @@ func build(d Distro, c *opened, i int, target Target, choice Choice, made revisi
 	made = append(made[:len(made):len(made)], step.Documents)
 	step.Findings = append(made.findings(after.Documents(), after.Findings(step.Stage.Name)), notes...)
 	step.State = Todo
-	if slices.ContainsFunc(step.Findings, Finding.Stops) {
+	if slices.ContainsFunc(step.Findings, transform.Finding.Stops) {
 		step.State = Blocked
 	}
 	return step, after, nil
@@ -228,7 +229,7 @@ func build(d Distro, c *opened, i int, target Target, choice Choice, made revisi
 
 // prove lets the stage check its result, and requires that the result needs no
 // second edit.
-func prove(step PlannedStage, before, after *opened) error {
+func prove(step Step, before, after *opened) error {
 	if err := step.Stage.Check(after.Cluster); err != nil {
 		return broken(before, step.Stage.Name, err.Error())
 	}
@@ -240,12 +241,12 @@ func prove(step PlannedStage, before, after *opened) error {
 	return nil
 }
 
-func broken(c Cluster, stage, what string) error {
+func broken(c transform.Cluster, stage, what string) error {
 	return c.Documents()[0].Root().Errorf(fmt.Sprintf("stage %s cannot be planned: %s", stage, what), "make this change manually")
 }
 
 // Restarts returns what the edit of the step restarts once it is rolled out.
-func (s PlannedStage) Restarts() []Restart {
+func (s Step) Restarts() []transform.Restart {
 	if s.result == nil {
 		return nil
 	}
@@ -254,7 +255,7 @@ func (s PlannedStage) Restarts() []Restart {
 
 // Perform returns the documents of a cluster after some of its stages alone, in their
 // order: what a change has that performs these stages and nothing else.
-func Perform(d Distro, docs []*yamledit.Document, target Target, names []string) ([]*yamledit.Document, error) {
+func Perform(d transform.Distro, docs []*yamledit.Document, target transform.Target, names []string) ([]*yamledit.Document, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err
@@ -269,7 +270,7 @@ func Perform(d Distro, docs []*yamledit.Document, target Target, names []string)
 		if err != nil {
 			return nil, err
 		}
-		step := PlannedStage{Stage: s}
+		step := Step{Stage: s}
 		if step.Documents, err = revise(c.Documents(), edit); err != nil {
 			return nil, err
 		}

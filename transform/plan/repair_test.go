@@ -1,0 +1,110 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// letters is a cluster whose rules dislike the letters that its fixes replace.
+type letters struct {
+	doc   *yamledit.Document
+	fixes []transform.Fix
+}
+
+func (letters) Restarts(transform.Cluster) []transform.Restart { return nil }
+func (letters) Manager() yamledit.Node                         { return yamledit.Node{} }
+func (letters) Chosen() transform.Target                       { return transform.Target{} }
+func (letters) Identity() transform.Identity                   { return transform.Identity{} }
+func (c letters) Documents() []*yamledit.Document              { return transform.Only(c.doc) }
+func (letters) Stages() []transform.Stage                      { return nil }
+func (c letters) Fixes() []transform.Fix                       { return c.fixes }
+
+func (c letters) Findings(string) []transform.Finding {
+	var found []transform.Finding
+	for _, n := range c.doc.Root().Items() {
+		if s, _ := n.String(); s != "fine" {
+			found = append(found, transform.Finding{Rule: s})
+		}
+	}
+	return found
+}
+
+func lettersDistro(fixes func(*yamledit.Document) []transform.Fix) transform.Distro {
+	return transform.Distro{Lint: func(docs []*yamledit.Document, _ transform.Target) (transform.Cluster, error) {
+		doc := docs[0]
+		if doc.Root().Len() == 0 {
+			return nil, errors.New("nothing is left")
+		}
+		return letters{doc, fixes(doc)}, nil
+	}}
+}
+
+// replace is a fix of a rule that sets the first item that reads old.
+func replace(doc *yamledit.Document, rule, old, now string) transform.Fix {
+	return transform.Fix{Rule: rule, Queue: func(e *yamledit.Edit) error {
+		for _, n := range doc.Root().Items() {
+			if s, _ := n.String(); s == old {
+				e.Set(n, now)
+				return nil
+			}
+		}
+		return errors.New("there is nothing to fix")
+	}}
+}
+
+func TestRepairKeepsFixesThatHelp(t *testing.T) {
+	for _, c := range []struct {
+		name, before, want string
+		fixes              func(*yamledit.Document) []transform.Fix
+		made               []string
+	}{
+		{"each in its turn", "[a, b, a]\n", "[fine, fine, fine]\n", func(d *yamledit.Document) []transform.Fix {
+			return []transform.Fix{replace(d, "a", "a", "fine"), replace(d, "b", "b", "fine")}
+		}, []string{"a", "a", "b"}},
+		{"one that uncovers another", "[a]\n", "[fine]\n", func(d *yamledit.Document) []transform.Fix {
+			return []transform.Fix{replace(d, "a", "a", "b"), replace(d, "b", "b", "fine")}
+		}, []string{"a", "b"}},
+		{"none that changes nothing for its rule", "[a]\n", "[a]\n", func(d *yamledit.Document) []transform.Fix {
+			return []transform.Fix{replace(d, "b", "a", "b")}
+		}, nil},
+		{"none that cannot be made", "[a]\n", "[a]\n", func(d *yamledit.Document) []transform.Fix {
+			return []transform.Fix{replace(d, "a", "c", "fine"), {Rule: "a", Queue: func(e *yamledit.Edit) error { e.Remove(d.Root()); return nil }}}
+		}, nil},
+		{"none after which nothing can be read", "[a]\n", "[a]\n", func(d *yamledit.Document) []transform.Fix {
+			return []transform.Fix{{Rule: "a", Queue: func(e *yamledit.Edit) error { e.Remove(d.Root().Items()[0]); return nil }}}
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := lettersDistro(c.fixes)
+			before, err := d.Lint(transform.Only(document(t, c.before)), transform.Target{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, made := Repair(d, before, transform.Target{})
+			if got := string(after.Documents()[0].Bytes()); got != c.want || !slices.Equal(made, c.made) {
+				t.Errorf("%q by %v", got, made)
+			}
+		})
+	}
+}
+
+// Fixes that undo each other end all the same.
+func TestRepairEnds(t *testing.T) {
+	d := lettersDistro(func(doc *yamledit.Document) []transform.Fix {
+		return []transform.Fix{replace(doc, "a", "a", "b"), replace(doc, "b", "b", "a")}
+	})
+	before, err := d.Lint(transform.Only(document(t, "[a]\n")), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, made := Repair(d, before, transform.Target{}); len(made) != mostFixes {
+		t.Errorf("%d fixes", len(made))
+	}
+}

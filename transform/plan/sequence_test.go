@@ -1,0 +1,45 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// A stage that takes the result of an earlier one away would be written forever.
+func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
+	swings := distro(func(doc *yamledit.Document) []transform.Stage {
+		b := light(doc, "b")
+		b.Edit = func() (*yamledit.Edit, error) {
+			e := doc.Edit()
+			if doc.Root().Get("b").Value() != "on" {
+				e.Set(doc.Root().Get("b"), "on")
+				e.Set(doc.Root().Get("a"), "off")
+			}
+			return e, nil
+		}
+		return []transform.Stage{light(doc, "a"), b}
+	})
+	p, err := BuildFor(swings, transform.Only(document(t, "a: off\nb: 'off'\n")), transform.Target{}, Choice{Stage: "b", Through: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := StayDone(swings, p.Steps, transform.Target{}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be to do after the edit") {
+		t.Errorf("%v", err)
+	}
+	if err := StayDone(swings, p.Steps[1:], transform.Target{}); err != nil {
+		t.Errorf("stage a was not written: %v", err)
+	}
+	p, err = Build(distro(twoLamps), transform.Only(document(t, "a: off\nb: 'off'\n")), transform.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := StayDone(distro(twoLamps), p.Steps, transform.Target{}); err != nil {
+		t.Error(err)
+	}
+}
