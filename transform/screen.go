@@ -49,7 +49,7 @@ func parse(c yamledit.Chunk) (*yamledit.Document, error) {
 	if n, found := sopsNode(doc.Root()); found {
 		return nil, &Refused{Rule: Encrypted.ID, At: &yamledit.Error{File: c.File, Line: n.Line(), What: "the file is encrypted with SOPS, and an edit would break its checksum", Do: "decrypt it, or apply the printed diff in sops"}}
 	}
-	if err := checkKubectl(doc); err != nil {
+	if err := yamledit.CheckKubectl(doc); err != nil {
 		return nil, err
 	}
 	return doc, nil

@@ -5,6 +5,7 @@ package transform
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -139,5 +140,25 @@ func TestRefusalsOfTemplatesSayWhatToDo(t *testing.T) {
 	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it, and plan the result: helm template CHART | rke-lm plan -; then make the same edits in the template"
 	if err == nil || err.Error() != want {
 		t.Errorf("got:  %v\nwant: %s", err, want)
+	}
+}
+
+func TestADocumentThatKubectlReadsOtherwiseIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"the same":                    {"a: {b: [1, x]}\n", ""},
+		"an item of a list":           {"- a: 1\n", ""},
+		"a comment alone":             {"# a\n", ""},
+		"an escape":                   {"a: \"\\x62\"\n", ""},
+		"base64":                      {"a: !!binary YmM=\n", ""},
+		"merged keys":                 {"x: &x {a: 1, b: 2}\ny:\n  <<: *x\n  a: 3\n", ""},
+		"a separator that YAML lacks": {"a: 1\n---#\nb: 2\n", "not YAML"},
+		"text after the separator":    {"--- {a: 1}\n", "f:1: kubectl cannot read the document; write it as"},
+		"a mapping as a key":          {"{\"a\": 1}: 2\n", "f:1: the file is a template"},
+		"a null as a key":             {"a: 1\n~: 2\n", "f:1: kubectl cannot read the document"},
+	} {
+		_, err := Parse(yamledit.Chunk{File: "f", Bytes: []byte(c.text)})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -98,7 +98,7 @@ func withComments(c yamledit.Chunk) []byte {
 		body := bytes.TrimRight(line, "\r\n")
 		lines[i] = slices.Concat(body, fmt.Appendf(nil, " # comment %d;", n), line[len(body):])
 		is, err := yamledit.ParseString("", string(bytes.Join(lines, nil)))
-		if err != nil || !transform.Same(was.Root().Value(), is.Root().Value()) {
+		if err != nil || !yamledit.Same(was.Root().Value(), is.Root().Value()) {
 			lines[i] = line
 			continue
 		}

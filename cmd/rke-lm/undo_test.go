@@ -218,7 +218,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Pla
 		if provider, _ := step.Before()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").String(); provider == "external" && step.Stage.Name == stages.SwitchToExternal {
 			continue // the stage only adds what is missing of the switch, and its undo is that of the whole
 		}
-		if !transform.Same(before, back) {
+		if !yamledit.Same(before, back) {
 			t.Errorf("%s: the tree is another one (-before +after):\n%s", step.Stage.Name, cmp.Diff(before, back))
 		}
 	}
@@ -253,7 +253,7 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *plan.Pla
 		t.Fatal(err)
 	}
 	is := again.Steps[len(again.Steps)-1].After()
-	if !transform.Same(last[0].Root().Value(), is[0].Root().Value()) {
+	if !yamledit.Same(last[0].Root().Value(), is[0].Root().Value()) {
 		t.Errorf("applied again it is another one (-before +after):\n%s", cmp.Diff(last[0].Root().Value(), is[0].Root().Value()))
 	}
 }

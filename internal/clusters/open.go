@@ -208,7 +208,7 @@ func (f Finder) mayGroup(text []byte) bool {
 // applied reports whether kubectl, or Rancher, would apply an object of a distro, or one that rules read,
 // from a document, whatever its spelling.
 func (f Finder) applied(c yamledit.Chunk) bool {
-	return slices.ContainsFunc(append(transform.KubectlObjects(c), transform.RancherObject(c)), func(object map[string]any) bool {
+	return slices.ContainsFunc(append(yamledit.KubectlObjects(c), yamledit.RancherObject(c)), func(object map[string]any) bool {
 		plain, err := json.Marshal(object)
 		if err != nil || !f.words(plain) {
 			return false

@@ -14,10 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // readRancher looks at Rancher's own objects, where the cluster is Rancher's. What the
@@ -57,7 +57,7 @@ func (o *Observer) isRancher(ctx context.Context) (bool, error) {
 }
 
 func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {
-	out := observed.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Observed == c.Generation, Applied: c.Applied != nil && transform.Same(c.Spec, c.Applied)}
+	out := observed.ControlPlane{Namespace: c.Namespace, Name: c.Name, Observed: c.Observed == c.Generation, Applied: c.Applied != nil && yamledit.Same(c.Spec, c.Applied)}
 	for _, name := range []string{"Ready", "Reconciled"} {
 		if c.Conditions[name].Status != corev1.ConditionTrue {
 			out.NotTrue = append(out.NotTrue, name)

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	sjson "sigs.k8s.io/json"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -98,13 +100,13 @@ func expected(err error) string {
 // duplicate fields, or that it does not decode.
 type Strictness struct {
 	what   string // the type
-	fields transform.StrictErrors
+	fields StrictErrors
 	err    error
 }
 
 // DecodeStrict decodes a document. what names the type.
 func DecodeStrict[T any](root yamledit.Node, what string) (v T, s Strictness) {
-	s = Strictness{what: what, fields: transform.StrictErrors{}}
+	s = Strictness{what: what, fields: StrictErrors{}}
 	fields, err := sjson.UnmarshalStrict(root.JSON(), &v)
 	s.err = err
 	for _, f := range fields {
@@ -130,4 +132,25 @@ func NewFields[T any](before, after yamledit.Node, what string) error {
 	_, old := DecodeStrict[T](before, what)
 	_, now := DecodeStrict[T](after, what)
 	return old.Allows(now)
+}
+
+// StrictErrors is what strict decoding into a distro's own type says, and how
+// often. It names fields, never values.
+type StrictErrors map[string]int
+
+// listIndex is the place in a list; an entry in front of others moves them.
+var listIndex = regexp.MustCompile(`\[\d+\]`)
+
+// Add counts one error.
+func (s StrictErrors) Add(message string) { s[listIndex.ReplaceAllString(message, "[]")]++ }
+
+// Worse fails when a document gained an error that the one before did not have,
+// or has one more often.
+func (s StrictErrors) Worse(before StrictErrors) error {
+	for _, field := range slices.Sorted(maps.Keys(s)) {
+		if s[field] > before[field] {
+			return fmt.Errorf("the result has a field that its schema does not allow: %s", field)
+		}
+	}
+	return nil
 }

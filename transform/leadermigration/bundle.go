@@ -94,7 +94,7 @@ func WhereIn(docs []*yamledit.Document, text string) (at []int, all bool) {
 	for _, want := range wanted {
 		found := false
 		for i, d := range docs {
-			if d.Root().Exists() && transform.Same(d.Root().Value(), want.Root().Value()) {
+			if d.Root().Exists() && yamledit.Same(d.Root().Value(), want.Root().Value()) {
 				at, found = append(at, i), true
 				break
 			}

@@ -60,7 +60,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 			t.Errorf("%s: granted twice, %v", name, err)
 		}
 		back, err := edited(t, granted, revoking(granted, transform.Target{}))
-		if err != nil || !transform.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()) {
+		if err != nil || !yamledit.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()) {
 			t.Errorf("%s: %v\n%s", name, err, back.Holder.Document().Bytes())
 		}
 	}

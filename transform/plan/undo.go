@@ -125,7 +125,7 @@ func sameAs(d transform.Distro, doc *yamledit.Document) func(a, b any) bool {
 	if d.IsObject != nil && d.IsObject(doc) {
 		return d.Alike
 	}
-	return transform.Same
+	return yamledit.Same
 }
 
 func stageOf(stages []transform.Stage, name string) (transform.Stage, bool) {

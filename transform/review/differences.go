@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -30,7 +29,7 @@ func spec(doc *yamledit.Document) yamledit.Node {
 // a whole. Text that holds manifests is compared as these are applied.
 func differences(before, after yamledit.Node) []difference {
 	switch {
-	case !before.Exists() && !after.Exists(), before.Exists() && after.Exists() && transform.Same(before.Value(), after.Value()):
+	case !before.Exists() && !after.Exists(), before.Exists() && after.Exists() && yamledit.Same(before.Value(), after.Value()):
 		return nil
 	case before.IsMap() && after.IsMap():
 		return ofMaps(before, after)

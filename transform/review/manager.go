@@ -96,7 +96,7 @@ func walk(path string, a, b any, found func(path string, a, b any)) {
 		}
 		return
 	}
-	if transform.Same(a, b) {
+	if yamledit.Same(a, b) {
 		return
 	}
 	x, _ := a.([]any)
@@ -106,7 +106,7 @@ func walk(path string, a, b any, found func(path string, a, b any)) {
 		return
 	}
 	lacks := func(list []any, v any) bool {
-		return !slices.ContainsFunc(list, func(o any) bool { return transform.Same(o, v) })
+		return !slices.ContainsFunc(list, func(o any) bool { return yamledit.Same(o, v) })
 	}
 	onlyA := slices.DeleteFunc(slices.Clone(x), func(v any) bool { return !lacks(y, v) })
 	onlyB := slices.DeleteFunc(slices.Clone(y), func(v any) bool { return !lacks(x, v) })

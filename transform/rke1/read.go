@@ -15,7 +15,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	sjson "sigs.k8s.io/json"
 
-	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -136,8 +136,8 @@ var (
 )
 
 // strictErrors counts what strict decoding says about fields.
-func (c *Cluster) strictErrors() (transform.StrictErrors, error) {
-	found := transform.StrictErrors{}
+func (c *Cluster) strictErrors() (k8s.StrictErrors, error) {
+	found := k8s.StrictErrors{}
 	text, err := json.Marshal(normal(c.Config.Value(), c.spelling))
 	if err != nil {
 		return nil, err

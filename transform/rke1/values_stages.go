@@ -132,7 +132,7 @@ func (m *migration) writtenByUs(o ccm.Options) bool {
 	o.LeaderMigration, o.MigrationConfig = m.file.chart.Migrates(), m.file.chart.OwnConfig()
 	text, known := ccm.Values(o, m.controlPlaneNodes())
 	ours, err := yamledit.ParseString(valuesFile, text)
-	return known && err == nil && transform.Same(ours.Root().Value(), m.file.doc.Root().Value())
+	return known && err == nil && yamledit.Same(ours.Root().Value(), m.file.doc.Root().Value())
 }
 
 // upgradeByValues moves the image of the chart to the cluster's minor.

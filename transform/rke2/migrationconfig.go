@@ -118,7 +118,7 @@ func bringsConfig(f FileEntry) bool { return f.writes(managerConfig) }
 
 // isOurs reports whether an entry is fileEntry.
 func (m *migration) isOurs(f FileEntry) bool {
-	return transform.Same(f.Entry.Value(), asRead(m.fileEntry()))
+	return yamledit.Same(f.Entry.Value(), asRead(m.fileEntry()))
 }
 
 // withdrawConfig takes the entry of deliverConfig away, and the key with the last

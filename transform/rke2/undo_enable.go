@@ -39,7 +39,7 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 func (m *migration) isInserted(l Layer) bool {
 	list := m.appendedArgs(args.Of(l.Get(managerArgs).Value()))
 	inserted := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(list)})
-	return !l.Global() && l.Entry.Index() == 0 && transform.Same(l.Entry.Value(), asRead(inserted))
+	return !l.Global() && l.Entry.Index() == 0 && yamledit.Same(l.Entry.Value(), asRead(inserted))
 }
 
 // takeEntry removes the inserted entry, and the one without a selector that was

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // ownManager is a cloud-controller-manager that runs without the chart.
@@ -65,7 +66,7 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)
 		}
-		if !transform.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()) {
+		if !yamledit.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()) {
 			t.Errorf("%s: back to\n%s", stage, steps[0].After()[0].Bytes())
 		}
 	}

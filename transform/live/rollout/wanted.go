@@ -31,7 +31,7 @@ type Wanted struct {
 func (w Wanted) alike(a, b map[string]any) bool {
 	x, y := map[string]any{"spec": a}, map[string]any{"spec": b}
 	if w.Alike == nil {
-		return transform.Same(x, y)
+		return yamledit.Same(x, y)
 	}
 	return w.Alike(x, y)
 }

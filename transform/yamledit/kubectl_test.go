@@ -1,14 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package yamledit
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
@@ -28,7 +26,7 @@ func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
 		"a value that is none of an object": {"- a\n---\nb\n", `nullnull`},
 	} {
 		var got strings.Builder
-		for _, object := range KubectlObjects(yamledit.Chunk{Bytes: []byte(c.text)}) {
+		for _, object := range KubectlObjects(Chunk{Bytes: []byte(c.text)}) {
 			text, err := json.Marshal(object)
 			if err != nil {
 				t.Fatal(err)
@@ -37,26 +35,6 @@ func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
 		}
 		if got.String() != c.want {
 			t.Errorf("%s: %s", name, got.String())
-		}
-	}
-}
-
-func TestADocumentThatKubectlReadsOtherwiseIsRefused(t *testing.T) {
-	for name, c := range map[string]struct{ text, want string }{
-		"the same":                    {"a: {b: [1, x]}\n", ""},
-		"an item of a list":           {"- a: 1\n", ""},
-		"a comment alone":             {"# a\n", ""},
-		"an escape":                   {"a: \"\\x62\"\n", ""},
-		"base64":                      {"a: !!binary YmM=\n", ""},
-		"merged keys":                 {"x: &x {a: 1, b: 2}\ny:\n  <<: *x\n  a: 3\n", ""},
-		"a separator that YAML lacks": {"a: 1\n---#\nb: 2\n", "not YAML"},
-		"text after the separator":    {"--- {a: 1}\n", "f:1: kubectl cannot read the document; write it as"},
-		"a mapping as a key":          {"{\"a\": 1}: 2\n", "f:1: the file is a template"},
-		"a null as a key":             {"a: 1\n~: 2\n", "f:1: kubectl cannot read the document"},
-	} {
-		_, err := Parse(yamledit.Chunk{File: "f", Bytes: []byte(c.text)})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

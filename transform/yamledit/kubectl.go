@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package yamledit
 
 import (
 	"bytes"
@@ -11,14 +11,12 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
-
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // kubectlValues returns what kubectl reads of a document, up to the first error. Empty documents,
 // which it passes over, are left out. In a stream kubectl cuts a document off its marker, and then drops
 // a byte order mark from its start.
-func kubectlValues(c yamledit.Chunk) ([]any, error) {
+func kubectlValues(c Chunk) ([]any, error) {
 	var before string
 	if c.Index > 0 && bytes.HasPrefix(c.Bytes, []byte("---")) {
 		before = "\n" // it ends the document before
@@ -39,7 +37,7 @@ func kubectlValues(c yamledit.Chunk) ([]any, error) {
 
 // KubectlObjects returns the objects that kubectl reads of a document, those of a list one by one. What
 // has items is a list for it, and an item without a kind takes that of the list.
-func KubectlObjects(c yamledit.Chunk) []map[string]any {
+func KubectlObjects(c Chunk) []map[string]any {
 	values, _ := kubectlValues(c) // it applies what it read before an error
 	var all []map[string]any
 	for _, v := range values {
@@ -65,7 +63,7 @@ func KubectlObjects(c yamledit.Chunk) []map[string]any {
 
 // RancherObject returns what Rancher reads of a cluster.yml: the first document, whatever follows it
 // (github.com/ghodss/yaml, of which this is a later version); nil for none.
-func RancherObject(c yamledit.Chunk) map[string]any {
+func RancherObject(c Chunk) map[string]any {
 	var object map[string]any
 	if yaml.Unmarshal(c.Bytes, &object) != nil {
 		return nil
@@ -73,8 +71,8 @@ func RancherObject(c yamledit.Chunk) map[string]any {
 	return object
 }
 
-// checkKubectl refuses a document that kubectl, or Rancher, reads otherwise.
-func checkKubectl(doc *yamledit.Document) error {
+// CheckKubectl refuses a document that kubectl, or Rancher, reads otherwise.
+func CheckKubectl(doc *Document) error {
 	root := doc.Root()
 	read, err := kubectlValues(doc.Chunk())
 	if len(read) == 1 && doc.Chunk().Item > 0 {
@@ -96,7 +94,7 @@ func checkKubectl(doc *yamledit.Document) error {
 const odd = "write it as kubectl get -o yaml prints it, without tags, anchors and escapes"
 
 // otherwise returns the first place of a node that was read as something else.
-func otherwise(n yamledit.Node, read any) yamledit.Node {
+func otherwise(n Node, read any) Node {
 	m, _ := read.(map[string]any)
 	list, _ := read.([]any)
 	for i, c := range n.Children() {

@@ -1,20 +1,17 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package transform
+package yamledit
 
 import (
-	"reflect"
 	"slices"
-
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Same reports whether two values, as Node.Value returns them, mean the same.
 // Where a string holds YAML documents these are compared, in any order: that is
 // how they are applied.
 //
-// Documents in more than [yamledit.MaxEmbedding] strings are compared as text.
+// Documents in more than [MaxEmbedding] strings are compared as text.
 func Same(a, b any) bool { return comparison(0).same(a, b) }
 
 // comparison is one inside of so many strings.
@@ -30,7 +27,7 @@ func (c comparison) same(a, b any) bool {
 		return ok && slices.EqualFunc(a, b, c.same)
 	case string:
 		b, ok := b.(string)
-		return ok && (a == b || c < yamledit.MaxEmbedding && (c+1).sameStream(a, b))
+		return ok && (a == b || c < MaxEmbedding && (c+1).sameStream(a, b))
 	}
 	switch b.(type) {
 	case map[string]any, []any:
@@ -72,7 +69,7 @@ func (c comparison) sameStream(a, b string) bool {
 
 // objects returns the documents of a text if all of them are mappings.
 func objects(text string) ([]any, bool) {
-	docs, err := yamledit.ParseStream(text)
+	docs, err := ParseStream(text)
 	if err != nil {
 		return nil, false
 	}
@@ -87,36 +84,4 @@ func objects(text string) ([]any, bool) {
 		found = append(found, d.Root().Value())
 	}
 	return found, len(found) > 0
-}
-
-// Alike reports whether two objects of the distro, as decoded JSON, are the same to
-// Rancher. It reads them into its Go types and writes them back at any time, so what
-// those types do not distinguish is no change: see Kept of each distro. Manifests in a
-// string are compared as [Same] does.
-func (d Distro) Alike(a, b any) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	return Same(d.kept(a), d.kept(b))
-}
-
-// SameSpec reports whether two documents have specifications that are the same to
-// Rancher.
-func (d Distro) SameSpec(a, b *yamledit.Document) bool {
-	spec := func(doc *yamledit.Document) any { return map[string]any{"spec": doc.Root().Get("spec").Value()} }
-	return d.Alike(spec(a), spec(b))
-}
-
-// kept is what Rancher keeps of a value. What is no object stays as it is.
-func (d Distro) kept(v any) any {
-	object, isMap := v.(map[string]any)
-	if !isMap || d.Kept == nil {
-		return v
-	}
-	return d.Kept(object)
-}
-
-// Served reports whether an API server has printed a document.
-func Served(doc *yamledit.Document) bool {
-	return doc.Chunk().Served || doc.Root().StringAt("metadata", "uid") != ""
 }
