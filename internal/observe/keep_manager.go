@@ -112,7 +112,7 @@ func readable(text string) string {
 	if err != nil {
 		return redact.Text(text)
 	}
-	return string(redact.Document(d))
+	return redact.Document(d)
 }
 
 // hosts returns the names that a process in a pod takes for its host's. Under the

@@ -37,7 +37,7 @@ type shownText struct {
 }
 
 func show(d *yamledit.Document) shownText {
-	t := shownText{doc: d, text: string(redact.Document(d))}
+	t := shownText{doc: d, text: redact.Document(d)}
 	if d.Chunk().Served {
 		t.text, t.from = unfolded(t.text)
 	}

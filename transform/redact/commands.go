@@ -19,8 +19,11 @@ var forms = []struct {
 	{"chpasswd", regexp.MustCompile(`\b(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*` + argument + `[ \t]*\|[^\n]*\bchpasswd`)},
 	{"chpasswd", regexp.MustCompile(`\bchpasswd[^\n|;&<]*<<<[ \t]*` + argument)},
 	{"htpasswd", regexp.MustCompile(`\bhtpasswd[ \t](?:[^\n|;&>]*?[ \t])?-[A-Za-z]*b[A-Za-z]*[ \t][^\n|;&>]*?[ \t]` + argument + `[ \t]*(?m:[|;&>)"'\\` + "`" + `]|$)`)},
-	{"@", regexp.MustCompile(`[^\s:@/"'=]+:([^\s@"'/][^\s@"']*)@(?:tcp[46]?|udp|unix|cloudsql[a-z-]*)\(`)},
+	{"@tcp", dataSource}, {"@udp", dataSource}, {"@unix", dataSource}, {"@cloudsql", dataSource},
 }
+
+// dataSource is USER:PASSWORD@PROTOCOL(ADDRESS), as drivers of Go have it.
+var dataSource = regexp.MustCompile(`[^\s:@/"'=]+:([^\s@"'/][^\s@"']*)@(?:tcp[46]?|udp|unix|cloudsql[a-z-]*)\(`)
 
 var shellVariable = regexp.MustCompile(`^"?\$\w+"?$`)
 

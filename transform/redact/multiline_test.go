@@ -145,7 +145,7 @@ func TestSecretsOnManyLinesAreHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := string(Document(d))
+		out := Document(d)
 		if n := strings.Count(out, Mark); n < want || strings.Contains(out, "hidden") || strings.Count(out, "shown") != strings.Count(text, "shown") {
 			t.Errorf("%d secrets:\n%s", n, out)
 		}

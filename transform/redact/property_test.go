@@ -149,7 +149,7 @@ func hides(t *testing.T, name, value, text string) {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	out := string(Document(d))
+	out := Document(d)
 	if value == secretValues[0] && strings.Contains(fmt.Sprint(Value("a", d.Root().Value())), value) {
 		t.Errorf("%s is shown as a value", text)
 	}

@@ -21,9 +21,9 @@ import (
 // Mark replaces a secret.
 const Mark = "<redacted>"
 
-// Document returns the text of a document without its secrets. No one may change it.
-func Document(d *yamledit.Document) []byte {
-	return yamledit.Derive(d, shownText{}, func() []byte { return applied(d.Bytes(), secretsAndShapes(d)) })
+// Document returns the text of a document without its secrets.
+func Document(d *yamledit.Document) string {
+	return yamledit.Derive(d, shownText{}, func() string { return string(applied(d.Bytes(), secretsAndShapes(d))) })
 }
 
 type shownText struct{}
@@ -54,10 +54,10 @@ func Value(key string, v any) any {
 		return Mark // no one can look into it
 	}
 	out := Document(d)
-	if string(out) == string(text) {
+	if out == string(text) {
 		return v
 	}
-	if d, err = yamledit.ParseString("", string(out)); err != nil {
+	if d, err = yamledit.ParseString("", out); err != nil {
 		return Mark
 	}
 	return d.Root().Children()[0].Value()

@@ -4,7 +4,6 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -19,10 +18,10 @@ func redacted(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	out := Document(d)
-	if bytes.Count(out, []byte("\n")) != strings.Count(text, "\n") {
+	if strings.Count(out, "\n") != strings.Count(text, "\n") {
 		t.Errorf("the lines changed:\n%s", out)
 	}
-	return string(out)
+	return out
 }
 
 func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {

@@ -75,9 +75,13 @@ func configObjects(doc *yamledit.Document) []objectName {
 }
 
 func findConfigObjects(doc *yamledit.Document) []objectName {
+	entries := doc.Root().Get("spec", "rkeConfig", filesKey).Items()
+	if len(entries) == 0 {
+		return nil
+	}
 	var found []objectName
 	named := namedFiles(doc)
-	for _, entry := range doc.Root().Get("spec", "rkeConfig", filesKey).Items() {
+	for _, entry := range entries {
 		for _, source := range entry.Get("fileSources").Items() {
 			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
 				at := source.Get(form[1])

@@ -29,6 +29,7 @@ type constant string
 // It panics where format and values do not match, which is an error of the program.
 func Line(format constant, values ...string) string {
 	var b strings.Builder
+	b.Grow(2 * len(format))
 	in := quotes{}
 	for rest := string(format); rest != ""; {
 		switch {

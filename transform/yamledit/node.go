@@ -96,8 +96,8 @@ func (d *Document) index(m *yaml.Node) index {
 }
 
 // member returns an entry as readers see it.
-func (n *Node) member(p pair) Node {
-	return Node{doc: n.doc, parent: n, index: p.index, key: p.key, at: p.value, y: resolved(p.value), from: p.from}
+func (n Node) member(p pair) Node {
+	return Node{doc: n.doc, parent: &n, index: p.index, key: p.key, at: p.value, y: resolved(p.value), from: p.from}
 }
 
 // child returns entry or item i as it is written.
