@@ -67,8 +67,8 @@ func NewStatus(p *plan.Plan) Status {
 	} else if t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() && !slices.ContainsFunc(p.Steps, unclear) {
 		s.EndState = "aws-override (external renames nodes); --end-state changes it"
 	}
-	s.Count(p.Found)
-	s.Count(p.Unseen)
+	own, unseen := p.Findings()
+	s.Count(slices.Concat(own, unseen))
 	return s
 }
 

@@ -57,7 +57,8 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	if err != nil {
 		return nil, err
 	}
-	made := &Planned{Planned: report.Planned{Unseen: plans[0].Unseen, Classes: p.classes(f, t), Live: f.Live.Name()}}
+	_, unseen := plans[0].Findings()
+	made := &Planned{Planned: report.Planned{Unseen: unseen, Classes: p.classes(f, t), Live: f.Live.Name()}}
 	for _, plan := range plans {
 		if p.Brief {
 			made.Plans = append(made.Plans, report.NewFirstScreen(plan))

@@ -6,6 +6,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -36,11 +37,10 @@ type Plan struct {
 	Start   []*yamledit.Document // the one that names the cluster first
 	Steps   []Step
 
-	Found  []transform.Finding // in the documents as they are
-	Unseen []transform.Finding // about documents that were not given
-	cut    bool                // later stages were not planned
+	cut bool // later stages were not planned
 
-	distro transform.Distro
+	findings func() (own, unseen []transform.Finding) // nil for none
+	distro   transform.Distro
 }
 
 // Step is one stage with its documents before and after.
@@ -132,6 +132,14 @@ func (p *Plan) Step(stage string) (Step, bool) {
 	return lists.Find(p.Steps, func(s Step) bool { return s.Stage.Name == stage })
 }
 
+// Findings returns those in the documents as they are, and those about documents that were not given.
+func (p *Plan) Findings() (own, unseen []transform.Finding) {
+	if p.findings == nil {
+		return nil, nil
+	}
+	return p.findings()
+}
+
 // Build plans all stages of the cluster in its documents. Every step was applied,
 // parsed again, compared with its promise and checked by its stage; an error
 // says that this cannot be done, and then there is no plan.
@@ -150,7 +158,8 @@ func BuildFor(d transform.Distro, docs []*yamledit.Document, target transform.Ta
 	}
 	target = c.Chosen()
 	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), distro: d}
-	p.Found, p.Unseen = transform.Unseen(d, c.Findings(""))
+	start := c
+	p.findings = sync.OnceValues(func() (own, unseen []transform.Finding) { return transform.Unseen(d, start.Findings("")) })
 	var made revisions
 	for i := range c.stages {
 		step, next, err := build(d, c, i, target, choice, made)
