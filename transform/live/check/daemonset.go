@@ -15,18 +15,16 @@ import (
 )
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
-func (j *evaluation) daemonSetEmpty() []transform.Finding {
+func (j *evaluation) daemonSetEmpty(found report) {
 	want := j.controlPlanes()
-	var list []transform.Finding
 	for _, d := range j.DaemonSets {
 		if message := short(d, want); message != "" {
-			list = append(list, found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods"))
+			found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
 		}
 	}
 	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Looked(observed.Pods) && !j.ledFromOutside() {
-		list = append(list, found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart"))
+		found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
 	}
-	return list
 }
 
 // ledFromOutside reports whether a cloud-controller-manager holds its lease that may
@@ -53,24 +51,21 @@ func short(d observed.DaemonSet, want int) string {
 
 // daemonSetRestarting finds what fails only once a lease is gained: routes without a
 // range, or a permission that is missing.
-func (j *evaluation) daemonSetRestarting() []transform.Finding {
-	var list []transform.Finding
+func (j *evaluation) daemonSetRestarting(found report) {
 	for _, p := range j.of(observed.CloudManager) {
 		path := p.Path()
 		fix := "check the log: " + shell.Line("kubectl -n %s logs --previous %--%s", p.Space(), p.Pod) + "; common causes are routes without --cluster-cidr and permissions that only the leader needs"
 		lease, record := j.endedWith(p)
 		switch {
 		case crashes(p):
-			list = append(list, found(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix))
+			found(path, fmt.Sprintf("the cloud-controller-manager restarts repeatedly (%d restarts)", p.Restarts), fix)
 		case lease != "":
 			f := found(path, fmt.Sprintf("the cloud-controller-manager restarted after it acquired the %s (%d restarts)", lease, p.Restarts), fix)
 			if !p.onHostOf(record.Holder) && j.any(observed.CloudManager, func(o Process) bool { return o.onHostOf(record.Holder) }) {
 				f.Severity = transform.Warning // the times are of two machines' clocks
 			}
-			list = append(list, f)
 		}
 	}
-	return list
 }
 
 // endedWith names the lease since whose acquisition a process has restarted; "" for
@@ -92,25 +87,19 @@ func (j *evaluation) endedWith(p Process) (name string, l observed.Lease) {
 
 // ccmArgsUnsafe finds, while the cloud-controller-manager still waits and looks
 // healthy, what ends it when it acquires the lease.
-func (j *evaluation) ccmArgsUnsafe() []transform.Finding {
-	said := func(path string) transform.Finding {
-		return found(path, rules.RoutesUnsafe, rules.RoutesFix)
-	}
-	var list []transform.Finding
+func (j *evaluation) ccmArgsUnsafe(found report) {
+	from := false // its pods have them from a DaemonSet
 	for _, d := range j.DaemonSets {
 		if routesUnsafe(ReadProcess(template(d))) {
-			list = append(list, said(d.Namespace+"/daemonsets/"+d.Name))
+			found(d.Namespace+"/daemonsets/"+d.Name, rules.RoutesUnsafe, rules.RoutesFix)
+			from = true
 		}
-	}
-	if len(list) > 0 {
-		return list // its pods have them from there
 	}
 	for _, p := range j.cloudPods() {
-		if !p.Hidden && routesUnsafe(p) {
-			list = append(list, said(p.Path()))
+		if !from && !p.Hidden && routesUnsafe(p) {
+			found(p.Path(), rules.RoutesUnsafe, rules.RoutesFix)
 		}
 	}
-	return list
 }
 
 // routesUnsafe reports whether a process starts the route controller without a range

@@ -156,10 +156,8 @@ func (j *evaluation) lease() Lease {
 	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
 }
 
-// found returns a finding about an object of the cluster.
-func found(path, message, fix string) transform.Finding {
-	return transform.Finding{Path: path, Message: message, Fix: fix}
-}
+// report adds a finding about an object of the cluster.
+type report func(path, message, fix string) *transform.Finding
 
 // nodePath is the path of findings about a Node.
 func nodePath(name string) string { return "nodes/" + name }

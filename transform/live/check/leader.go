@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -171,18 +170,16 @@ func (j *evaluation) owning(l leading) leading {
 }
 
 // ccmRemoved is about a cluster that has no other manager of the cloud controllers.
-func (j *evaluation) ccmRemoved() []transform.Finding {
-	l := j.leader()
-	if l.missing == "" || len(j.cloudPods()) > 0 {
-		return nil
+func (j *evaluation) ccmRemoved(found report) {
+	if l := j.leader(); l.missing != "" && len(j.cloudPods()) == 0 {
+		found(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")
 	}
-	return []transform.Finding{found(leasePath(l.lease), l.missing, "install it with the stage install-ccm; if it is installed, check its DaemonSet and the Job that installs the chart")}
 }
 
-func (j *evaluation) leaderMissing() []transform.Finding {
+func (j *evaluation) leaderMissing(found report) {
 	l := j.leader()
 	if l.missing == "" || len(j.cloudPods()) == 0 {
-		return nil
+		return
 	}
 	fix := "check the log of the cloud-controller-manager, its arguments, and its permission on its lease"
 	path := "kube-system/pods"
@@ -190,7 +187,7 @@ func (j *evaluation) leaderMissing() []transform.Finding {
 		fix += ": " + shell.Line("kubectl auth can-i update leases/%s -n kube-system --as %s", l.lease, j.leaderUser())
 		path = leasePath(l.lease)
 	}
-	return []transform.Finding{found(path, l.missing, fix)}
+	found(path, l.missing, fix)
 }
 
 // leaderUser is who has to lock the lease.

@@ -62,9 +62,9 @@ func (j *evaluation) wanted() bool {
 	return j.Check.Lease.Needed() || slices.ContainsFunc(j.processes, hasFlag) || slices.ContainsFunc(j.cloud(), hasFlag)
 }
 
-func (j *evaluation) leaseOwnerless() []transform.Finding {
+func (j *evaluation) leaseOwnerless(found report) {
 	if !j.wanted() {
-		return nil
+		return
 	}
 	lease := j.lease()
 	record, there := j.Lease(lease.Name)
@@ -73,21 +73,18 @@ func (j *evaluation) leaseOwnerless() []transform.Finding {
 	path := leasePath(lease.Name)
 	switch {
 	case !there && !j.Looked(observed.Leases):
-		return nil
 	case !there:
-		return []transform.Finding{found(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)}
+		found(path, "leader migration is enabled, and the migration lease does not exist: no manager runs the cloud controllers", fix)
 	case lease.Life == observed.Live && lease.Owner != "":
-		return nil
 	case lease.Life == observed.Live:
-		return []transform.Finding{found(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)}
+		found(path, fmt.Sprintf("the holder %s is the leader of neither manager", lease.Holder), fix)
 	case lease.Life == observed.Dead && j.FollowedSeconds >= longEnough:
-		return []transform.Finding{found(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)}
+		found(path, fmt.Sprintf("in %.0f seconds no manager kept the migration lease: no manager runs the cloud controllers", j.FollowedSeconds), fix)
 	case lease.Life == observed.Dead && record.SilentSeconds >= takeover:
-		return []transform.Finding{found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)}
+		found(path, fmt.Sprintf("no manager has held the migration lease for %.0f seconds: no manager runs the cloud controllers", record.SilentSeconds), fix)
+	default:
+		found(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known").Severity = transform.Warning
 	}
-	f := found(path, "a single reading does not show whether the holder of the migration lease is alive", "run rke-lm verify on the cluster: it watches the lease until this is known")
-	f.Severity = transform.Warning
-	return []transform.Finding{f}
 }
 
 // expected returns the component that has to hold the migration lease; "" for
@@ -104,15 +101,15 @@ func (j *evaluation) expected() string {
 	return ""
 }
 
-func (j *evaluation) leaseWrongOwner() []transform.Finding {
+func (j *evaluation) leaseWrongOwner(found report) {
 	lease, want := j.lease(), j.expected()
 	if want == "" || lease.Owner == "" || lease.Owner == want || lease.Life == observed.Dead {
-		return nil
+		return
 	}
 	message, fix := "the migration lease is held by "+lease.Owner+", but must be held by "+want, "do not continue; see the guide for the expected result of the stage, and undo the last stage if it does not appear"
 	if lease.Owner == observed.KubeManager && !j.any(observed.KubeManager, hasLoops) && j.any(observed.KubeManager, hasFlag) {
 		message += ": an external kube-controller-manager holds it and runs nothing, so the cloud-controller-manager waits forever"
 		fix = "remove enable-leader-migration from kube-controller-manager"
 	}
-	return []transform.Finding{found(leasePath(lease.Name), message, fix)}
+	found(leasePath(lease.Name), message, fix)
 }

@@ -25,13 +25,13 @@ const pendingTime = 5 * time.Minute
 
 // loadBalancerPending measures by the API server's clock alone, which wrote when the
 // Service asked and what time it is. It errs on the side of too short.
-func (j *evaluation) loadBalancerPending() []transform.Finding {
-	return j.owed(loadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
+func (j *evaluation) loadBalancerPending(found report) {
+	j.owed(found, loadBalancerPending, observed.Service.Pending, func(observed.Service) string { return "the Service has no load balancer" })
 }
 
 // loadBalancerStale finds what is owed for the same time to Services that have a load balancer.
-func (j *evaluation) loadBalancerStale() []transform.Finding {
-	return j.owed(loadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
+func (j *evaluation) loadBalancerStale(found report) {
+	j.owed(found, loadBalancerStale, observed.Service.Stale, func(s observed.Service) string {
 		if s.Deleting {
 			return "the load balancer of the Service still exists"
 		}
@@ -42,8 +42,7 @@ func (j *evaluation) loadBalancerStale() []transform.Finding {
 const loadBalancerStale = "load-balancer-stale"
 
 // owed are the Services for which the cloud controllers have not done what they ask for.
-func (j *evaluation) owed(rule string, is func(observed.Service) bool, what func(observed.Service) string) []transform.Finding {
-	var list []transform.Finding
+func (j *evaluation) owed(found report, rule string, is func(observed.Service) bool, what func(observed.Service) string) {
 	for _, s := range j.Services {
 		if !is(s) || !j.overdue(s) {
 			continue
@@ -57,9 +56,7 @@ func (j *evaluation) owed(rule string, is func(observed.Service) bool, what func
 		default:
 			f.Fix += "; if the migration is not the cause, use --accept " + rule
 		}
-		list = append(list, f)
 	}
-	return list
 }
 
 // overdue uses the clock, and in a dump of kubectl, which does not show when it was
@@ -151,15 +148,14 @@ func lookAt(s observed.Service) string {
 	return shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name)
 }
 
-func (j *evaluation) loadBalancerChanged() []transform.Finding {
+func (j *evaluation) loadBalancerChanged(found report) {
 	if j.Before == nil {
-		return nil
+		return
 	}
 	was := map[string][]string{}
 	for _, s := range j.Before.LoadBalancers {
 		was[s.Namespace+"/"+s.Name] = s.Hosts
 	}
-	var list []transform.Finding
 	for _, s := range j.Services {
 		before, known := was[s.Namespace+"/"+s.Name]
 		if known && len(before) > 0 && !slices.Equal(before, s.Hosts) {
@@ -167,8 +163,7 @@ func (j *evaluation) loadBalancerChanged() []transform.Finding {
 			if len(s.Hosts) > 0 {
 				now = strings.Join(s.Hosts, ", ")
 			}
-			list = append(list, found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS"))
+			found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
 		}
 	}
-	return list
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -16,10 +15,12 @@ import (
 
 // nodeUninitialized also looks for the labels that the initialisation writes;
 // Fargate's nodes have no instance type.
-func (j *evaluation) nodeUninitialized() []transform.Finding {
-	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
+func (j *evaluation) nodeUninitialized(found report) {
+	found = j.unlessLater(found)
+	for _, n := range j.Nodes {
 		if n.Tainted(observed.Uninitialized) {
-			return "the node has the taint " + observed.Uninitialized + ": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name"
+			found(nodePath(n.Name), "the node has the taint "+observed.Uninitialized+": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name")
+			continue
 		}
 		var missing []string
 		for _, l := range []string{observed.InstanceTypeLabel, observed.RegionLabel} {
@@ -27,11 +28,10 @@ func (j *evaluation) nodeUninitialized() []transform.Finding {
 				missing = append(missing, l)
 			}
 		}
-		if len(missing) == 0 || n.ProviderID == "" {
-			return "", ""
+		if len(missing) > 0 && n.ProviderID != "" {
+			found(nodePath(n.Name), "labels from the initialization are missing: "+strings.Join(missing, ", "), j.initialize(n))
 		}
-		return "labels from the initialization are missing: " + strings.Join(missing, ", "), j.initialize(n)
-	}))
+	}
 }
 
 // initialize is how a Node gets what its initialization writes. Only a cloud-controller-manager
@@ -45,9 +45,9 @@ func (j *evaluation) initialize(n observed.Node) string {
 
 // nodeRenamed compares the nodes with the snapshot: the same name with another
 // UID or provider ID, and the same instance under another name.
-func (j *evaluation) nodeRenamed() []transform.Finding {
+func (j *evaluation) nodeRenamed(found report) {
 	if j.Before == nil {
-		return nil
+		return
 	}
 	names, instances := map[string]observed.NodeIdentity{}, map[string]string{}
 	for _, n := range j.Before.Nodes {
@@ -56,41 +56,38 @@ func (j *evaluation) nodeRenamed() []transform.Finding {
 			instances[id.instance] = n.Name
 		}
 	}
-	return j.eachNode(func(n observed.Node) (string, string) {
+	for _, n := range j.Nodes {
 		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
 		was, known := names[n.Name]
 		id, _ := parseProviderID(n.ProviderID)
 		other := instances[id.instance]
 		_, ofAWS := parseProviderID(was.ProviderID)
-		switch {
-		case known && was.ProviderID != "" && !ofAWS && id.instance != "":
-			return "", "" // set-provider-ids registered it again
+		switch path := nodePath(n.Name); {
+		case known && was.ProviderID != "" && !ofAWS && id.instance != "": // set-provider-ids registered it again
 		case !known && other != "":
-			return "the instance " + id.instance + " was the node " + other + " before", fix
+			found(path, "the instance "+id.instance+" was the node "+other+" before", fix)
 		case known && was.UID != n.UID:
-			return "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon"
+			found(path, "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon")
 		case known && was.ProviderID != n.ProviderID && was.ProviderID != "":
-			return "the provider ID was " + was.ProviderID + " before", "find the instance of the node, and who replaced it"
+			found(path, "the provider ID was "+was.ProviderID+" before", "find the instance of the node, and who replaced it")
 		}
-		return "", ""
-	})
+	}
 }
 
 // nodeNameHidden finds machines that would register under a name of their own with an external provider.
-func (j *evaluation) nodeNameHidden() []transform.Finding {
-	return j.eachNode(func(n observed.Node) (string, string) {
-		if n.NodeName == "" || n.NodeName == n.Name {
-			return "", ""
+func (j *evaluation) nodeNameHidden(found report) {
+	for _, n := range j.Nodes {
+		if n.NodeName != "" && n.NodeName != n.Name {
+			found(nodePath(n.Name), "its machine has the node-name "+n.NodeName+", which cloud-provider-name: aws overwrites on "+j.Observation.Version+"; with external it registers as a new Node of that name",
+				"plan --end-state aws-override keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node")
 		}
-		return "its machine has the node-name " + n.NodeName + ", which cloud-provider-name: aws overwrites on " + j.Observation.Version + "; with external it registers as a new Node of that name",
-			"plan --end-state aws-override keeps the name of the Node; or remove node-name on the machine and set its host name to the name of the Node"
-	})
+	}
 }
 
 // nodeNew finds nodes that the snapshot knows neither by name nor by instance.
-func (j *evaluation) nodeNew() []transform.Finding {
+func (j *evaluation) nodeNew(found report) {
 	if j.Before == nil {
-		return nil
+		return
 	}
 	known := map[string]bool{}
 	for _, n := range j.Before.Nodes {
@@ -99,23 +96,20 @@ func (j *evaluation) nodeNew() []transform.Finding {
 			known[id.instance] = true
 		}
 	}
-	return j.eachNode(func(n observed.Node) (string, string) {
-		id, ok := parseProviderID(n.ProviderID)
-		if known[n.Name] || ok && known[id.instance] {
-			return "", ""
+	for _, n := range j.Nodes {
+		if id, ok := parseProviderID(n.ProviderID); !known[n.Name] && !(ok && known[id.instance]) {
+			found(nodePath(n.Name), "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name")
 		}
-		return "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name"
-	})
+	}
 }
 
-func (j *evaluation) cordonLeft() []transform.Finding {
-	return j.eachNode(func(n observed.Node) (string, string) {
-		if n.Cordoned == "" || !n.Unschedulable {
-			return "", ""
+func (j *evaluation) cordonLeft(found report) {
+	for _, n := range j.Nodes {
+		if n.Cordoned != "" && n.Unschedulable {
+			found(nodePath(n.Name), "rke-lm cordoned the node for "+n.Cordoned+", and it is still cordoned",
+				shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation))
 		}
-		return "rke-lm cordoned the node for " + n.Cordoned + ", and it is still cordoned",
-			shell.Line("kubectl uncordon %--%s && kubectl annotate node/%s %s-", n.Name, n.Name, action.CordonAnnotation)
-	})
+	}
 }
 
 // controlPlanes counts the nodes that the cloud-controller-manager has to run on.
@@ -130,17 +124,16 @@ func (j *evaluation) controlPlanes() int {
 }
 
 // ecrCredentials depends on the images that the nodes have.
-func (j *evaluation) ecrCredentials() []transform.Finding {
+func (j *evaluation) ecrCredentials(found report) {
 	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {
-		return nil
+		return
 	}
 	var from []string
 	for _, n := range j.Nodes {
 		from = append(from, n.ECRImages...)
 	}
 	slices.Sort(from)
-	if from = slices.Compact(from); len(from) == 0 {
-		return nil
+	if from = slices.Compact(from); len(from) > 0 {
+		found("nodes", "pods use images from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")
 	}
-	return []transform.Finding{found("nodes", "pods use images from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")}
 }

@@ -17,25 +17,20 @@ import (
 
 // twoOwners takes leases that were looked at once for live: the arguments are
 // evidence enough.
-func (j *evaluation) twoOwners() []transform.Finding {
+func (j *evaluation) twoOwners(found report) {
 	leases := assumed(j.leases)
 	s := ownersOf(j.processes, leases)
-	twins := j.twins()
+	twins := j.twins(found)
 	switch {
-	case s.Unknown != "" && len(twins) > 0:
-		return twins
-	case s.Unknown != "" && len(j.cloud())+len(j.cloudPods()) > 0:
-		f := found(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML")
-		f.Severity = transform.Note
-		return []transform.Finding{f}
+	case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
+		found(leasePath(j.lease().Name), "whether both managers run the cloud controllers is unknown: "+s.Unknown, "check the arguments of the manager, on its machine or in the cluster's YAML").Severity = transform.Note
+		return
 	case s.Unknown != "" || s.Count < 2:
-		return twins
+		return
 	}
 	names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
 	causes := causesOf(j.processes, leases, s.Doubled)
-	return append(twins, found(leasePath(j.lease().Name),
-		fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")),
-		apart(causes)))
+	found(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), apart(causes))
 }
 
 // apart reports what to do about managers that own the same controllers.
@@ -100,9 +95,8 @@ func reason(p Process, s Ownership) string {
 // runs every file of its manifest folder, also a copy that was kept there. Either may
 // lead, so where they differ no one can determine what runs next. A pod of the API server
 // has a service account, and two of those on a node are a rollout.
-func (j *evaluation) twins() []transform.Finding {
+func (j *evaluation) twins(found report) (any bool) {
 	first := map[string]Process{}
-	var list []transform.Finding
 	for _, p := range j.processes {
 		if p.Component != observed.KubeManager || p.Account != "" || p.Node == "" || !p.Running {
 			continue
@@ -112,15 +106,15 @@ func (j *evaluation) twins() []transform.Finding {
 			first[p.Node] = p
 			continue
 		}
+		any = true
 		f := found(p.Path(), "a second static pod of kube-controller-manager runs on the node "+p.Node+", next to "+other.Pod+": either one can be the leader",
 			"check the manifest folder of the kubelet for a second file of kube-controller-manager, such as a backup, and move it out of the folder")
 		if alike(p, other) {
 			f.Severity = transform.Warning
 			f.Message += ". They do the same until one of the two files changes"
 		}
-		list = append(list, f)
 	}
-	return list
+	return any
 }
 
 // alike reports whether two processes do the same with the cloud controllers.

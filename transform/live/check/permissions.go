@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -75,8 +74,7 @@ func unique(list []lock) []lock {
 	return slices.Compact(list)
 }
 
-func (j *evaluation) leaseRBACMissing() []transform.Finding {
-	var list []transform.Finding
+func (j *evaluation) leaseRBACMissing(found report) {
 	for _, l := range unique(append(j.lockers(), mains(j.processes)...)) {
 		verbs := j.refused(l)
 		if len(verbs) == 0 {
@@ -84,13 +82,12 @@ func (j *evaluation) leaseRBACMissing() []transform.Finding {
 		}
 		may := fmt.Sprintf("%s has no permission to %s ", l.user, strings.Join(verbs, ", "))
 		if l.main {
-			list = append(list, found(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
-				"grant get, create and update on leases in kube-system to its role, as the ClusterRole of the chart does"))
+			found(leasePath(l.lease), may+"its own lease "+l.lease+": it never becomes the leader and runs nothing, although its pods are ready",
+				"grant get, create and update on leases in kube-system to its role, as the ClusterRole of the chart does")
 			continue
 		}
-		list = append(list, found(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist"))
+		found(leasePath(l.lease), may+"the migration lease", "apply the stage grant-migration-lease, and check that its Role and RoleBinding exist")
 	}
-	return list
 }
 
 // refused returns the verbs that a user needs for a lock and does not have. An own

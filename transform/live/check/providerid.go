@@ -49,61 +49,49 @@ func schemeOf(id string) (scheme string, isID bool) {
 
 // unlessLater makes findings about Nodes without a provider ID of AWS warnings, as long as
 // the stage that sets it is still to come.
-func (j *evaluation) unlessLater(found []transform.Finding) []transform.Finding {
-	for i := range found {
+func (j *evaluation) unlessLater(found report) report {
+	return func(path, message, fix string) *transform.Finding {
+		f := found(path, message, fix)
 		if j.Check.ProviderIDsPending {
-			found[i].Severity = transform.Warning
+			f.Severity = transform.Warning
 		}
+		return f
 	}
-	return found
-}
-
-// eachNode collects what is to be said about nodes; an empty message is nothing.
-func (j *evaluation) eachNode(check func(observed.Node) (message, fix string)) []transform.Finding {
-	var list []transform.Finding
-	for _, n := range j.Nodes {
-		if message, fix := check(n); message != "" {
-			list = append(list, found(nodePath(n.Name), message, fix))
-		}
-	}
-	return list
 }
 
 // providerIDMissing takes a cluster without nodes for one that was not seen.
-func (j *evaluation) providerIDMissing() []transform.Finding {
+func (j *evaluation) providerIDMissing(found report) {
 	if len(j.Nodes) == 0 && j.Looked(observed.Nodes) {
-		return []transform.Finding{found("nodes", "no node exists", "check whether this is the intended cluster")}
+		found("nodes", "no node exists", "check whether this is the intended cluster")
 	}
-	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
-		if n.ProviderID != "" {
-			return "", ""
+	found = j.unlessLater(found)
+	for _, n := range j.Nodes {
+		if n.ProviderID == "" {
+			found(nodePath(n.Name), "the node has no provider ID", j.initialize(n))
 		}
-		return "the node has no provider ID", j.initialize(n)
-	}))
+	}
 }
 
-func (j *evaluation) providerIDForeign() []transform.Finding {
-	return j.unlessLater(j.eachNode(func(n observed.Node) (string, string) {
-		scheme, isID := schemeOf(n.ProviderID)
-		switch {
+func (j *evaluation) providerIDForeign(found report) {
+	found = j.unlessLater(found)
+	for _, n := range j.Nodes {
+		switch scheme, isID := schemeOf(n.ProviderID); {
 		case !isID || strings.EqualFold(scheme, "aws"):
-			return "", ""
 		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
-			return "the stub cloud controller of " + strings.ToUpper(scheme) + " initialized the node, and a provider ID never changes",
-				"set disable-cloud-controller: true, then " + registerAgain(n)
+			found(nodePath(n.Name), "the stub cloud controller of "+strings.ToUpper(scheme)+" initialized the node, and a provider ID never changes",
+				"set disable-cloud-controller: true, then "+registerAgain(n))
+		default:
+			found(nodePath(n.Name), "the provider ID is one of "+scheme, "after aws has become the only provider of its machine, "+registerAgain(n))
 		}
-		return "the provider ID is one of " + scheme, "after aws has become the only provider of its machine, " + registerAgain(n)
-	}))
+	}
 }
 
-func (j *evaluation) providerIDMalformed() []transform.Finding {
-	return j.eachNode(func(n observed.Node) (string, string) {
-		why := malformed(n.ProviderID)
-		if why == "" {
-			return "", ""
+func (j *evaluation) providerIDMalformed(found report) {
+	for _, n := range j.Nodes {
+		if why := malformed(n.ProviderID); why != "" {
+			found(nodePath(n.Name), fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; "+registerAgain(n))
 		}
-		return fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; " + registerAgain(n)
-	})
+	}
 }
 
 // malformed reports what is wrong with a provider ID that is one of AWS or of no one; ""
@@ -126,24 +114,24 @@ func malformed(id string) string {
 	return ""
 }
 
-func (j *evaluation) providerIDDuplicate() []transform.Finding {
+func (j *evaluation) providerIDDuplicate(found report) {
 	first := map[string]observed.Node{}
-	return j.eachNode(func(n observed.Node) (string, string) {
+	for _, n := range j.Nodes {
 		id, ok := parseProviderID(n.ProviderID)
 		if !ok {
-			return "", ""
+			continue
 		}
 		other, again := first[id.instance]
 		if !again {
 			first[id.instance] = n
-			return "", ""
+			continue
 		}
 		fix := "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
 		if n.Etcd() || other.Etcd() {
 			fix = "find the Node whose kubelet no longer runs; it is usually the one that is NotReady; if it is an etcd member, " + replaceMember
 		}
-		return "the node " + other.Name + " has the same instance " + id.instance, fix
-	})
+		found(nodePath(n.Name), "the node "+other.Name+" has the same instance "+id.instance, fix)
+	}
 }
 
 // registerAgain is how a machine gets a Node with another provider ID, which never changes. RKE2
@@ -157,13 +145,11 @@ func registerAgain(n observed.Node) string {
 
 const replaceMember = "replace its machine, one etcd member at a time; do not delete the Node, because the member is removed with it"
 
-func (j *evaluation) providerIDZoneMismatch() []transform.Finding {
-	return j.eachNode(func(n observed.Node) (string, string) {
+func (j *evaluation) providerIDZoneMismatch(found report) {
+	for _, n := range j.Nodes {
 		id, ok := parseProviderID(n.ProviderID)
-		label := n.Zone()
-		if !ok || id.zone == "" || label == "" || id.zone == label {
-			return "", ""
+		if label := n.Zone(); ok && id.zone != "" && label != "" && id.zone != label {
+			found(nodePath(n.Name), fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label")
 		}
-		return fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label"
-	})
+	}
 }

@@ -6,7 +6,6 @@ package check
 import (
 	"slices"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -33,17 +32,17 @@ func (j *evaluation) managers() stages.Managers {
 const stageNotReached = "stage-not-reached"
 
 // stageNotReached compares what the managers show with what they have to.
-func (j *evaluation) stageNotReached() []transform.Finding {
+func (j *evaluation) stageNotReached(found report) {
 	shown := j.shown()
 	within, below := j.Check.Within(shown)
 	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
 	switch {
 	case within || !j.Looked(observed.Pods):
-		return nil
+		return
 	case !below:
 		message = "the managers still show the result of " + shown
 	}
-	return []transform.Finding{found("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")}
+	found("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")
 }
 
 // shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,
@@ -94,23 +93,23 @@ func (j *evaluation) granted() bool {
 
 // reverted needs evidence that a stage was applied once: a snapshot, or what a
 // stage leaves in the leases.
-func (j *evaluation) reverted() []transform.Finding {
+func (j *evaluation) reverted(found report) {
 	now := j.reached()
 	before, why := "", ""
 	switch {
 	case j.Before != nil && j.Before.Reached != "":
 		before, why = j.Before.Reached, "the snapshot of "+j.Before.Taken.UTC().Format("2006-01-02 15:04")+" shows it"
 	case j.Check.Stage != "":
-		return nil // which is to show: stage-not-reached says so
+		return // which is to show: stage-not-reached says so
 	case !j.Partial:
 		before, why = j.remains()
 	}
 	names := stages.Names()
 	if slices.Index(names, before) <= slices.Index(names, now) || len(j.of(observed.KubeManager)) == 0 {
-		return nil
+		return
 	}
-	return []transform.Finding{found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
-		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")}
+	found(leasePath(j.lease().Name), "the cluster shows no result of "+before+" ("+why+")",
+		"check what changed the cluster last (Rancher's UI, Fleet, Terraform, an old branch), and apply the stage to the source of the YAML")
 }
 
 // remains finds a migration lease that someone held although no manager has

@@ -16,12 +16,11 @@ const nodeNotReady = "node-not-ready"
 
 // nodeNotReady takes nodes of which none has the condition for ones that were not
 // asked for it: the API server shows it for every node, and an earlier dump for none.
-func (j *evaluation) nodeNotReady() []transform.Finding {
+func (j *evaluation) nodeNotReady(found report) {
 	if !slices.ContainsFunc(j.Nodes, func(n observed.Node) bool { return n.Ready != nil }) {
-		return nil
+		return
 	}
 	was := j.readyBefore()
-	var list []transform.Finding
 	for _, n := range j.Nodes {
 		if n.IsReady() {
 			continue
@@ -35,9 +34,7 @@ func (j *evaluation) nodeNotReady() []transform.Finding {
 		default:
 			f.Severity = transform.Warning
 		}
-		list = append(list, f)
 	}
-	return list
 }
 
 // readyBefore are the nodes that were ready in the snapshot.

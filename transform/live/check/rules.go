@@ -103,9 +103,13 @@ func liveRules() []rule {
 }
 
 // live is a row. Every error may be accepted: what was seen may have changed.
-func live(id string, severity transform.Severity, guards []string, check func(*evaluation) []transform.Finding, lacks func(*evaluation) string, shows []string, doc string) rule {
+func live(id string, severity transform.Severity, guards []string, check func(*evaluation, report), lacks func(*evaluation) string, shows []string, doc string) rule {
 	r := transform.Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}
-	return rule{transform.Checked[*evaluation]{Rule: r, Check: transform.Listed(check)}, lacks, shows, nil}
+	return rule{transform.Checked[*evaluation]{Rule: r, Check: func(j *evaluation, found *transform.Findings) {
+		check(j, func(path, message, fix string) *transform.Finding {
+			return found.Add(transform.Finding{Path: path, Message: message, Fix: fix})
+		})
+	}}, lacks, shows, nil}
 }
 
 // because is the row with the reason of its rule.

@@ -5,15 +5,12 @@ package check
 
 import (
 	"strings"
-
-	"github.com/rke-lm/rke-lm/transform"
 )
 
 // clusterNotSettled uses Rancher's own objects; the conditions of a Cluster are
 // copies of theirs, and lag.
-func (j *evaluation) clusterNotSettled() []transform.Finding {
+func (j *evaluation) clusterNotSettled(found report) {
 	const fix = "wait; if it does not settle, Rancher's UI shows the machine that is stuck"
-	var list []transform.Finding
 	for _, c := range j.ControlPlanes {
 		var open []string
 		if !c.Observed {
@@ -26,13 +23,12 @@ func (j *evaluation) clusterNotSettled() []transform.Finding {
 			open = append(open, "the condition "+name+" is not True")
 		}
 		if len(open) > 0 {
-			list = append(list, found(c.Namespace+"/rkecontrolplanes/"+c.Name, "the cluster is not settled: "+strings.Join(open, ", "), fix))
+			found(c.Namespace+"/rkecontrolplanes/"+c.Name, "the cluster is not settled: "+strings.Join(open, ", "), fix)
 		}
 	}
 	for _, p := range j.MachinePlans {
 		if !p.Applied {
-			list = append(list, found(p.Namespace+"/secrets/"+p.Name, "the machine does not run its last plan yet", fix))
+			found(p.Namespace+"/secrets/"+p.Name, "the machine does not run its last plan yet", fix)
 		}
 	}
-	return list
 }

@@ -18,22 +18,19 @@ const ebsDriver = "ebs.csi.aws.com"
 
 // inTreeVolumes requires the driver on every node: an external
 // kube-controller-manager attaches no in-tree volume.
-func (j *evaluation) inTreeVolumes() []transform.Finding {
+func (j *evaluation) inTreeVolumes(found report) {
 	uses := j.volumeUses()
 	if len(uses) == 0 {
-		return nil
+		return
 	}
 	if !j.Looked(observed.Nodes) || !j.Looked(observed.CSINodes) {
-		f := found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself")
-		f.Severity = transform.Note
-		return []transform.Finding{f}
+		found("storage", "EBS volumes are in-tree ("+some(uses)+"), and the dump does not show which nodes have the EBS CSI driver", "add nodes and csinodes to the dump, or check the cluster itself").Severity = transform.Note
+		return
 	}
-	without := j.withoutDriver()
-	if len(without) == 0 && len(j.Nodes) > 0 {
-		return nil
+	if without := j.withoutDriver(); len(without) > 0 || len(j.Nodes) == 0 {
+		message := fmt.Sprintf("EBS volumes are in-tree (%s), and %s", some(uses), missingOn(without, len(j.Nodes)))
+		found("storage", message, "install the EBS CSI driver on every node before the switch; see the guide on volumes")
 	}
-	message := fmt.Sprintf("EBS volumes are in-tree (%s), and %s", some(uses), missingOn(without, len(j.Nodes)))
-	return []transform.Finding{found("storage", message, "install the EBS CSI driver on every node before the switch; see the guide on volumes")}
 }
 
 func (j *evaluation) volumeUses() []string {
