@@ -5,8 +5,6 @@ package rollout
 
 import (
 	"encoding/json"
-
-	"github.com/rke-lm/rke-lm/transform"
 )
 
 // pausedAnnotation pauses an object of Cluster API, whatever its value.
@@ -21,29 +19,25 @@ const (
 
 // paused reports what Rancher's planner obeys before it gives machines new plans
 // (rancher pkg/capr/planner, Process; cluster-api util/annotations, IsPaused).
-func (s Change) paused() []transform.Finding {
+func (s Change) paused(found report) {
 	const notBrought, fix = ": Rancher would not apply a change to the machines", "ask who paused it to resume it, and run the command again"
 	if headOf(s.Infrastructure).Spec.Paused {
-		return s.found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
+		found("spec.paused", itsInfrastructure+" is paused"+notBrought, fix)
+	} else if annotated(s.ControlPlane) {
+		found("metadata.annotations", itsControlPlane+" has the annotation "+pausedAnnotation+notBrought, fix)
 	}
-	if annotated(s.ControlPlane) {
-		return s.found("metadata.annotations", itsControlPlane+" has the annotation "+pausedAnnotation+notBrought, fix)
-	}
-	return nil
 }
 
 // pauseNotObeyed finds the annotation where the planner does not look.
-func (s Change) pauseNotObeyed() []transform.Finding {
-	var list []transform.Finding
+func (s Change) pauseNotObeyed(found report) {
 	for _, o := range []struct {
 		what string
 		raw  []byte
 	}{{itsObject, s.Object}, {itsInfrastructure, s.Infrastructure}} {
 		if annotated(o.raw) {
-			list = append(list, s.found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+pauseNotObeyed)...)
+			found("metadata.annotations", o.what+" has the annotation "+pausedAnnotation+", which Rancher ignores there: a change would reach the machines", "ask who paused it, and remove the annotation, or accept it with --accept "+pauseNotObeyed)
 		}
 	}
-	return list
 }
 
 func annotated(raw []byte) bool {
@@ -54,7 +48,7 @@ func annotated(raw []byte) bool {
 // noSnapshot finds what Rancher's controller of EtcdBackups wants (rancher
 // pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
 // no condition, ever.
-func (s Change) noSnapshot() []transform.Finding {
+func (s Change) noSnapshot(found report) {
 	var o struct {
 		Spec struct {
 			Engine *struct {
@@ -66,8 +60,7 @@ func (s Change) noSnapshot() []transform.Finding {
 			} `json:"rancherKubernetesEngineConfig"`
 		} `json:"spec"`
 	}
-	if !s.Snapshot || json.Unmarshal(s.Object, &o) != nil || o.Spec.Engine == nil || o.Spec.Engine.Services.Etcd.Backup != nil {
-		return nil
+	if s.Snapshot && json.Unmarshal(s.Object, &o) == nil && o.Spec.Engine != nil && o.Spec.Engine.Services.Etcd.Backup == nil {
+		found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot in another way")
 	}
-	return s.found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot in another way")
 }

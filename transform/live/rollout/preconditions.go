@@ -61,8 +61,12 @@ func table() []rule {
 	}, releaseRules()...)
 }
 
-func row(id string, acceptable bool, check func(Change) []transform.Finding, doc string) rule {
-	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: transform.Listed(check)}
+func row(id string, acceptable bool, check func(Change, report), doc string) rule {
+	return rule{Rule: transform.Rule{ID: id, Severity: transform.Error, Guards: stages.Names(), Acceptable: acceptable, Doc: doc}, Check: func(c Change, found *transform.Findings) {
+		check(c, func(path, message, fix string) {
+			found.Add(transform.Finding{Path: strings.TrimSpace(c.Title + " " + path), Message: message, Fix: fix})
+		})
+	}}
 }
 
 // Rules are the rules, for the documentation.
@@ -96,9 +100,8 @@ func Refuse(title string, findings []transform.Finding) error {
 	return &Refused{title, stop}
 }
 
-func (s Change) found(path, message, fix string) []transform.Finding {
-	return []transform.Finding{{Path: strings.TrimSpace(s.Title + " " + path), Message: message, Fix: fix}}
-}
+// report adds a finding about a place of the object.
+type report func(path, message, fix string)
 
 // head is as much of an object as its rules need.
 type head struct {
@@ -118,34 +121,31 @@ func headOf(raw []byte) (h head) {
 	return h
 }
 
-func (s Change) deleting() []transform.Finding {
-	if headOf(s.Object).DeletionTimestamp == nil {
-		return nil
+func (s Change) deleting(found report) {
+	if headOf(s.Object).DeletionTimestamp != nil {
+		found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
 	}
-	return s.found("metadata.deletionTimestamp", "the cluster is being deleted", "leave it")
 }
 
-func (s Change) notSettled() []transform.Finding {
-	if s.Progress == nil || s.Progress.Done {
-		return nil
+func (s Change) notSettled(found report) {
+	switch {
+	case s.Progress == nil || s.Progress.Done:
+	case s.Progress.Failed != "":
+		found("", "its last change failed: "+s.Progress.Failed, "repair it first, or accept it with --accept "+NotSettled)
+	default:
+		found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
 	}
-	if s.Progress.Failed != "" {
-		return s.found("", "its last change failed: "+s.Progress.Failed, "repair it first, or accept it with --accept "+NotSettled)
-	}
-	return s.found("", "its last change is not applied: "+s.Progress.Waiting, "wait until it is applied, and run the command again, or accept it with --accept "+NotSettled)
 }
 
-func (s Change) managedElsewhere() []transform.Finding {
+func (s Change) managedElsewhere(found report) {
 	if s.Object == nil {
-		return nil
+		return
 	}
 	managers, err := managersOf(s.Object)
 	if err != nil {
-		return s.found("", "its origin is unknown: "+err.Error(), "check the object")
+		found("", "its origin is unknown: "+err.Error(), "check the object")
 	}
-	var list []transform.Finding
 	for _, m := range managers {
-		list = append(list, s.found("metadata", m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or accept it with --accept "+ManagedElsewhere)...)
+		found("metadata", m.Name+" created its object ("+m.Mark+"), and would revert a change", "change the source that "+m.Name+" uses, as plan shows, or accept it with --accept "+ManagedElsewhere)
 	}
-	return list
 }

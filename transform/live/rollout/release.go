@@ -36,23 +36,23 @@ func releaseRules() []rule {
 	}
 }
 
-func (s Change) valuesReplaced() []transform.Finding {
+func (s Change) valuesReplaced(found report) {
 	r := s.Release
 	if r == nil || len(r.Replaced) == 0 || r.File != "" {
-		return nil
+		return
 	}
 	const file = "values.yaml"
-	return s.found(r.path(), r.title()+" has values that the run would drop or change, and the migration does not require it: "+strings.Join(r.Replaced, ", "),
+	found(r.path(), r.title()+" has values that the run would drop or change, and the migration does not require it: "+strings.Join(r.Replaced, ", "),
 		"write them to a file, and run the command with --ccm-values "+file+": "+shell.Line("helm get values %s --namespace %s --output yaml", r.Name, r.Namespace)+" > "+file+
 			"; if flags such as --ccm-image-repository set them in an earlier run, repeat the flags; to replace the values, use --accept "+ValuesReplaced)
 }
 
-func (s Change) valuesNotInFile() []transform.Finding {
+func (s Change) valuesNotInFile(found report) {
 	r := s.Release
 	if r == nil || len(r.Replaced) == 0 || r.File == "" {
-		return nil
+		return
 	}
-	return s.found(r.path(), r.title()+" has values that "+r.File+" does not have or changes, and helm gets those of the file: "+strings.Join(r.Replaced, ", "),
+	found(r.path(), r.title()+" has values that "+r.File+" does not have or changes, and helm gets those of the file: "+strings.Join(r.Replaced, ", "),
 		"add them to "+r.File+" if the cluster needs them; compare: "+shell.Line("helm get values %s --namespace %s", r.Name, r.Namespace))
 }
 
