@@ -20,26 +20,17 @@ const (
 
 func leaders(root yamledit.Node) []yamledit.Node { return root.Get(leadersKey).Items() }
 
-// at returns a finding about a key of the configuration, or about all of it where
-// the key is not there.
-func (r reading) at(key, message, fix string) []transform.Finding {
-	return []transform.Finding{transform.FindingAt(yamledit.First(r.root.Get(key), r.root), message, fix)}
-}
+// at is a key of the configuration, or all of it where the key is not there.
+func (r reading) at(key string) yamledit.Node { return yamledit.First(r.root.Get(key), r.root) }
 
-// each collects what check says about a key of the entries, or about the entry
+// each adds what check says about a key of the entries, or about the entry
 // where the key is not there; an empty message is nothing.
-func (r reading) each(key string, check func(value string) (message, fix string)) []transform.Finding {
-	var found []transform.Finding
+func (r reading) each(found *transform.Findings, key string, check func(value string) (message, fix string)) {
 	for _, entry := range leaders(r.root) {
-		n := entry.Get(key)
 		if message, fix := check(entry.StringAt(key)); message != "" {
-			if !n.Exists() {
-				n = entry
-			}
-			found = append(found, transform.FindingAt(n, message, fix))
+			found.At(yamledit.First(entry.Get(key), entry), message, fix)
 		}
 	}
-	return found
 }
 
 // lists reports whether an entry names a controller as the manager does.
@@ -53,8 +44,8 @@ func (r reading) manager() string {
 	return strings.TrimSpace(name + " " + r.Version)
 }
 
-func (r reading) cloudNode() []transform.Finding {
-	return r.each("name", func(name string) (string, string) {
+func (r reading) cloudNode(found *transform.Findings) {
+	r.each(found, "name", func(name string) (string, string) {
 		if !cloudNode.either(name) {
 			return "", ""
 		}
@@ -62,8 +53,8 @@ func (r reading) cloudNode() []transform.Finding {
 	})
 }
 
-func (r reading) ipam() []transform.Finding {
-	return r.each("name", func(name string) (string, string) {
+func (r reading) ipam(found *transform.Findings) {
+	r.each(found, "name", func(name string) (string, string) {
 		if r.NodeIPAM || !nodeIPAM.either(name) {
 			return "", ""
 		}
@@ -71,8 +62,8 @@ func (r reading) ipam() []transform.Finding {
 	})
 }
 
-func (r reading) unknown() []transform.Finding {
-	return r.each("name", func(name string) (string, string) {
+func (r reading) unknown(found *transform.Findings) {
+	r.each(found, "name", func(name string) (string, string) {
 		if cloudNode.either(name) || nodeIPAM.is(name, r.Version) {
 			return "", ""
 		}
@@ -90,22 +81,21 @@ func (r reading) unknown() []transform.Finding {
 }
 
 // notListed is silent where a name is wrong: then that is the mistake.
-func (r reading) notListed() []transform.Finding {
-	if len(leaders(r.root)) == 0 || len(r.unknown()) > 0 {
-		return nil
+func (r reading) notListed(found *transform.Findings) {
+	var unknown transform.Findings
+	if r.unknown(&unknown); len(leaders(r.root)) == 0 || len(unknown) > 0 {
+		return
 	}
-	var found []transform.Finding
 	for _, c := range cloudControllers {
 		if !r.lists(c) {
-			found = append(found, r.at(leadersKey, r.manager()+" runs "+c.name(r.Version)+" regardless of who holds the migration lease, because it is not listed", "list it")...)
+			found.At(r.at(leadersKey), r.manager()+" runs "+c.name(r.Version)+" regardless of who holds the migration lease, because it is not listed", "list it")
 		}
 	}
-	return found
 }
 
-func (r reading) duplicates() []transform.Finding {
+func (r reading) duplicates(found *transform.Findings) {
 	seen := map[string]bool{}
-	return r.each("name", func(name string) (string, string) {
+	r.each(found, "name", func(name string) (string, string) {
 		if again := seen[name]; !again || name == "" {
 			seen[name] = true
 			return "", ""
@@ -114,15 +104,14 @@ func (r reading) duplicates() []transform.Finding {
 	})
 }
 
-func (r reading) empty() []transform.Finding {
-	if len(leaders(r.root)) > 0 {
-		return nil
+func (r reading) empty(found *transform.Findings) {
+	if len(leaders(r.root)) == 0 {
+		found.At(r.at(leadersKey), "no controller is listed, so both managers run all of them at the same time", "list "+strings.Join(migrated(r.Version, false), ", "))
 	}
-	return r.at(leadersKey, "no controller is listed, so both managers run all of them at the same time", "list "+strings.Join(migrated(r.Version, false), ", "))
 }
 
-func (r reading) components() []transform.Finding {
-	return r.each("component", func(component string) (string, string) {
+func (r reading) components(found *transform.Findings) {
+	r.each(found, "component", func(component string) (string, string) {
 		switch {
 		case component == Manager, component == CloudManager, component == wildcard && knowsWildcard(r.Version):
 			return "", ""
@@ -134,9 +123,9 @@ func (r reading) components() []transform.Finding {
 }
 
 // mirrored needs to know whose configuration it is.
-func (r reading) mirrored() []transform.Finding {
+func (r reading) mirrored(found *transform.Findings) {
 	other := map[string]string{Manager: CloudManager, CloudManager: Manager}[r.Component]
-	return r.each("component", func(component string) (string, string) {
+	r.each(found, "component", func(component string) (string, string) {
 		if other == "" || component != other {
 			return "", ""
 		}
@@ -144,14 +133,13 @@ func (r reading) mirrored() []transform.Finding {
 	})
 }
 
-func (r reading) lease() []transform.Finding {
+func (r reading) lease(found *transform.Findings) {
 	switch name := r.root.StringAt("leaderName"); {
 	case name == "":
-		return r.at("leaderName", "the migration lease has no name, and the manager exits", "write leaderName: "+Config{Lease: r.Lease}.lease())
+		found.At(r.at("leaderName"), "the migration lease has no name, and the manager exits", "write leaderName: "+Config{Lease: r.Lease}.lease())
 	case r.Lease != "" && name != r.Lease:
-		return r.at("leaderName", "the managers have permission on another lease, "+r.Lease, "use the same name in both configurations and in the Role")
+		found.At(r.at("leaderName"), "the managers have permission on another lease, "+r.Lease, "use the same name in both configurations and in the Role")
 	}
-	return nil
 }
 
 // api returns the version of the configuration, and whether the manager reads it.
@@ -160,44 +148,38 @@ func (r reading) api() (string, bool) {
 	return name, is && slices.Contains(apiVersions(r.Version), name)
 }
 
-func (r reading) apiVersion() []transform.Finding {
+func (r reading) apiVersion(found *transform.Findings) {
 	known := apiVersions(r.Version)
-	if _, ok := r.api(); ok || len(known) == 0 {
-		return nil
+	if _, ok := r.api(); !ok && len(known) > 0 {
+		found.At(r.at("apiVersion"), r.manager()+" does not read this version of the configuration, and exits", fmt.Sprintf("write %s/%s", group, known[0]))
 	}
-	return r.at("apiVersion", r.manager()+" does not read this version of the configuration, and exits", fmt.Sprintf("write %s/%s", group, known[0]))
 }
 
-func (r reading) lockMissing() []transform.Finding {
-	if api, _ := r.api(); !needsLock(api) || r.root.StringAt(lockKey) == "leases" {
-		return nil
+func (r reading) lockMissing(found *transform.Findings) {
+	if api, _ := r.api(); needsLock(api) && r.root.StringAt(lockKey) != "leases" {
+		found.At(r.at(lockKey), "this version of the configuration needs the lock to be leases", "write resourceLock: leases")
 	}
-	return r.at(lockKey, "this version of the configuration needs the lock to be leases", "write resourceLock: leases")
 }
 
-func (r reading) lockExtra() []transform.Finding {
-	if api, _ := r.api(); api != "v1" || !r.root.Get(lockKey).Exists() {
-		return nil
+func (r reading) lockExtra(found *transform.Findings) {
+	if api, _ := r.api(); api == "v1" && r.root.Get(lockKey).Exists() {
+		found.At(r.at(lockKey), "v1 does not have this key: managers ignore it, and from 1.36 on they exit", "remove it")
 	}
-	return r.at(lockKey, "v1 does not have this key: managers ignore it, and from 1.36 on they exit", "remove it")
 }
 
 // keys compares what is there with the type; the names of its fields are case
 // sensitive.
-func (r reading) keys() []transform.Finding {
-	found := strangers(r.root, "apiVersion", "kind", "leaderName", lockKey, leadersKey)
+func (r reading) keys(found *transform.Findings) {
+	strangers(found, r.root, "apiVersion", "kind", "leaderName", lockKey, leadersKey)
 	for _, n := range leaders(r.root) {
-		found = append(found, strangers(n, "name", "component")...)
+		strangers(found, n, "name", "component")
 	}
-	return found
 }
 
-func strangers(m yamledit.Node, known ...string) []transform.Finding {
-	var found []transform.Finding
+func strangers(found *transform.Findings, m yamledit.Node, known ...string) {
 	for _, e := range m.Entries() {
 		if !slices.Contains(known, e.Key) {
-			found = append(found, transform.FindingAt(e.Value, "unknown key: managers ignore it, and from 1.36 on they exit", "write one of "+strings.Join(known, ", ")+", or remove it"))
+			found.At(e.Value, "unknown key: managers ignore it, and from 1.36 on they exit", "write one of "+strings.Join(known, ", ")+", or remove it")
 		}
 	}
-	return found
 }

@@ -36,12 +36,8 @@ var NoNodeIPAM = transform.Reason{
 type rule = transform.Checked[reading]
 
 // row is the row of a rule; without check its findings are made where the file is read.
-func row(id, doc string, check func(reading) []transform.Finding) rule {
-	r := transform.Row[reading](id, transform.Error, nil, nil, doc)
-	if check != nil {
-		r.Check = transform.Listed(check)
-	}
-	return r
+func row(id, doc string, check func(reading, *transform.Findings)) rule {
+	return transform.Row(id, transform.Error, nil, check, doc)
 }
 
 // rules is the one table of what is wrong with configurations. Below 1.36 a
