@@ -53,7 +53,7 @@ func (r *run) action(ctx context.Context, t transition.Transition, a action.Acti
 	case action.Register:
 		return r.register(ctx)
 	}
-	if slices.Contains(r.Planner.Target.ManualDone, t.Stage) {
+	if slices.Contains(r.cluster.planner.Target.ManualDone, t.Stage) {
 		return nil
 	}
 	return r.change(ctx, t, a)

@@ -18,7 +18,7 @@ import (
 
 // check waits until the cluster shows what has to hold.
 func (r *run) check(ctx context.Context, c stages.Check) error {
-	choice := check.Choice{Check: c, Version: r.Planner.Target.Version, Accept: r.Accept}
+	choice := check.Choice{Check: c, Version: r.cluster.planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen; zero while they are not
 	told := false       // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (look, error) {

@@ -67,19 +67,18 @@ func (r *run) look(ctx context.Context) (err error) {
 
 // named plans again where Nodes show by which names their machines register without a cloud provider.
 func (r *run) named(ctx context.Context) error {
-	known := r.from.seen.HostNames(r.Planner.Target.HostNames)
-	if r.back() || maps.Equal(known, r.Planner.Target.HostNames) {
+	known := r.from.seen.HostNames(r.cluster.planner.Target.HostNames)
+	if r.back() || maps.Equal(known, r.cluster.planner.Target.HostNames) {
 		return nil
 	}
-	r.Planner.Target.HostNames = known
-	r.keepStep(r.from.plan)
+	r.cluster.planner.Target.HostNames = known
 	return r.planFirst(ctx)
 }
 
 // locate finds the stages that are done.
 func (r *run) locate(context.Context) (err error) {
 	r.cordon.noteForeign(r.from.seen)
-	r.from.position, err = r.Planner.Position(r.from.plan, r.from.seen)
+	r.from.position, err = r.cluster.planner.Position(r.from.plan, r.from.seen)
 	r.progress.done = upTo(r.from.plan, r.from.position)
 	return err
 }
@@ -87,7 +86,7 @@ func (r *run) locate(context.Context) (err error) {
 // names are the stages that the run goes through.
 func (r *run) names(p *plan.Plan) ([]string, error) {
 	if r.back() {
-		return transition.RollbackOrder(p, r.Planner.To)
+		return transition.RollbackOrder(p, r.cluster.planner.To)
 	}
 	if r.Until != "" {
 		if _, err := p.Named(r.Until); err != nil {
@@ -161,8 +160,8 @@ func (r *run) admit(ctx context.Context) error {
 // upgraded returns the release that the run will upgrade with helm, with what it would lose; nil where
 // there is none.
 func (r *run) upgraded(ctx context.Context) (*rollout.Release, error) {
-	names := slices.DeleteFunc(slices.Clone(r.from.stages), func(s string) bool { return slices.Contains(r.Planner.Target.ManualDone, s) })
-	upgrades, err := r.Planner.Upgrades(r.from.plan, names, r.back(), r.from.seen)
+	names := slices.DeleteFunc(slices.Clone(r.from.stages), func(s string) bool { return slices.Contains(r.cluster.planner.Target.ManualDone, s) })
+	upgrades, err := r.cluster.planner.Upgrades(r.from.plan, names, r.back(), r.from.seen)
 	if err != nil {
 		return nil, err
 	}
@@ -181,17 +180,17 @@ func hanging(p *plan.Plan) error {
 func (r *run) allow(context.Context) error {
 	b := r.from
 	if r.back() {
-		return r.Planner.CheckRollback(b.plan, b.stages, b.seen)
+		return r.cluster.planner.CheckRollback(b.plan, b.stages, b.seen)
 	}
 	for _, s := range b.plan.Steps {
 		if s.State == plan.Blocked && slices.Contains(b.stages, s.Stage.Name) {
-			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.Planner.Distro.Rules}
+			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Distro.Rules}
 		}
 	}
 	if b.position != "" {
 		return nil // it is waited for, once the lock is there
 	}
-	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.Planner.Target.Version, Accept: r.Accept})
+	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})
 	r.events.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return &blocked{"", open, check.Rules()}

@@ -29,7 +29,7 @@ func (r *run) register(ctx context.Context) error {
 			return nil
 		}
 		first := foreign[0]
-		again := r.Planner.Registration(seen.Nodes, first)
+		again := r.cluster.planner.Registration(seen.Nodes, first)
 		if r.Restart == nil && again.Restart != "" {
 			again.Why += " (migrate does so itself with --restart-command)"
 		}
@@ -94,7 +94,7 @@ func (r *run) resumeRegistration(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m, found := r.Planner.Unregistered(machines.Machines, r.from.seen.Nodes)
+	m, found := r.cluster.planner.Unregistered(machines.Machines, r.from.seen.Nodes)
 	switch {
 	case !found:
 		return nil

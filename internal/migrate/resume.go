@@ -94,7 +94,7 @@ func (r *run) foundStage(ctx context.Context, e Entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	done, err := r.Planner.InEffect(p, e.Stage)
+	done, err := r.cluster.planner.InEffect(p, e.Stage)
 	if err != nil {
 		return foundUnknown, nil // with other choices the object cannot be read so
 	}

@@ -84,8 +84,8 @@ func (r *run) more(ctx context.Context, chosen transform.Target) (bool, error) {
 // keepStep keeps the release of a plan for the whole run: towards a later one, each minor
 // is a run of its own.
 func (r *run) keepStep(p *plan.Plan) {
-	r.Planner.Target.Version, r.Planner.Target.Upgrade = p.Target.Version, p.Target.Upgrade
-	r.cluster.planner = r.Planner
+	t := &r.cluster.planner.Target
+	t.Version, t.Upgrade = p.Target.Version, p.Target.Upgrade
 }
 
 // newRun connects to the cluster.
@@ -127,12 +127,12 @@ func (r *run) back() bool { return r.verb == rollbackVerb }
 
 // stages goes through stages, each planned from the object as it is then.
 func (r *run) stages(ctx context.Context) error {
-	plan, finish := r.Planner.Forward, r.progress.add
+	finish := r.progress.add
 	if r.back() {
-		plan, finish = r.Planner.Backward, r.progress.remove
+		finish = r.progress.remove
 	}
 	for _, name := range r.from.stages {
-		if err := r.stage(ctx, name, plan); err != nil {
+		if err := r.stage(ctx, name); err != nil {
 			return err
 		}
 		finish(name)

@@ -10,25 +10,20 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
-	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
-// planning makes the transition of a stage.
-type planning = func(*plan.Plan, string, *observed.Observation) (transition.Transition, error)
-
 // stage goes through one stage.
-func (r *run) stage(ctx context.Context, name string, plan planning) error {
+func (r *run) stage(ctx context.Context, name string) error {
 	r.progress.enter(name)
-	t, err := r.planned(ctx, name, plan)
+	t, err := r.planned(ctx, name)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !t.Empty():
-		return r.watched(ctx, t, func() error { return r.through(ctx, t, plan) })
+		return r.watched(ctx, t, func() error { return r.through(ctx, t) })
 	case t.ChecksAlone: // the last one of a migration
 		return r.check(ctx, t.Check)
 	}
@@ -36,7 +31,7 @@ func (r *run) stage(ctx context.Context, name string, plan planning) error {
 }
 
 // through goes through a stage that has something to do.
-func (r *run) through(ctx context.Context, t transition.Transition, plan planning) error {
+func (r *run) through(ctx context.Context, t transition.Transition) error {
 	if err := r.agree(ctx, t); err != nil {
 		return err
 	}
@@ -45,10 +40,10 @@ func (r *run) through(ctx context.Context, t transition.Transition, plan plannin
 	}
 	taken, err := r.snapshotEtcd(ctx, t)
 	if err == nil && taken { // the object has changed
-		t, err = r.planned(ctx, t.Stage, plan)
+		t, err = r.planned(ctx, t.Stage)
 	}
 	if err == nil {
-		err = r.act(ctx, t, plan)
+		err = r.act(ctx, t)
 	}
 	if err == nil {
 		err = r.check(ctx, t.Check)
@@ -57,7 +52,7 @@ func (r *run) through(ctx context.Context, t transition.Transition, plan plannin
 }
 
 // planned makes the transition of a stage from how things are now.
-func (r *run) planned(ctx context.Context, name string, plan planning) (transition.Transition, error) {
+func (r *run) planned(ctx context.Context, name string) (transition.Transition, error) {
 	p, err := r.cluster.plan(ctx)
 	if err != nil {
 		return transition.Transition{}, err
@@ -66,7 +61,7 @@ func (r *run) planned(ctx context.Context, name string, plan planning) (transiti
 	if err != nil {
 		return transition.Transition{}, err
 	}
-	return plan(p, name, seen)
+	return r.cluster.planner.Plan(p, name, r.back(), seen)
 }
 
 // agree shows a stage and asks whether to continue with it.
@@ -77,7 +72,7 @@ func (r *run) agree(ctx context.Context, t transition.Transition) error {
 	}
 	r.events.emit(announcement(t, order))
 	if t.Blocked {
-		return &blocked{t.Stage, transform.Stopping(t.Findings), r.Planner.Distro.Rules}
+		return &blocked{t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Distro.Rules}
 	}
 	if r.Confirm == nil {
 		return nil
@@ -111,7 +106,7 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 	if !t.Edits() {
 		return "", nil
 	}
-	changes, err := r.Planner.Changes(t)
+	changes, err := r.cluster.planner.Changes(t)
 	if err != nil {
 		return "", err
 	}
@@ -119,16 +114,16 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 	if err != nil {
 		return "", err
 	}
-	return rollout.Said(rollout.Order(seen, r.Planner.Distro.Live.Roles, changes)), nil
+	return rollout.Said(rollout.Order(seen, r.cluster.planner.Distro.Live.Roles, changes)), nil
 }
 
 // act does what a stage does, in its order.
-func (r *run) act(ctx context.Context, t transition.Transition, plan planning) error {
+func (r *run) act(ctx context.Context, t transition.Transition) error {
 	if err := r.actions(ctx, t, t.Before); err != nil {
 		return err
 	}
 	if t.Edits() {
-		if err := r.edit(ctx, t, plan); err != nil {
+		if err := r.edit(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -136,9 +131,9 @@ func (r *run) act(ctx context.Context, t transition.Transition, plan planning) e
 }
 
 // edit writes the stage's document and waits until every machine has it.
-func (r *run) edit(ctx context.Context, t transition.Transition, plan planning) error {
+func (r *run) edit(ctx context.Context, t transition.Transition) error {
 	again := func(ctx context.Context) (change, error) {
-		t, err := r.planned(ctx, t.Stage, plan)
+		t, err := r.planned(ctx, t.Stage)
 		return change{t.From, t.To}, err
 	}
 	if err := r.writer.patch(ctx, actPatch, change{t.From, t.To}, again, func(e transition.Edit) { r.progress.edit = e }); err != nil {

@@ -24,21 +24,18 @@ type WithoutProviderID struct {
 // again first, and those of etcd members last.
 func Identify(nodes []observed.Node) WithoutProviderID {
 	var u WithoutProviderID
-	ranks := make([][]observed.Node, 3)
 	for _, n := range nodes {
 		switch {
 		case n.IsAWS():
 		case n.ProviderID != "":
-			ranks[rank(n)] = append(ranks[rank(n)], n)
+			u.Foreign = append(u.Foreign, n)
 		case proven(n):
 			u.Proven = append(u.Proven, n.Name)
 		default:
 			u.Unproven = append(u.Unproven, n.Name)
 		}
 	}
-	for _, some := range ranks {
-		u.Foreign = append(u.Foreign, some...)
-	}
+	slices.SortStableFunc(u.Foreign, func(a, b observed.Node) int { return rank(a) - rank(b) })
 	return u
 }
 
@@ -69,8 +66,7 @@ func proven(n observed.Node) bool {
 
 // identified reports whether every Node has a provider ID of AWS.
 func identified(nodes []observed.Node) bool {
-	u := Identify(nodes)
-	return len(u.Proven)+len(u.Unproven)+len(u.Foreign) == 0
+	return !slices.ContainsFunc(nodes, func(n observed.Node) bool { return !n.IsAWS() })
 }
 
 // Uninitialize returns a Node with the taint by which the cloud-controller-manager

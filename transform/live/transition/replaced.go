@@ -28,10 +28,6 @@ type Upgrade struct {
 // Upgrades returns the upgrades of releases that stages have, as things are before the first of
 // them.
 func (r Planner) Upgrades(p *plan.Plan, names []string, back bool, seen *observed.Observation) ([]Upgrade, error) {
-	plan := r.Forward
-	if back {
-		plan = r.Backward
-	}
 	var all []Upgrade
 	for _, name := range names {
 		step, err := p.Named(name)
@@ -41,7 +37,7 @@ func (r Planner) Upgrades(p *plan.Plan, names []string, back bool, seen *observe
 		if step.Stage.Edit != nil {
 			continue // its values are in a document
 		}
-		l, err := plan(p, name, seen)
+		l, err := r.Plan(p, name, back, seen)
 		if err != nil {
 			return nil, err
 		}

@@ -58,6 +58,14 @@ type Planner struct {
 	To     string // the stage after which a rollback ends; "" for before all
 }
 
+// Plan returns the transition of a stage, forward or back.
+func (r Planner) Plan(p *plan.Plan, stage string, back bool, seen *observed.Observation) (Transition, error) {
+	if back {
+		return r.Backward(p, stage, seen)
+	}
+	return r.Forward(p, stage, seen)
+}
+
 // Forward returns the transition of a stage, as things are in a plan that was built from
 // the object of now and in what was seen of the cluster.
 func (r Planner) Forward(p *plan.Plan, stage string, seen *observed.Observation) (Transition, error) {
