@@ -118,8 +118,7 @@ func (s *Server) managed(ctx context.Context, o Object) (Object, error) {
 	case kube.HasStatus(err, http.StatusNotFound):
 		return o, nil
 	case kube.HasStatus(err, http.StatusForbidden):
-		right := rollout.Permission{Group: rollout.GatePermission.Group, Resource: rollout.GatePermission.Resource, Name: o.ID, Verb: rollout.GatePermission.Verb}
-		return o, s.hiding(&kube.Denied{Missing: []string{right.String()}})
+		return o, s.hiding(&kube.Denied{Missing: []string{rollout.ClusterPermission(o.ID).String()}})
 	case isGate(err):
 		return o, s.hiding(err)
 	case err != nil:

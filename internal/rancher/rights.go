@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -65,11 +66,7 @@ func (s *Server) Review(ctx context.Context, needed []rollout.Permission) error 
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	denied := &kube.Denied{}
-	for _, r := range missing {
-		denied.Missing = append(denied.Missing, r.String())
-	}
-	return s.explained(denied)
+	return s.explained(&kube.Denied{Missing: lists.Map(missing, rollout.Permission.String)})
 }
 
 // may asks the authorizer of the right's cluster.

@@ -95,10 +95,7 @@ func quoteWildcards(text string, before int) (string, []int) {
 
 // unquoted returns a finding for each line with a bare wildcard.
 func unquoted(file string, lines []int) []transform.Finding {
-	var found []transform.Finding
-	for _, line := range lines {
-		found = append(found, transform.Finding{File: file, Line: line,
-			Message: "* without quotes is not valid YAML, and the manager exits", Fix: `write component: "*"`})
-	}
-	return ruleOf(wildcardUnquoted).Report(found, nil)
+	return ruleOf(wildcardUnquoted).Report(lists.Map(lines, func(line int) transform.Finding {
+		return transform.Finding{File: file, Line: line, Message: "* without quotes is not valid YAML, and the manager exits", Fix: `write component: "*"`}
+	}), nil)
 }

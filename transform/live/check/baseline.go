@@ -64,13 +64,9 @@ func (b *Baseline) Problems(nodes []observed.Node, events []corev1.Event) []stri
 
 // failures are the Events with errors of cloud controllers.
 func failures(events []corev1.Event) []corev1.Event {
-	var list []corev1.Event
-	for _, e := range events {
-		if e.Type == corev1.EventTypeWarning && slices.Contains(sources, source(e)) {
-			list = append(list, e)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
+		return e.Type != corev1.EventTypeWarning || !slices.Contains(sources, source(e))
+	})
 }
 
 // source is the controller that wrote an Event.
