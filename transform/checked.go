@@ -33,11 +33,6 @@ func (r Checked[C]) Fixed(fix func(C) []Correction) Checked[C] {
 	return r
 }
 
-// Listed is the Check of a rule whose findings are a list.
-func Listed[C any](check func(C) []Finding) func(C, *Findings) {
-	return func(c C, found *Findings) { found.Add(check(c)...) }
-}
-
 // Table joins rows to a table in the order of their IDs.
 func Table[C any](rows ...[]Checked[C]) []Checked[C] {
 	return slices.SortedFunc(slices.Values(slices.Concat(rows...)), func(a, b Checked[C]) int { return strings.Compare(a.ID, b.ID) })

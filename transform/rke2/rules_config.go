@@ -53,9 +53,9 @@ func configRules() []rule {
 	var table []rule
 	for _, r := range leadermigration.Rules() {
 		r.Guards = rules.BothManagers
-		table = append(table, rule{Rule: r, Check: transform.Listed(func(m *migration) []transform.Finding {
-			return slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })
-		})})
+		table = append(table, rule{Rule: r, Check: func(m *migration, found *transform.Findings) {
+			found.Add(slices.DeleteFunc(m.configFindings(), func(f transform.Finding) bool { return f.Rule != r.ID })...)
+		}})
 	}
 	return table
 }
