@@ -191,6 +191,12 @@ func (d *Denied) Error() string {
 // ExitCode is that of a refusal.
 func (d *Denied) ExitCode() exitcode.Code { return exitcode.Refused }
 
+// Lacks reports whether the user lacks a permission; else the credentials were not accepted, or it is another error.
+func Lacks(err error) bool {
+	d, is := errors.AsType[*Denied](err)
+	return is && !d.Expired
+}
+
 // Unreached means that a cluster could not be looked at.
 type Unreached struct {
 	What string

@@ -5,7 +5,6 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -33,12 +32,11 @@ func (o *Observer) readServices(ctx context.Context, out *observed.Observation) 
 	}
 	if slices.ContainsFunc(out.Services, served) && time.Since(o.lastEvents.at) >= eventsFor {
 		events, err := o.events(ctx, "involvedObject.kind="+observed.Services)
-		var denied *kube.Denied
-		is := errors.As(err, &denied) && !denied.Expired
-		if err != nil && !is {
+		denied := kube.Lacks(err)
+		if err != nil && !denied {
 			return err
 		}
-		o.lastEvents = serviceEvents{time.Now(), events, is}
+		o.lastEvents = serviceEvents{time.Now(), events, denied}
 	}
 	out.EventsDenied = o.lastEvents.denied // that a Service is pending shows all the same
 	failures(out.Services, o.lastEvents.events)

@@ -57,7 +57,7 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, 
 	var hidden []Unseen
 	switch {
 	case refusal == nil:
-	case err != nil && errManaged != nil, !lacks(refusal):
+	case err != nil && errManaged != nil, !kube.Lacks(refusal):
 		return nil, nil, refusal
 	case err != nil:
 		hidden = []Unseen{{"RKE2 clusters", s.explained(refusal)}}
@@ -66,12 +66,6 @@ func (s *Server) all(ctx context.Context, selector string) ([]Object, []Unseen, 
 	}
 	list, more, err := s.merged(ctx, provisioned, managed, isGate(errManaged))
 	return list, append(hidden, more...), err
-}
-
-// lacks reports whether the user lacks a right.
-func lacks(err error) bool {
-	var d *kube.Denied
-	return errors.As(err, &d) && !d.Expired
 }
 
 // isGate reports whether Rancher lets the user reach management.cattle.io not at all.
@@ -124,7 +118,7 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 		switch {
 		case err == nil:
 			list = append(list, pointing[i])
-		case lacks(err):
+		case kube.Lacks(err):
 			hidden = append(hidden, Unseen{pointing[i].Title(), err})
 		default:
 			return nil, nil, err

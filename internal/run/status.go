@@ -173,12 +173,11 @@ func troubled(name string, err error) seen {
 func (s Status) managed(ctx context.Context, t target) (all seen, err error) {
 	objects, err := t.server.Find(ctx, s.Query())
 	var part *rancher.Incomplete
-	var denied *kube.Denied
 	switch {
 	case err == nil || errors.As(err, &part):
 	case !t.manages && errors.Is(err, rancher.ErrNoRancher):
 		return seen{}, nil
-	case !t.manages && errors.As(err, &denied) && !denied.Expired:
+	case !t.manages && kube.Lacks(err):
 		return troubled("clusters of "+t.name, err), nil
 	default:
 		return seen{}, err
