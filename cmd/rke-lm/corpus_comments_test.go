@@ -12,22 +12,32 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// commentsAreKept lets no comment go. What looks like one in a text that is no
-// YAML, such as the configuration of a provider, goes with the text.
+// commentsAreKept lets no comment go, but those in what goes as a whole where the kind drops it, and on lines that go freely.
 func commentsAreKept(o *outcome, i int) error {
-	s := o.Steps[i]
-	left := commentsOf(s.After()[0].Bytes())
+	before := o.Steps[i].Documents[0].Before
+	left := commentsOf(o.Steps[i].After()[0].Bytes())
 	for _, d := range o.changes[i] {
-		if _, isText := d.before.(string); isText && d.after == absent && !isFlag(d.before) {
-			addTo(left, commentsOf(linesOf(s.Documents[0].Before, d.was)))
+		if d.after == absent && o.kind.dropsComments(d) {
+			addTo(left, commentsOf(linesOf(before, d.was)))
 		}
 	}
-	for comment, n := range commentsOf(s.Before()[0].Bytes()) {
+	for line := range strings.Lines(string(before.Bytes())) {
+		if o.kind.freely != "" && strings.Contains(line, o.kind.freely) {
+			addTo(left, commentsOf([]byte(line)))
+		}
+	}
+	for comment, n := range commentsOf(before.Bytes()) {
 		if left[comment] < n {
 			return fmt.Errorf("a comment is lost: %s", comment)
 		}
 	}
 	return nil
+}
+
+// dropsText lets go what looks like a comment in a text that is no YAML, such as the configuration of a provider.
+func dropsText(d difference) bool {
+	_, isText := d.before.(string)
+	return isText && !isFlag(d.before)
 }
 
 func addTo(sum, more map[string]int) {

@@ -13,19 +13,7 @@ import (
 	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
-
-// promises says of every stage which differences it may make. It knows values
-// only: nothing of bytes, nor of the checks that a plan makes itself.
-var promises = map[string]func(*outcome, difference) error{
-	stages.GrantMigrationLease:    when(isGrant),
-	stages.EnableLeaderMigration:  when(isFlagAdded),
-	stages.InstallCCM:             isInstall,
-	stages.SwitchToExternal:       isSwitch,
-	stages.DisableLeaderMigration: isDisable,
-}
 
 // when is a promise that depends on the difference alone.
 func when(is func(difference) bool) func(*outcome, difference) error {
@@ -37,8 +25,13 @@ func when(is func(difference) bool) func(*outcome, difference) error {
 	}
 }
 
+// onlyPromisedValuesDiffer holds a stage to the differences that it may make. It knows values only: nothing of bytes, nor of
+// the checks that a plan makes itself.
 func onlyPromisedValuesDiffer(o *outcome, i int) error {
-	promised, known := promises[o.Steps[i].Stage.Name]
+	promised, known := o.kind.promises[o.Steps[i].Stage.Name]
+	if all := o.kind.promises[""]; all != nil {
+		promised, known = all, true
+	}
 	if !known {
 		return errors.New("the corpus tests do not know what this stage promises")
 	}
@@ -102,26 +95,17 @@ func argumentOf(d difference) string {
 	return ""
 }
 
-// isGrant wants all that the manifest held, and then a Role and a RoleBinding
-// of the lease.
+// isGrant wants all that the manifest held, and then a Role and a RoleBinding of the lease.
 func isGrant(d difference) bool {
-	if d.path != "spec.rkeConfig.additionalManifest" {
-		return false
-	}
-	old, _ := d.before.(string)
-	if old == "" && d.before != "" && d.before != absent && d.before != nil {
-		return false
-	}
-	text, _ := d.after.(string)
-	before, err := manifestsIn(old)
+	m, err := readManifestChange(d)
 	if err != nil {
 		return false
 	}
-	after, err := manifestsIn(text)
-	if err != nil || len(after) != len(before)+2 || !strings.HasPrefix(text, strings.TrimRight(old, "\n")) {
-		return false
-	}
-	return slices.EqualFunc(before, after[:len(before)], reflect.DeepEqual) && isLeaseObject(after[len(before)], "Role") && isLeaseObject(after[len(before)+1], "RoleBinding")
+	old, _ := d.before.(string)
+	text, _ := d.after.(string)
+	n := len(m.before)
+	return len(m.after) == n+2 && strings.HasPrefix(text, strings.TrimRight(old, "\n")) && slices.EqualFunc(m.before, m.after[:n], reflect.DeepEqual) &&
+		isLeaseObject(m.after[n], "Role") && isLeaseObject(m.after[n+1], "RoleBinding")
 }
 
 func isLeaseObject(v any, kind string) bool {

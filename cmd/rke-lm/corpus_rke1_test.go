@@ -4,173 +4,216 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// fewestRKE1Clusters is how many files of a corpus must be planned once they are
-// on AWS.
-const fewestRKE1Clusters = 60
-
-// sampledRKE1 is the share of the variants that is planned, another one of every
-// file.
-const sampledRKE1 = 9
-
-// readRKE1 returns the documents of a corpus that hold RKE's configuration, or a
-// part of one.
-func readRKE1(t *testing.T) (clusters, parts []*yamledit.Document, refused refusals) {
-	t.Helper()
-	for _, f := range corpusFiles(t) {
-		if !strings.HasPrefix(f.name, "rke1/") {
-			continue
+// rke1Kind are files and objects of RKE, and parts of one.
+var rke1Kind = corpusKind{
+	distro: rke1.Distro(),
+	in:     func(c yamledit.Chunk) bool { return strings.HasPrefix(c.File, "rke1/") },
+	isPart: func(doc *yamledit.Document) bool { return doc.Root().IsMap() }, graftParts: true,
+	turns:   [][]choice{{{name: "external", target: transform.Target{EndState: transform.EndStateExternal}}}},
+	sampled: 9, fewest: 60,
+	at: func(doc *yamledit.Document) yamledit.Node {
+		if n := doc.Root().Get("rancher_kubernetes_engine_config"); n.IsMap() {
+			return n
 		}
-		for _, c := range yamledit.Split(f.name, f.text) {
-			switch doc, err := transform.Parse(c); {
-			case err != nil:
-				refused.add(err, "document")
-			case rke1.IsCluster(doc):
-				clusters = append(clusters, doc)
-			case doc.Root().IsMap():
-				parts = append(parts, doc)
+		return doc.Root()
+	},
+	first: []graftEdit{putAt("v1.26.15-rancher1-1", "kubernetes_version")}, grafts: rke1Grafts,
+	layouts: []layout{{"as Rancher's API has it", asInAPI}},
+	promises: map[string]func(*outcome, difference) error{
+		stages.GrantMigrationLease: inClusterYML(func(d difference) bool {
+			asRKE2 := d
+			asRKE2.path = "spec.rkeConfig.additionalManifest"
+			return d.path == "addons" && isGrant(asRKE2)
+		}),
+		stages.EnableLeaderMigration: inClusterYML(isManagerFlagSet),
+		stages.SwitchToExternal:      inClusterYML(isRKE1Switch),
+	},
+	dropsComments: dropsText,
+	ends:          []func(*outcome) error{endsExternalAWS},
+}
+
+// putAt puts a value at a path, with the mappings that are missing above it.
+func putAt(value any, path ...string) graftEdit {
+	return func(e *yamledit.Edit, at yamledit.Node) {
+		for i, key := range path {
+			if old := strings.ReplaceAll(key, "-", "_"); at.Get(old).Exists() {
+				key = old
 			}
-		}
-	}
-	return clusters, parts, refused
-}
-
-func TestCorpusRKE1AsItIs(t *testing.T) {
-	clusters, parts, refused := readRKE1(t)
-	run := rke1Run{propertyRun{t: t}}
-	for _, doc := range clusters {
-		if !rke1.Distro().Words.In(doc.Bytes()) {
-			t.Errorf("%s is a cluster, and a search would pass over it", placeOf(doc))
-		}
-		run.plan(doc, "cluster")
-	}
-	t.Logf("real: %d clusters of RKE, %d parts of one, %d documents refused on reading", len(clusters), len(parts), refused.count())
-	t.Logf("refused on reading:\n%s", refused.report())
-	run.report("real clusters")
-}
-
-func TestCorpusRKE1GraftedOntoAWS(t *testing.T) {
-	clusters, parts, _ := readRKE1(t)
-	run, grafted := rke1Run{propertyRun{t: t}}, 0
-	var ungraftable refusals
-	all := append(clusters, parts...)
-	for number, doc := range all {
-		before, i := run.planned, number
-		for v, err := range rke1Variants(doc) {
-			if err != nil {
-				ungraftable.add(err, v.name)
+			next := at.Get(key)
+			if next.IsMap() && i < len(path)-1 {
+				at = next
 				continue
 			}
-			if i++; i%sampledRKE1 == 0 {
-				run.plan(v.doc, v.name)
+			value := value
+			for j := len(path) - 1; j > i; j-- {
+				value = yamledit.Map{{Key: path[j], Value: value}}
 			}
-		}
-		if run.planned > before {
-			grafted++
-		}
-	}
-	t.Logf("grafted onto AWS: %d files of RKE of %d", grafted, len(all))
-	run.report("variants")
-	t.Logf("grafts that yamledit refused:\n%s", ungraftable.report())
-	if grafted < fewestRKE1Clusters {
-		t.Errorf("%d files can be planned on AWS, fewer than %d", grafted, fewestRKE1Clusters)
-	}
-}
-
-// A search must not take another distro's document for one of RKE, nor complain
-// about one.
-func TestCorpusOfOthersHoldsNoRKE1(t *testing.T) {
-	for _, f := range corpusFiles(t) {
-		if strings.HasPrefix(f.name, "rke1/") || !strings.HasSuffix(f.name, ".yaml") {
-			continue
-		}
-		for _, c := range yamledit.Split(f.name, f.text) {
-			if doc, err := transform.Parse(c); err == nil && rke1.IsCluster(doc) {
-				t.Errorf("%s is taken for a cluster of RKE", placeOf(doc))
-			}
+			put(e, at, key, value)
+			return
 		}
 	}
 }
 
-// rke1Target is what every cluster of RKE is planned for.
-var rke1Target = transform.Target{EndState: transform.EndStateExternal}
+var (
+	awsName  = putAt("aws", "cloud_provider", "name")
+	awsBlock = yamledit.Map{{Key: "global", Value: yamledit.Map{{Key: "zone", Value: "eu-west-1a"}, {Key: "kubernetes-cluster-id", Value: "harbour"}}}}
+)
 
-// rke1Run is a propertyRun over clusters of RKE.
-type rke1Run struct{ propertyRun }
+// managerArg puts below the arguments of kube-controller-manager.
+func managerArg(value any, path ...string) graftEdit {
+	return putAt(value, append([]string{"services", "kube-controller"}, path...)...)
+}
 
-func (r *rke1Run) plan(doc *yamledit.Document, name string) {
-	r.t.Helper()
-	r.tried++
-	plan, err := plan.Build(rke1.Distro(), transform.Only(doc), rke1Target)
+var rke1Grafts = []graft{
+	{"for the name only", []graftEdit{awsName}},
+	{"name and block", []graftEdit{awsName, putAt(awsBlock, "cloud_provider", "awsCloudProvider")}},
+	{"the block alone", []graftEdit{putAt(yamledit.Map{{Key: "awsCloudProvider", Value: awsBlock}}, "cloud_provider")}},
+	{"an empty block", []graftEdit{awsName, putAt(yamledit.Map{}, "cloud_provider", "awsCloudProvider")}},
+	{"a text of its own", []graftEdit{awsName, putAt("[Global]\nZone = eu-west-1a", "cloud_provider", "customCloudProvider")}},
+	{"an explicit false", []graftEdit{awsName, putAt(false, "cloud_provider", "useInstanceMetadataHostname")}},
+	{"no services", []graftEdit{awsName, putAt(nil, "services")}},
+	{"an empty service", []graftEdit{awsName, managerArg(yamledit.Map{})}},
+	{"empty arguments", []graftEdit{awsName, managerArg(yamledit.Map{}, "extra_args")}},
+	{"null arguments", []graftEdit{awsName, managerArg(nil, "extra_args")}},
+	{"other arguments", []graftEdit{awsName, managerArg(yamledit.Map{{Key: "v", Value: "2"}, {Key: "feature-gates", Value: "RotateKubeletServerCertificate=true"}}, "extra_args")}},
+	{"the flag unquoted", []graftEdit{awsName, managerArg(true, "extra_args", "enable-leader-migration")}},
+	{"the flag off", []graftEdit{awsName, managerArg("false", "extra_args", "enable-leader-migration")}},
+	{"the flag repeated, off", []graftEdit{awsName, managerArg([]string{"false"}, "extra_args_array", "enable-leader-migration")}},
+	{"arguments for Windows as well", []graftEdit{awsName, managerArg(yamledit.Map{{Key: "v", Value: "4"}}, "win_extra_args")}},
+	{"aws among the arguments of components", []graftEdit{awsName,
+		putAt("aws", "services", "kubelet", "extra_args", "cloud-provider"), putAt("aws", "services", "kube-api", "extra_args", "cloud-provider"), managerArg([]string{"aws"}, "extra_args_array", "cloud-provider")}},
+	{"manifests of its own", []graftEdit{awsName, putAt(twoManifests, "addons")}},
+	{"empty manifests", []graftEdit{awsName, putAt("", "addons")}},
+	{"null manifests", []graftEdit{awsName, putAt(nil, "addons")}},
+}
+
+// asInAPI writes what RKE reads of a document as Rancher's API does.
+func asInAPI(doc *yamledit.Document) ([]byte, error) {
+	c, err := rke1.Open(doc, "")
 	if err != nil {
-		r.refused.add(err, name)
-		if isOwnMistake(err) {
-			r.mistakes++
-		}
-		return
+		return nil, err
 	}
-	r.planned++
-	r.count(plan)
-	if err := checkRKE1Plan(plan); err != nil {
-		r.t.Errorf("%s, %s:\n%v", placeOf(doc), name, err)
+	return json.MarshalIndent(map[string]any{"name": "harbour", "rancherKubernetesEngineConfig": c.Read}, "", "  ")
+}
+
+// inClusterYML is a promise about values at the paths of a cluster.yml.
+func inClusterYML(is func(difference) bool) func(*outcome, difference) error {
+	return func(o *outcome, d difference) error {
+		d.path = asInClusterYML(d.path)
+		return when(is)(o, d)
 	}
 }
 
-func (r *rke1Run) report(what string) {
-	r.t.Logf("%s planned: %d of %d; %s", what, r.planned, r.tried, r.edits())
-	r.t.Logf("%s refused:\n%s", what, r.refused.report())
-	if r.mistakes > 0 {
-		r.t.Errorf("%d are refused because an edit went wrong", r.mistakes)
+// asInClusterYML spells the path to a value as a cluster.yml does.
+func asInClusterYML(path string) string {
+	for _, wrapper := range []string{"rancher_kubernetes_engine_config.", "rancherKubernetesEngineConfig."} {
+		path = strings.TrimPrefix(path, wrapper)
 	}
+	return strings.NewReplacer("cloudProvider.", "cloud_provider.", "kubeController", "kube-controller", "kube_controller", "kube-controller",
+		"extraArgsArray", "extra_args_array", "extraArgs", "extra_args", "kubernetesVersion", "kubernetes_version").Replace(path)
 }
 
-func checkRKE1Plan(plan *plan.Plan) error {
-	o, err := outcomeOf(plan)
-	if err != nil {
-		return err
-	}
-	errs := []error{stepsFollowEachOther(o), undoingAllRestores(o), endsExternalAWS(o)}
-	for i, s := range o.Steps {
-		if !s.Changes() {
-			continue
+const (
+	managerFlag  = "services.kube-controller.extra_args.enable-leader-migration"
+	managerFlags = "services.kube-controller.extra_args_array.enable-leader-migration"
+)
+
+// leavesOf returns the values below a place by the paths to them; nothing for what
+// is absent, null or empty.
+func leavesOf(path string, v any) map[string]any {
+	found := map[string]any{}
+	switch v := v.(type) {
+	case absence, nil:
+	case map[string]any:
+		for key, inner := range v {
+			maps.Copy(found, leavesOf(asInClusterYML(path+"."+key), inner))
 		}
-		for _, property := range []func(*outcome, int) error{splicesGoForwardAndBack, againChangesNothing, onlyRKE1Differs, commentsAreKept} {
-			if err := property(o, i); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", s.Stage.Name, err))
-			}
+	case []any:
+		for _, inner := range v {
+			found[path] = inner
 		}
+	default:
+		found[strings.TrimSuffix(path, "[]")] = v
 	}
-	return errors.Join(errs...)
+	return found
 }
 
-// againChangesNothing plans from the bytes after a stage: all up to it is done,
-// and the rest ends in the same bytes.
-func againChangesNothing(o *outcome, i int) error {
-	doc, err := transform.Parse(o.Steps[i].Documents[0].After.Chunk())
-	if err != nil {
-		return fmt.Errorf("the result does not parse: %w", err)
+// isManagerFlagSet wants the flag alone to come, as a string, or to be switched on.
+func isManagerFlagSet(d difference) bool {
+	after := leavesOf(d.path, d.after)
+	before := leavesOf(d.path, d.before)
+	value, set := after[managerFlag]
+	if repeated, found := after[managerFlags]; found {
+		value, set = repeated, true
 	}
-	again, err := plan.Build(rke1.Distro(), transform.Only(doc), rke1Target)
-	if err != nil {
-		return fmt.Errorf("the result cannot be planned: %w", err)
+	if !set || value != "true" || len(after) != 1 {
+		return false
 	}
-	for _, s := range again.Steps[:i+1] {
-		if s.Left() {
-			return fmt.Errorf("planned again, %s is %s", s.Stage.Name, s.State)
+	for path, old := range before {
+		if path != managerFlag && path != managerFlags || fmt.Sprint(old) != "false" {
+			return false
 		}
 	}
-	if string((&outcome{Plan: again}).last().Bytes()) != string(o.last().Bytes()) {
-		return errors.New("planned again, the last stage ends in other bytes")
+	return true
+}
+
+func isRKE1Switch(d difference) bool {
+	switch {
+	case d.path == "cloud_provider.name":
+		return d.after == "external-aws" && slices.Contains([]any{"aws", "", nil, absent}, d.before)
+	case d.path == "cloud_provider.useInstanceMetadataHostname":
+		return d.after == true
+	case d.path == "cloud_provider.awsCloudProvider":
+		return d.after == absent
+	case d.path == "cloud_provider.customCloudProvider":
+		text, _ := d.after.(string)
+		return (d.before == absent || d.before == "") && strings.HasPrefix(text, "[")
+	case strings.HasSuffix(strings.TrimSuffix(d.path, "[]"), "."+"cloud-provider"):
+		return d.before == "aws" && d.after == "external"
+	}
+	before := leavesOf(d.path, d.before)
+	delete(before, managerFlag)
+	delete(before, managerFlags)
+	return strings.HasPrefix(d.path, "services") && d.after == absent && len(before) == 0
+}
+
+// endsExternalAWS wants what RKE reads in the end to be external, whatever was
+// there.
+func endsExternalAWS(o *outcome) error {
+	value, ok := o.values[len(o.Steps)].(map[string]any)
+	if !ok {
+		return errors.New("the end is no mapping")
+	}
+	for _, wrapper := range []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig"} {
+		if inner, wrapped := value[wrapper].(map[string]any); wrapped {
+			value = inner
+		}
+	}
+	provider, _ := value["cloud_provider"].(map[string]any)
+	if provider == nil {
+		provider, _ = value["cloudProvider"].(map[string]any)
+	}
+	_, block := provider["awsCloudProvider"]
+	switch {
+	case provider["name"] != "external-aws":
+		return errors.New("the provider is not external-aws")
+	case block:
+		return errors.New("the block awsCloudProvider is still there")
+	case strings.Contains(fmt.Sprint(value["services"]), "enable-leader-migration"):
+		return errors.New("a service keeps the flag")
 	}
 	return nil
 }

@@ -5,19 +5,15 @@ package main
 
 import (
 	"bytes"
-	"runtime"
-	"sync"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/plan"
-	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// fewestGraftedClusters is how many clusters of a corpus must be planned once
-// they are on AWS. All variants of one cluster count once.
-const fewestGraftedClusters = 15
+var corpusKinds = map[string]corpusKind{"rke2": rke2Kind, "rke1": rke1Kind, "manifest": manifestKind}
 
 func TestCorpusKeepsEveryByteWithoutAnEdit(t *testing.T) {
 	files, documents, empty := corpusFiles(t), 0, 0
@@ -74,71 +70,86 @@ func isKeptWithoutAnEdit(t *testing.T, doc *yamledit.Document, c yamledit.Chunk)
 	}
 }
 
-func TestCorpusClustersAsTheyAre(t *testing.T) {
-	found, run := readClusters(t), propertyRun{t: t}
-	for _, doc := range found.clusters {
-		run.plan(doc, "cluster", plain)
-		for _, c := range choices {
-			run.plan(doc, "cluster", c)
-		}
-	}
-	t.Logf("real: %d clusters, %d fragments, %d documents refused on reading", len(found.clusters), len(found.fragments), found.refused.count())
-	t.Logf("refused on reading:\n%s", found.refused.report())
-	t.Logf("refused as fragment:\n%s", found.listFragments())
-	t.Logf("real clusters planned: %d of %d; %s", run.planned, run.tried, run.edits())
-	t.Logf("real clusters refused:\n%s", run.refused.report())
-	if run.mistakes > 0 {
-		t.Errorf("%d clusters are refused because an edit went wrong", run.mistakes)
+func TestCorpusAsItIs(t *testing.T) {
+	for name, kind := range corpusKinds {
+		t.Run(name, func(t *testing.T) {
+			found, run := kind.read(t), newCorpusRun(t, kind)
+			for _, doc := range found.clusters {
+				if !kind.distro.Words.In(doc.Bytes()) {
+					t.Errorf("%s is a cluster, and a search would pass over it", placeOf(doc))
+				}
+				for _, c := range slices.Concat(kind.turns...) {
+					if c.release == "" {
+						run.plan(doc, "as it is", c)
+					}
+				}
+			}
+			for _, doc := range found.parts {
+				if kind.graftParts {
+					continue
+				}
+				if _, err := kind.planned(doc, kind.turns[0][0]); err == nil {
+					t.Errorf("%s is planned, and a part of a cluster", placeOf(doc))
+				}
+			}
+			t.Logf("real: %d clusters, %d parts of one, %d documents refused on reading:\n%s", len(found.clusters), len(found.parts), found.refused.count(), found.refused.report())
+			run.report("real clusters")
+		})
 	}
 }
 
-func TestCorpusFragmentsAreNotPlanned(t *testing.T) {
-	for _, doc := range readClusters(t).fragments {
-		if rke2.Distro().Owns(doc) {
-			t.Errorf("%s is taken for a cluster", placeOf(doc))
-		}
-		if _, err := plan.Build(rke2.Distro(), transform.Only(doc), plain.target); err == nil {
-			t.Errorf("%s is planned", placeOf(doc))
-		}
-	}
-}
-
-// TestCorpusClustersGraftedOntoAWS plans every variant twice: as most would, and
-// under one other choice in turn.
-func TestCorpusClustersGraftedOntoAWS(t *testing.T) {
-	clusters, run := readClusters(t).clusters, propertyRun{t: t}
-	var ungraftable refusals
-	variants := 0
-	jobs := make(chan func())
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for job := range jobs {
-				job()
+// TestCorpusGraftedOntoAWS plans variants of each document: as most would, and under other choices in turn.
+func TestCorpusGraftedOntoAWS(t *testing.T) {
+	for name, kind := range corpusKinds {
+		t.Run(name, func(t *testing.T) {
+			found, run := kind.read(t), newCorpusRun(t, kind)
+			var ungraftable refusals
+			variants := 0
+			all := found.clusters
+			if kind.graftParts {
+				all = append(all, found.parts...)
+			}
+			onAllCores(func(do func(func())) {
+				for number, doc := range all {
+					i := number
+					for v, err := range kind.variantsOf(doc) {
+						if err != nil {
+							ungraftable.add(err, v.name)
+							continue
+						}
+						if i++; i%kind.sampled == 0 {
+							n := variants
+							variants++
+							do(func() { run.inTurn(v.doc, v.name, n) })
+						}
+					}
+				}
+			})
+			t.Logf("grafted onto AWS: %d of %d in %d variants", len(run.documents), len(all), variants)
+			run.report("variants")
+			t.Logf("grafts that yamledit refused:\n%s", ungraftable.report())
+			if len(run.documents) < kind.fewest {
+				t.Errorf("%d can be planned on AWS, fewer than %d", len(run.documents), kind.fewest)
+			}
+			for _, s := range kind.occur {
+				if run.situations[s] == 0 {
+					t.Errorf("%v does not occur", s)
+				}
 			}
 		})
 	}
-	for _, doc := range clusters {
-		for v, err := range variantsOf(doc) {
-			if err != nil {
-				ungraftable.add(err, v.name)
-				continue
-			}
-			other := choices[variants%len(choices)]
-			variants++
-			jobs <- func() { run.plan(v.doc, v.name, plain); run.plan(v.doc, v.name, other) }
+}
+
+// A search must not take another distro's document for one of RKE, nor complain about one.
+func TestCorpusOfOthersHoldsNoRKE1(t *testing.T) {
+	for _, f := range corpusFiles(t) {
+		if strings.HasPrefix(f.name, "rke1/") || !strings.HasSuffix(f.name, ".yaml") {
+			continue
 		}
-	}
-	close(jobs)
-	workers.Wait()
-	t.Logf("grafted onto AWS: %d clusters of %d in %d variants; planned: %d of %d (%s); %s",
-		len(run.clusters), len(clusters), variants, run.planned, run.tried, counts(run.chosen), run.edits())
-	t.Logf("variants refused:\n%s", run.refused.report())
-	t.Logf("grafts that yamledit refused:\n%s", ungraftable.report())
-	if run.mistakes > 0 {
-		t.Errorf("%d variants are refused because an edit went wrong", run.mistakes)
-	}
-	if len(run.clusters) < fewestGraftedClusters {
-		t.Errorf("%d clusters can be planned on AWS, fewer than %d", len(run.clusters), fewestGraftedClusters)
+		for _, c := range yamledit.Split(f.name, f.text) {
+			if doc, err := transform.Parse(c); err == nil && rke1Kind.distro.Owns(doc) {
+				t.Errorf("%s is taken for a cluster of RKE", placeOf(doc))
+			}
+		}
 	}
 }
