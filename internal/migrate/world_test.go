@@ -39,7 +39,7 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 	}
 	return migrate.Options{
 		Server: server, Object: objects[0], Planner: transition.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
-		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
+		Timeout: 10 * time.Minute, Interval: 10 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
 	}
 }
 
