@@ -118,34 +118,6 @@ func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
 	})
 }
 
-// TestTheCanaryServiceOfARunThatWasKilledIsDeletedByTheNext also if the next one has no canary check.
-func TestTheCanaryServiceOfARunThatWasKilledIsDeletedByTheNext(t *testing.T) {
-	const writes = 4
-	for at := 1; at <= writes; at++ {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("killed at write %d of the check, after it: %t", at, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := rke2World(t)
-					w.migrate(t, "before")
-					log := filepath.Join(t.TempDir(), "audit.jsonl")
-					w.KillAt(at, after)
-					r := w.proving(t, "killed")
-					r.AuditLog, r.OnEvent = log, nil
-					w.start(t, r, migrate.Forward)
-					<-w.Killed
-					next := w.run(t, "next", logged(t))
-					next.AuditLog = log
-					if err := migrate.Forward(t.Context(), next); err != nil {
-						t.Fatal(err)
-					}
-					w.swept(t)
-					audited(t, log)
-				})
-			})
-		}
-	}
-}
-
 func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
@@ -198,7 +170,7 @@ func TestOnlyTheFirstWaveProvesItself(t *testing.T) {
 			t.Fatalf("%s %+v", states(s), s)
 		}
 		for _, w := range m.Worlds {
-			(&world{w}).swept(t)
+			(&world{World: w}).swept(t)
 		}
 		m.Worlds["birch"].Balance = false
 		if s := f.Run(t.Context()); states(s) != "birch=failed alder=waiting" {

@@ -98,7 +98,7 @@ func states(s migrate.Summary) string {
 func (m *many) finished(names ...string) {
 	m.t.Helper()
 	for _, name := range names {
-		w := &world{m.Worlds[name]}
+		w := &world{World: m.Worlds[name]}
 		if s := w.Spec(m.t); !strings.Contains(s, `"external"`) || strings.Contains(s, "enable-leader-migration") {
 			m.t.Errorf("%s: %s", name, s)
 		}

@@ -25,7 +25,7 @@ import (
 // past126 is a cluster that runs without a cloud provider; change changes its last Node.
 func past126(t *testing.T, change func(*corev1.Node)) *world {
 	t.Helper()
-	return &world{migratetest.NewRKE2Past126(t, func(n *corev1.Node) {
+	return &world{World: migratetest.NewRKE2Past126(t, func(n *corev1.Node) {
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.4"}}
 		change(n)
 	})}
@@ -154,7 +154,7 @@ func TestRollbackSaysThatProviderIDsStay(t *testing.T) {
 
 func TestMigrateRefusesAClusterWhoseComponentsDoNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{migratetest.NewRKE2(t)}
+		w := &world{World: migratetest.NewRKE2(t)}
 		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
 		err := migrate.Forward(t.Context(), w.late(t, "one"))
 		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "rke-lm apply --cluster") {

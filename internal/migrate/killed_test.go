@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,54 +21,87 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and after each
-// write, and lets another one continue.
+type work = func(context.Context, migrate.Options) error
+
+// deaths are runs that are killed, and where the next one has to come to.
+var deaths = map[string]struct {
+	world     func(*testing.T) *world
+	run, next func(w *world, t *testing.T, agent string) migrate.Options
+	work      work
+	writes    int // at least
+	ended     func(t *testing.T, w *world, log []migrate.Entry)
+}{
+	"migrate": {rke2World, (*world).logged, (*world).logged, migrate.Forward, 10, func(t *testing.T, w *world, log []migrate.Entry) {
+		w.finished(t, undisturbed(t))
+		patched(t, log)
+	}},
+	"rollback": {migrated, (*world).logged, (*world).logged, migrate.Backward, 5, func(t *testing.T, w *world, log []migrate.Entry) {
+		w.finished(t, rke2World(t).Spec(t))
+		patched(t, log)
+	}},
+	"a registration": {stubbed, (*world).restarting, (*world).restarting, migrate.Forward, 7, func(t *testing.T, w *world, _ []migrate.Entry) {
+		if n := w.lastNode(); !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || len(w.Cordoned()) > 0 || len(w.asked) == 0 {
+			t.Errorf("%s has %q, cordoned: %v, restarted: %v", n.Name, n.Spec.ProviderID, w.Cordoned(), w.asked)
+		}
+	}},
+	// The next run has no canary check.
+	"a canary Service": {migrated, (*world).proving, (*world).logged, migrate.Forward, 4, func(t *testing.T, w *world, _ []migrate.Entry) { w.swept(t) }},
+}
+
+// migrated is a world after its migration.
+func migrated(t *testing.T) *world {
+	w := rke2World(t)
+	w.migrate(t, "before")
+	return w
+}
+
+// TestARunThatIsKilledAtAnyWriteIsResumed kills the process before and after each write, and lets another one continue.
 func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
-	var want, start string
-	synctest.Test(t, func(t *testing.T) { want, start = undisturbed(t), rke2World(t).Spec(t) })
-	for _, after := range []bool{false, true} {
-		killedAtEach(t, after, 10, func(*testing.T, *world) {}, migrate.Forward, want)
-		killedAtEach(t, after, 5, func(t *testing.T, w *world) {
-			if err := migrate.Forward(t.Context(), w.run(t, "before", nil)); err != nil {
-				t.Fatal(err)
+	for name, d := range deaths {
+		step := 1
+		if testing.Short() {
+			step = min(4, d.writes-1)
+		}
+		for _, after := range []bool{false, true} {
+			for at, killed := 1, true; killed && at < 100; at += step {
+				t.Run(fmt.Sprintf("%s, killed at write %d, after it: %t", name, at, after), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := d.world(t)
+						w.KillAt(at, after)
+						log := filepath.Join(t.TempDir(), "audit.jsonl")
+						r := d.run(w, t, "killed")
+						r.AuditLog, r.OnEvent = log, nil
+						select {
+						case <-w.Killed:
+						case err := <-w.start(t, r, d.work):
+							if killed = false; err != nil || at <= d.writes {
+								t.Errorf("only %d writes: %v", at-1, err)
+							}
+							return
+						}
+						r = d.next(w, t, "next")
+						r.AuditLog = leftBy(t, log)
+						if err := d.work(t.Context(), r); err != nil {
+							t.Fatal(err)
+						}
+						d.ended(t, w, audited(t, r.AuditLog))
+					})
+				})
 			}
-		}, migrate.Backward, start)
+		}
 	}
 }
 
-type work = func(context.Context, migrate.Options) error
-
-// killedAtEach kills a run at each of its writes, of which there are a few at least,
-// and lets another one come to the end.
-func killedAtEach(t *testing.T, after bool, few int, prepare func(*testing.T, *world), work work, want string) {
+// leftBy copies the audit log of a run that was killed, which in a test learns at some time that it gets no answer, and
+// notes it in its own.
+func leftBy(t *testing.T, log string) string {
 	t.Helper()
-	step := 1
-	if testing.Short() {
-		step = 4
+	text, err := os.ReadFile(log)
+	left := filepath.Join(t.TempDir(), "left.jsonl")
+	if err = errors.Join(err, os.WriteFile(left, text, 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	for at, killed := 1, true; killed && at < 100; at += step {
-		t.Run(fmt.Sprintf("killed at write %d, after it: %t", at, after), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := rke2World(t)
-				prepare(t, w)
-				w.KillAt(at, after)
-				log := filepath.Join(t.TempDir(), "audit.jsonl")
-				if killed = w.killedRun(t, log, work); !killed {
-					if at <= few {
-						t.Errorf("only %d writes", at-1)
-					}
-					return
-				}
-				r := w.run(t, "next", logged(t))
-				r.AuditLog = log
-				if err := work(t.Context(), r); err != nil {
-					t.Fatal(err)
-				}
-				w.finished(t, want)
-				patched(t, audited(t, log))
-			})
-		})
-	}
+	return left
 }
 
 // patched expects that a log has the patch of every stage that edits.
@@ -83,22 +117,6 @@ func patched(t *testing.T, log []migrate.Entry) {
 		if !acts["patch "+stage] {
 			t.Errorf("the patch of %s is not in the log: %v", stage, acts)
 		}
-	}
-}
-
-// killedRun starts a run whose process ends; false where it came to its end before.
-func (w *world) killedRun(t *testing.T, log string, work work) bool {
-	r := w.run(t, "killed", nil)
-	r.AuditLog = log
-	ended := w.start(t, r, work)
-	select {
-	case <-w.Killed:
-		return true
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("%v", err)
-		}
-		return false
 	}
 }
 

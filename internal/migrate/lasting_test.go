@@ -123,7 +123,7 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		if got := states(s); got != "alder=running birch=waiting" {
 			t.Fatalf("%s", got)
 		}
-		if w := (&world{l.Worlds["alder"]}); len(w.Cordoned()) > 0 || l.Rancher.Object(w.Lock) != "" {
+		if w := (&world{World: l.Worlds["alder"]}); len(w.Cordoned()) > 0 || l.Rancher.Object(w.Lock) != "" {
 			t.Errorf("cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
 		}
 		next := newLasting(t)

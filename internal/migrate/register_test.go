@@ -32,11 +32,11 @@ func stubbed(t *testing.T) *world {
 }
 
 // restarting is a run that can restart the last machine.
-func (w *world) restarting(t *testing.T, agent string, asked *[]transition.KubeletRestart) migrate.Options {
+func (w *world) restarting(t *testing.T, agent string) migrate.Options {
 	t.Helper()
 	o := w.late(t, agent)
 	o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
-		*asked = append(*asked, m)
+		w.asked = append(w.asked, m)
 		w.Register(m.Node, m.Address)
 		return nil
 	}
@@ -54,13 +54,12 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 		w := stubbed(t)
 		w.Budget(2)
 		name := w.lastNode().Name
-		var asked []transition.KubeletRestart
-		if err := migrate.Forward(t.Context(), w.restarting(t, "one", &asked)); err != nil {
+		if err := migrate.Forward(t.Context(), w.restarting(t, "one")); err != nil {
 			t.Fatal(err)
 		}
 		want := transition.KubeletRestart{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
-		if len(asked) != 1 || asked[0] != want {
-			t.Errorf("restarted: %+v", asked)
+		if len(w.asked) != 1 || w.asked[0] != want {
+			t.Errorf("restarted: %+v", w.asked)
 		}
 		n := w.lastNode()
 		if n.Name != name || !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || n.Spec.Unschedulable {
@@ -78,8 +77,8 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 				t.Errorf("%s is missing in %v", write, w.Writes())
 			}
 		}
-		if err := migrate.Forward(t.Context(), w.restarting(t, "two", &asked)); err != nil || len(asked) != 1 {
-			t.Errorf("a second run restarts %d machines: %v", len(asked), err)
+		if err := migrate.Forward(t.Context(), w.restarting(t, "two")); err != nil || len(w.asked) != 1 {
+			t.Errorf("a second run restarts %d machines: %v", len(w.asked), err)
 		}
 	})
 }
@@ -99,47 +98,13 @@ func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
 				}
 			})
 		}
-		var asked []transition.KubeletRestart
-		if err := migrate.Forward(t.Context(), w.restarting(t, "one", &asked)); err != nil || !lost {
+		if err := migrate.Forward(t.Context(), w.restarting(t, "one")); err != nil || !lost {
 			t.Fatal(lost, err)
 		}
 		if n := w.lastNode(); !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || n.UID != "another" {
 			t.Errorf("%s has %q", n.Name, n.Spec.ProviderID)
 		}
 	})
-}
-
-// Wherever a run is killed, the next one completes what it began.
-func TestARegistrationContinuesWhereItWasKilled(t *testing.T) {
-	step := 1
-	if testing.Short() {
-		step = 3
-	}
-	for _, after := range []bool{false, true} {
-		for at, killed := 1, true; killed && at < 60; at += step {
-			t.Run(fmt.Sprintf("killed at write %d, after it: %t", at, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := stubbed(t)
-					w.KillAt(at, after)
-					var asked []transition.KubeletRestart
-					select {
-					case <-w.Killed:
-					case err := <-w.start(t, w.restarting(t, "one", &asked), migrate.Forward):
-						if killed = false; err != nil || at < 8 {
-							t.Errorf("%d writes: %v", at-1, err)
-						}
-						return
-					}
-					if err := migrate.Forward(t.Context(), w.restarting(t, "two", &asked)); err != nil {
-						t.Fatal(err)
-					}
-					if n := w.lastNode(); !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || len(w.Cordoned()) > 0 || len(asked) == 0 {
-						t.Errorf("%s has %q, cordoned: %v, restarted: %v", n.Name, n.Spec.ProviderID, w.Cordoned(), asked)
-					}
-				})
-			})
-		}
-	}
 }
 
 func TestARegistrationStops(t *testing.T) {
@@ -172,8 +137,7 @@ func TestARegistrationStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := stubbed(t)
-				var asked []transition.KubeletRestart
-				o := w.restarting(t, "one", &asked)
+				o := w.restarting(t, "one")
 				c.prepare(w, &o)
 				err := migrate.Forward(t.Context(), o)
 				if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), c.want) {
@@ -191,15 +155,14 @@ func TestARegistrationStops(t *testing.T) {
 func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stubbed(t)
-		var asked []transition.KubeletRestart
-		o := w.restarting(t, "one", &asked)
+		o := w.restarting(t, "one")
 		o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
-			asked = append(asked, m)
+			w.asked = append(w.asked, m)
 			w.Replace()
 			return nil
 		}
-		if err := migrate.Forward(t.Context(), o); err != nil || len(asked) != 1 {
-			t.Errorf("%v, restarted: %v", err, asked)
+		if err := migrate.Forward(t.Context(), o); err != nil || len(w.asked) != 1 {
+			t.Errorf("%v, restarted: %v", err, w.asked)
 		}
 	})
 }
@@ -207,8 +170,7 @@ func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 func TestADeletedNodeIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stubbed(t)
-		var asked []transition.KubeletRestart
-		o := w.restarting(t, "one", &asked)
+		o := w.restarting(t, "one")
 		o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
 		if err := migrate.Forward(t.Context(), o); err == nil {
 			t.Fatal("the machine restarted")
@@ -217,8 +179,8 @@ func TestADeletedNodeIsNotForgotten(t *testing.T) {
 		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") || !strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent") {
 			t.Errorf("without the command: %v", err)
 		}
-		if err := migrate.Forward(t.Context(), w.restarting(t, "three", &asked)); err != nil || len(asked) != 1 {
-			t.Errorf("%v, restarted: %v", err, asked)
+		if err := migrate.Forward(t.Context(), w.restarting(t, "three")); err != nil || len(w.asked) != 1 {
+			t.Errorf("%v, restarted: %v", err, w.asked)
 		}
 	})
 }

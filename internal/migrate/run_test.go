@@ -28,10 +28,13 @@ func logged(t *testing.T) func(migrate.Event) {
 // undisturbed is what a migration makes of the world.
 func undisturbed(t *testing.T) string {
 	t.Helper()
-	w := rke2World(t)
-	w.migrate(t, "undisturbed")
-	return w.Spec(t)
+	if undisturbedSpec == "" {
+		undisturbedSpec = migrated(t).Spec(t)
+	}
+	return undisturbedSpec
 }
+
+var undisturbedSpec string
 
 // finished expects a world at the end of a migration.
 func (w *world) finished(t *testing.T, want string) {

@@ -17,11 +17,14 @@ import (
 )
 
 // world is a Rancher with one cluster, and the runs over it.
-type world struct{ *migratetest.World }
+type world struct {
+	*migratetest.World
+	asked []transition.KubeletRestart // of its machines
+}
 
-func rke2World(t *testing.T) *world { return &world{migratetest.NewRKE2(t)} }
+func rke2World(t *testing.T) *world { return &world{World: migratetest.NewRKE2(t)} }
 
-func rke1World(t *testing.T) *world { return &world{migratetest.NewRKE1(t)} }
+func rke1World(t *testing.T) *world { return &world{World: migratetest.NewRKE1(t)} }
 
 // retryTime is for how long a request is made again.
 const retryTime = 30 * time.Second
@@ -42,6 +45,9 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 		Timeout: 10 * time.Minute, Interval: 10 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
 	}
 }
+
+// logged is a run whose events are in the log of the test.
+func (w *world) logged(t *testing.T, agent string) migrate.Options { return w.run(t, agent, logged(t)) }
 
 // migrate is a migration that must succeed.
 func (w *world) migrate(t *testing.T, agent string) {
