@@ -4,7 +4,6 @@
 package migrate_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -137,21 +136,6 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 		r.Planner.Target.Accept = nil
 		if err := migrate.Forward(t.Context(), r); !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
 			t.Errorf("the run that continues: %v %v", err, w.Writes())
-		}
-	})
-}
-
-func TestWhoDeclinesAStageIsShownWhereTheClusterIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
-		r := w.run(t, "one", logged(t))
-		r.Confirm = func(_ context.Context, stage string) (bool, error) { return stage != stages.SwitchToExternal, nil }
-		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "not confirmed") || !strings.Contains(fmt.Sprint(err), "the one that holds the migration lease, and the other one waits") {
-			t.Errorf("%v", err)
-		}
-		if left := w.Cordoned(); len(left) > 0 {
-			t.Errorf("cordoned: %v", left)
 		}
 	})
 }

@@ -52,31 +52,70 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
 	})
 }
 
-func TestAMachineThatDoesNotFollowEndsTheRunInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
-		r := w.run(t, "one", logged(t))
-		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.Stick(stage == stages.SwitchToExternal)
-			return true, nil
-		}
-		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name") {
-			t.Fatalf("%v", err)
-		}
-		for _, want := range []string{"stopped at switch-to-external", "done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to continue: again", "to roll back: back"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%v\nlacks %s", err, want)
-			}
-		}
-		if left := w.Cordoned(); len(left) > 0 {
-			t.Errorf("cordoned: %v", left)
-		}
-		w.Stick(false)
-		w.Follow()
-		w.migrate(t, "two")
-		w.finished(t, undisturbed(t))
-	})
+const stayCordoned = "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:"
+
+// faults are what happens at the confirmation of the switch, when the nodes are cordoned, and how the run ends. Once that is
+// repaired, the next run comes to the end of an undisturbed one.
+var faults = map[string]struct {
+	fault    func(w *world, interrupt func()) (confirmed bool)
+	code     int
+	wants    []string
+	cordoned int // and the lock is kept, where no request passes
+	repair   func(w *world)
+}{
+	"a machine does not follow": {func(w *world, _ func()) bool { w.Stick(true); return true }, exitcode.Failed, []string{
+		"machine orchard-servers-0: its plan does not have the change yet: cloud-provider-name", "stopped at switch-to-external",
+		"done: grant-migration-lease, enable-leader-migration, install-ccm, cordon-control-plane\n", "the change of switch-to-external is in the cluster's object", "to continue: again", "to roll back: back",
+	}, 0, func(w *world) { w.Stick(false); w.Follow() }},
+	"it is not confirmed":   {func(*world, func()) bool { return false }, exitcode.Failed, []string{"not confirmed", "the one that holds the migration lease, and the other one waits"}, 0, func(*world) {}},
+	"it is interrupted":     {func(_ *world, interrupt func()) bool { interrupt(); return false }, exitcode.Failed, []string{"interrupted"}, 0, func(*world) {}},
+	"it panics":             {func(*world, func()) bool { panic("a bug") }, exitcode.Input, []string{"report this as a bug of rke-lm", "to continue: again"}, 0, func(*world) {}},
+	"the token expires":     {func(w *world, _ func()) bool { w.expire(true); return true }, exitcode.Refused, []string{stayCordoned}, 3, func(w *world) { w.expire(false) }},
+	"and it is interrupted": {func(w *world, interrupt func()) bool { w.expire(true); interrupt(); return false }, exitcode.Refused, []string{"stopped at switch-to-external: interrupted", stayCordoned}, 3, func(w *world) { w.expire(false) }},
+	"a node is not released": {func(w *world, _ func()) bool {
+		w.fail("/nodes/"+w.API.Nodes[0].Name, http.StatusForbidden)
+		return false
+	}, exitcode.Refused, []string{stayCordoned}, 1, func(w *world) { w.expire(false) }},
+}
+
+func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
+	for name, c := range faults {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := rke2World(t)
+				r := w.logged(t, "one")
+				r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
+				ctx, interrupt := context.WithCancel(t.Context())
+				r.Confirm = func(ctx context.Context, stage string) (bool, error) {
+					if stage != stages.SwitchToExternal {
+						return true, nil
+					}
+					if len(w.Cordoned()) != 3 {
+						t.Errorf("cordoned: %v", w.Cordoned())
+					}
+					confirmed := c.fault(w, interrupt)
+					return confirmed, context.Cause(ctx)
+				}
+				err := migrate.Forward(ctx, r)
+				var denied *kube.Denied
+				if exitcode.Of(err) != c.code || c.cordoned == 3 && !errors.As(err, &denied) {
+					t.Fatalf("exit code %d: %v", exitcode.Of(err), err)
+				}
+				for _, want := range c.wants {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%v\nlacks %s", err, want)
+					}
+				}
+				audited(t, r.AuditLog)
+				if left := w.Cordoned(); len(left) != c.cordoned || c.cordoned < 3 && w.Rancher.Object(w.Lock) != "" {
+					t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
+				}
+				c.repair(w)
+				w.migrate(t, "two")
+				w.finished(t, undisturbed(t))
+			})
+		})
+	}
 }
 
 func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
@@ -112,52 +151,6 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 	})
 }
 
-func TestARunThatIsInterruptedReleasesWhatItCordoned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
-		ctx, interrupt := context.WithCancel(t.Context())
-		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", logged(t))
-		r.AuditLog = log
-		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage == stages.SwitchToExternal {
-				if len(w.Cordoned()) != 3 {
-					t.Errorf("cordoned: %v", w.Cordoned())
-				}
-				interrupt()
-				return false, context.Cause(ctx)
-			}
-			return true, nil
-		}
-		err := migrate.Forward(ctx, r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "interrupted") {
-			t.Errorf("%v", err)
-		}
-		if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
-			t.Errorf("cordoned: %v", left)
-		}
-		audited(t, log)
-	})
-}
-
-func TestAPanicLeavesNoLockAndNoCordonedNode(t *testing.T) {
-	w := rke2World(t)
-	r := w.run(t, "one", logged(t))
-	r.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if stage == stages.SwitchToExternal {
-			panic("a bug")
-		}
-		return true, nil
-	}
-	err := migrate.Forward(t.Context(), r)
-	if exitcode.Of(err) != exitcode.Input || !strings.Contains(fmt.Sprint(err), "report this as a bug of rke-lm") || !strings.Contains(err.Error(), "to continue: again") {
-		t.Errorf("%v", err)
-	}
-	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
-		t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
-	}
-}
-
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
@@ -184,101 +177,26 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 	})
 }
 
-// expire lets the token expire, or be good again.
-func (w *world) expire(is bool) {
+// fail answers requests below a path with a status, or none again.
+func (w *world) fail(path string, status int) {
 	w.Rancher.Do(func() {
-		w.Rancher.Fault = func(*http.Request) (f ranchertest.Fault) {
-			if is {
-				f.Status = http.StatusUnauthorized
+		w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
+			if path == "" || q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, path) {
+				f.Status = status
 			}
 			return f
 		}
 	})
 }
 
-func TestATokenThatExpiresStopsTheRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
-		r := w.run(t, "one", logged(t))
-		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.expire(stage == stages.SwitchToExternal)
-			return true, nil
-		}
-		err := migrate.Forward(t.Context(), r)
-		var denied *kube.Denied
-		if !errors.As(err, &denied) || exitcode.Of(err) != exitcode.Refused {
-			t.Fatalf("%v", err)
-		}
-		if !strings.Contains(err.Error(), "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:") {
-			t.Errorf("%v", err)
-		}
-		w.expire(false)
-		if len(w.Cordoned()) != 3 {
-			t.Error("the test does not leave nodes cordoned")
-		}
-		w.Rancher.Remove(w.Lock)
-		w.migrate(t, "two")
-		w.finished(t, undisturbed(t))
-	})
-}
-
-func TestAnInterruptedRunSaysThatItCouldNotReleaseItsNodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
-		ctx, interrupt := context.WithCancel(t.Context())
-		r := w.run(t, "one", logged(t))
-		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
-			if stage == stages.SwitchToExternal {
-				w.expire(true)
-				interrupt()
-			}
-			return true, context.Cause(ctx)
-		}
-		err := migrate.Forward(ctx, r)
-		for _, want := range []string{"stopped at switch-to-external: interrupted", "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:"} {
-			if !strings.Contains(fmt.Sprint(err), want) {
-				t.Errorf("%v\nlacks %s", err, want)
-			}
-		}
-	})
-}
-
-func TestANodeThatCannotBeReleasedKeepsNoneOfTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
-		r := w.run(t, "one", logged(t))
-		broken := false
-		w.Rancher.Do(func() {
-			w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
-				if broken && q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+w.API.Nodes[0].Name) {
-					f.Status = http.StatusForbidden
-				}
-				return f
-			}
-		})
-		r.Confirm = func(_ context.Context, stage string) (bool, error) {
-			w.Rancher.Do(func() { broken = stage == stages.SwitchToExternal })
-			return stage != stages.SwitchToExternal, nil
-		}
-		err := migrate.Forward(t.Context(), r)
-		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[0].Name || !strings.Contains(fmt.Sprint(err), "nodes that were cordoned for the switch stay cordoned until the next run uncordons them:") {
-			t.Errorf("cordoned: %v, %v", left, err)
-		}
-	})
-}
+// expire lets the token expire, or be good again.
+func (w *world) expire(is bool) { w.fail("", map[bool]int{true: http.StatusUnauthorized}[is]) }
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		name := w.API.Nodes[1].Name
-		w.Rancher.Do(func() {
-			w.Rancher.Fault = func(q *http.Request) (f ranchertest.Fault) {
-				if q.Method == http.MethodPatch && strings.HasSuffix(q.URL.Path, "/nodes/"+name) {
-					f.Status = http.StatusNotFound
-				}
-				return f
-			}
-		})
+		w.fail("/nodes/"+name, http.StatusNotFound)
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.CordonControlPlane
 		if err := migrate.Forward(t.Context(), r); err != nil {
