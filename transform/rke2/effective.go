@@ -84,19 +84,21 @@ func (c *Cluster) under(r Release) *Cluster {
 }
 
 func (c *Cluster) effectiveOf(class Class) Config {
-	config := Config{}
-	merged := c.merge(class)
-	for key, s := range merged {
+	config := c.merge(class)
+	dataDir := config[dataDirKey]
+	for key, s := range config {
 		if v, ok := c.Release.Keep(class.Server(), key, s.Value); ok {
 			s.Value = v
 			config[key] = s
+		} else {
+			delete(config, key)
 		}
 	}
 	// Rancher sets this one after the filter, which never lets it through.
 	if c.dataDir != "" {
-		s := overriddenBy(merged[dataDirKey], c.RKEConfig().Get("dataDirectories", "k8sDistro"))
-		s.Value = c.dataDir
-		config[dataDirKey] = s
+		dataDir = overriddenBy(dataDir, c.RKEConfig().Get("dataDirectories", "k8sDistro"))
+		dataDir.Value = c.dataDir
+		config[dataDirKey] = dataDir
 	}
 	return config
 }

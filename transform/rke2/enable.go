@@ -88,7 +88,7 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 // lacksLocation reports whether nothing defines the manager's arguments for a
 // class of control planes.
 func (m *migration) lacksLocation(c Class) bool {
-	return c.ControlPlane() && len(m.Candidates(c, managerArgs)) == 0
+	return c.ControlPlane() && m.winner(c, managerArgs) < 0
 }
 
 // insertEntry adds an entry for control planes in front of all others, so that

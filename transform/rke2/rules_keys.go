@@ -137,7 +137,7 @@ func (m *migration) spellKeys() []correction {
 // adds reports whether a key with + meets a list on any machine.
 func (m *migration) adds(n yamledit.Node, key string) bool {
 	return strings.HasSuffix(n.Key(), "+") && slices.ContainsFunc(m.kinds, func(c Class) bool {
-		return len(m.Candidates(c, key)) > 0 && m.layerOf(n).Matches(c)
+		return m.winner(c, key) >= 0 && m.layerOf(n).Matches(c)
 	})
 }
 

@@ -123,8 +123,10 @@ func (m *migration) won(key string, of func(Class) bool) map[int][]Class {
 
 // winner is the number of the layer that wins a key for a class, or -1.
 func (m *migration) winner(c Class, key string) int {
-	if all := m.Candidates(c, key); len(all) > 0 {
-		return all[len(all)-1]
+	for _, i := range slices.Backward(c.reach.selected[:c.reach.layers]) {
+		if m.Layers[i].Get(key).Exists() {
+			return i
+		}
 	}
 	return -1
 }
@@ -137,7 +139,7 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 			e.Set(n, true)
 		}
 	}
-	without := func(c Class) bool { return c.Server() && len(m.Candidates(c, disableStub)) == 0 }
+	without := func(c Class) bool { return c.Server() && m.winner(c, disableStub) < 0 }
 	for _, n := range m.winners(providerKey, without) {
 		e.InsertAfter(n, disableStub, true)
 	}
@@ -187,7 +189,7 @@ func (m *migration) takesOverride(key string) bool {
 // lacksOverride reports whether it does, and nothing sets its arguments on some
 // machines that run it.
 func (m *migration) lacksOverride(key string) bool {
-	return m.takesOverride(key) && slices.ContainsFunc(m.kinds, func(c Class) bool { return m.needs(c, key) && len(m.Candidates(c, key)) == 0 })
+	return m.takesOverride(key) && slices.ContainsFunc(m.kinds, func(c Class) bool { return m.needs(c, key) && m.winner(c, key) < 0 })
 }
 
 // needs reports whether machines of a class run a component: every machine a
