@@ -41,6 +41,7 @@ func argumentRules() []rule {
 		{Rule: rules.FlagOnExternalGate.WithGuards(rules.BothManagers...), Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
 		{Rule: rules.FlagUnknown.WithGuards(rules.BothManagers...), Check: rules.Components(rules.FlagUnknown, (*migration).components)},
 		{Rule: rules.InTreeGone.WithGuards(rules.FlagEdits...), Check: (*migration).inTreeGone},
+		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).components)},
 		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
 		{Rule: elsewhereRule(rules.LeaseGrantMissing.WithGuards()), Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		{Check: (*migration).nodeRename, Rule: rules.NodeRename.WithDoc(

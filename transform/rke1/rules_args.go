@@ -4,6 +4,7 @@
 package rke1
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -87,6 +88,10 @@ func (m *migration) components(rule string) (list []rules.Component) {
 	case rules.LeaseGrantMissing.ID:
 		if m.bundle().Grants() {
 			return nil // what addons_include names is not in the file
+		}
+	case rules.LeaseTimingsUnsafe.ID:
+		for _, c := range m.charts(rule) {
+			list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.Placed(), Version: cmp.Or(c.ImageMinor(), m.move().Reached()), Target: m.target})
 		}
 	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID:
 	default:

@@ -188,7 +188,7 @@ func TestRulesThatMayNeverBeAccepted(t *testing.T) {
 			never = append(never, r.ID)
 		}
 	}
-	if want := []string{"encrypted", "flag-left-on-kcm", "in-tree-gone", "manifest-overwritten", "provider-removed", "templated"}; !slices.Equal(never, want) {
+	if want := []string{"encrypted", "flag-left-on-kcm", "in-tree-gone", "lease-timings-unsafe", "manifest-overwritten", "provider-removed", "templated"}; !slices.Equal(never, want) {
 		t.Errorf("%v", never)
 	}
 }

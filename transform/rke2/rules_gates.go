@@ -27,14 +27,16 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		list = append(list, with)
 	}
 	switch rule {
-	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID:
+	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID, rules.LeaseTimingsUnsafe.ID:
 		granted := rule == rules.LeaseGrantMissing.ID && m.bundle().Grants()
 		for _, class := range m.kinds {
 			if config := m.Effective(class); class.ControlPlane() && !granted {
 				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))
 			}
 		}
-		return list
+		if rule != rules.LeaseTimingsUnsafe.ID {
+			return list
+		}
 	case rules.ConfigWithoutFlag.ID, rules.LeaderElectionOff.ID:
 		provider := ""
 		if m.isExternal() {

@@ -35,6 +35,7 @@ var (
 		{rules.ConfigWithoutFlag.ID, [][]string{argsPath}},
 		{rules.FlagOnExternalGate.ID, [][]string{argsPath}},
 		{rules.LeaderElectionOff.ID, [][]string{argsPath}},
+		{rules.LeaseTimingsUnsafe.ID, [][]string{argsPath, tagPath}},
 	}
 )
 

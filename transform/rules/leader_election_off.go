@@ -4,12 +4,9 @@
 package rules
 
 import (
-	"time"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // LeaderElectionOff checks how a manager asks for its leases: a migration can be
@@ -29,24 +26,19 @@ var LeaderElectionOff = OfComponents{
 				at(a.Node, message, fix)
 			}
 		}
-		if message, node := timingFault(c.Args); message != "" {
-			at(node, message, "remove the timings of the lease; the defaults are 15s, 10s and 2s")
+		timings, node := timingsOf(c.Args)
+		if message := timings.fault(); message != "" {
+			at(node, message, defaultTimings)
 		}
 	},
 }
 
-// The arguments of leader election, and the timings of client-go's elector.
+// The arguments of leader election, apart from its timings.
 const (
-	electFlag   = "leader-elect"
-	lockFlag    = "leader-elect-resource-lock"
-	nameFlag    = "leader-elect-resource-name"
-	spaceFlag   = "leader-elect-resource-namespace"
-	leaseFlag   = "leader-elect-lease-duration"
-	renewFlag   = "leader-elect-renew-deadline"
-	retryFlag   = "leader-elect-retry-period"
-	shortest    = 5 * time.Second // below, one missed look takes a living leader for a dead one
-	longest     = time.Minute     // above, a dead leader counts as a living one for too long
-	retryJitter = 1.2
+	electFlag = "leader-elect"
+	lockFlag  = "leader-elect-resource-lock"
+	nameFlag  = "leader-elect-resource-name"
+	spaceFlag = "leader-elect-resource-namespace"
 )
 
 // faultOf checks one argument by itself.
@@ -60,29 +52,4 @@ func faultOf(a args.Arg, manager string) (message, fix string) {
 		return "the main lock of " + manager + " is no lease, so the holder of the migration lease is unknown", "remove the argument"
 	}
 	return "", ""
-}
-
-// timingFault checks the timings together, as client-go's elector does, and
-// names the last argument that sets one of them.
-func timingFault(list []args.Placed) (string, yamledit.Node) {
-	set := map[string]time.Duration{leaseFlag: 15 * time.Second, renewFlag: 10 * time.Second, retryFlag: 2 * time.Second}
-	var last yamledit.Node
-	for _, a := range list {
-		if _, timing := set[a.Name]; !timing {
-			continue
-		}
-		if d, err := time.ParseDuration(a.Value); err == nil {
-			set[a.Name], last = d, a.Node
-		}
-	}
-	lease, renew, retry := set[leaseFlag], set[renewFlag], set[retryFlag]
-	switch {
-	case lease <= renew:
-		return "the lease duration is not longer than the renew deadline, and the manager does not start", last
-	case float64(renew) <= retryJitter*float64(retry):
-		return "the renew deadline is not longer than 1.2 times the retry period, and the manager does not start", last
-	case lease < shortest || lease > longest:
-		return "with this lease duration a live leader looks dead, or a dead one looks alive for more than a minute", last
-	}
-	return "", last
 }

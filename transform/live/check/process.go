@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // Mode is how a manager runs a controller.
@@ -172,4 +173,23 @@ func (c Controller) enabled(list []args.Arg) bool {
 		return true
 	}
 	return leadermigration.Starts(choice.Value, string(c))
+}
+
+// leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.
+func (j *evaluation) leaseTimingsUnsafe(found report) {
+	var all []rules.Elector
+	for _, p := range j.processes {
+		if p.Hidden || !p.Elects || !p.Running {
+			continue
+		}
+		leases := []string{p.Main}
+		if p.Flag {
+			leases = append(leases, p.Migration)
+		}
+		placed := lists.Map(p.args, func(a args.Arg) args.Placed { return args.Placed{Arg: a} })
+		all = append(all, rules.NewElector(p.Component, versionOf(p.Image), placed, leases...))
+	}
+	for _, o := range rules.Overtakings(all) {
+		found(leasePath(j.lease().Name), o.Message, rules.ChooseTimings)
+	}
 }

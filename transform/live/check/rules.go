@@ -67,6 +67,7 @@ func liveRules() []rule {
 			"The manager without permission never acquires the lease, and its controllers do not start.", "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy", "Apply the Role and RoleBinding of grant-migration-lease.", "If the identity that the rule asks for is not the one that the manager has."),
 		live("lease-wrong-holder", transform.Error, flagOn, (*evaluation).leaseWrongOwner, seen(observed.Leases), underLease, "The migration lease is held by another manager than the stage expects, or by a kube-controller-manager that is external and runs nothing.").because(
 			"The stage did not do what it promised, or the holder runs nothing.", transform.SourceMigration, "Check the arguments of the manager that holds the lease.", "If both managers are able to run the controllers at this stage."),
+		unacceptable(live(rules.LeaseTimingsUnsafe.ID, transform.Error, always, (*evaluation).leaseTimingsUnsafe, seen(observed.Pods), nil, rules.LeaseTimingsUnsafe.Doc).because(rules.LeaseTimingsUnsafe.Reason.Texts())),
 		live("load-balancer-changed", transform.Warning, always, (*evaluation).loadBalancerChanged, compared(observed.Services), nil, "A Service has another load balancer than in the snapshot.").because(
 			"Clients use the host name of the old load balancer.", transform.SourceAWS, "Update what refers to the old name, or restore the Service.", "If the Service was made again on purpose."),
 		live(loadBalancerPending, transform.Error, always, (*evaluation).loadBalancerPending, clocked(observed.Service.Pending), nil, "A Service of type LoadBalancer has had none for 5 minutes, by the API server's clock, and its Events show the cause. A warning before the switch, because the migration has not changed anything for it yet, and if it had none in the snapshot either. Services of another controller are ignored: those with a loadBalancerClass, and those of the AWS Load Balancer Controller.").because(
@@ -100,6 +101,12 @@ func liveRules() []rule {
 		live("cloud-controllers-twice", transform.Error, always, (*evaluation).twoOwners, seen(observed.Pods, observed.Leases), nil, "According to their arguments and leases both managers run the same cloud controllers, or a node runs two static pods of kube-controller-manager: a warning if the two are equal.").because(
 			"Both managers create, change and delete the same load balancers and routes.", transform.SourceMigration, "Undo the last stage, and check the flags of both managers.", "Never while both run."),
 	}
+}
+
+// unacceptable is the row of an error that no one accepts.
+func unacceptable(r rule) rule {
+	r.Acceptable = false
+	return r
 }
 
 // live is a row. Every error may be accepted: what was seen may have changed.

@@ -1,0 +1,168 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// LeaseTimingsUnsafe finds managers of which one takes a lease while the other one may still lead.
+var LeaseTimingsUnsafe = transform.Rule{
+	ID: "lease-timings-unsafe", Severity: transform.Error, Guards: OfManagers,
+	Doc: "A manager can acquire a lease while its leader, which does not reach the API server, still runs its controllers. Up to Kubernetes 1.26 a candidate waits for its own lease duration, later ones for that of the leader.",
+}.Because("Both managers create, change and delete the same load balancers until the old leader ends.", "kubernetes/client-go tools/leaderelection, v0.26 and v0.27",
+	"Remove the timings of leases, or choose them so that renew deadline + retry period + 1s is at most the lease duration that counts.", "")
+
+// The arguments of the timings of client-go's elector, and their limits.
+const (
+	leaseFlag   = "leader-elect-lease-duration"
+	renewFlag   = "leader-elect-renew-deadline"
+	retryFlag   = "leader-elect-retry-period"
+	shortest    = 5 * time.Second // below, one missed renewal takes a living leader for a dead one
+	longest     = time.Minute     // above, a dead leader counts as a living one for too long
+	retryJitter = 1.2
+	margin      = time.Second // for requests that arrive late
+
+	// firstRecord is the first release whose candidates wait for the lease duration in the leader's record, and no longer
+	// for their own (k8s.io/client-go tools/leaderelection, tryAcquireOrRenew at v0.27.0).
+	firstRecord = "v1.27"
+
+	defaultTimings = "remove the timings of the lease; the defaults are 15s, 10s and 2s"
+	// ChooseTimings is what to do about unsafe ones.
+	ChooseTimings = "choose a longer lease duration or a shorter renew deadline; or " + defaultTimings
+)
+
+// timings are those of an elector.
+type timings struct{ lease, renew, retry time.Duration }
+
+// timingsOf returns the timings that arguments set, and the last one of these.
+func timingsOf(list []args.Placed) (timings, yamledit.Node) {
+	t := timings{15 * time.Second, 10 * time.Second, 2 * time.Second}
+	of := map[string]*time.Duration{leaseFlag: &t.lease, renewFlag: &t.renew, retryFlag: &t.retry}
+	var last yamledit.Node
+	for _, a := range list {
+		if d, err := time.ParseDuration(a.Value); err == nil && of[a.Name] != nil {
+			*of[a.Name], last = d, a.Node
+		}
+	}
+	return t, last
+}
+
+// fault checks the timings together, as client-go's elector does.
+func (t timings) fault() string {
+	switch {
+	case !t.starts() && t.lease <= t.renew:
+		return "the lease duration is not longer than the renew deadline, and the manager does not start"
+	case !t.starts():
+		return "the renew deadline is not longer than 1.2 times the retry period, and the manager does not start"
+	case t.lease < shortest || t.lease > longest:
+		return "with this lease duration a live leader looks dead, or a dead one looks alive for more than a minute"
+	}
+	return ""
+}
+
+func (t timings) starts() bool {
+	return t.lease > t.renew && float64(t.renew) > retryJitter*float64(t.retry)
+}
+
+// leads is for how long a leader may run after its last renewal: it waits for the retry period, and only then the renew
+// deadline begins (k8s.io/client-go tools/leaderelection, renew at v0.26.15).
+func (t timings) leads() time.Duration { return t.renew + t.retry }
+
+// Elector is a manager that asks for leases.
+type Elector struct {
+	Name, Version string
+	Leases        []string
+	timings
+	at yamledit.Node // the last argument that sets a timing
+}
+
+// NewElector returns a manager that asks for some leases with the timings in its arguments.
+func NewElector(name, version string, list []args.Placed, leases ...string) Elector {
+	e := Elector{Name: name, Version: version, Leases: leases}
+	e.timings, e.at = timingsOf(list)
+	return e
+}
+
+// title names the elector with its release, which decides for which lease duration it waits.
+func (e Elector) title() string {
+	if minor := semver.MajorMinor(e.Version); minor != "" {
+		return e.Name + " of " + minor
+	}
+	return e.Name
+}
+
+// overtakes reports how a candidate may acquire a lease that the leader may still hold; "" if it does not.
+func (e Elector) overtakes(leader Elector) string {
+	waits, whose := e.lease, "its own lease duration"
+	if k8s.From(e.Version, firstRecord) {
+		waits, whose = leader.lease, "the lease duration of the leader"
+	}
+	shared := slices.ContainsFunc(e.Leases, func(lease string) bool { return slices.Contains(leader.Leases, lease) })
+	if !shared || !e.starts() || !leader.starts() || leader.leads()+margin <= waits {
+		return ""
+	}
+	return fmt.Sprintf("a %s leads for up to %s after its last renewal (renew deadline %s, retry period %s), and a %s acquires the lease after %s, %s",
+		leader.title(), leader.leads(), leader.renew, leader.retry, e.title(), waits, whose)
+}
+
+// Overtaking is a candidate that may acquire a lease before its leader ends.
+type Overtaking struct {
+	Message string
+	At      yamledit.Node
+}
+
+// Overtakings lists each pair of managers whose timings are unsafe, also two replicas of one: every manager may lead, and
+// any other one may be the next.
+func Overtakings(all []Elector) (found []Overtaking) {
+	for _, leader := range all {
+		for _, candidate := range all {
+			message, at := candidate.overtakes(leader), candidate.at
+			if !at.Exists() || k8s.From(candidate.Version, firstRecord) && leader.at.Exists() {
+				at = leader.at
+			}
+			if o := (Overtaking{message, at}); message != "" && !slices.Contains(found, o) {
+				found = append(found, o)
+			}
+		}
+	}
+	return found
+}
+
+// LeaseTimings is the check of [LeaseTimingsUnsafe] for the managers that a distro lists for it.
+func LeaseTimings[C any](list func(c C, rule string) []Component) func(C, *transform.Findings) {
+	return func(c C, found *transform.Findings) {
+		var all []Elector
+		place := map[yamledit.Node]func(yamledit.Node, string, string) transform.Finding{}
+		for _, one := range list(c, LeaseTimingsUnsafe.ID) {
+			if elects, set := args.LastPlaced(one.Args, electFlag); set && !elects.True() {
+				continue
+			}
+			leases := []string{one.Name}
+			if flag, set := args.LastPlaced(one.Args, leaderFlag); set && flag.True() && !one.Target.NoLeaderMigration {
+				leases = append(leases, one.Target.Lease())
+			}
+			e := NewElector(one.Name, one.Version, one.Args, leases...)
+			if all = append(all, e); one.Place != nil {
+				place[e.at] = one.Place
+			}
+		}
+		for _, o := range Overtakings(all) {
+			of := place[o.At]
+			if of == nil {
+				of = transform.FindingAt
+			}
+			found.Add(of(o.At, o.Message+": both run the cloud controllers", ChooseTimings))
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// timed are the arguments of a manager with the timings lease duration/renew deadline/retry period; "" for none.
+func timed(t string) []args.Placed {
+	if t == "" {
+		return nil
+	}
+	v := strings.Split(t, "/")
+	return []args.Placed{
+		{Arg: args.With(leaseFlag, v[0]+"s")}, {Arg: args.With(renewFlag, v[1]+"s")}, {Arg: args.With(retryFlag, v[2]+"s")},
+	}
+}
+
+// A candidate of up to 1.26 waits for its own lease duration, a later one for that of the leader.
+func TestTimingsAreUnsafeWhereACandidateAcquiresTheLeaseOfALivingLeader(t *testing.T) {
+	all := []string{"15/10/2", "15/4/1", "6/4/1", "6/5/2", "4/3/1"}
+	safe := map[string]map[string]string{ // leaders, by the release of the candidate and its timings
+		"v1.26.15": {"15/10/2": "15/10/2 15/4/1 6/4/1 6/5/2 4/3/1", "15/4/1": "15/10/2 15/4/1 6/4/1 6/5/2 4/3/1", "6/4/1": "15/4/1 6/4/1 4/3/1", "6/5/2": "15/4/1 6/4/1 4/3/1", "4/3/1": ""},
+		"v1.27.16": {"": "15/10/2 15/4/1 6/4/1"},
+	}
+	for version, by := range safe {
+		for _, candidate := range all {
+			want, own := by[candidate]
+			if !own {
+				want = by[""]
+			}
+			for _, leader := range all {
+				message := NewElector("c", version, timed(candidate), "lease").overtakes(NewElector("l", "v1.26.15", timed(leader), "lease"))
+				if is := message == ""; is != strings.Contains(" "+want+" ", " "+leader+" ") {
+					t.Errorf("a leader with %s, a candidate of %s with %s: %q", leader, version, candidate, message)
+				}
+			}
+		}
+	}
+}
+
+func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
+	flag := args.Placed{Arg: args.With(leaderFlag, "true")}
+	for _, c := range []struct {
+		name, kube, cloud, version string
+		target                     transform.Target
+		want                       []string
+	}{
+		{"the defaults", "", "", "v1.26.6", transform.Target{}, nil},
+		{"short ones on the cloud-controller-manager alone", "", "6/4/1", "v1.26.6", transform.Target{}, []string{
+			"a kube-controller-manager of v1.26 leads for up to 12s after its last renewal (renew deadline 10s, retry period 2s), and a cloud-controller-manager of v1.26 acquires the lease after 6s, its own lease duration: both run the cloud controllers",
+		}},
+		{"the same of a release that waits for the leader's", "", "6/4/1", "v1.28.1", transform.Target{}, nil},
+		{"a leader whose lease is shorter than its deadline and period", "", "6/5/2", "v1.28.1", transform.Target{}, []string{
+			"a cloud-controller-manager of v1.28 leads for up to 7s after its last renewal (renew deadline 5s, retry period 2s), and a cloud-controller-manager of v1.28 acquires the lease after 6s, the lease duration of the leader: both run the cloud controllers",
+		}},
+		{"a shorter deadline on kube-controller-manager", "15/4/1", "6/4/1", "v1.26.6", transform.Target{}, nil},
+		{"no lease that both ask for", "", "6/4/1", "v1.26.6", transform.Target{NoLeaderMigration: true}, nil},
+		{"a manager that does not start", "10/10/2", "6/4/1", "v1.26.6", transform.Target{}, nil},
+	} {
+		place := func(_ yamledit.Node, message, fix string) transform.Finding {
+			return transform.Finding{Message: message, Fix: fix}
+		}
+		var found transform.Findings
+		LeaseTimings(func(int, string) []Component {
+			return []Component{
+				{Name: leadermigration.Manager, Args: append(timed(c.kube), flag), Version: "v1.26.15", Target: c.target, Place: place},
+				{Name: leadermigration.CloudManager, Args: append(timed(c.cloud), flag), Version: c.version, Target: c.target, Place: place},
+			}
+		})(0, &found)
+		var messages []string
+		for _, f := range found {
+			messages = append(messages, f.Message)
+		}
+		if strings.Join(messages, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %q", c.name, messages)
+		}
+	}
+}
