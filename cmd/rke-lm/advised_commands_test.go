@@ -4,7 +4,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,9 +50,7 @@ func TestGoldenAdvisedCommandsRun(t *testing.T) {
 	}
 	text := strings.Join(table, "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(advisedTable, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, advisedTable, text)
 	}
 	if diff := cmp.Diff(textOf(t, advisedTable), text); diff != "" {
 		t.Errorf("make golden rewrites %s (-want +got):\n%s", advisedTable, diff)

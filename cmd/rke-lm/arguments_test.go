@@ -95,9 +95,7 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 		"none.yml": "kind: ConfigMap\n", "two.yml": engineFile + "---\n" + engineFile, "broken.yml": "{", "wrong.yml": strings.Replace(engineFile, "nodes: [", "nodes: [7, ", 1),
 	} {
 		file := filepath.Join(folder, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, file, text)
 		if r := runHere(t, "", "leaders", "--arguments-from", file); r.code != exitcode.Input || !strings.Contains(r.stderr, name) {
 			t.Errorf("%s: exit %d %s", name, r.code, r.stderr)
 		}

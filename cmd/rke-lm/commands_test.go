@@ -249,9 +249,7 @@ func TestNamesThatKubernetesRefusesAreRefused(t *testing.T) {
 		{fmt.Sprintf(workload, "kcm", `"kube-system; touch pwned #"`), ":5: metadata.namespace: not a namespace that Kubernetes accepts"},
 	} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
-		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, file, c.text)
 		for _, verb := range [][]string{{"plan"}, {"lint"}, {"apply", "--next"}} {
 			r := runHere(t, "", append(verb, file)...)
 			if all := r.stdout + r.stderr; r.code != exitcode.Input || !strings.Contains(all, "c.yaml"+c.at) {

@@ -158,9 +158,7 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 	if textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager || textOf(t, filepath.Join(folder, "ccm.yaml")) != daemonSetOfCloud {
 		t.Error("the undo gives other bytes")
 	}
-	if err := os.WriteFile(filepath.Join(folder, "ccm.yaml"), []byte(strings.Replace(daemonSetOfCloud, "v1.26.6", "v1.26.7", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, filepath.Join(folder, "ccm.yaml"), strings.Replace(daemonSetOfCloud, "v1.26.6", "v1.26.7", 1))
 	r := runHere(t, "", "apply", "--plan", plans, "--next", folder)
 	if r.code != exitcode.Refused || !strings.Contains(r.stderr, "ccm.yaml:1: document 1 (kube-system/kube-controller-manager) has changed since it was planned") {
 		t.Errorf("a changed document: %d\n%s", r.code, r.stderr)

@@ -57,9 +57,7 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				putFile(t, name, text)
 			}
 			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run --manual-done grant-migration-lease", "apply --next --manual-done grant-migration-lease"} {
 				r := runHere(t, "", append(strings.Fields(verb), ".")...)
@@ -105,9 +103,7 @@ func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 
 func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.yaml", []byte(twin("ibis")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, "a.yaml", twin("ibis"))
 	r := runHere(t, twin("ibis"), "lint", "a.yaml", "-")
 	for _, both := range []string{"is described in <stdin>:1 as well", "is described in a.yaml:1 as well"} {
 		if !strings.Contains(r.stdout, both) {
@@ -119,17 +115,12 @@ func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 // The guide keeps plans in the repository: they are copies of its clusters.
 func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.yaml", []byte(twin("ibis")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, "a.yaml", twin("ibis"))
 	if r := runHere(t, "", "plan", "--out", "plans", "a.yaml"); r.code != exitcode.Done {
 		t.Fatal(r.stderr)
 	}
 	start := "plans/fleet-default/ibis/00-start.yaml"
-	before, err := os.ReadFile(start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := textOf(t, start)
 	for _, verb := range []string{"plan", "lint", "apply --next --dry-run", "explain"} {
 		r := runHere(t, "", append(strings.Fields(verb), ".")...)
 		if all := r.stdout + r.stderr; r.code != exitcode.Done || strings.Count(all, "files of saved plans are not read, such as "+start) != 1 || strings.Contains(all, "form-not-read") || strings.Contains(all, "described in") {
@@ -139,9 +130,7 @@ func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T)
 	if r := runHere(t, "", "lint", start); r.code != exitcode.Done || strings.Contains(r.stderr, "are not read") {
 		t.Errorf("a file that is named is not read: %d\n%s", r.code, r.stderr)
 	}
-	if err := os.WriteFile(start, append(before, "# edited\n"...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, start, before+"# edited\n")
 	if r := runHere(t, "", "lint", "."); !strings.Contains(r.stdout, "is described in "+start+":1 as well") {
 		t.Errorf("a file that is not as the plan lists it is not read: %d\n%s%s", r.code, r.stdout, r.stderr)
 	}

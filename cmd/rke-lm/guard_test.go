@@ -4,7 +4,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,9 +23,7 @@ func folderOfClusters(t *testing.T, notes ...string) string {
 	for i, note := range notes {
 		for _, c := range []struct{ name, note string }{{string(rune('a'+i)) + "-odd", note}, {string(rune('a'+i)) + "-usual", "none"}} {
 			text := strings.NewReplacer("NAME", c.name, "NOTE", c.note).Replace(guardedCluster)
-			if err := os.WriteFile(filepath.Join(folder, c.name+".yaml"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			putFile(t, filepath.Join(folder, c.name+".yaml"), text)
 		}
 	}
 	return folder

@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -50,9 +49,7 @@ func TestNoTextForPeopleSteersATerminal(t *testing.T) {
 	for name, text := range map[string]string{"rke2": oddRKE2, "rke1": oddRKE1} {
 		folder := t.TempDir()
 		file := filepath.Join(folder, "cluster.yaml")
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "ODD", odd)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, file, strings.ReplaceAll(text, "ODD", odd))
 		shown := false
 		for _, line := range [][]string{
 			{"plan"}, {"plan", "-o", "markdown"}, {"plan", "-o", "json"}, {"lint"}, {"lint", "-o", "json"}, {"explain"}, {"explain", "--key", "x\x1b[2J"},
@@ -98,9 +95,7 @@ func TestDataKeepsItsBytes(t *testing.T) {
 	text = strings.Replace(text, "{name: whimbrel", "{annotations: {a: 'b'}, name: whimbrel", 1)
 	text = strings.Replace(text, " # \u202e\u009b", "", 1) + "# \u202e comment\r\n"
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, file, text)
 	printed := runHere(t, "", "apply", "--next", "--stdout", file)
 	if printed.code != exitcode.Done || !strings.HasSuffix(printed.stdout, "# \u202e comment\r\n") || !strings.Contains(printed.stdout, odd) {
 		t.Errorf("apply --stdout: %d\n%s%s", printed.code, printed.stdout, printed.stderr)

@@ -18,14 +18,7 @@ func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 	for _, name := range []string{"rke2-list-of-clusters", "rke1-list-in-json"} {
 		c := golden.Input(t, name)
 		file, plans := filepath.Join(c.LayOut(t), c.Input()), filepath.Join(t.TempDir(), "plans")
-		content := func() string {
-			t.Helper()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(text)
-		}
+		content := func() string { return textOf(t, file) }
 		ok := func(args ...string) {
 			t.Helper()
 			if r := runHere(t, "", args...); r.code != 0 {

@@ -29,9 +29,7 @@ func overlaid(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, name, text)
 	}
 }
 
@@ -59,10 +57,7 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 		{"plan overlays/us/kustomization.yaml", exitcode.Refused, []string{"overlays/us/kustomization.yaml: a kustomization"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
-			before, err := os.ReadFile("base/cluster.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := textOf(t, "base/cluster.yaml")
 			r := runHere(t, "", strings.Fields(c.line)...)
 			if r.code != c.code {
 				t.Errorf("exit %d, want %d", r.code, c.code)
@@ -72,7 +67,7 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 					t.Errorf("does not say %q:\n%s%s", want, r.stdout, r.stderr)
 				}
 			}
-			if after, err := os.ReadFile("base/cluster.yaml"); err != nil || string(after) != string(before) {
+			if after, err := os.ReadFile("base/cluster.yaml"); err != nil || string(after) != before {
 				t.Errorf("the base was written: %v", err)
 			}
 		})

@@ -92,21 +92,18 @@ func TestPlanFoldersHoldWhatTheCommandsForAWSName(t *testing.T) {
 	if err != nil || len(books) != 1 {
 		t.Fatal(books, err)
 	}
-	book, err := os.ReadFile(books[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := textOf(t, books[0])
 	for _, file := range []string{"aws-ccm-policy.json", "aws-node-policy.json", "ecr-credential-provider.yaml"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(books[0]), file))
 		if err != nil || len(text) == 0 {
 			t.Errorf("%s: %v", file, err)
 		}
-		if !strings.Contains(string(book), file) {
+		if !strings.Contains(book, file) {
 			t.Errorf("the runbook does not name %s", file)
 		}
 	}
 	for _, command := range []string{"aws iam put-role-policy", "aws ec2 create-tags", "install -D -m 0644 /"} {
-		if !strings.Contains(string(book), command) {
+		if !strings.Contains(book, command) {
 			t.Errorf("the runbook has no %s", command)
 		}
 	}

@@ -73,11 +73,7 @@ func TestReadmeAndArchitectureAreShort(t *testing.T) {
 // readDoc returns a file that is named from the root of the repository on.
 func readDoc(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return textOf(t, filepath.Join("../..", file))
 }
 
 // checkDoc requires that a file is as it should be, or makes it so.
@@ -88,9 +84,7 @@ func checkDoc(t *testing.T, file, is, should string) {
 	case !*update:
 		t.Errorf("%s differs from what is true; if the change is right, run: %s\n%s", file, updateDocs, udiff.Unified("written/"+file, "true/"+file, is, should))
 	default:
-		if err := os.WriteFile(filepath.Join("../..", file), []byte(should), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, filepath.Join("../..", file), should)
 	}
 }
 

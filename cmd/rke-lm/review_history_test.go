@@ -68,25 +68,16 @@ func (h *history) branch(name string, change func()) {
 }
 
 // write writes a file.
-func (h *history) write(name, text string) {
-	h.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		h.t.Fatal(err)
-	}
-	putFile(h.t, name, text)
-}
+func (h *history) write(name, text string) { putFile(h.t, name, text) }
 
 // replace replaces a text that a file has once.
 func (h *history) replace(name, old, with string) {
 	h.t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if n := strings.Count(string(text), old); n != 1 {
+	text := textOf(h.t, name)
+	if n := strings.Count(text, old); n != 1 {
 		h.t.Fatalf("%s has %q %d times", name, old, n)
 	}
-	putFile(h.t, name, strings.Replace(string(text), old, with, 1))
+	putFile(h.t, name, strings.Replace(text, old, with, 1))
 }
 
 // apply performs stages as a user does.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -117,11 +116,7 @@ func reviewedRepository(t *testing.T) *history {
 	}
 	h := newHistory(t)
 	for from, to := range map[string]string{"ha-split-pools.yaml": orchard, "docs-like.yaml": "clusters/harbour.yaml"} {
-		text, err := os.ReadFile(filepath.Join(examples, from))
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.write(to, string(text))
+		h.write(to, textOf(t, filepath.Join(examples, from)))
 	}
 	h.write(depot, depotText)
 	h.write(".rke-lm.yaml", "cordon: auto\n")
@@ -158,17 +153,12 @@ func TestGoldenReviews(t *testing.T) {
 		t.Errorf("the history has %d commits", n)
 	}
 	if *update {
-		if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		putFile(t, golden, all.String())
 		return
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := all.String(); got != string(want) {
-		t.Errorf("if this is right, run: make golden\n%s", udiff.Unified("want", "got", string(want), got))
+	want := textOf(t, golden)
+	if got := all.String(); got != want {
+		t.Errorf("if this is right, run: make golden\n%s", udiff.Unified("want", "got", want, got))
 	}
 }
 

@@ -128,11 +128,8 @@ func TestFixesHold(t *testing.T) {
 			}
 			before := linted(t, r.golden, r.ID)
 			runHere(t, "", "lint", "--fix", file)
-			once, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if again := runHere(t, "", "lint", "--fix", "--stdout", file); again.stdout != string(once) || string(once) == text {
+			once := textOf(t, file)
+			if again := runHere(t, "", "lint", "--fix", "--stdout", file); again.stdout != once || once == text {
 				t.Errorf("a second run makes:\n%s", again.stdout)
 			}
 			if after := lintedFile(t, file, r.ID); len(after) >= len(before) {

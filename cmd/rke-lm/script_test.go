@@ -345,9 +345,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 func TestAStoppedRunWritesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fen.yaml")
 	text := fmt.Sprintf(smallCluster, "fen")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, file, text)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, args := range [][]string{{"apply", "--stage", stages.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {

@@ -156,9 +156,7 @@ func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	file := filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf("{kind: Config, clusters: [{name: a, cluster: {server: %q, insecure-skip-tls-verify: true}}], contexts: [{name: a, context: {cluster: a}}], current-context: a}", server.URL)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, file, text)
 	p := started(t, "verify", "--kubeconfig", file)
 	<-streams
 	if err := p.Process.Signal(os.Interrupt); err != nil {

@@ -5,7 +5,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,9 +30,7 @@ func contexts(t *testing.T, usual *apitest.Server, count int, others map[int]str
 		list += fmt.Sprintf("- {name: c%02d, context: {cluster: c%02d, user: viewer}}\n", i, i)
 	}
 	file := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(file, []byte(text+clusters+list), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, file, text+clusters+list)
 	return file
 }
 
