@@ -21,9 +21,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -50,15 +50,15 @@ var actions = map[string]any{
 	"action.ProviderIDs": action.ProviderIDs, "action.InitializeNodes": action.InitializeNodes, "action.RegisterNodes": action.RegisterNodes,
 	"action.PlaceFile": action.PlaceFile, "action.RemoveFile": action.RemoveFile, "action.RKEUp": action.RKEUp, "action.KubeadmSource": action.KubeadmSource,
 	"action.KubeadmUpload": action.KubeadmUpload, "action.APIServerProvider": action.APIServerProvider, "action.KubeletProvider": action.KubeletProvider,
-	"account.Provider": func(config, folder string) action.Action {
-		return account.Provider(account.Place{Config: config, Folder: folder})
+	"aws.CredentialProvider": func(config, folder string) action.Action {
+		return aws.CredentialProvider(aws.Place{Config: config, Folder: folder})
 	},
-	"account.Tag": account.Tag, "account.Tagged": account.Tagged,
+	"aws.Tag": aws.Tag, "aws.Tagged": aws.Tagged,
 }
 
 func TestEveryFunctionThatMakesACommandIsAmongTheActions(t *testing.T) {
 	var found []string
-	for _, folder := range []string{"action", "account"} {
+	for _, folder := range []string{"action", "provider/aws"} {
 		files, err := filepath.Glob("../../transform/" + folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestEveryFunctionThatMakesACommandIsAmongTheActions(t *testing.T) {
 			}
 			for _, d := range file.Decls {
 				if f, is := d.(*ast.FuncDecl); is && f.Recv == nil && f.Name.IsExported() && f.Type.Results != nil && strings.HasSuffix(types.ExprString(f.Type.Results.List[0].Type), "Action") {
-					found = append(found, folder+"."+f.Name.Name)
+					found = append(found, filepath.Base(folder)+"."+f.Name.Name)
 				}
 			}
 		}

@@ -5,9 +5,9 @@ package manifest
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -41,7 +41,7 @@ func (m *migration) preparation() transform.Preparation {
 	if !m.isAWS() {
 		return transform.Preparation{}
 	}
-	return account.Manager("")
+	return aws.ManagerNeeds("")
 }
 
 func (m *migration) installEdit(e *yamledit.Edit) error {

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -51,7 +51,7 @@ func (m *migration) credentials() transform.Preparation {
 		return transform.Preparation{}
 	}
 	const folder = "/etc/kubernetes/credential-provider"
-	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
+	return aws.ECRNeeds(aws.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
 // switchAfter follows the edit: the other components, the kubelets last.

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -44,7 +44,7 @@ func (m *migration) installCCM() transform.Stage {
 		s.Why = "RKE has no charts in its file. Check the cluster first; the commands after that install the chart, and are for a cluster without one."
 		return m.stages().InstalledElsewhere(s)
 	}
-	s.Prepare, s.Uncounted = account.Manager(m.cloudConfig()), m.runsManager() // the file shows one
+	s.Prepare, s.Uncounted = aws.ManagerNeeds(m.cloudConfig()), m.runsManager() // the file shows one
 	return m.stages().Install(s, "do the two immediately after each other")
 }
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -46,7 +46,7 @@ func (m *migration) credentials() transform.Preparation {
 	}
 	// RKE mounts /etc/kubernetes into the kubelet's container.
 	const folder = "/etc/kubernetes/credential-provider"
-	return account.ECR(account.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
+	return aws.ECRNeeds(aws.Place{Config: folder + "/config.yaml", Folder: folder, Arguments: true})
 }
 
 // switchWhy states what the switch repairs in a file that RKE refuses.

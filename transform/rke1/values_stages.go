@@ -9,11 +9,11 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -23,7 +23,7 @@ func (m *migration) installByValues() transform.Stage {
 	return m.stages().Install(transform.Stage{
 		Why: "The edit adds to the values file what the migration requires and keeps everything else; helm then installs the chart, or upgrades its release, with that file. " +
 			"The chart is pinned, and the image has the minor version of the cluster.",
-		Prepare:    account.Manager(m.cloudConfig()),
+		Prepare:    aws.ManagerNeeds(m.cloudConfig()),
 		Edit:       transform.EditOf(m.file.doc, m.completeValues),
 		Check:      transform.CheckBy(m.checkCompleted),
 		Undo:       transform.UndoOf(m.file.doc, m.target, m.uncompleteValues),

@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -34,7 +34,7 @@ func (m *migration) installCCM() transform.Stage {
 		return m.stages().InstalledElsewhere(s)
 	}
 	config, _ := m.cloudConfig()
-	s.Why, s.Prepare, s.Before = m.installWhat(), account.Manager(config), m.cloudConfigActions()
+	s.Why, s.Prepare, s.Before = m.installWhat(), aws.ManagerNeeds(config), m.cloudConfigActions()
 	s.After = []action.Action{stages.FirstRollout("after the edit, ")}
 	s.UndoAfter = []action.Action{action.AllGone("kube-system", "helmchart,daemonset", ccm.ChartName)}
 	return m.stages().Install(s, "apply this stage and the switch in one change")

@@ -9,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,7 +43,7 @@ func (m *migration) credentials() transform.Preparation {
 	if set || !m.move().Leaves(k8s.FirstWithout) {
 		return transform.Preparation{}
 	}
-	return account.ECR(account.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
+	return aws.ECRNeeds(aws.Place{Config: "/var/lib/rancher/credentialprovider/config.yaml", Folder: "/var/lib/rancher/credentialprovider/bin"})
 }
 
 // switchWhy reports what the switch takes away: a provider, or only a name.

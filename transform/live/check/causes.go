@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/rke-lm/rke-lm/transform/account"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // cause is why AWS makes no load balancer, as the provider's Events word it.
@@ -23,13 +23,13 @@ type cause struct {
 // EC2 (UnauthorizedOperation), Elastic Load Balancing and STS (AccessDenied).
 var causes = []cause{
 	{[]string{"multiple tagged security groups found"},
-		"remove the tag " + account.TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
+		"remove the tag " + aws.TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
 	{[]string{"multiple untagged security groups found"},
-		"add to one security group of each instance the tag " + account.TagPrefix + "ID"},
+		"add to one security group of each instance the tag " + aws.TagPrefix + "ID"},
 	{[]string{"could not find any suitable subnets for creating the elb"},
-		"add to the subnets for load balancers the tag " + account.TagPrefix + "ID, and kubernetes.io/role/elb=1 to public or kubernetes.io/role/internal-elb=1 to internal ones; a public subnet needs a route to an internet gateway"},
+		"add to the subnets for load balancers the tag " + aws.TagPrefix + "ID, and kubernetes.io/role/elb=1 to public or kubernetes.io/role/internal-elb=1 to internal ones; a public subnet needs a route to an internet gateway"},
 	{[]string{"unauthorizedoperation", "unauthorizedaccess", "accessdenied", "access denied", "not authorized to perform"},
-		"add the missing permission to the IAM role of the control planes; the file " + account.ManagerPolicyFile + " of rke-lm plan --out DIR has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
+		"add the missing permission to the IAM role of the control planes; the file " + aws.ManagerPolicyFile + " of rke-lm plan --out DIR has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
 	{[]string{"nocredentialproviders", "no ec2 imds role found", "ec2metadataerror", "failed to refresh cached credentials"},
 		"make the instance metadata reachable for the manager, for its credentials: it needs an instance profile, and host networking or a hop limit of 2"},
 	{[]string{"toomanyloadbalancers", "securitygrouplimitexceeded", "rulespersecuritygrouplimitexceeded"},

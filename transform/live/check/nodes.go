@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -24,7 +25,7 @@ func (j *evaluation) nodeUninitialized(found report) {
 		}
 		var missing []string
 		for _, l := range []string{observed.InstanceTypeLabel, observed.RegionLabel} {
-			if n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+fargate) {
+			if n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+aws.Fargate) {
 				missing = append(missing, l)
 			}
 		}
@@ -52,20 +53,20 @@ func (j *evaluation) nodeRenamed(found report) {
 	names, instances := map[string]observed.NodeIdentity{}, map[string]string{}
 	for _, n := range j.Before.Nodes {
 		names[n.Name] = n
-		if id, ok := parseProviderID(n.ProviderID); ok {
-			instances[id.instance] = n.Name
+		if id, ok := aws.ParseProviderID(n.ProviderID); ok {
+			instances[id.Instance] = n.Name
 		}
 	}
 	for _, n := range j.Nodes {
 		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
 		was, known := names[n.Name]
-		id, _ := parseProviderID(n.ProviderID)
-		other := instances[id.instance]
-		_, ofAWS := parseProviderID(was.ProviderID)
+		id, _ := aws.ParseProviderID(n.ProviderID)
+		other := instances[id.Instance]
+		_, ofAWS := aws.ParseProviderID(was.ProviderID)
 		switch path := nodePath(n.Name); {
-		case known && was.ProviderID != "" && !ofAWS && id.instance != "": // set-provider-ids registered it again
+		case known && was.ProviderID != "" && !ofAWS && id.Instance != "": // set-provider-ids registered it again
 		case !known && other != "":
-			found(path, "the instance "+id.instance+" was the node "+other+" before", fix)
+			found(path, "the instance "+id.Instance+" was the node "+other+" before", fix)
 		case known && was.UID != n.UID:
 			found(path, "the node registered as a new Node: its UID changed", "check what it lost with the old Node: labels, taints, the cordon")
 		case known && was.ProviderID != n.ProviderID && was.ProviderID != "":
@@ -92,12 +93,12 @@ func (j *evaluation) nodeNew(found report) {
 	known := map[string]bool{}
 	for _, n := range j.Before.Nodes {
 		known[n.Name] = true
-		if id, ok := parseProviderID(n.ProviderID); ok {
-			known[id.instance] = true
+		if id, ok := aws.ParseProviderID(n.ProviderID); ok {
+			known[id.Instance] = true
 		}
 	}
 	for _, n := range j.Nodes {
-		if id, ok := parseProviderID(n.ProviderID); !known[n.Name] && !(ok && known[id.instance]) {
+		if id, ok := aws.ParseProviderID(n.ProviderID); !known[n.Name] && !(ok && known[id.Instance]) {
 			found(nodePath(n.Name), "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name")
 		}
 	}

@@ -5,41 +5,13 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
-
-// instance and fargate are the last parts of a provider ID that the provider of
-// AWS accepts (k8s.io/cloud-provider-aws/pkg/providers/v1/instances.go).
-var instance = regexp.MustCompile("^i-[^/]+$")
-
-// given are the instance IDs that EC2 gives: the provider accepts others, and then
-// finds no such instance.
-var given = regexp.MustCompile("^i-([0-9a-f]{8}|[0-9a-f]{17})$")
-
-const fargate = "fargate-"
-
-// providerID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE; nodes of
-// Fargate have another part between the two.
-type providerID struct{ zone, instance string }
-
-// parseProviderID reads a provider ID of AWS.
-func parseProviderID(id string) (providerID, bool) {
-	path, ok := strings.CutPrefix(id, "aws:///")
-	if !ok {
-		return providerID{}, false
-	}
-	zone, token, ok := strings.Cut(path, "/")
-	last := token[strings.LastIndex(token, "/")+1:]
-	if !ok || !instance.MatchString(token) && !strings.HasPrefix(last, fargate) {
-		return providerID{}, false
-	}
-	return providerID{zone, last}, true
-}
 
 // schemeOf returns what a provider ID names as its provider.
 func schemeOf(id string) (scheme string, isID bool) {
@@ -98,7 +70,7 @@ func (j *evaluation) providerIDMalformed(found report) {
 // for nothing.
 func malformed(id string) string {
 	scheme, isID := schemeOf(id)
-	parsed, ok := parseProviderID(id)
+	parsed, ok := aws.ParseProviderID(id)
 	switch {
 	case id == "", isID && !strings.EqualFold(scheme, "aws"):
 		return ""
@@ -108,7 +80,7 @@ func malformed(id string) string {
 		return "begins with " + scheme + ", and the AWS provider requires aws in lower case"
 	case !ok:
 		return "is not supported by the AWS provider"
-	case !strings.HasPrefix(parsed.instance, fargate) && !given.MatchString(parsed.instance):
+	case !strings.HasPrefix(parsed.Instance, aws.Fargate) && !aws.IsInstance(parsed.Instance):
 		return "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits"
 	}
 	return ""
@@ -117,20 +89,20 @@ func malformed(id string) string {
 func (j *evaluation) providerIDDuplicate(found report) {
 	first := map[string]observed.Node{}
 	for _, n := range j.Nodes {
-		id, ok := parseProviderID(n.ProviderID)
+		id, ok := aws.ParseProviderID(n.ProviderID)
 		if !ok {
 			continue
 		}
-		other, again := first[id.instance]
+		other, again := first[id.Instance]
 		if !again {
-			first[id.instance] = n
+			first[id.Instance] = n
 			continue
 		}
 		fix := "delete the Node whose kubelet no longer runs; it is usually the one that is NotReady"
 		if n.Etcd() || other.Etcd() {
 			fix = "find the Node whose kubelet no longer runs; it is usually the one that is NotReady; if it is an etcd member, " + replaceMember
 		}
-		found(nodePath(n.Name), "the node "+other.Name+" has the same instance "+id.instance, fix)
+		found(nodePath(n.Name), "the node "+other.Name+" has the same instance "+id.Instance, fix)
 	}
 }
 
@@ -147,9 +119,9 @@ const replaceMember = "replace its machine, one etcd member at a time; do not de
 
 func (j *evaluation) providerIDZoneMismatch(found report) {
 	for _, n := range j.Nodes {
-		id, ok := parseProviderID(n.ProviderID)
-		if label := n.Zone(); ok && id.zone != "" && label != "" && id.zone != label {
-			found(nodePath(n.Name), fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label")
+		id, ok := aws.ParseProviderID(n.ProviderID)
+		if label := n.Zone(); ok && id.Zone != "" && label != "" && id.Zone != label {
+			found(nodePath(n.Name), fmt.Sprintf("the zone of the provider ID is %s, that of the label %s is %s", id.Zone, observed.ZoneLabel, label), "compare with the instance in AWS, and correct the label")
 		}
 	}
 }

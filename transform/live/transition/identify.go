@@ -4,11 +4,10 @@
 package transition
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,7 +28,7 @@ func Identify(nodes []observed.Node) WithoutProviderID {
 		case n.IsAWS():
 		case n.ProviderID != "":
 			u.Foreign = append(u.Foreign, n)
-		case proven(n):
+		case aws.NamesInstance(n.Name, n.Address):
 			u.Proven = append(u.Proven, n.Name)
 		default:
 			u.Unproven = append(u.Unproven, n.Name)
@@ -47,21 +46,6 @@ func rank(n observed.Node) int {
 		return 1
 	}
 	return 0
-}
-
-var (
-	byAddress  = regexp.MustCompile(`^ip-(\d+)-(\d+)-(\d+)-(\d+)(\.|$)`)
-	byInstance = regexp.MustCompile(`^i-([0-9a-f]{8}|[0-9a-f]{17})(\.|$)`)
-)
-
-// proven reports whether a Node's name is the private DNS name of its own instance: it has
-// the address that the Node's kubelet reports, or is the instance's ID. Any other name could
-// be that of another instance, and a provider ID never changes.
-func proven(n observed.Node) bool {
-	if m := byAddress.FindStringSubmatch(n.Name); m != nil {
-		return strings.Join(m[1:5], ".") == n.Address
-	}
-	return byInstance.MatchString(n.Name)
 }
 
 // identified reports whether every Node has a provider ID of AWS.

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package account
+package aws
 
 import (
 	"github.com/rke-lm/rke-lm/transform"
@@ -39,16 +39,8 @@ type Place struct {
 	Arguments bool
 }
 
-// images shows whether any image comes from ECR.
-func images() action.Action {
-	return action.Action{
-		Why:     "if pods use images from ECR, their kubelets need a credential provider from 1.27 on",
-		Command: `kubectl get pods -A -o jsonpath='{range .items[*]}{.spec.nodeName}{"\t"}{.spec.containers[*].image}{"\n"}{end}' | grep -F .dkr.ecr`,
-	}
-}
-
-// Provider puts the configuration of the program on a node.
-func Provider(at Place) action.Action {
+// CredentialProvider puts the configuration of the program on a node.
+func CredentialProvider(at Place) action.Action {
 	what := "then each of these nodes needs the file " + ProviderFile + " and the program of that name, from a release of cloud-provider-aws of the cluster's new minor"
 	if at.Arguments {
 		what += ", and its kubelet --image-credential-provider-config=" + at.Config + " and --image-credential-provider-bin-dir=" + at.Folder
@@ -56,11 +48,14 @@ func Provider(at Place) action.Action {
 	return action.Action{Why: what, Command: shell.Line("install -D -m 0644 %s %s && test -x %s/%s", ProviderFile, shell.Path(at.Config), shell.Path(at.Folder), provider)}
 }
 
-// ECR is what nodes need for their images in ECR before they run 1.27.
-func ECR(at Place) transform.Preparation {
+// ECRNeeds is what nodes need for their images in ECR before they run 1.27.
+func ECRNeeds(at Place) transform.Preparation {
 	return transform.Preparation{
-		What:    "manually on the nodes, if pods use images from ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
-		Actions: []action.Action{images(), Provider(at)},
-		Files:   []transform.File{{Name: ProviderFile, Content: providerConfig}},
+		What: "manually on the nodes, if pods use images from ECR: a credential provider for the kubelet of 1.27 (" + ProviderFile + ")",
+		Actions: []action.Action{{
+			Why:     "if pods use images from ECR, their kubelets need a credential provider from 1.27 on",
+			Command: `kubectl get pods -A -o jsonpath='{range .items[*]}{.spec.nodeName}{"\t"}{.spec.containers[*].image}{"\n"}{end}' | grep -F .dkr.ecr`,
+		}, CredentialProvider(at)},
+		Files: []transform.File{{Name: ProviderFile, Content: providerConfig}},
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package account
+package aws
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 )
 
 func TestPoliciesAreWhatIAMTakes(t *testing.T) {
-	for _, f := range Manager("").Files {
+	for _, f := range ManagerNeeds("").Files {
 		var p struct {
 			Version   string
 			Statement []struct {
@@ -63,7 +63,7 @@ func TestTheClusterIDIsReadFromTheConfiguration(t *testing.T) {
 		"secret://fleet-default:cloud":                              "",
 		"":                                                          "",
 	} {
-		if got := ClusterID(config); got != want {
+		if got := clusterID(config); got != want {
 			t.Errorf("%q: got %q, want %q", config, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ func ran(t *testing.T, command string, env ...string) (string, error) {
 }
 
 func TestCommandsWithoutTheirVariablesDoNothing(t *testing.T) {
-	for _, a := range Manager("").Actions {
+	for _, a := range ManagerNeeds("").Actions {
 		out, err := ran(t, a.Command)
 		if err == nil || !strings.Contains(out, "set it to") || strings.Contains(out, "aws [") {
 			t.Errorf("%s: %v: %s", a.Command, err, out)
@@ -98,7 +98,7 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 	env := []string{"CONTROL_PLANE_ROLE=cp role", "NODE_ROLE=node", "CLUSTER_ID=harbour", "RESOURCES=i-1 subnet-2"}
 	for config, id := range map[string]string{"": "harbour", "[Global]\nKubernetesClusterID = orchard\n": "orchard"} {
 		var all string
-		for _, a := range Manager(config).Actions {
+		for _, a := range ManagerNeeds(config).Actions {
 			out, err := ran(t, a.Command, env...)
 			if err != nil {
 				t.Errorf("%s: %v", a.Command, err)
@@ -118,7 +118,7 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 }
 
 func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
-	p := ECR(Place{Config: "/etc/x/config.yaml", Folder: "/etc/x", Arguments: true})
+	p := ECRNeeds(Place{Config: "/etc/x/config.yaml", Folder: "/etc/x", Arguments: true})
 	out, _ := ran(t, p.Actions[1].Command) // the program itself is not there
 	if out != "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n" {
 		t.Error(out)
@@ -126,7 +126,7 @@ func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 	if said := p.Actions[1].Why; !strings.Contains(said, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x") {
 		t.Error(said)
 	}
-	if said := Provider(Place{Config: "/a", Folder: "/b"}).Why; strings.Contains(said, "--image") {
+	if said := CredentialProvider(Place{Config: "/a", Folder: "/b"}).Why; strings.Contains(said, "--image") {
 		t.Error(said)
 	}
 	doc, err := yamledit.ParseString(ProviderFile, p.Files[0].Content)
@@ -140,7 +140,7 @@ func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 }
 
 func TestFilesAreThoseThatCommandsName(t *testing.T) {
-	for _, p := range []transform.Preparation{Manager(""), ECR(Place{})} {
+	for _, p := range []transform.Preparation{ManagerNeeds(""), ECRNeeds(Place{})} {
 		var commands string
 		for _, a := range p.Actions {
 			commands += a.Command + "\n"

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package account
+package aws
 
 import (
 	"cmp"
@@ -19,9 +19,9 @@ const TagPrefix = "kubernetes.io/cluster/"
 // idForm is what an ID may be made of: nothing that a shell reads.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@-]*$`)
 
-// ClusterID returns the ID that a provider's configuration gives the cluster, or ""
+// clusterID returns the ID that a provider's configuration gives the cluster, or ""
 // where it gives none, and the manager looks for the tag of its own instance.
-func ClusterID(config string) string {
+func clusterID(config string) string {
 	section, id := "", ""
 	for line := range strings.Lines(config) {
 		line = strings.TrimSpace(line)

@@ -1,0 +1,48 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	accepted   = regexp.MustCompile("^i-[^/]+$") // by the provider (k8s.io/cloud-provider-aws/pkg/providers/v1/instances.go)
+	instanceID = regexp.MustCompile("^i-([0-9a-f]{8}|[0-9a-f]{17})$")
+	byAddress  = regexp.MustCompile(`^ip-(\d+)-(\d+)-(\d+)-(\d+)(\.|$)`)
+)
+
+// Fargate begins the last part of the provider IDs of its nodes.
+const Fargate = "fargate-"
+
+// ProviderID is one of the forms aws:///ZONE/INSTANCE and aws:////INSTANCE; nodes of
+// Fargate have another part between the two.
+type ProviderID struct{ Zone, Instance string }
+
+// ParseProviderID reads a provider ID that the provider accepts.
+func ParseProviderID(id string) (ProviderID, bool) {
+	path, ok := strings.CutPrefix(id, "aws:///")
+	zone, token, both := strings.Cut(path, "/")
+	last := token[strings.LastIndex(token, "/")+1:]
+	if !ok || !both || !accepted.MatchString(token) && !strings.HasPrefix(last, Fargate) {
+		return ProviderID{}, false
+	}
+	return ProviderID{zone, last}, true
+}
+
+// IsInstance reports whether EC2 gives instances such IDs: the provider accepts others, and then finds no
+// such instance.
+func IsInstance(id string) bool { return instanceID.MatchString(id) }
+
+// NamesInstance reports whether the name of a Node is the private DNS name of its own instance: it has
+// the address that the Node's kubelet reports, or is the instance's ID. Any other name could
+// be that of another instance, and a provider ID never changes.
+func NamesInstance(name, address string) bool {
+	if m := byAddress.FindStringSubmatch(name); m != nil {
+		return strings.Join(m[1:5], ".") == address
+	}
+	host, _, _ := strings.Cut(name, ".")
+	return IsInstance(host)
+}

@@ -1,0 +1,40 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package aws holds what is only true of AWS: what a cluster needs in its account before
+// stages of a migration (rights of its machines, tags of its resources, credentials for
+// ECR), and the IDs of instances.
+//
+// Invariant: what an account needs is done by hand. The commands look first where they can, add
+// and never take away, and name no value that the cluster's file does not show:
+// the shell refuses a command whose variables are not set.
+package aws
+
+import (
+	"cmp"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/shell"
+)
+
+// ManagerNeeds is what a cloud-controller-manager needs before it starts. config is the
+// provider's configuration, as far as the file holds it.
+func ManagerNeeds(config string) transform.Preparation {
+	id := clusterID(config)
+	return transform.Preparation{
+		What: "add in AWS what is missing: permissions of the machines' IAM roles (" + ManagerPolicyFile + ", " + NodePolicyFile +
+			") and tags " + TagPrefix + cmp.Or(id, "ID"),
+		Actions: []action.Action{{ // a policy is added to a role, which keeps those that it has
+			Why:     "the IAM role of the control planes has the permissions in " + ManagerPolicyFile,
+			Command: shell.Line(`aws iam put-role-policy --role-name "${CONTROL_PLANE_ROLE:?set it to the IAM role of the control planes}" --policy-name aws-cloud-controller-manager --policy-document file://%s`, ManagerPolicyFile),
+		}, {
+			Why:     "the IAM role of the other nodes has the permissions in " + NodePolicyFile,
+			Command: shell.Line(`aws iam put-role-policy --role-name "${NODE_ROLE:?set it to the IAM role of the other nodes}" --policy-name kubernetes-node --policy-document file://%s`, NodePolicyFile),
+		}, Tagged(id), Tag(id)},
+		Files: []transform.File{
+			{Name: ManagerPolicyFile, Content: managerPolicy()},
+			{Name: NodePolicyFile, Content: nodePolicy()},
+		},
+	}
+}
