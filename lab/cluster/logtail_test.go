@@ -74,7 +74,7 @@ func TestAPartWhosePortWasTakenIsStartedOnAnother(t *testing.T) {
 
 func TestLeasesLastLongerOnASlowMachineUpToALimit(t *testing.T) {
 	for took, want := range map[time.Duration]string{
-		3 * time.Second: "3s 2s 500ms", 17 * time.Second: "9s 6s 1.5s", 2 * time.Minute: "15s 10s 2.5s",
+		3 * time.Second: "4s 2.4s 500ms", 11 * time.Second: "8s 4.8s 1s", 2 * time.Minute: "12s 7.2s 1.5s",
 	} {
 		got := Short.stretched(slowness(took))
 		if s := fmt.Sprint(got.Lease, " ", got.Renew, " ", got.Retry); s != want {
