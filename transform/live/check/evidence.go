@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
 // NotChecked is a rule that found nothing because what it checks was not seen.
@@ -52,7 +53,7 @@ func managersSeen(j *evaluation) string {
 }
 
 // aboutManagers are rules that a manager in any namespace can break.
-var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", "cloud-controllers-twice"}
+var aboutManagers = []string{"ccm-args-unsafe", "daemonset-empty", "daemonset-restarting", rules.LeaseTimingsUnsafe.ID, "cloud-controllers-twice"}
 
 // outside reports why other namespaces were not looked at.
 func (j *evaluation) outside() string {
@@ -118,6 +119,14 @@ func anyArguments(j *evaluation) string {
 		return ""
 	}
 	return seen(observed.DaemonSets, observed.Pods)(j)
+}
+
+// timingsSeen requires the arguments of a kube-controller-manager. That of RKE1 is no pod.
+func timingsSeen(j *evaluation) string {
+	if why := seen(observed.Pods)(j); why != "" || len(j.of(observed.KubeManager)) > 0 {
+		return why
+	}
+	return "no pod shows the arguments of kube-controller-manager"
 }
 
 // conditions requires that nodes say of themselves whether they are ready.
