@@ -13,10 +13,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// generated is the head of files that are made from the table of rights.
+// generated is the head of files that are made from the table of permissions.
 const generated = "Generated from transform/live/rollout. To change it, change the table and run make generate."
 
-// TestDocsDeployTheLeastRoles holds the roles of deploy/ to the table of rights.
+// TestDocsDeployTheLeastRoles holds the roles of deploy/ to the table of permissions.
 func TestDocsDeployTheLeastRoles(t *testing.T) {
 	for file, should := range map[string]string{
 		"deploy/chart/templates/roles.yaml": chartRoles(),

@@ -14,7 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// TestDocsListThePermissionsOfEveryVerb holds docs/permissions.md to the table of rights.
+// TestDocsListThePermissionsOfEveryVerb holds docs/permissions.md to the table of permissions.
 func TestDocsListThePermissionsOfEveryVerb(t *testing.T) {
 	const file = "docs/permissions.md"
 	is := readDoc(t, file)

@@ -51,7 +51,7 @@ func (o Object) FullName() string { return strings.TrimPrefix(o.Namespace+"/"+o.
 // Home is the namespace for what belongs to the cluster, on Rancher's own.
 func (o Object) Home() string { return cmp.Or(o.Namespace, o.Name) }
 
-// Subject is the cluster as the table of rights has it.
+// Subject is the cluster as the table of permissions has it.
 func (o Object) Subject() rollout.Subject {
 	return rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID}
 }

@@ -112,18 +112,18 @@ func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.St
 	if left == nil {
 		return s, false
 	}
-	var p *plan.Plan
 	err := transform.Guard(c.Place(), func() error {
 		docs, err := revised(c.Docs, left)
-		if err == nil {
-			p, err = plan.BuildFor(c.Distro, docs, t, plan.Choice{Next: true})
+		if err != nil {
+			return err
 		}
-		return err
+		p, err := plan.BuildFor(c.Distro, docs, t, plan.Choice{Next: true})
+		if err != nil {
+			return err
+		}
+		s = report.State{Status: report.NewStatus(p), Live: c.Live.Name(), Refused: c.Refusal(t) != nil}
+		s.Count(c.Objections(t))
+		return nil
 	})
-	if err != nil {
-		return s, false
-	}
-	s = report.State{Status: report.NewStatus(p), Live: c.Live.Name(), Refused: c.Refusal(t) != nil}
-	s.Count(c.Objections(t))
-	return s, true
+	return s, err == nil
 }

@@ -36,7 +36,7 @@ func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []plan.Step, err er
 		return nil, nil, err
 	}
 	for i := range steps {
-		if err := renames(f.Distro, &steps[i], f.For(p.Target)); err != nil {
+		if err := blockedSince(f.Distro, &steps[i], f.For(p.Target)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -69,8 +69,8 @@ func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, e
 	return after, nil
 }
 
-// renames blocks a step that renames Nodes: earlier versions of rke-lm planned it without an acceptance.
-func renames(d transform.Distro, s *plan.Step, chosen transform.Target) error {
+// blockedSince blocks a step for errors that earlier versions of rke-lm did not find as they planned it.
+func blockedSince(d transform.Distro, s *plan.Step, chosen transform.Target) error {
 	c, err := d.Open(s.Before(), chosen)
 	if err != nil || s.State == plan.Blocked {
 		return err
@@ -79,7 +79,7 @@ func renames(d transform.Distro, s *plan.Step, chosen transform.Target) error {
 		return err
 	}
 	for _, f := range transform.Stopping(c.Findings(s.Stage.Name)) {
-		if f.Rule == rules.NodeRename.ID {
+		if f.Rule == rules.NodeRename.ID || f.Rule == rules.LeaseTimingsUnsafe.ID {
 			s.State, s.Findings = plan.Blocked, append(s.Findings, f)
 		}
 	}

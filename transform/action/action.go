@@ -19,7 +19,7 @@ type Action struct {
 	Op any `json:"-"`
 }
 
-// What a run needs permission for, if stages have such actions: rows of the table of package rights.
+// What a run needs permission for, if stages have such actions: as the requirements of package rollout have it.
 const (
 	NeedsCloudConfig    = "cloud-config"   // the provider's configuration is brought to the cluster
 	NeedsConfigurations = "configurations" // so are LeaderMigrationConfigurations

@@ -94,6 +94,7 @@ func TestASavedPlanGoesForward(t *testing.T) {
 		{"nothing after the last", allOn, Choice{Next: true}, " "},
 		{"nothing for what is done", abOn, Choice{Stage: "a"}, " "},
 		{"nothing for a stage without an edit", dark, Choice{Stage: "wait"}, " "},
+		{"a stage without an edit with all before it", dark, Choice{Stage: "wait", Through: true}, "a " + aIsOn},
 		{"not past a stage", dark, Choice{Stage: "b"}, "conflict: l.yaml: a comes before b and is not done; apply it first, or add --through"},
 		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: " + notAmong("d").Error()},

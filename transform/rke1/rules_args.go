@@ -4,7 +4,6 @@
 package rke1
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -90,8 +89,9 @@ func (m *migration) components(rule string) (list []rules.Component) {
 			return nil // what addons_include names is not in the file
 		}
 	case rules.LeaseTimingsUnsafe.ID:
+		list = rules.WorkloadComponents(m.bundle(), m.target)
 		for _, c := range m.charts(rule) {
-			list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.Placed(), Version: cmp.Or(c.ImageMinor(), m.move().Reached()), Target: m.target})
+			list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.Placed(), Version: c.ImageMinor(), Target: m.target})
 		}
 	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID:
 	default:

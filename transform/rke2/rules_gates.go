@@ -37,6 +37,7 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		if rule != rules.LeaseTimingsUnsafe.ID {
 			return list
 		}
+		list = append(list, rules.WorkloadComponents(m.bundle(), m.target)...)
 	case rules.ConfigWithoutFlag.ID, rules.LeaderElectionOff.ID:
 		provider := ""
 		if m.isExternal() {
@@ -60,7 +61,10 @@ func (m *migration) components(rule string) (list []rules.Component) {
 func (m *migration) chartComponents(rule string) (list []rules.Component) {
 	m.eachChecked(rule, func(c installed) {
 		version := c.chart.ImageTag() // the manager that reads these gates
-		if !semver.IsValid(version) {
+		switch known := semver.IsValid(version); {
+		case !known && rule == rules.LeaseTimingsUnsafe.ID:
+			version = ""
+		case !known:
 			version = m.move().Reached()
 		}
 		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: m.target, Place: c.inArgs})

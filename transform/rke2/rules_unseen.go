@@ -44,7 +44,7 @@ var (
 // install-ccm, which puts the values right, waits for them.
 func (m *migration) eachChecked(rule string, check func(installed)) {
 	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
-	if i < 0 || rules.BeforeChart(m.stage, m.target) {
+	if i < 0 || rules.Waits(rule, m.stage, m.target) {
 		return
 	}
 	m.eachChart(func(c installed) {

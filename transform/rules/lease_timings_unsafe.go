@@ -13,6 +13,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -39,7 +41,7 @@ const (
 
 	defaultTimings = "remove the timings of the lease; the defaults are 15s, 10s and 2s"
 	// ChooseTimings is what to do about unsafe ones.
-	ChooseTimings = "choose a longer lease duration or a shorter renew deadline; or " + defaultTimings
+	ChooseTimings = "choose a shorter renew deadline for the leader, or a longer lease duration where the finding names it; or " + defaultTimings
 )
 
 // timings are those of an elector.
@@ -79,9 +81,9 @@ func (t timings) starts() bool {
 // deadline begins (k8s.io/client-go tools/leaderelection, renew at v0.26.15).
 func (t timings) leads() time.Duration { return t.renew + t.retry }
 
-// Elector is a manager that asks for leases.
+// Elector is a manager that asks for leases, and runs the cloud controllers while it holds one.
 type Elector struct {
-	Name, Version string
+	Name, Version string // the version is "" where it is not known
 	Leases        []string
 	timings
 	at yamledit.Node // the last argument that sets a timing
@@ -102,41 +104,64 @@ func (e Elector) title() string {
 	return e.Name
 }
 
-// overtakes reports how a candidate may acquire a lease that the leader may still hold; "" if it does not.
-func (e Elector) overtakes(leader Elector) string {
-	waits, whose := e.lease, "its own lease duration"
-	if k8s.From(e.Version, firstRecord) {
-		waits, whose = leader.lease, "the lease duration of the leader"
+// waits is how long a candidate waits after the last renewal of a leader, and for which lease duration: for the longer one
+// where its release is not known. A record has whole seconds.
+func (e Elector) waits(leader Elector) (time.Duration, string) {
+	recorded := leader.lease.Truncate(time.Second)
+	if k8s.From(e.Version, firstRecord) || e.Version == "" && recorded > e.lease {
+		return recorded, "the lease duration of the leader"
 	}
-	shared := slices.ContainsFunc(e.Leases, func(lease string) bool { return slices.Contains(leader.Leases, lease) })
-	if !shared || !e.starts() || !leader.starts() || leader.leads()+margin <= waits {
-		return ""
-	}
-	return fmt.Sprintf("a %s leads for up to %s after its last renewal (renew deadline %s, retry period %s), and a %s acquires the lease after %s, %s",
-		leader.title(), leader.leads(), leader.renew, leader.retry, e.title(), waits, whose)
+	return e.lease, "its own lease duration"
 }
 
 // Overtaking is a candidate that may acquire a lease before its leader ends.
 type Overtaking struct {
-	Message string
-	At      yamledit.Node
+	Lease, Message string
+	At             yamledit.Node
 }
 
-// Overtakings lists each pair of managers whose timings are unsafe, also two replicas of one: every manager may lead, and
-// any other one may be the next.
+// overtakes compares a candidate with a leader.
+func (e Elector) overtakes(leader Elector) (o Overtaking, unsafe bool) {
+	shared := slices.IndexFunc(e.Leases, func(lease string) bool { return slices.Contains(leader.Leases, lease) })
+	waits, whose := e.waits(leader)
+	if shared < 0 || !e.starts() || !leader.starts() || leader.leads()+margin <= waits {
+		return o, false
+	}
+	o = Overtaking{e.Leases[shared], fmt.Sprintf("a %s leads for up to %s after its last renewal (renew deadline %s, retry period %s), and a %s acquires the lease after %s, %s: for a time two managers run the cloud controllers",
+		leader.title(), leader.leads(), leader.renew, leader.retry, e.title(), waits, whose), e.at}
+	if !o.At.Exists() || leader.at.Exists() && waits != e.lease {
+		o.At = leader.at
+	}
+	return o, true
+}
+
+// Overtakings lists each pair of managers whose timings are unsafe. Every manager may lead, and any other one may be the
+// next; so may another replica of the same, or its own process after a restart.
 func Overtakings(all []Elector) (found []Overtaking) {
 	for _, leader := range all {
 		for _, candidate := range all {
-			message, at := candidate.overtakes(leader), candidate.at
-			if !at.Exists() || k8s.From(candidate.Version, firstRecord) && leader.at.Exists() {
-				at = leader.at
-			}
-			if o := (Overtaking{message, at}); message != "" && !slices.Contains(found, o) {
+			o, unsafe := candidate.overtakes(leader)
+			if unsafe && !slices.ContainsFunc(found, func(f Overtaking) bool { return f.Message == o.Message && f.At == o.At }) {
 				found = append(found, o)
 			}
 		}
 	}
 	return found
+}
+
+// elector returns the manager that a component is. An external kube-controller-manager runs no cloud controllers. The switch
+// takes the flag away, and while it rolls out the processes of before still have it.
+func elector(c Component) Elector {
+	var leases []string
+	if c.Provider != external || c.Name == leadermigration.CloudManager {
+		leases = append(leases, c.Name)
+	}
+	flag, set := args.LastPlaced(c.Args, leaderFlag)
+	switching := c.Name == leadermigration.Manager && c.Stage == stages.SwitchToExternal
+	if (set && flag.True() || switching) && !c.Target.NoLeaderMigration {
+		leases = append(leases, c.Target.Lease())
+	}
+	return NewElector(c.Name, c.Version, c.Args, leases...)
 }
 
 // LeaseTimings is the check of [LeaseTimingsUnsafe] for the managers that a distro lists for it.
@@ -148,11 +173,7 @@ func LeaseTimings[C any](list func(c C, rule string) []Component) func(C, *trans
 			if elects, set := args.LastPlaced(one.Args, electFlag); set && !elects.True() {
 				continue
 			}
-			leases := []string{one.Name}
-			if flag, set := args.LastPlaced(one.Args, leaderFlag); set && flag.True() && !one.Target.NoLeaderMigration {
-				leases = append(leases, one.Target.Lease())
-			}
-			e := NewElector(one.Name, one.Version, one.Args, leases...)
+			e := elector(one)
 			if all = append(all, e); one.Place != nil {
 				place[e.at] = one.Place
 			}
@@ -162,7 +183,7 @@ func LeaseTimings[C any](list func(c C, rule string) []Component) func(C, *trans
 			if of == nil {
 				of = transform.FindingAt
 			}
-			found.Add(of(o.At, o.Message+": both run the cloud controllers", ChooseTimings))
+			found.Add(of(o.At, o.Message, ChooseTimings))
 		}
 	}
 }

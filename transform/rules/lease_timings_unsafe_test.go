@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -38,9 +39,9 @@ func TestTimingsAreUnsafeWhereACandidateAcquiresTheLeaseOfALivingLeader(t *testi
 				want = by[""]
 			}
 			for _, leader := range all {
-				message := NewElector("c", version, timed(candidate), "lease").overtakes(NewElector("l", "v1.26.15", timed(leader), "lease"))
-				if is := message == ""; is != strings.Contains(" "+want+" ", " "+leader+" ") {
-					t.Errorf("a leader with %s, a candidate of %s with %s: %q", leader, version, candidate, message)
+				o, unsafe := NewElector("c", version, timed(candidate), "lease").overtakes(NewElector("l", "v1.26.15", timed(leader), "lease"))
+				if unsafe == strings.Contains(" "+want+" ", " "+leader+" ") {
+					t.Errorf("a leader with %s, a candidate of %s with %s: %q", leader, version, candidate, o.Message)
 				}
 			}
 		}
@@ -49,21 +50,26 @@ func TestTimingsAreUnsafeWhereACandidateAcquiresTheLeaseOfALivingLeader(t *testi
 
 func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 	flag := args.Placed{Arg: args.With(leaderFlag, "true")}
+	overtaken := []string{
+		"a kube-controller-manager of v1.26 leads for up to 12s after its last renewal (renew deadline 10s, retry period 2s), and a cloud-controller-manager of v1.26 acquires the lease after 6s, its own lease duration: for a time two managers run the cloud controllers",
+	}
 	for _, c := range []struct {
 		name, kube, cloud, version string
 		target                     transform.Target
 		want                       []string
 	}{
 		{"the defaults", "", "", "v1.26.6", transform.Target{}, nil},
-		{"short ones on the cloud-controller-manager alone", "", "6/4/1", "v1.26.6", transform.Target{}, []string{
-			"a kube-controller-manager of v1.26 leads for up to 12s after its last renewal (renew deadline 10s, retry period 2s), and a cloud-controller-manager of v1.26 acquires the lease after 6s, its own lease duration: both run the cloud controllers",
-		}},
+		{"short ones on the cloud-controller-manager alone", "", "6/4/1", "v1.26.6", transform.Target{}, overtaken},
+		{"the same of an unknown release, which may wait for the leader's", "", "6/4/1", "", transform.Target{}, nil},
 		{"the same of a release that waits for the leader's", "", "6/4/1", "v1.28.1", transform.Target{}, nil},
 		{"a leader whose lease is shorter than its deadline and period", "", "6/5/2", "v1.28.1", transform.Target{}, []string{
-			"a cloud-controller-manager of v1.28 leads for up to 7s after its last renewal (renew deadline 5s, retry period 2s), and a cloud-controller-manager of v1.28 acquires the lease after 6s, the lease duration of the leader: both run the cloud controllers",
+			"a cloud-controller-manager of v1.28 leads for up to 7s after its last renewal (renew deadline 5s, retry period 2s), and a cloud-controller-manager of v1.28 acquires the lease after 6s, the lease duration of the leader: for a time two managers run the cloud controllers",
 		}},
 		{"a shorter deadline on kube-controller-manager", "15/4/1", "6/4/1", "v1.26.6", transform.Target{}, nil},
 		{"no lease that both ask for", "", "6/4/1", "v1.26.6", transform.Target{NoLeaderMigration: true}, nil},
+		{"a record has whole seconds", "14.9/12.9/1", "", "v1.28.1", transform.Target{}, []string{
+			"a kube-controller-manager of v1.26 leads for up to 13.9s after its last renewal (renew deadline 12.9s, retry period 1s), and a cloud-controller-manager of v1.28 acquires the lease after 14s, the lease duration of the leader: for a time two managers run the cloud controllers",
+		}},
 		{"a manager that does not start", "10/10/2", "6/4/1", "v1.26.6", transform.Target{}, nil},
 	} {
 		place := func(_ yamledit.Node, message, fix string) transform.Finding {
@@ -83,5 +89,34 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 		if strings.Join(messages, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %q", c.name, messages)
 		}
+	}
+}
+
+// The switch makes kube-controller-manager external without its flag, while processes with it may still lead.
+func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
+	flag := args.Placed{Arg: args.With(leaderFlag, "true")}
+	for stage, want := range map[string]int{stages.SwitchToExternal: 1, stages.DisableLeaderMigration: 0, "": 0} {
+		var found transform.Findings
+		LeaseTimings(func(int, string) []Component {
+			return []Component{
+				{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Stage: stage},
+				{Name: leadermigration.CloudManager, Args: append(timed("6/4/1"), flag), Version: "v1.26.6", Stage: stage, Place: func(_ yamledit.Node, message, fix string) transform.Finding {
+					return transform.Finding{Message: message, Fix: fix}
+				}},
+			}
+		})(0, &found)
+		if len(found) != want {
+			t.Errorf("%s: %v", stage, found)
+		}
+	}
+}
+
+func TestAnExternalManagerRunsNoCloudControllersUnderItsOwnLease(t *testing.T) {
+	var found transform.Findings
+	LeaseTimings(func(int, string) []Component {
+		return []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Args: timed("15/13/2")}}
+	})(0, &found)
+	if len(found) > 0 {
+		t.Errorf("%v", found)
 	}
 }

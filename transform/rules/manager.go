@@ -69,6 +69,21 @@ func UnsafeWorkload(b leadermigration.Bundle, found *transform.Findings) {
 	}
 }
 
+// WorkloadComponents is the same manager as a component, which takes the place of a chart.
+func WorkloadComponents(b leadermigration.Bundle, t transform.Target) []Component {
+	w, runs := workload(b)
+	if !runs {
+		return nil
+	}
+	placed := append(args.Place(w.Container.Get("command")), args.Place(w.Container.Get("args"))...)
+	return []Component{{
+		Name: leadermigration.CloudManager, Args: placed, Version: semver.MajorMinor(k8s.ParseImage(w.Container.StringAt("image")).Tag), Target: t,
+		Place: func(at yamledit.Node, message, fix string) transform.Finding {
+			return b.Finding(w.Index, at, message, fix)
+		},
+	}}
+}
+
 // workload returns the cloud-controller-manager that manifests run without the chart.
 func workload(b leadermigration.Bundle) (ccm.Workload, bool) {
 	docs, err := b.Documents()

@@ -182,7 +182,10 @@ func (j *evaluation) leaseTimingsUnsafe(found report) {
 		if p.Hidden || !p.Elects || !p.Running {
 			continue
 		}
-		leases := []string{p.Main}
+		var leases []string
+		if p.Loops {
+			leases = append(leases, p.Main)
+		}
 		if p.Flag {
 			leases = append(leases, p.Migration)
 		}
@@ -190,6 +193,6 @@ func (j *evaluation) leaseTimingsUnsafe(found report) {
 		all = append(all, rules.NewElector(p.Component, versionOf(p.Image), placed, leases...))
 	}
 	for _, o := range rules.Overtakings(all) {
-		found(leasePath(j.lease().Name), o.Message, rules.ChooseTimings)
+		found(leasePath(o.Lease), o.Message, rules.ChooseTimings)
 	}
 }

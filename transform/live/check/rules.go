@@ -109,7 +109,7 @@ func unacceptable(r rule) rule {
 	return r
 }
 
-// live is a row. Every error may be accepted: what was seen may have changed.
+// live is a row. Its error may be accepted: what was seen may have changed.
 func live(id string, severity transform.Severity, guards []string, check func(*evaluation, report), lacks func(*evaluation) string, shows []string, doc string) rule {
 	r := transform.Rule{ID: id, Severity: severity, Guards: guards, Acceptable: true, Doc: doc}
 	return rule{transform.Checked[*evaluation]{Rule: r, Check: func(j *evaluation, found *transform.Findings) {

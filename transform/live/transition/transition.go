@@ -170,7 +170,7 @@ func (r Planner) InEffect(p *plan.Plan, stage string) (bool, error) {
 	return err == nil && !s.Left(), err
 }
 
-// Needs returns what of the table of rights a plan needs that not every cluster does.
+// Needs returns what of the table of permissions a plan needs that not every cluster does.
 func Needs(p *plan.Plan) []string {
 	var when []string
 	for _, s := range p.Steps {
