@@ -16,6 +16,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const harbour = `apiVersion: provisioning.cattle.io/v1
@@ -85,5 +86,33 @@ func TestPlansOfOtherClustersAreRefused(t *testing.T) {
 	_, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Folder: "plans", Saved: []plan.Saved{}}.Run(t.Context())
 	if text, readErr := os.ReadFile(file); readErr != nil || string(text) != harbour || exitcode.Of(err) != exitcode.Refused {
 		t.Errorf("%v, %v", err, readErr)
+	}
+}
+
+// faulty is a cluster of which a rule cannot look at the document as it is.
+type faulty struct{ transform.Cluster }
+
+func (c faulty) Findings(stage string) []transform.Finding {
+	if stage == "" {
+		panic("a fault of a rule")
+	}
+	return c.Cluster.Findings(stage)
+}
+
+func TestAFaultInTheStateOfAClusterEndsNoRun(t *testing.T) {
+	_, o := reached(t, harbour)
+	o.Target = transform.Target{EndState: transform.EndStateOverride}
+	a := Apply{Options: o, Choice: plan.Choice{Stage: stages.DisableLeaderMigration, Through: true}}
+	results, err := a.Run(t.Context())
+	if err != nil || len(a.States(results).Of) != 1 {
+		t.Fatal(err, a.States(results))
+	}
+	open := results[0].Distro.Open
+	results[0].Distro.Open = func(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+		c, err := open(docs, target)
+		return faulty{c}, err
+	}
+	if s := a.States(results); len(s.Of) > 0 {
+		t.Errorf("%+v", s)
 	}
 }
