@@ -153,9 +153,10 @@ func (w *world) edit(change func(spec map[string]any)) {
 
 // approve makes an approval.
 func (w *world) approve(wave, stage string, accept ...string) {
+	later := metav1.NewTime(time.Now().Add(time.Second)) // one of the second of the LeaderMigration is not newer
 	w.mu.Lock()
 	w.approvals = append(w.approvals, v1alpha1.LeaderMigrationApproval{
-		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Now()}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: wave, Stage: stage, Accept: accept},
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: later}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: wave, Stage: stage, Accept: accept},
 	})
 	w.mu.Unlock()
 	w.manager.Approved(w.key)
