@@ -112,20 +112,21 @@ func proveUndo(d transform.Distro, before, after transform.Cluster, name string)
 		return err
 	}
 	for i, doc := range after.Documents() {
-		if !sameAs(d, doc)(again[i].After.Root().Value(), doc.Root().Value()) {
+		if !same(d, doc, again[i].After) {
 			return fmt.Errorf("applying it again would not restore the current document")
 		}
 	}
 	return s.Check(after)
 }
 
-// sameAs compares a document with another version of it: an object as Rancher does,
+// same compares a document with another version of it: an object as Rancher does,
 // a file of people by its tree.
-func sameAs(d transform.Distro, doc *yamledit.Document) func(a, b any) bool {
+func same(d transform.Distro, doc, other *yamledit.Document) bool {
+	a, b := other.Root().Value(), doc.Root().Value()
 	if d.IsObject != nil && d.IsObject(doc) {
-		return d.Alike
+		return d.Alike(a, b)
 	}
-	return yamledit.Same
+	return yamledit.Same(a, b)
 }
 
 func stageOf(stages []transform.Stage, name string) (transform.Stage, bool) {

@@ -92,7 +92,7 @@ func argumentRules() []rule {
 			"Rancher's API takes only strings and refuses the object.", "rancher/rke types: ExtraArgs is a map of strings", "Quote the value; `rke-lm lint --fix` does so.", "In a cluster.yml, where RKE reads it.").Fixed((*migration).quoteExtraArgs),
 		{Rule: rules.FlagUnknown.Rule, Check: rules.Components(rules.FlagUnknown, (*migration).components)},
 		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
-		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).components)},
+		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).managers)},
 		{Rule: rules.LeaderElectionOff.WithGuards(rules.FlagEdits...), Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
 		{Check: (*migration).unknownService, Fix: (*migration).spellServices, Rule: rules.UnknownConfigKey.WithDoc(
 			"A service in a cluster.yml is written with an underscore (kube_controller), as in Rancher's templates; RKE itself ignores it.")},

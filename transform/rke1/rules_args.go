@@ -88,12 +88,7 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		if m.bundle().Grants() {
 			return nil // what addons_include names is not in the file
 		}
-	case rules.LeaseTimingsUnsafe.ID:
-		list = rules.WorkloadComponents(m.bundle(), m.target)
-		for _, c := range m.charts(rule) {
-			list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.Placed(), Version: c.ImageMinor(), Target: m.target})
-		}
-	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID:
+	case rules.CloudControllersOff.ID, rules.ConfigWithoutFlag.ID, rules.FlagLeftOnKCM.ID, rules.LeaseTimingsUnsafe.ID:
 	default:
 		alone = false
 	}
@@ -101,6 +96,16 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		if !alone || s[0] == manager {
 			list = append(list, rules.Component{Name: s[1], Args: m.argsOf(s[0]), Provider: m.component(s[0]), Version: m.move().Reached(), Stage: m.stage, Target: m.target})
 		}
+	}
+	return list
+}
+
+// managers are those that ask for leases. A cloud-controller-manager of addons or of the values file may run already, so
+// its timings count after every stage.
+func (m *migration) managers(rule string) []rules.Component {
+	list := append(m.components(rule), rules.WorkloadComponents(m.bundle(), m.target)...)
+	if m.file != nil {
+		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: m.file.chart.Placed(), Version: m.file.chart.ImageMinor(), Target: m.target})
 	}
 	return list
 }

@@ -36,8 +36,8 @@ func (m *migration) awsBlockResets(found *transform.Findings) {
 
 // charts are the values file, if there is one. No stage before install-ccm, which puts it right, waits
 // for it.
-func (m *migration) charts(rule string) []rules.Chart {
-	if m.file == nil || rules.Waits(rule, m.stage, m.target) {
+func (m *migration) charts(string) []rules.Chart {
+	if m.file == nil || rules.BeforeChart(m.stage, m.target) {
 		return nil
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")

@@ -44,7 +44,7 @@ func clusterRules() []rule {
 		{Rule: rules.FlagOnExternalGate.Rule, Check: rules.Components(rules.FlagOnExternalGate, (*migration).components)},
 		{Rule: rules.FlagUnknown.Rule, Check: (*migration).flagUnknown},
 		{Rule: rules.InTreeGone, Check: (*migration).inTreeGone},
-		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).components)},
+		{Rule: rules.LeaseTimingsUnsafe, Check: rules.LeaseTimings((*migration).managers)},
 		{Rule: rules.LeaderElectionOff.Rule, Check: rules.Components(rules.LeaderElectionOff, (*migration).components)},
 		{Rule: rules.LeaseGrantMissing.Rule, Check: rules.Components(rules.LeaseGrantMissing, (*migration).components)},
 		transform.Row("node-name-shared", transform.Error, rules.TheSwitch, (*migration).nodeNameShared,

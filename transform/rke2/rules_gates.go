@@ -34,10 +34,7 @@ func (m *migration) components(rule string) (list []rules.Component) {
 				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))
 			}
 		}
-		if rule != rules.LeaseTimingsUnsafe.ID {
-			return list
-		}
-		list = append(list, rules.WorkloadComponents(m.bundle(), m.target)...)
+		return list
 	case rules.ConfigWithoutFlag.ID, rules.LeaderElectionOff.ID:
 		provider := ""
 		if m.isExternal() {
@@ -61,13 +58,20 @@ func (m *migration) components(rule string) (list []rules.Component) {
 func (m *migration) chartComponents(rule string) (list []rules.Component) {
 	m.eachChecked(rule, func(c installed) {
 		version := c.chart.ImageTag() // the manager that reads these gates
-		switch known := semver.IsValid(version); {
-		case !known && rule == rules.LeaseTimingsUnsafe.ID:
-			version = ""
-		case !known:
+		if !semver.IsValid(version) {
 			version = m.move().Reached()
 		}
 		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: version, Target: m.target, Place: c.inArgs})
+	})
+	return list
+}
+
+// managers are those that ask for leases. A cloud-controller-manager that is in the file may run already, so its timings
+// count after every stage.
+func (m *migration) managers(rule string) []rules.Component {
+	list := append(m.components(rule), rules.WorkloadComponents(m.bundle(), m.target)...)
+	m.eachKnown(rule, func(c installed) {
+		list = append(list, rules.Component{Name: leadermigration.CloudManager, Args: c.chart.Placed(), Version: c.chart.ImageMinor(), Target: m.target, Place: c.inArgs})
 	})
 	return list
 }

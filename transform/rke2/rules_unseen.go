@@ -39,12 +39,18 @@ var (
 	}
 )
 
-// eachChecked calls check for the charts whose values the rule can use: the
-// file shows what decides them. chartNotChecked reports the others. No stage before
+// eachChecked calls check for the charts whose values the rule can use. No stage before
 // install-ccm, which puts the values right, waits for them.
 func (m *migration) eachChecked(rule string, check func(installed)) {
+	if !rules.BeforeChart(m.stage, m.target) {
+		m.eachKnown(rule, check)
+	}
+}
+
+// eachKnown does so after any stage: the file shows what decides the values. chartNotChecked reports the others.
+func (m *migration) eachKnown(rule string, check func(installed)) {
 	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
-	if i < 0 || rules.Waits(rule, m.stage, m.target) {
+	if i < 0 {
 		return
 	}
 	m.eachChart(func(c installed) {

@@ -32,10 +32,9 @@ var (
 	OfManifest   = slices.Concat([]string{stages.GrantMigrationLease}, TheChart, FlagLeaves)
 )
 
-// Waits reports whether a rule does not check charts after a stage, which comes before the one that puts them right. Timings
-// are those of a manager that runs already.
-func Waits(rule, stage string, t transform.Target) bool {
-	return rule != LeaseTimingsUnsafe.ID && stages.IsBefore(stage, stages.InstallCCM, t)
+// BeforeChart reports whether a stage comes before the one that puts the chart right: it does not wait for that.
+func BeforeChart(stage string, t transform.Target) bool {
+	return stages.IsBefore(stage, stages.InstallCCM, t)
 }
 
 // The providers and flags of a migration, as every component spells them.

@@ -60,21 +60,23 @@ func timingsOf(list []args.Placed) (timings, yamledit.Node) {
 	return t, last
 }
 
-// fault checks the timings together, as client-go's elector does.
-func (t timings) fault() string {
+// invalid reports why a manager does not start with the timings, as client-go's elector checks them; "" if it does.
+func (t timings) invalid() string {
 	switch {
-	case !t.starts() && t.lease <= t.renew:
+	case t.lease <= t.renew:
 		return "the lease duration is not longer than the renew deadline, and the manager does not start"
-	case !t.starts():
+	case float64(t.renew) <= retryJitter*float64(t.retry):
 		return "the renew deadline is not longer than 1.2 times the retry period, and the manager does not start"
-	case t.lease < shortest || t.lease > longest:
-		return "with this lease duration a live leader looks dead, or a dead one looks alive for more than a minute"
 	}
 	return ""
 }
 
-func (t timings) starts() bool {
-	return t.lease > t.renew && float64(t.renew) > retryJitter*float64(t.retry)
+// fault also reports timings that do not show who is alive.
+func (t timings) fault() string {
+	if why := t.invalid(); why != "" || t.lease >= shortest && t.lease <= longest {
+		return why
+	}
+	return "with this lease duration a live leader looks dead, or a dead one looks alive for more than a minute"
 }
 
 // leads is for how long a leader may run after its last renewal: it waits for the retry period, and only then the renew
@@ -124,7 +126,7 @@ type Overtaking struct {
 func (e Elector) overtakes(leader Elector) (o Overtaking, unsafe bool) {
 	shared := slices.IndexFunc(e.Leases, func(lease string) bool { return slices.Contains(leader.Leases, lease) })
 	waits, whose := e.waits(leader)
-	if shared < 0 || !e.starts() || !leader.starts() || leader.leads()+margin <= waits {
+	if shared < 0 || e.invalid() != "" || leader.invalid() != "" || leader.leads()+margin <= waits {
 		return o, false
 	}
 	o = Overtaking{e.Leases[shared], fmt.Sprintf("a %s leads for up to %s after its last renewal (renew deadline %s, retry period %s), and a %s acquires the lease after %s, %s: for a time two managers run the cloud controllers",
@@ -168,22 +170,16 @@ func elector(c Component) Elector {
 func LeaseTimings[C any](list func(c C, rule string) []Component) func(C, *transform.Findings) {
 	return func(c C, found *transform.Findings) {
 		var all []Elector
-		place := map[yamledit.Node]func(yamledit.Node, string, string) transform.Finding{}
+		of := map[yamledit.Node]Component{}
 		for _, one := range list(c, LeaseTimingsUnsafe.ID) {
 			if elects, set := args.LastPlaced(one.Args, electFlag); set && !elects.True() {
 				continue
 			}
 			e := elector(one)
-			if all = append(all, e); one.Place != nil {
-				place[e.at] = one.Place
-			}
+			all, of[e.at] = append(all, e), one
 		}
 		for _, o := range Overtakings(all) {
-			of := place[o.At]
-			if of == nil {
-				of = transform.FindingAt
-			}
-			found.Add(of(o.At, o.Message, ChooseTimings))
+			found.Add(of[o.At].finding(o.At, o.Message, ChooseTimings))
 		}
 	}
 }

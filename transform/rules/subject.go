@@ -24,6 +24,14 @@ type Component struct {
 	Place func(at yamledit.Node, message, fix string) transform.Finding
 }
 
+// finding is one about a node of the arguments.
+func (c Component) finding(at yamledit.Node, message, fix string) transform.Finding {
+	if c.Place == nil {
+		return transform.FindingAt(at, message, fix)
+	}
+	return c.Place(at, message, fix)
+}
+
 // OfComponents is a rule that checks components one by one.
 type OfComponents struct {
 	transform.Rule
@@ -35,12 +43,8 @@ type OfComponents struct {
 func Components[C any](r OfComponents, list func(c C, rule string) []Component) func(C, *transform.Findings) {
 	return func(c C, found *transform.Findings) {
 		for _, one := range list(c, r.ID) {
-			place := one.Place
-			if place == nil {
-				place = transform.FindingAt
-			}
 			r.Check(one, func(at yamledit.Node, message, fix string) *transform.Finding {
-				f := place(at, message, fix)
+				f := one.finding(at, message, fix)
 				if slices.Contains(*found, f) {
 					return &f
 				}
