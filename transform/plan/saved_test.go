@@ -64,8 +64,8 @@ func forward(s Saved, doc *yamledit.Document, c Choice) ([]Step, error) {
 	return p.Choose(c)
 }
 
-// told reports what came of moves: the stages, and the document after the last.
-func told(moves []Step, err error) string {
+// outcome reports what came of moves: the stages, and the document after the last.
+func outcome(moves []Step, err error) string {
 	if err != nil {
 		var c *transform.Conflict
 		if !errors.As(err, &c) {
@@ -99,7 +99,7 @@ func TestASavedPlanGoesForward(t *testing.T) {
 		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: " + notAmong("d").Error()},
 	} {
-		if diff := cmp.Diff(c.want, told(forward(s, lampsAt(t, c.text), c.choice))); diff != "" {
+		if diff := cmp.Diff(c.want, outcome(forward(s, lampsAt(t, c.text), c.choice))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -120,7 +120,7 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 		{"not past a later stage", allOn, "b", false, "conflict: l.yaml: c comes after b and is still in the file; undo it first, or add --through"},
 		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 	} {
-		if diff := cmp.Diff(c.want, told(s.Undo(transform.Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
+		if diff := cmp.Diff(c.want, outcome(s.Undo(transform.Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -132,11 +132,11 @@ func TestWhatIsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 		{"---\n", ""}, {"# new\n---\n", "# next\n"}, {"--- # marked\n", ""}, {"\ufeff", ""}, {"%YAML 1.1\n---\n", "...\n"}, {"---  \n", "\n\n"},
 	} {
 		want := "a " + around.before + aIsOn + around.after
-		if diff := cmp.Diff(want, told(forward(s, lampsAt(t, around.before+dark+around.after), Choice{Next: true}))); diff != "" {
+		if diff := cmp.Diff(want, outcome(forward(s, lampsAt(t, around.before+dark+around.after), Choice{Next: true}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		want = "a " + around.before + dark + around.after
-		if diff := cmp.Diff(want, told(s.Undo(transform.Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false))); diff != "" {
+		if diff := cmp.Diff(want, outcome(s.Undo(transform.Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -152,7 +152,7 @@ func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
 	} {
 		s := savedLamps(t)
 		change(&s.Stages[0])
-		if got := told(forward(s, lampsAt(t, dark), Choice{Next: true})); !strings.Contains(got, "so plan.json was changed") {
+		if got := outcome(forward(s, lampsAt(t, dark), Choice{Next: true})); !strings.Contains(got, "so plan.json was changed") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -165,10 +165,10 @@ func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.Save("")
-	if got := told(forward(s, lampsAt(t, dark), Choice{Next: true})); got != " " {
+	if got := outcome(forward(s, lampsAt(t, dark), Choice{Next: true})); got != " " {
 		t.Error(got)
 	}
-	if got := told(s.Undo(transform.Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
+	if got := outcome(s.Undo(transform.Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
 		t.Error(got)
 	}
 }

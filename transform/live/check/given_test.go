@@ -41,8 +41,8 @@ func TestGivenArgumentsShowWhatAManagerWithoutAPodOwns(t *testing.T) {
 		{"the pods that there are tell more", newPlay(kube(providerAWS)).written(providerExternal).hold("one_a", km).look(5), "5 kube"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if told := c.play.told(); told != c.want {
-				t.Errorf("%s, not %s", told, c.want)
+			if got := c.play.summary(); got != c.want {
+				t.Errorf("%s, not %s", got, c.want)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func TestGivenArgumentsShowWhatAManagerWithoutAPodOwns(t *testing.T) {
 
 func TestWhatIsUnknownSaysWhereItIsWritten(t *testing.T) {
 	p := newPlay().written(providerAWS).look(1).written(providerAWS, flag).hold("cp_b", km).look(2)
-	p.told()
+	p.summary()
 	why := p.got[len(p.got)-1].Unknown
 	if !strings.Contains(why, "cluster.yml before its last change") || !strings.Contains(why, "or those of cluster.yml") {
 		t.Errorf("%q", why)

@@ -40,7 +40,7 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"a mirror with a new container", newPlay(mirror(one), two).hold("one_a", km).look(10).die(km).run(mirror(again), two).look(20), "10 kube, 20 none"},
 		{"a mirror that is gone shows nothing, and its container may run on", newPlay(mirror(one)).hold("one_a", km).look(10).run(mirror(two)).look(20), "30 kube"},
 		{"a mirror that comes back shows the same container", newPlay(mirror(one), two).hold("one_a", km).look(10).run(two).look(2).run(mirror(running("k7", "one", "c1", providerAWS)), two).look(10), "22 kube"},
-		{"a container that no kubelet has told yet", newPlay(one, two).hold("one_a", km).look(10).die(km).run(running("k1", "one", "", providerAWS), two).look(5).run(again, two).look(15), "15 kube, 15 none"},
+		{"a container that no kubelet has reported yet", newPlay(one, two).hold("one_a", km).look(10).die(km).run(running("k1", "one", "", providerAWS), two).look(5).run(again, two).look(15), "15 kube, 15 none"},
 		{"of two on its host one is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).look(10).run(again, running("k3", "one", "c3", providerAWS)).look(20), "30 kube"},
 		{"of two on its host none is left", newPlay(one, running("k3", "one", "c3", providerAWS)).hold("one_a", km).look(10).die(km).run(again).look(20), "10 kube, 20 none"},
 		{"a host of no name that is known, and one of two is left", newPlay(one, two).hold("other_a", km).look(10).run(again, two).look(20), "30 kube"},
@@ -53,7 +53,7 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"after a time without looks nothing is remembered", newPlay(one, two).hold("one_a", km).look(10).blind(20).run(again, two).look(10), "9 kube, 21 unknown, 10 kube"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, c.play.told()); diff != "" {
+			if diff := cmp.Diff(c.want, c.play.summary()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -65,8 +65,8 @@ func TestAReplacedHolderOfTheMigrationLeaseOwnsNothing(t *testing.T) {
 	before, waiting := running("k1", "one", "c1", providerAWS, flag), cloud("v1.26.6", flag, noRoutes)
 	p := newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10)
 	p.die(km, mig).run(running("k1", "one", "c9", providerAWS, flag), waiting).look(17).hold("one_b", mig).look(5)
-	if told := p.told(); told != "10 kube, 17 none, 5 cloud" {
-		t.Error(told)
+	if got := p.summary(); got != "10 kube, 17 none, 5 cloud" {
+		t.Error(got)
 	}
 }
 
@@ -74,8 +74,8 @@ func TestAReplacedHolderOfTheMigrationLeaseOwnsNothing(t *testing.T) {
 func TestARenewalThatIsSeenLateIsNoSignOfLife(t *testing.T) {
 	p := newPlay(running("k1", "one", "c1", providerAWS)).hold("one_a", km).look(10)
 	p.run(running("k1", "one", "c9", providerAWS)).look(1).die(km).look(19)
-	if told := p.told(); told != "10 kube, 20 none" {
-		t.Error(told)
+	if got := p.summary(); got != "10 kube, 20 none" {
+		t.Error(got)
 	}
 }
 
@@ -95,7 +95,7 @@ type machine struct {
 	name      string
 	started   int // containers so far
 	since     int // step in which this one began
-	told      int // the container that the kubelet tells
+	reported  int // the container that the kubelet reports
 	toldAfter int // steps after the start
 	pods      int // pods so far; 0 for a mirror
 }
@@ -106,7 +106,7 @@ func newElection(seed int64) *election {
 	e := &election{Rand: rand.New(rand.NewSource(seed)), observed: map[string]int{}}
 	e.lease = observed.Lease{Name: km, DurationSeconds: 15}
 	for _, name := range []string{"one", "two", "three"} {
-		e.hosts = append(e.hosts, &machine{name: name, started: 1, told: 1, pods: e.Intn(2)})
+		e.hosts = append(e.hosts, &machine{name: name, started: 1, reported: 1, pods: e.Intn(2)})
 	}
 	return e
 }
@@ -123,7 +123,7 @@ func (e *election) next() string {
 			}
 		}
 		if e.step-m.since >= m.toldAfter {
-			m.told = m.started
+			m.reported = m.started
 		}
 		switch {
 		case e.lease.Holder == m.identity():
@@ -146,7 +146,7 @@ func (e *election) renew() {
 func (e *election) managers() []observed.Manager {
 	var list []observed.Manager
 	for _, m := range e.hosts {
-		pod := running(fmt.Sprintf("k-%s-%d", m.name, m.pods), m.name, fmt.Sprintf("c-%s-%d", m.name, m.told), providerAWS)
+		pod := running(fmt.Sprintf("k-%s-%d", m.name, m.pods), m.name, fmt.Sprintf("c-%s-%d", m.name, m.reported), providerAWS)
 		pod.Mirror = m.pods == 0
 		list = append(list, pod)
 	}
@@ -154,12 +154,12 @@ func (e *election) managers() []observed.Manager {
 }
 
 // The manager that lives and leads is the reported owner, and who was seen replaced is
-// not: what is told is late by no more than kubelets and looks are.
+// not: what is reported is late by no more than kubelets and looks are.
 func TestOwnersAreThoseOfRealElections(t *testing.T) {
 	for seed := range int64(15) {
 		e := newElection(seed)
 		var timeline Timeline
-		var told []Interval
+		var reported []Interval
 		start := time.Date(2025, 3, 11, 10, 0, 0, 0, time.UTC)
 		led := map[int]string{}
 		var managers []observed.Manager
@@ -170,14 +170,14 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 				managers = e.managers()
 			}
 			at := start.Add(time.Duration(n) * time.Second / 2)
-			told = append(told, timeline.Add(Look{At: at, Leases: []observed.Lease{e.lease}, Managers: managers})...)
+			reported = append(reported, timeline.Add(Look{At: at, Leases: []observed.Lease{e.lease}, Managers: managers})...)
 		}
-		told = append(told, timeline.End(start.Add(steps*time.Second/2))...)
+		reported = append(reported, timeline.End(start.Add(steps*time.Second/2))...)
 		wrong := 0
 		for n := 60; n < steps; n++ {
 			at := start.Add(time.Duration(n) * time.Second / 2)
-			i := slices.IndexFunc(told, func(i Interval) bool { return !at.Before(i.From) && at.Before(i.To) })
-			owned := i >= 0 && told[i].Count == 1
+			i := slices.IndexFunc(reported, func(i Interval) bool { return !at.Before(i.From) && at.Before(i.To) })
+			owned := i >= 0 && reported[i].Count == 1
 			const late = 12 // steps: what kubelets take, and two looks at the pods
 			same := func(want bool) bool {
 				for k := max(0, n-late); k <= n; k++ {
@@ -187,12 +187,12 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 				}
 				return false
 			}
-			if told[i].Unknown == "" && !same(owned) {
+			if reported[i].Unknown == "" && !same(owned) {
 				wrong++
 			}
 		}
 		if wrong > 0 {
-			t.Errorf("seed %d: %d of %d moments are told wrong", seed, wrong, steps)
+			t.Errorf("seed %d: %d of %d moments are reported wrong", seed, wrong, steps)
 		}
 	}
 }

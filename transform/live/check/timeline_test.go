@@ -74,8 +74,8 @@ func (p *play) blind(seconds int) *play {
 	return p
 }
 
-// told is the timeline in short: seconds and owners.
-func (p *play) told() string {
+// summary is the timeline in short: seconds and owners.
+func (p *play) summary() string {
 	p.got = append(p.got, p.timeline.End(p.now)...)
 	var text []string
 	for i, in := range p.got {
@@ -150,7 +150,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"a manager without a pod that leads", newPlay(waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 unknown"},
 		{"no election: whoever runs owns them", newPlay(kube(providerAWS, "--leader-elect=false")).look(20), "20 kube"},
 		{"but not who does not run", newPlay(func() observed.Manager { m := kube(providerAWS, "--leader-elect=false"); m.Running = false; return m }()).look(20), "20 none"},
-		{"two pods with other arguments, told apart by their host", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("one_a", km, mig).look(20), "20 kube"},
+		{"two pods with other arguments, distinguished by their host", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("one_a", km, mig).look(20), "20 kube"},
 		{
 			"machines that follow one by one: who came later does not lead yet",
 			newPlay(before, renamed("k2", before), waiting).hold("x_a", km, mig).hold("x_b", cm).look(5).run(before, renamed("k2", after), waiting).look(5).die(km, mig).run(renamed("k1", after), renamed("k2", after), waiting).look(17).hold("x_b", mig).look(5),
@@ -162,7 +162,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		},
 		{"a mirror that is created again shows the same process", newPlay(before).hold("x_a", km, mig).look(5).run(renamed("again", before)).look(10), "15 kube"},
 		{"the same by the lease that only one with the flag asks for", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 kube"},
-		{"the same, and it cannot be told", newPlay(before, func() observed.Manager { m := kube(providerAWS); m.Hosts = []string{"two"}; return m }()).hold("three_a", km).look(20), "20 unknown"},
+		{"the same, and it cannot be known", newPlay(before, func() observed.Manager { m := kube(providerAWS); m.Hosts = []string{"two"}; return m }()).hold("three_a", km).look(20), "20 unknown"},
 		{"a network cut is unknown, not without an owner", newPlay(before).hold("one_a", km, mig).look(10).blind(20).look(10), "9 kube, 21 unknown, 10 kube"},
 		{"a short hiccup is none", newPlay(before).hold("one_a", km, mig).look(10).blind(3).look(10), "23 kube"},
 		{"a manager that dies during a cut", newPlay(before).hold("one_a", km, mig).look(10).die(km, mig).blind(20).look(20), "9 kube, 21 unknown, 15 unknown, 5 none"},
@@ -170,7 +170,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"a lease that its holder gave back", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(5).hold("", mig).die(mig).look(2).hold("one_b", mig).look(5), "5 kube, 2 none, 5 cloud"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, c.play.told()); diff != "" {
+			if diff := cmp.Diff(c.want, c.play.summary()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -180,7 +180,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 func TestHandoversAreMeasuredFromTheLastSign(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", flag, noRoutes)).hold("one_a", km, mig).hold("one_b", cm).look(10)
 	p.die(km, mig).look(17).hold("one_b", mig).look(5)
-	p.told()
+	p.summary()
 	if len(p.timeline.Handovers) != 1 {
 		t.Fatalf("%+v", p.timeline.Handovers)
 	}
@@ -193,7 +193,7 @@ func TestHandoversAreMeasuredFromTheLastSign(t *testing.T) {
 func TestHandoversNameManagersWithLeasesOfTheirOwn(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", flag, noRoutes, "--leader-elect-resource-name=own")).hold("one_a", km, mig).hold("one_b", "own").look(5)
 	p.hold("one_b", mig).look(5)
-	p.told()
+	p.summary()
 	if list := p.timeline.Handovers; len(list) != 1 || list[0].From != km || list[0].To != cm {
 		t.Errorf("%+v", list)
 	}
@@ -201,7 +201,7 @@ func TestHandoversNameManagersWithLeasesOfTheirOwn(t *testing.T) {
 
 func TestSecondsAddUp(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", noRoutes)).hold("one_a", km, mig).look(10).hold("one_b", cm).look(10).die(km, cm, mig).look(20).blind(30).look(1)
-	p.told()
+	p.summary()
 	owners, unknown := Seconds(p.got)
 	if sum := owners[0] + owners[1] + owners[2] + unknown; sum != p.now.Sub(p.got[0].From).Seconds() {
 		t.Errorf("%v + %v is %v", owners, unknown, sum)
@@ -219,15 +219,15 @@ func TestSlowLooksAreUnknown(t *testing.T) {
 		p.got = append(p.got, p.timeline.Add(Look{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
 		p.now = p.now.Add(4 * time.Second)
 	}
-	if told := p.told(); told != "14 kube, 12 unknown, 0 unknown" {
-		t.Error(told)
+	if got := p.summary(); got != "14 kube, 12 unknown, 0 unknown" {
+		t.Error(got)
 	}
 }
 
 func TestWhatComesAfterTheLastLookOfALostClusterIsUnknown(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag)).hold("one_a", km, mig).look(10).blind(2)
 	p.got = append(p.got, p.timeline.Lost(p.now)...)
-	if told := p.told(); told != "9 kube, 3 unknown" {
-		t.Error(told)
+	if got := p.summary(); got != "9 kube, 3 unknown" {
+		t.Error(got)
 	}
 }
