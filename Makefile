@@ -14,6 +14,7 @@ BENCH_ROUNDS ?= 3
 BENCH_NODES ?= 5000
 SIZE_LIMIT_MB ?= 45
 SOAK_PARALLEL ?= 6
+HANDOVERS ?= 20
 HTML_DIR ?= bin/html
 
 BIN := bin/rke-lm
@@ -23,7 +24,7 @@ GOLDENS := testdata cmd/rke-lm/testdata
 .DEFAULT_GOAL := help
 # Goldens are rewritten in place, so nothing may run beside them.
 .NOTPARALLEL:
-.PHONY: help build install demo html test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
+.PHONY: help build install demo html test race stress golden goldens-clean generate lint bench fuzz corpus facts lab e2e e2e-rancher soak handover chart verify tidy vulnerabilities size lines startup release sign release-pin release-test
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +101,10 @@ e2e-rancher: lab ## Run rke-lm on Rancher itself: its server, its webhook and Cl
 soak: lab ## Run what is too long for e2e: default timings, every stage undone, random kills, also of rke-lm; Rancher itself
 	cd lab && LAB_SOAK=1 go test ./e2e -count=1 -parallel $(SOAK_PARALLEL) -timeout 90m -v
 	scripts/e2e-rancher.sh
+
+# More than two control planes at a time would make each other slow, and so the gaps longer.
+handover: lab ## Measure for how long no manager runs the cloud controllers, in each stage and its undo, which takes hours: [HANDOVERS=20]
+	cd lab && LAB_HANDOVERS=$(HANDOVERS) go test ./e2e -run 'TestGapsOf|TestHandOversWhile|TestALeaderThatIsStopped' -count=1 -parallel 2 -timeout 8h -v
 
 # The module of its own keeps Helm out of this one's requirements.
 chart: ## Render the published charts with all values, and print how many come out right; check deploy/chart

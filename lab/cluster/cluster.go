@@ -107,6 +107,13 @@ func (c *Cluster) RestartAPI(ctx context.Context) error {
 	return listening(func() error { return c.startAPI(ctx) })
 }
 
+// PauseAPI lets the API server respond to nothing for some time, and returns when it responds again.
+func (c *Cluster) PauseAPI(d time.Duration) {
+	c.api.Freeze()
+	time.Sleep(d)
+	c.api.Thaw()
+}
+
 // Stop ends all that the cluster has started, the managers first.
 func (c *Cluster) Stop() {
 	for _, m := range c.Managers() {
