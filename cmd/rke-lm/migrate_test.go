@@ -101,7 +101,7 @@ func TestAClusterWhoseSelectorsMatchManyLabelsIsMigrated(t *testing.T) {
 		for _, words := range [][]string{
 			{"plan"}, {"explain"}, {"lint"}, {"status"},
 			{"apply", "--next"},
-			{"migrate", "--yes"}, {"rollback", "--yes"},
+			{"migrate", "--yes"}, {"rollback", "--yes", "--canonical"},
 		} {
 			if words[0] != "status" {
 				words = append(words, "--cluster", "orchard")

@@ -12,17 +12,10 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-// machineFlags say where a machine keeps its certificates and on which address it listens. The lab has its
-// own.
-var machineFlags = []string{
-	"authentication-kubeconfig", "authorization-kubeconfig", "bind-address", "cert-dir", "client-ca-file", "cloud-config",
-	"cluster-signing-cert-file", "cluster-signing-key-file", "flex-volume-plugin-dir", "kubeconfig", "requestheader-client-ca-file",
-	"root-ca-file", "secure-port", "service-account-private-key-file", "tls-cert-file", "tls-private-key-file",
-}
 
 // FromManifests reads what the manifests of the two managers ask for: a static pod, a Deployment or a
 // DaemonSet each. ccm may be nil. host is the folder in place of the file system of a machine: an
@@ -66,7 +59,7 @@ func podArgs(doc *yamledit.Document, host string) ([]string, error) {
 			continue // the program
 		}
 		a := args.Parse(text)
-		if slices.Contains(machineFlags, a.Name) {
+		if slices.Contains(ranchertest.MachineFlags, a.Name) { // the lab has its own
 			continue
 		}
 		if path.IsAbs(a.Value) {

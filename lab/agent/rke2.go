@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -80,7 +81,7 @@ func (r *RKE2) Run(ctx context.Context, m Machine, config map[string]any, manife
 	if err := r.apply(ctx, manifests); err != nil {
 		return err
 	}
-	list := RKE2Args(r.cluster.Version, config["cloud-provider-name"], config["kube-controller-manager-arg"])
+	list := ranchertest.Arguments(r.cluster.Version, config["cloud-provider-name"], config["kube-controller-manager-arg"])
 	return r.kubelets.Static(ctx, cluster.Spec{Component: cluster.KCM, Machine: m.Name, Args: list})
 }
 
@@ -143,5 +144,5 @@ func (r *RKE2) provider(config map[string]any) cluster.Provider {
 	if config["cloud-provider-name"] == nil && fmt.Sprint(config["disable-cloud-controller"]) != "true" {
 		return cluster.Stub
 	}
-	return Provider(RKE2Args(r.cluster.Version, config["cloud-provider-name"], config["kubelet-arg"]))
+	return cluster.Provider(ranchertest.Provider(ranchertest.Arguments(r.cluster.Version, config["cloud-provider-name"], config["kubelet-arg"])))
 }

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/cluster"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -74,44 +74,11 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 
 // componentArgs returns the arguments of a component.
 func componentArgs(version string, config rke2.Config, key string) []string {
-	return RKE2Args(version, config["cloud-provider-name"].Value, config[key].Value)
-}
-
-// OnlyNames reports whether a provider's name does nothing but name nodes: from 1.29.11, 1.30.7 and 1.31.3 on
-// aws is passed to no component (rke2 pkg/rke2/rke2_linux.go at v1.34.1). Of the minors between, the lab has no
-// programs.
-func OnlyNames(version string, provider any) bool {
-	return provider == "aws" && semver.Compare(version, "v1.32") >= 0
-}
-
-// RKE2Args returns the arguments of a component as RKE2 of a version makes them of its configuration: it puts
-// the provider's name before the user's, completes bare names and puts the dashes before them (rke2
-// pkg/podexecutor). What a machine says of itself is left out.
-func RKE2Args(version string, provider, own any) []string {
-	var list []string
-	if name, ok := provider.(string); ok && name != "" && !OnlyNames(version, provider) {
-		list = append(list, "--cloud-provider="+name)
-	}
-	for _, a := range args.Of(own) {
-		if !slices.Contains(machineFlags, a.Name) {
-			list = append(list, "--"+a.Name+"="+a.Value)
-		}
-	}
-	return list
+	return ranchertest.Arguments(version, config["cloud-provider-name"].Value, config[key].Value)
 }
 
 // external reports whether the last --cloud-provider is external.
-func external(list []string) bool { return Provider(list) == cluster.External }
-
-// Provider returns the cloud provider of a component, which its last argument decides on.
-func Provider(list []string) cluster.Provider {
-	for _, text := range slices.Backward(list) {
-		if name, ok := strings.CutPrefix(text, "--cloud-provider="); ok {
-			return cluster.Provider(name)
-		}
-	}
-	return cluster.None
-}
+func external(list []string) bool { return ranchertest.Provider(list) == string(cluster.External) }
 
 // readManifest parts the charts from the objects.
 func (w *Wanted) readManifest(s helmchart.Sources) error {

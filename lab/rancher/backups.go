@@ -15,6 +15,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 // backUp is Rancher's controller of EtcdBackups (rancher pkg/controllers/management/etcdbackup): it queues
@@ -41,18 +43,18 @@ func (e *engine) backUp(ctx context.Context, cluster *unstructured.Unstructured)
 func (e *engine) backUpOnce(ctx context.Context, b unstructured.Unstructured, config map[string]any) error {
 	taken := false
 	err := e.change(ctx, backups, e.ID, b.GetName(), func(o map[string]any) {
-		status := statusOf(o)
+		status := ranchertest.StatusOf(o)
 		switch {
 		case is(status, "Created", ""):
-			condition(status, "Created", "Unknown", "")
+			ranchertest.SetCondition(status, "Created", "Unknown", "")
 		case is(status, "Created", "Unknown"):
 			o["spec"].(map[string]any)["filename"] = fmt.Sprintf("%s_%s.zip", b.GetName(), time.Now().UTC().Format(time.RFC3339))
 			o["spec"].(map[string]any)["backupConfig"] = config
-			condition(status, "Created", "True", "")
-			condition(status, "Completed", "Unknown", "")
+			ranchertest.SetCondition(status, "Created", "True", "")
+			ranchertest.SetCondition(status, "Completed", "Unknown", "")
 		case is(status, "Completed", "Unknown"):
 			taken = true
-			condition(status, "Completed", "True", "")
+			ranchertest.SetCondition(status, "Completed", "True", "")
 		}
 	})
 	if err == nil && taken {

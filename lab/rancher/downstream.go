@@ -6,8 +6,6 @@ package rancher
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -26,14 +25,11 @@ import (
 
 // Machine is one of a cluster, with its node.
 type Machine struct {
-	Name, Node                 string
-	Pool                       string
-	ControlPlane, Etcd, Worker bool
-	Labels                     map[string]string // of the Machine, not of the node
+	ranchertest.Machine
+	Node, Pool string
 	Joined
 
 	instance aws.Instance
-	uid      string // of the Machine
 }
 
 // Joined is how a machine came to its cluster, before anyone looks.
@@ -195,10 +191,4 @@ func (d *Downstream) snapshotTaken() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.snapshots++
-}
-
-// suffix makes the part of a name that Rancher draws by lot.
-func suffix(of string, length int) string {
-	sum := sha256.Sum256([]byte(of))
-	return hex.EncodeToString(sum[:])[:length]
 }

@@ -5,9 +5,6 @@ package rancher
 
 import (
 	"context"
-	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,15 +15,6 @@ import (
 
 // groups are those of every user whose token holds.
 var groups = []string{"system:authenticated", "system:cattle:authenticated"}
-
-// management is the group that Rancher guards on its own cluster.
-const management = "management.cattle.io"
-
-// open are the resources of the group that Rancher does not guard (rancher v2.8.5
-// pkg/api/steve/disallow, AllowAll).
-var open = []string{
-	"clusterroletemplatebindings", "globalrolebindings", "globalroles", "podsecurityadmissionconfigurationtemplates", "projects", "projectroletemplatebindings",
-}
 
 // gate lets requests for management.cattle.io of Rancher's own cluster through for users
 // who may get the cluster local (rancher v2.8.5 pkg/api/steve/proxy/proxy.go,
@@ -53,20 +41,6 @@ func (s *Server) Remember(d time.Duration) {
 	s.proxy.gate.memory, s.proxy.gate.answered = d, map[string]remembered{}
 }
 
-// guards reports whether a path is one that Rancher guards: the list of a resource of
-// the group, or below one.
-func guards(path string) bool {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if len(parts) < 4 || parts[0] != "apis" || parts[1] != management {
-		return false // another group, or its discovery
-	}
-	resource := parts[3]
-	if resource == "namespaces" && len(parts) > 5 {
-		resource = parts[5]
-	}
-	return !slices.Contains(open, resource)
-}
-
 // lets asks Rancher's own API server. A user whom it cannot ask about is not let
 // through.
 func (g *gate) lets(ctx context.Context, user string, of []string) bool {
@@ -79,7 +53,7 @@ func (g *gate) lets(ctx context.Context, user string, of []string) bool {
 	}
 	said, err := g.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, Groups: of,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Group: management, Version: "v3", Resource: "clusters", Name: localName},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Group: managed.Group, Version: "v3", Resource: "clusters", Name: localName},
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		return false
@@ -89,6 +63,3 @@ func (g *gate) lets(ctx context.Context, user string, of []string) bool {
 	g.answered[user] = remembered{said.Status.Allowed, time.Now().Add(memory)}
 	return said.Status.Allowed
 }
-
-// refuse answers as Rancher does: with a code and nothing else.
-func refuse(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }

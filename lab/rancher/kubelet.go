@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
@@ -38,14 +39,11 @@ func (k marks) put(n *corev1.Node, m Machine) {
 func (d *Downstream) register(ctx context.Context, m Machine, name string, with cluster.Provider) error {
 	node := cluster.NewNode(name, m.instance, with)
 	d.marks.put(node, m)
-	if m.uid != "" {
-		node.Labels[machineLabel] = m.uid
+	if m.UID != "" {
+		node.Labels[ranchertest.MachineLabel] = m.UID
 	}
 	return d.Register(ctx, node)
 }
-
-// machineLabel names the Machine that a node is of.
-const machineLabel = "rke.cattle.io/machine"
 
 // of is the machine as RKE2 knows it.
 func (m Machine) of() agent.Machine {

@@ -6,7 +6,6 @@ package rancher
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 // link brings Machines and nodes together by provider IDs, as Rancher and Cluster API do, and returns the
 // Machines that are not ready. The object of a machine's infrastructure gets the ID of the node that is marked
 // with the Machine, once, when the node is ready and has one (rancher pkg/controllers/capr/machinenodelookup).
-// Until then the machine is not ready (rancher pkg/controllers/capr/machineprovision). The Machine copies the
-// ID, and looks for its node by that ID alone (cluster-api internal/controllers/machine).
+// Until then the machine is not ready (rancher pkg/controllers/capr/machineprovision).
 func (r *provisioning) link(ctx context.Context) (waiting []string, err error) {
 	nodes, err := r.Downstream.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -31,11 +30,10 @@ func (r *provisioning) link(ctx context.Context) (waiting []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var node *corev1.Node
+		var node string
 		if i := slices.IndexFunc(nodes.Items, func(n corev1.Node) bool { return id != "" && n.Spec.ProviderID == id }); i >= 0 {
-			node = &nodes.Items[i]
-		}
-		if node == nil {
+			node = nodes.Items[i].Name
+		} else {
 			waiting = append(waiting, m.Name)
 		}
 		if err := r.linked(ctx, m, id, node); err != nil {
@@ -56,7 +54,7 @@ func (r *provisioning) providerID(ctx context.Context, m Machine, nodes []corev1
 		return id, err
 	}
 	for _, n := range nodes {
-		if n.Labels[machineLabel] == m.uid && n.Spec.ProviderID != "" && isReady(n) {
+		if n.Labels[ranchertest.MachineLabel] == m.UID && n.Spec.ProviderID != "" && isReady(n) {
 			id = n.Spec.ProviderID
 		}
 	}
@@ -72,31 +70,13 @@ func isReady(n corev1.Node) bool {
 	})
 }
 
-// linked writes what a Machine says of its node. It forgets the name of none.
-func (r *provisioning) linked(ctx context.Context, m Machine, id string, node *corev1.Node) error {
-	err := r.change(ctx, machines, Namespace, m.Name, func(o map[string]any) {
-		if spec := o["spec"].(map[string]any); id != "" {
-			spec["providerID"] = id
-		}
-	})
-	if err != nil {
+// linked writes what a Machine shows of its node; its status is written by itself.
+func (r *provisioning) linked(ctx context.Context, m Machine, id, node string) error {
+	link := func(o map[string]any) { ranchertest.Link(o, id, node) }
+	if err := r.change(ctx, machines, Namespace, m.Name, link); err != nil {
 		return err
 	}
-	return r.change(ctx, machines, Namespace, m.Name, func(o map[string]any) {
-		status := statusOf(o)
-		found, provisioned, why := "False", "False", "WaitingForNodeRef"
-		status["phase"] = "Provisioning"
-		if id != "" {
-			provisioned, why, status["phase"] = "True", "NodeNotFound", "Running"
-		}
-		if node != nil {
-			found, why = "True", ""
-			status["nodeRef"] = map[string]any{"apiVersion": "v1", "kind": "Node", "name": node.Name}
-		}
-		condition(status, "InfrastructureReady", provisioned, "")
-		condition(status, "NodeHealthy", found, "", why)
-		condition(status, "Ready", found, "")
-	}, "status")
+	return r.change(ctx, machines, Namespace, m.Name, link, "status")
 }
 
 // follow links every second, which is often enough for people and leaves the API servers to others.
@@ -116,13 +96,9 @@ func (d *Downstream) setUnready(names []string) {
 	d.unready = names
 }
 
-// nonReady is what the planner says of machines that are not ready, when all have their plans; "" when they are.
-// The specification is not the applied one then (rancher pkg/capr/planner, reconcile).
-func (d *Downstream) nonReady() string {
+// notLinked are the Machines without nodes.
+func (d *Downstream) notLinked() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.unready) == 0 {
-		return ""
-	}
-	return "non-ready worker machine(s) " + strings.Join(d.unready, ",") + ": waiting for node ref"
+	return d.unready
 }

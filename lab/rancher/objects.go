@@ -6,16 +6,14 @@ package rancher
 import (
 	"context"
 	"encoding/json"
-	"reflect"
-	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 // ready is what a cluster that nothing happens to says of itself.
@@ -57,49 +55,11 @@ func (s *Server) change(ctx context.Context, at schema.GroupVersionResource, nam
 	})
 }
 
-// condition sets one of the conditions of a status, with a reason if there is one. Rancher says Unknown of what
-// is in progress, with the reason Waiting and what it waits for.
-func condition(status map[string]any, name, is, message string, why ...string) {
-	list, _ := status["conditions"].([]any)
-	now := time.Now().UTC().Format(time.RFC3339)
-	reason := strings.Join(why, "")
-	if is == "Unknown" && message != "" {
-		reason = "Waiting"
-	}
-	for _, item := range list {
-		c, _ := item.(map[string]any)
-		if c["type"] != name {
-			continue
-		}
-		if c["status"] != is || c["message"] != message {
-			c["lastUpdateTime"] = now
-		}
-		c["status"], c["message"], c["reason"] = is, message, reason
-		return
-	}
-	status["conditions"] = append(list, map[string]any{"type": name, "status": is, "message": message, "reason": reason, "lastUpdateTime": now})
-}
-
-// statusOf returns the status of an object, which it makes where there is none.
-func statusOf(o map[string]any) map[string]any {
-	status, _ := o["status"].(map[string]any)
-	if status == nil {
-		status = map[string]any{}
-		o["status"] = status
-	}
-	return status
-}
-
-// plain returns a typed value as the JSON that it is written as.
-func plain(v any) (map[string]any, error) {
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(v)
-}
-
 // addLocal writes the objects of the cluster that Rancher runs in, which no one is to migrate.
 func (s *Server) addLocal(ctx context.Context) error {
 	settled := map[string]any{"clusterName": localName, "ready": true}
 	for _, name := range ready {
-		condition(settled, name, "True", "")
+		ranchertest.SetCondition(settled, name, "True", "")
 	}
 	err := s.create(ctx, managed, "", map[string]any{
 		"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "metadata": map[string]any{"name": localName},
@@ -120,15 +80,4 @@ func provisioned(name, namespace string, spec map[string]any) map[string]any {
 		"apiVersion": "provisioning.cattle.io/v1", "kind": "Cluster",
 		"metadata": map[string]any{"name": name, "namespace": namespace}, "spec": spec,
 	}
-}
-
-// same compares as JSON: numbers may have been read in different ways.
-func same(a, b any) bool {
-	var x, y any
-	left, err := json.Marshal(a)
-	right, err2 := json.Marshal(b)
-	if err != nil || err2 != nil || json.Unmarshal(left, &x) != nil || json.Unmarshal(right, &y) != nil {
-		return false
-	}
-	return reflect.DeepEqual(x, y)
 }

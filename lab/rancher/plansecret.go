@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/agent"
 )
 
@@ -102,7 +103,7 @@ func (r *provisioning) planApplied(ctx context.Context, m Machine, is bool) erro
 			c = map[string]any{"type": "PlanApplied", "status": string(corev1.ConditionFalse), "severity": "Error", "reason": "Error",
 				"message": "error applying plan -- check rancher-system-agent.service logs on node for more information"}
 		}
-		status := statusOf(o)
+		status := ranchertest.StatusOf(o)
 		list, _ := status["conditions"].([]any)
 		for i, item := range list {
 			if old, _ := item.(map[string]any); old["type"] == c["type"] {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"reflect"
 
-	provisioningv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -33,7 +33,11 @@ func (r *provisioning) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want, err := r.wanted(object)
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	want, err := ranchertest.ControlPlane(text, r.Name, r.ID)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func (r *provisioning) sync(ctx context.Context) error {
 	if cp.Status.ObservedGeneration != cp.Generation {
 		return r.status(ctx, o, "configuring the cluster")
 	}
-	waiting, err := r.process(ctx, object, o, cp)
+	waiting, err := r.process(ctx, text, o, cp)
 	if err != nil {
 		return err
 	}
@@ -57,25 +61,9 @@ func (r *provisioning) sync(ctx context.Context) error {
 	return r.copyStatus(ctx, object, waiting)
 }
 
-// wanted is the specification that Rancher gives the RKEControlPlane (rancher
-// pkg/controllers/capr/provisioningcluster).
-func (r *provisioning) wanted(object *unstructured.Unstructured) (*rkev1.RKEControlPlaneSpec, error) {
-	var c provisioningv1.Cluster
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &c); err != nil {
-		return nil, err
-	}
-	return &rkev1.RKEControlPlaneSpec{
-		ClusterConfiguration: c.Spec.RKEConfig.ClusterConfiguration, AgentEnvVars: c.Spec.AgentEnvVars,
-		LocalClusterAuthEndpoint: c.Spec.LocalClusterAuthEndpoint, ETCDSnapshotCreate: c.Spec.RKEConfig.ETCDSnapshotCreate,
-		ETCDSnapshotRestore: c.Spec.RKEConfig.ETCDSnapshotRestore, RotateCertificates: c.Spec.RKEConfig.RotateCertificates,
-		RotateEncryptionKeys: c.Spec.RKEConfig.RotateEncryptionKeys, KubernetesVersion: c.Spec.KubernetesVersion,
-		ClusterName: r.Name, ManagementClusterName: r.ID,
-	}, nil
-}
-
 // copySpec writes the RKEControlPlane, if what it should say is not what it says.
 func (r *provisioning) copySpec(ctx context.Context, want *rkev1.RKEControlPlaneSpec) error {
-	spec, err := plain(want)
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
 		return err
 	}
@@ -102,11 +90,7 @@ func (r *provisioning) controlPlane(ctx context.Context) (*unstructured.Unstruct
 }
 
 // process brings the machines to the specification, snapshots first, and returns what it waits for.
-func (r *provisioning) process(ctx context.Context, object, o *unstructured.Unstructured, cp *rkev1.RKEControlPlane) (string, error) {
-	text, err := object.MarshalJSON()
-	if err != nil {
-		return "", err
-	}
+func (r *provisioning) process(ctx context.Context, text []byte, o *unstructured.Unstructured, cp *rkev1.RKEControlPlane) (string, error) {
 	doc, err := yamledit.ParseString(r.Name, string(text))
 	if err != nil {
 		return "", err
@@ -130,7 +114,7 @@ func (r *provisioning) process(ctx context.Context, object, o *unstructured.Unst
 			return fmt.Sprintf("configuring %s node(s) %s: %s", role(m), m.Name, said), err
 		}
 	}
-	return r.nonReady(), nil
+	return ranchertest.NonReady(r.notLinked()), nil
 }
 
 // paused reports what the planner obeys, after snapshots of etcd (rancher pkg/capr/planner).
@@ -198,7 +182,7 @@ func (r *provisioning) snapshot(ctx context.Context, o *unstructured.Unstructure
 
 func (r *provisioning) phase(ctx context.Context, o *unstructured.Unstructured, asked *rkev1.ETCDSnapshotCreate, phase rkev1.ETCDSnapshotPhase) error {
 	return r.change(ctx, controlPlanes, Namespace, o.GetName(), func(o map[string]any) {
-		status := statusOf(o)
+		status := ranchertest.StatusOf(o)
 		status["etcdSnapshotCreate"] = map[string]any{"generation": int64(asked.Generation)}
 		status["etcdSnapshotCreatePhase"] = string(phase)
 	}, "status")

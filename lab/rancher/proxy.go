@@ -24,11 +24,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
-
-// Version is what this Rancher reports: of the last minor that can run in-tree clusters.
-const Version = "v2.8.5"
 
 // User is who may do everything in every cluster.
 const User = "user-lab01"
@@ -94,40 +92,20 @@ func (s *Server) startProxy(dir string) (*proxy, error) {
 
 func (p *proxy) stop() { p.server.Close() }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. Rancher's own API server gets a token that does not hold itself.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	user := p.user(r)
 	switch {
 	case p.isCut():
 		panic(http.ErrAbortHandler) // the connection breaks without an answer
-	case r.URL.Path == "/rancherversion":
-		answer(w, http.StatusOK, map[string]string{"Version": Version, "GitCommit": "0000000", "RancherPrime": "false"})
-	case r.URL.Path == "/v3/settings/cacerts":
-		answer(w, http.StatusOK, map[string]string{"id": "cacerts", "type": "setting", "name": "cacerts", "value": string(p.pem)})
-	case p.user(r) == "":
-		p.unknown(w, r)
-	default:
+	case user != "" && strings.HasPrefix(r.URL.Path, prefix):
 		p.handOn(w, r)
-	}
-}
-
-// unknown answers a request with a token that does not hold. Rancher's own API server gets the token itself
-// (rancher/steve pkg/proxy, setupUserAuth), but for what the gate guards; Rancher answers for other clusters.
-func (p *proxy) unknown(w http.ResponseWriter, r *http.Request) {
-	path, local := strings.CutPrefix(r.URL.Path, prefix+localName)
-	switch {
-	case local && guards(path):
-		refuse(w)
-	case local && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
+	case ranchertest.Door(w, r, string(p.pem), user != "", nil):
+	case user == "":
 		p.anonymous.ServeHTTP(w, r)
 	default:
-		answer(w, http.StatusUnauthorized, map[string]string{"type": "error", "status": "401", "message": "Unauthorized 401: must authenticate"})
+		http.NotFound(w, r)
 	}
-}
-
-func answer(w http.ResponseWriter, status int, body map[string]string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
 }
 
 // user returns who a request's token was given to; "" for one that was undone, or never given out.
@@ -143,12 +121,7 @@ func (p *proxy) user(r *http.Request) string {
 
 // handOn passes a request on to the cluster that its path names.
 func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
-	rest, inside := strings.CutPrefix(r.URL.Path, prefix)
-	id, path, _ := strings.Cut(rest, "/")
-	if !inside {
-		http.NotFound(w, r)
-		return
-	}
+	id, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, prefix), "/")
 	p.mu.Lock()
 	backend := p.backends[id]
 	p.mu.Unlock()
@@ -171,8 +144,7 @@ func (p *proxy) handOn(w http.ResponseWriter, r *http.Request) {
 		p.log = append(p.log, request)
 	}()
 	switch {
-	case id == localName && guards("/"+path) && !p.gate.lets(r.Context(), user, groups):
-		refuse(seen)
+	case ranchertest.Door(seen, r, "", true, func() bool { return p.gate.lets(r.Context(), user, groups) }):
 	case id != localName && !p.router.leads(seen, r, id, user):
 	case backend == nil:
 		routed(seen, http.StatusServiceUnavailable, "ClusterUnavailable", "cluster not found")

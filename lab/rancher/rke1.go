@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/rancher/rke/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -28,11 +28,11 @@ const engineKey = "rancherKubernetesEngineConfig"
 func (s *Server) AddRKE1(ctx context.Context, doc *yamledit.Document, controlPlanes, workers int) (*Downstream, error) {
 	spec, _ := doc.Root().Get("spec").Value().(map[string]any)
 	name, _ := spec["displayName"].(string)
-	id := "c-" + suffix(name, 5)
+	id := "c-" + ranchertest.Draw(name, 5)
 	var list []Machine
 	for n := range controlPlanes + workers {
-		m := Machine{Joined: inTree, Name: fmt.Sprintf("m-%s", suffix(fmt.Sprint(name, n), 12)), ControlPlane: n < controlPlanes, Etcd: n < controlPlanes, Worker: n >= controlPlanes}
-		list = append(list, m)
+		m := ranchertest.Machine{Name: "m-" + ranchertest.Draw(fmt.Sprint(name, n), 12), ControlPlane: n < controlPlanes, Etcd: n < controlPlanes, Worker: n >= controlPlanes}
+		list = append(list, Machine{Machine: m, Joined: inTree})
 	}
 	d := &Downstream{ID: id, Name: name, Machines: list, marks: marks{"controlplane", "true", "true"}}
 	if err := s.launch(ctx, d, cluster.LastInTree); err != nil {
@@ -65,7 +65,7 @@ func (s *Server) writeRKE1(ctx context.Context, d *Downstream, spec map[string]a
 	if err := s.create(ctx, clusters, Namespace, provisioned(d.ID, Namespace, map[string]any{})); err != nil {
 		return err
 	}
-	err = s.change(ctx, clusters, Namespace, d.ID, func(o map[string]any) { statusOf(o)["clusterName"] = d.ID }, "status")
+	err = s.change(ctx, clusters, Namespace, d.ID, func(o map[string]any) { ranchertest.StatusOf(o)["clusterName"] = d.ID }, "status")
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (e *engine) sync(ctx context.Context) error {
 	config, _ := spec[engineKey].(map[string]any)
 	applied, _, _ := unstructured.NestedMap(object.Object, "status", "appliedSpec", engineKey)
 	delete(applied, "nodes")
-	if same(config, applied) {
+	if ranchertest.Same(config, applied) {
 		return nil
 	}
 	if err := e.say(ctx, "Unknown", "updating the cluster"); err != nil {
@@ -104,55 +104,29 @@ func (e *engine) sync(ctx context.Context) error {
 	if done, err := e.up(ctx, config); err != nil || !done {
 		return err
 	}
-	return e.change(ctx, managed, "", e.ID, func(o map[string]any) {
-		status := statusOf(o)
-		status["appliedSpec"] = e.withNodes(spec)
-		delete(status, "failedSpec")
-		e.conditions(status, "True", "")
-	})
+	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { ranchertest.Updated(o, spec, e.nodes()) })
 }
 
-// keep writes the object as Rancher's controllers do: through the Go types of RKE, which have an empty mapping
-// for every service and know no other keys.
+// keep writes the object as Rancher's controllers do.
 func (e *engine) keep(ctx context.Context) error {
-	return e.change(ctx, managed, "", e.ID, func(o map[string]any) {
-		spec, _ := o["spec"].(map[string]any)
-		text, err := json.Marshal(spec[engineKey])
-		var config types.RancherKubernetesEngineConfig
-		if err != nil || json.Unmarshal(text, &config) != nil {
-			return // Rancher cannot read it either
-		}
-		if typed, err := plain(&config); err == nil {
-			spec[engineKey] = typed
-		}
-	})
+	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { ranchertest.ThroughEngine(o) })
 }
 
-// withNodes is a specification as Rancher keeps it: with the machines, which the object does not name.
-func (e *engine) withNodes(spec map[string]any) map[string]any {
-	applied := (&unstructured.Unstructured{Object: spec}).DeepCopy().Object
-	var nodes []any
+// nodes are the machines as Rancher keeps them: the object does not name them.
+func (e *engine) nodes() (list []any) {
 	for _, m := range e.Machines {
 		role := []any{"worker"}
 		if m.ControlPlane {
 			role = []any{"etcd", "controlplane"}
 		}
-		nodes = append(nodes, map[string]any{"nodeName": m.Node, "role": role, "hostnameOverride": m.Node, "user": "ubuntu"})
+		list = append(list, map[string]any{"nodeName": m.Node, "role": role, "hostnameOverride": m.Node, "user": "ubuntu"})
 	}
-	applied[engineKey].(map[string]any)["nodes"] = nodes
-	return applied
+	return list
 }
 
 // say reports how RKE's run goes.
 func (e *engine) say(ctx context.Context, is, message string) error {
-	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { e.conditions(statusOf(o), is, message) })
-}
-
-func (e *engine) conditions(status map[string]any, is, message string) {
-	for _, name := range []string{"Created", "Connected", "Provisioned", "Ready"} {
-		condition(status, name, "True", "")
-	}
-	condition(status, "Updated", is, message)
+	return e.change(ctx, managed, "", e.ID, func(o map[string]any) { ranchertest.Updating(o, is, message) })
 }
 
 // up does what RKE's run does: the manager of every control plane, one machine at a time, each of which it
@@ -201,5 +175,5 @@ func (e *engine) isSettled(ctx context.Context) (bool, error) {
 	config, _, _ := unstructured.NestedMap(object.Object, "spec", engineKey)
 	applied, _, _ := unstructured.NestedMap(object.Object, "status", "appliedSpec", engineKey)
 	delete(applied, "nodes")
-	return same(config, applied), nil
+	return ranchertest.Same(config, applied), nil
 }

@@ -14,17 +14,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
-
-// planType is the type of the Secrets in which machines find their plans.
-const planType = "rke.cattle.io/machine-plan"
 
 // AddRKE2 makes a cluster of a document, with as many machines as its pools require, and returns when all
 // of them run what it says. The first machines joined as is said, the others with the in-tree provider.
@@ -35,7 +32,7 @@ func (s *Server) AddRKE2(ctx context.Context, doc *yamledit.Document, joined ...
 	}
 	object, _ := doc.Root().Value().(map[string]any)
 	name, _ := doc.Root().Get("metadata", "name").String()
-	id := "c-m-" + suffix(name, 8)
+	id := "c-m-" + ranchertest.Draw(name, 8)
 	d := &Downstream{ID: id, Name: name, Machines: machinesOf(name, read), marks: marks{"control-plane", "true", ""}}
 	for i, j := range joined {
 		d.Machines[i].Joined = j
@@ -67,10 +64,10 @@ func machinesOf(name string, read *rke2.Cluster) []Machine {
 	var list []Machine
 	for _, class := range read.Classes {
 		for n := range quantity(class) {
-			list = append(list, Machine{
-				Name: fmt.Sprintf("%s-%s-%s-%d", name, class.Name, suffix(class.Name, 5), n+1), Pool: class.Name,
-				Joined: inTree, ControlPlane: class.ControlPlane(), Etcd: class.Etcd(), Worker: class.Worker(), Labels: class.Labels,
-			})
+			list = append(list, Machine{Joined: inTree, Pool: class.Name, Machine: ranchertest.Machine{
+				Cluster: name, Namespace: Namespace, Name: fmt.Sprintf("%s-%s-%s-%d", name, class.Name, ranchertest.Draw(class.Name, 5), n+1), Labels: class.Labels,
+				ControlPlane: class.ControlPlane(), Etcd: class.Etcd(), Worker: class.Worker(),
+			}})
 		}
 	}
 	return list
@@ -89,7 +86,7 @@ func quantity(class rke2.Class) int {
 func (s *Server) manage(ctx context.Context, id, name string) error {
 	status := map[string]any{"driver": "rke2", "provider": "rke2"}
 	for _, name := range ready {
-		condition(status, name, "True", "")
+		ranchertest.SetCondition(status, name, "True", "")
 	}
 	return s.create(ctx, managed, "", map[string]any{
 		"apiVersion": "management.cattle.io/v3", "kind": "Cluster",
@@ -124,16 +121,19 @@ func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string
 		return err
 	}
 	err = s.change(ctx, infrastructure, Namespace, d.Name, func(o map[string]any) {
-		status := statusOf(o)
+		status := ranchertest.StatusOf(o)
 		status["phase"], status["infrastructureReady"], status["controlPlaneReady"] = "Provisioned", true, true
 		for _, name := range []string{"Ready", "ControlPlaneInitialized", "ControlPlaneReady", "InfrastructureReady"} {
-			condition(status, name, "True", "")
+			ranchertest.SetCondition(status, name, "True", "")
 		}
 	}, "status")
 	if err != nil {
 		return err
 	}
 	for i := range d.Machines {
+		if m := &d.Machines[i]; i > 0 {
+			m.Server = d.Machines[0].Node
+		}
 		if err := s.writeMachine(ctx, d, &d.Machines[i]); err != nil {
 			return err
 		}
@@ -143,33 +143,20 @@ func (s *Server) writeRKE2(ctx context.Context, d *Downstream, object map[string
 
 // writeMachine writes a Machine, its Secret, and the mark on its node that says which one it is.
 func (s *Server) writeMachine(ctx context.Context, d *Downstream, m *Machine) error {
-	labels := map[string]any{}
-	for k, v := range m.Labels {
-		labels[k] = v
-	}
-	ref := func(group, kind string) map[string]any {
-		return map[string]any{"apiVersion": group + "/v1", "kind": kind, "name": m.Name, "namespace": Namespace}
-	}
 	err := s.create(ctx, infrastructures, Namespace, map[string]any{
 		"apiVersion": infrastructures.Group + "/v1", "kind": infrastructureKind, "metadata": map[string]any{"name": m.Name, "namespace": Namespace},
 	})
 	if err != nil {
 		return err
 	}
-	err = s.create(ctx, machines, Namespace, map[string]any{
-		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine",
-		"metadata": map[string]any{"name": m.Name, "namespace": Namespace, "labels": labels},
-		"spec": map[string]any{"clusterName": d.Name, "bootstrap": map[string]any{"configRef": ref("rke.cattle.io", "RKEBootstrap")},
-			"infrastructureRef": ref(infrastructures.Group, infrastructureKind)},
-	})
-	if err != nil {
+	if err = s.create(ctx, machines, Namespace, m.Object()); err != nil {
 		return err
 	}
 	err = s.change(ctx, machines, Namespace, m.Name, func(o map[string]any) {
-		status := statusOf(o)
+		status := ranchertest.StatusOf(o)
 		status["bootstrapReady"], status["infrastructureReady"] = true, true
 		for _, name := range []string{"BootstrapReady", "PlanApplied", "Reconciled"} {
-			condition(status, name, "True", "")
+			ranchertest.SetCondition(status, name, "True", "")
 		}
 	}, "status")
 	if err != nil {
@@ -179,25 +166,11 @@ func (s *Server) writeMachine(ctx context.Context, d *Downstream, m *Machine) er
 	if err != nil {
 		return err
 	}
-	m.uid = string(made.GetUID())
-	if err := d.node(ctx, m.Node, func(n *corev1.Node) { n.Labels[machineLabel] = m.uid }); err != nil {
+	m.UID = string(made.GetUID())
+	if err := d.node(ctx, m.Node, func(n *corev1.Node) { n.Labels[ranchertest.MachineLabel] = m.UID }); err != nil {
 		return err
 	}
-	return s.writePlanSecret(ctx, d, *m, made)
-}
-
-// writePlanSecret writes the Secret by which a machine gets its plans; it has none yet.
-func (s *Server) writePlanSecret(ctx context.Context, d *Downstream, m Machine, machine *unstructured.Unstructured) error {
-	labels := map[string]string{"cluster.x-k8s.io/cluster-name": d.Name, "rke.cattle.io/machine-name": m.Name, "rke.cattle.io/machine-id": suffix(m.Name, 16)}
-	for k, v := range m.Labels {
-		labels[k] = v
-	}
-	if m.Name == d.Machines[0].Name {
-		labels["rke.cattle.io/init-node"] = "true"
-	}
-	_, err := s.client.CoreV1().Secrets(Namespace).Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: m.Name + "-machine-plan", Namespace: Namespace, Labels: labels}, Type: planType,
-	}, metav1.CreateOptions{})
+	_, err = s.client.CoreV1().Secrets(Namespace).Create(ctx, m.Secret(), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

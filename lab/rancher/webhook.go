@@ -92,7 +92,7 @@ func (w *webhook) patch(raw []byte) []byte {
 	var before, after struct {
 		Spec json.RawMessage `json:"spec"`
 	}
-	if json.Unmarshal(raw, &before) != nil || json.Unmarshal(w.objects.Admit(raw), &after) != nil || same(before.Spec, after.Spec) {
+	if json.Unmarshal(raw, &before) != nil || json.Unmarshal(w.objects.Admit(raw), &after) != nil || ranchertest.Same(before.Spec, after.Spec) {
 		return nil
 	}
 	w.changed++

@@ -4,11 +4,14 @@
 package migratetest
 
 import (
-	"encoding/json"
+	"cmp"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
 const (
@@ -36,53 +39,54 @@ func NewRKE2Past126(t testing.TB, with func(*corev1.Node)) *World {
 	return w
 }
 
-// link is how Rancher finds the Node of the machine that joined last: it takes the provider ID
-// of the Node once, and looks for the Node by that ID from then on. Until it finds the Node,
-// its specification is not the applied one.
-func (w *World) link() {
-	var node corev1.Node
+// linked is the Machine as Rancher has it. For the Node of the machine that joined last it takes the provider ID
+// once, and looks for the Node by that ID from then on.
+func (w *World) linked(m ranchertest.Machine, i int) map[string]any {
+	o := m.Object()
+	if i < last {
+		ranchertest.Link(o, Registered(i).Spec.ProviderID, apitest.NodeName(i))
+		return o
+	}
+	node := w.lastNode()
+	if id, is := w.providerIDOfMachine(); is {
+		w.lastID = id
+	}
+	w.lastID, w.lastName = cmp.Or(w.lastID, node.Spec.ProviderID), cmp.Or(node.Name, w.lastName)
+	if w.lastID != "" {
+		status := ranchertest.StatusOf(o)
+		status["nodeRef"] = map[string]any{"name": w.lastName}
+		status["addresses"] = []any{map[string]any{"type": "InternalIP", "address": "10.0.0.4"}}
+	}
+	found := ""
+	if len(w.unlinked()) == 0 {
+		found = node.Name
+	}
+	ranchertest.Link(o, w.lastID, found)
+	return o
+}
+
+// lastNode is the Node of that machine, empty without one.
+func (w *World) lastNode() (node corev1.Node) {
 	w.API.Do(func() {
 		if len(w.API.Nodes) > last {
 			node = w.API.Nodes[last]
 		}
 	})
-	if id, is := w.providerIDOfMachine(); is {
-		w.lastID = id
+	return node
+}
+
+// unlinked are the Machines whose Nodes Rancher does not find.
+func (w *World) unlinked() []string {
+	if w.machines() == last || w.lastID != "" && w.lastID == w.lastNode().Spec.ProviderID {
+		return nil
 	}
-	if w.lastID == "" {
-		w.lastID = node.Spec.ProviderID
-	}
-	if node.Name != "" {
-		w.lastName = node.Name
-	}
-	name, status := lastMachine, map[string]any{}
-	if w.lastID != "" {
-		status["nodeRef"] = map[string]any{"name": w.lastName}
-		status["addresses"] = []any{map[string]any{"type": "InternalIP", "address": "10.0.0.4"}}
-	}
-	found := w.lastID != "" && w.lastID == node.Spec.ProviderID
-	if !found {
-		status["conditions"] = []any{map[string]any{"type": "NodeHealthy", "status": "False", "reason": "NodeNotFound"}}
-	}
-	w.put(map[string]any{
-		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": w.labelsOf(name)},
-		"spec": map[string]any{
-			"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}, "providerID": w.lastID,
-			"infrastructureRef": map[string]any{"apiVersion": "rke-machine.cattle.io/v1", "kind": "Amazonec2Machine", "name": name},
-		},
-		"status": status,
-	})
-	var object struct{ Spec map[string]any }
-	if err := json.Unmarshal([]byte(w.Rancher.Object(RKE2Path)), &object); err != nil {
-		panic(err)
-	}
-	cp := w.controlPlane(object.Spec)
-	if !found {
-		waiting := map[string]any{"type": "Ready", "status": "Unknown", "message": "non-ready worker machine(s) " + name + ": waiting for node ref"}
-		cp["status"].(map[string]any)["appliedSpec"] = map[string]any{"kubernetesVersion": past126}
-		cp["status"].(map[string]any)["conditions"] = []any{waiting, map[string]any{"type": "Reconciled", "status": "Unknown"}}
-	}
-	w.put(cp)
+	return []string{lastMachine}
+}
+
+// link lets Rancher look for that Node again. Until it finds it, its specification is not the applied one.
+func (w *World) link() {
+	w.put(w.linked(w.machine(last), last))
+	w.put(w.controlPlane())
 }
 
 // Notice lets Rancher look at the Nodes again.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 )
@@ -51,10 +52,7 @@ func (w *World) up() {
 	if w.stuck {
 		return
 	}
-	w.Rancher.Edit(w.Path, func(o map[string]any) {
-		condition := func(name string) any { return map[string]any{"type": name, "status": "True"} }
-		o["status"] = map[string]any{"appliedSpec": o["spec"], "conditions": []any{condition("Updated"), condition("Provisioned"), condition("Ready")}}
-	})
+	w.Rancher.Edit(w.Path, func(o map[string]any) { ranchertest.Updated(o, o["spec"], nil) })
 	w.API.Do(func() {
 		for i := range w.API.Nodes {
 			w.API.Nodes[i].Spec.Unschedulable = false

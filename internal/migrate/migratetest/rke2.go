@@ -4,20 +4,17 @@
 package migratetest
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
+	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
-	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -33,8 +30,8 @@ const (
   "machinePools":[{"name":"servers","controlPlaneRole":true,"etcdRole":true,"quantity":3}]}},"status":{"clusterName":"c-m-8kqlhbsd"}}`
 )
 
-// orchard is the name of the cluster of RKE2.
-const orchard = "orchard"
+// orchard is the name of the cluster of RKE2, and namespace the one of its objects.
+const orchard, namespace = "orchard", "fleet-default"
 
 // NewRKE2 makes a world with a cluster of RKE2.
 func NewRKE2(t testing.TB) *World {
@@ -46,7 +43,7 @@ func NewRKE2(t testing.TB) *World {
 
 // rke2 gives the world a cluster with a name and an ID.
 func (w *World) rke2(name, id string) {
-	w.cluster, w.Name, w.Distro, w.Follow = name, "fleet-default/"+name, rke2.Distro(), w.provision
+	w.cluster, w.id, w.Name, w.Distro, w.Follow = name, id, namespace+"/"+name, rke2.Distro(), w.provision
 	w.Path = strings.TrimSuffix(RKE2Path, orchard) + name
 	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/fleet-default/leases/rke-lm-" + name
 	w.Rancher.Put(w.t, strings.NewReplacer(orchard, name, RKE2ID, id).Replace(RKE2Object))
@@ -59,24 +56,29 @@ func (w *World) provision() {
 	defer w.mu.Unlock()
 	text := w.Rancher.Object(w.Path)
 	doc := must(yamledit.ParseString(w.cluster, text))
-	var object map[string]any
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		panic(err)
-	}
-	spec := object["spec"].(map[string]any)
 	given := must(rke2.Distro().Live.Machines(doc, transform.Target{}))
-	w.put(w.controlPlane(spec))
-	if w.stuck {
-		return
+	var list []ranchertest.Machine
+	for i := range w.machines() {
+		list = append(list, w.machine(i))
 	}
-	for i := range 3 {
-		w.machine(i, given)
+	if !w.stuck {
+		for i, m := range list {
+			w.put(w.linked(m, i))
+			w.assign(m, given(m.Labels), doc)
+		}
 	}
+	w.put(w.controlPlane())
+	if !w.stuck {
+		w.managers(doc, given(list[0].Labels))
+	}
+}
+
+// machines is how many the cluster has.
+func (w *World) machines() int {
 	if w.past126 && !w.replaced {
-		w.machine(last, given)
-		w.link()
+		return last + 1
 	}
-	w.managers(spec, given(w.labelsOf(w.machineName(0))))
+	return last
 }
 
 func must[T any](v T, err error) T {
@@ -86,90 +88,63 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func (w *World) put(o map[string]any) { w.Rancher.Put(w.t, string(must(json.Marshal(o)))) }
+func (w *World) put(o any) { w.Rancher.Put(w.t, string(must(json.Marshal(o)))) }
 
-// controlPlane is the object in which Rancher says what it has provisioned.
-func (w *World) controlPlane(spec map[string]any) map[string]any {
-	own := map[string]any{"kubernetesVersion": spec["kubernetesVersion"]}
-	for key, v := range spec["rkeConfig"].(map[string]any) {
-		own[key] = v
+// controlPlane is the object in which Rancher says what it has provisioned. It waits for machines without Nodes.
+func (w *World) controlPlane() map[string]any {
+	spec := must(ranchertest.ControlPlane([]byte(w.Rancher.Object(w.Path)), w.cluster, w.id))
+	o := map[string]any{
+		"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": w.cluster, "namespace": namespace, "generation": 1}, "spec": spec,
 	}
-	delete(own, "machinePools") // they become machines of Cluster API
-	status := map[string]any{"observedGeneration": 1, "appliedSpec": own, "conditions": []any{
-		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Reconciled", "status": "True"},
-	}}
-	if asked, is := own["etcdSnapshotCreate"]; is {
+	ranchertest.Provisioned(o, spec, 1, ranchertest.NonReady(w.unlinked()))
+	if asked := spec.ETCDSnapshotCreate; asked != nil {
+		status := ranchertest.StatusOf(o)
 		status["etcdSnapshotCreate"], status["etcdSnapshotCreatePhase"] = asked, "Finished"
 	}
-	return map[string]any{
-		"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": w.cluster, "namespace": "fleet-default", "generation": 1},
-		"spec": own, "status": status,
-	}
+	return o
 }
 
-func (w *World) machineName(i int) string { return fmt.Sprintf("%s-servers-%d", w.cluster, i) }
-
-// machine gives a machine its plan, which it runs at once.
-func (w *World) machine(i int, given transform.MachineConfig) {
-	name := w.machineName(i)
-	labels := w.labelsOf(name)
-	w.put(map[string]any{
-		"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": name, "namespace": "fleet-default", "labels": labels},
-		"spec":   map[string]any{"bootstrap": map[string]any{"configRef": map[string]any{"kind": "RKEBootstrap", "name": name}}},
-		"status": map[string]any{"nodeRef": map[string]any{"name": apitest.NodeName(i)}},
-	})
-	plan := planOf(given(labels))
-	if labels = maps.Clone(labels); i == 1 {
-		labels[rollout.InitLabel] = "true"
+// machine is one of the machines.
+func (w *World) machine(i int) ranchertest.Machine {
+	m := ranchertest.Machine{Cluster: w.cluster, Namespace: namespace, Name: fmt.Sprintf("%s-servers-%d", w.cluster, i), ControlPlane: i < last, Etcd: i < last, Worker: i == last}
+	m.Labels = map[string]string{"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/machine-name": m.Name, "rke.cattle.io/rke-machine-pool-name": "servers"}
+	if m.Worker {
+		m.Labels["rke.cattle.io/rke-machine-pool-name"] = "agents"
 	}
-	w.put(map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "type": rollout.PlanType, "metadata": map[string]any{"name": name + "-machine-plan", "namespace": "fleet-default", "labels": labels},
-		"data": map[string]any{"plan": plan, "appliedPlan": plan},
-	})
+	for role, has := range map[string]bool{"control-plane": m.ControlPlane, "etcd": m.Etcd, "worker": m.Worker} {
+		if has {
+			m.Labels["rke.cattle.io/"+role+"-role"] = "true"
+		}
+	}
+	if i != 1 {
+		m.Server = apitest.NodeName(1)
+	}
+	return m
 }
 
-// labelsOf are the labels of a machine.
-func (w *World) labelsOf(name string) map[string]string {
-	labels := map[string]string{"cluster.x-k8s.io/cluster-name": w.cluster, "rke.cattle.io/machine-name": name}
-	pool, roles := "servers", []string{"control-plane", "etcd"}
-	if name == lastMachine {
-		pool, roles = "agents", []string{"worker"}
-	}
-	labels["rke.cattle.io/rke-machine-pool-name"] = pool
-	for _, r := range roles {
-		labels["rke.cattle.io/"+r+"-role"] = "true"
-	}
-	return labels
+// assign gives a machine its plan, which it runs at once.
+func (w *World) assign(m ranchertest.Machine, config map[string]any, doc *yamledit.Document) {
+	version, _ := doc.Root().Get("spec", "kubernetesVersion").String()
+	plan := must(json.Marshal(m.Plan(config, version, manifestOf(doc))))
+	secret := m.Secret()
+	secret.Data = map[string][]byte{"plan": plan, "appliedPlan": plan}
+	w.put(secret)
 }
 
-// planOf is the plan in which Rancher renders the configuration of a machine.
-func planOf(config map[string]any) []byte {
-	rendered := maps.Clone(config)
-	list, _ := rendered["kube-controller-manager-arg"].([]any)
-	rendered["kube-controller-manager-arg"] = append(slices.Clone(list), "cert-dir=/var/lib/x", "secure-port=10257")
-	rendered["node-label"] = []any{"a=b"}
-	content := base64.StdEncoding.EncodeToString(must(json.Marshal(rendered)))
-	return must(json.Marshal(map[string]any{"files": []any{map[string]any{"path": "/etc/rancher/rke2/config.yaml.d/50-rancher.yaml", "content": content}}}))
+func manifestOf(doc *yamledit.Document) string {
+	text, _ := doc.Root().Get("spec", "rkeConfig", "additionalManifest").String()
+	return text
 }
 
 // managers starts the managers that the configuration and the manifests require.
-func (w *World) managers(spec, config map[string]any) {
-	provider, _ := config["cloud-provider-name"].(string)
-	kube := []string{"--configure-cloud-routes=false"}
-	if named := w.past126 && provider == "aws"; !named {
-		kube = append(kube, "--cloud-provider="+provider)
-	}
-	list := args.Of(config["kube-controller-manager-arg"])
-	for _, a := range list {
-		kube = append(kube, "--"+a.Name+"="+a.Value)
-	}
-	if own, is := args.Last(list, "cloud-provider"); is {
-		provider = own.Value // it comes after RKE2's
-	}
-	_, migrates := args.Last(list, "enable-leader-migration")
+func (w *World) managers(doc *yamledit.Document, config map[string]any) {
+	version, _ := doc.Root().Get("spec", "kubernetesVersion").String()
+	own := config["kube-controller-manager-arg"]
+	kube := append([]string{"--configure-cloud-routes=false"}, ranchertest.Arguments(version, config["cloud-provider-name"], own)...)
+	provider := ranchertest.Provider(kube)
+	_, migrates := args.Last(args.Of(own), "enable-leader-migration")
 	var docs []*yamledit.Document
-	manifest, _ := spec["rkeConfig"].(map[string]any)["additionalManifest"].(string)
-	for _, c := range yamledit.Split("manifest", []byte(manifest)) {
+	for _, c := range yamledit.Split("manifest", []byte(manifestOf(doc))) {
 		if d, err := yamledit.Parse(c); err == nil {
 			docs = append(docs, d)
 		}
@@ -183,5 +158,5 @@ func (w *World) managers(spec, config map[string]any) {
 		cloud = textsOf(chart.Args())
 	}
 	w.API.Do(func() { w.pods(kube, cloud, chart.ImageTag()) })
-	w.lead(provider == "aws" && !w.past126, migrates, installed, installed && chart.Migrates())
+	w.lead(provider == "aws", migrates, installed, installed && chart.Migrates())
 }

@@ -45,6 +45,7 @@ type World struct {
 
 	t        testing.TB
 	cluster  string // name of the object, for RKE2
+	id       string // of that cluster
 	mu       sync.Mutex
 	stuck    bool            // machines get no new plans
 	dead     map[string]bool // user agents whose process was killed

@@ -150,6 +150,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Fault != nil {
 		f = s.Fault(r)
 	}
+	lets := func() bool { return !s.Gated }
+	if f.Status == 0 && !f.Lost && Door(w, r, s.Certificate(), s.authorized(r), lets) {
+		s.mu.Unlock()
+		return
+	}
 	if f.Status != 0 {
 		s.mu.Unlock()
 		if f.Location != "" {
@@ -178,7 +183,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.Lost {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	a.write(w)
+}
+
+func (a answer) write(w http.ResponseWriter) {
+	if a.body != nil {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	if a.warning != "" {
 		w.Header().Add("Warning", `299 - "`+a.warning+`"`)
 	}
@@ -194,16 +205,8 @@ func (s *Server) authorized(r *http.Request) bool {
 func (s *Server) answer(r *http.Request) answer {
 	path, local := strings.CutPrefix(r.URL.Path, localRoute)
 	switch {
-	case r.URL.Path == "/rancherversion":
-		return asJSON(http.StatusOK, map[string]any{"Version": "v2.8.5"})
-	case r.URL.Path == "/v3/settings/cacerts":
-		return asJSON(http.StatusOK, map[string]any{"name": "cacerts", "value": s.Certificate()})
-	case local && (s.Gated || !s.authorized(r)) && strings.HasPrefix(path, "/apis/management.cattle.io/"):
-		return answer{status: http.StatusForbidden} // rancher pkg/api/steve/proxy/proxy.go, authLocalCluster
-	case !s.authorized(r) && local:
-		return status(http.StatusUnauthorized, "Unauthorized", "Unauthorized") // by its API server, which gets the token
 	case !s.authorized(r):
-		return asJSON(http.StatusUnauthorized, map[string]any{"type": "error", "status": "401", "message": "must authenticate"})
+		return status(http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
 		return s.review(r)
 	case local && path == "/version":

@@ -34,7 +34,7 @@ func (w *Webhook) Admit(object []byte) []byte {
 
 // Change does the same to an object in place, as [Server] does after a patch.
 func (w *Webhook) Change(o map[string]any) {
-	if throughEngine(o) {
+	if ThroughEngine(o) {
 		return
 	}
 	spec, _ := o["spec"].(map[string]any)
@@ -110,7 +110,7 @@ func withFile(v any, secret, path string) any {
 // types of its kind.
 func (*Webhook) Kept(object []byte) []byte {
 	o := decoded(object)
-	if !throughEngine(o) {
+	if !ThroughEngine(o) {
 		var typed provv1.ClusterSpec
 		into(o["spec"], &typed)
 		o["spec"] = decoded(encoded(typed))
@@ -118,17 +118,18 @@ func (*Webhook) Kept(object []byte) []byte {
 	return encoded(o)
 }
 
-// throughEngine takes RKE's configuration through its types, and reports whether there
-// is one.
-func throughEngine(o map[string]any) bool {
-	const key = "rancherKubernetesEngineConfig"
+const engineKey = "rancherKubernetesEngineConfig"
+
+// ThroughEngine takes RKE's configuration through its types, which have an empty mapping for every service and know no
+// other keys, and reports whether there is one.
+func ThroughEngine(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
-	if spec[key] == nil {
+	if spec[engineKey] == nil {
 		return false
 	}
 	var typed rketypes.RancherKubernetesEngineConfig
-	into(spec[key], &typed)
-	spec[key] = decoded(encoded(typed))
+	into(spec[engineKey], &typed)
+	spec[engineKey] = decoded(encoded(typed))
 	return true
 }
 
