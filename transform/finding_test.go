@@ -7,20 +7,14 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func TestFindingsPointAtTheirNode(t *testing.T) {
-	doc, err := yamledit.Parse(yamledit.Chunk{File: "l.yaml", Line: 10, Bytes: []byte("a:\n  b: [1, 2]\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "l.yaml", Line: 10, Bytes: []byte("a:\n  b: [1, 2]\n")}))(t)
 	want := Finding{File: "l.yaml", Line: 12, Path: "a.b[1]", Message: "wrong", Fix: "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers"}
-	if diff := cmp.Diff(want, FindingAt(doc.Root().Get("a", "b").Items()[1], "wrong", "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, FindingAt(doc.Root().Get("a", "b").Items()[1], "wrong", "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers"), want)
 }
 
 func TestReportFillsInWhatTheRuleKnows(t *testing.T) {
@@ -42,21 +36,14 @@ func TestReportFillsInWhatTheRuleKnows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.rule.Report([]Finding{{Severity: c.own}}, c.accept)
-			if diff := cmp.Diff([]Finding{c.want}, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if got[0].Stops() != c.stops {
-				t.Errorf("stops: %v", got[0].Stops())
-			}
+			assert.DeepEqual(t, got, []Finding{c.want})
+			assert.Equal(t, got[0].Stops(), c.stops, "stops")
 		})
 	}
 }
 
 func TestRefusalsNameRuleAndPlace(t *testing.T) {
-	doc, parseErr := yamledit.Parse(yamledit.Chunk{File: "l.yaml", Bytes: []byte("a: b\n")})
-	if parseErr != nil {
-		t.Fatal(parseErr)
-	}
+	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "l.yaml", Bytes: []byte("a: b\n")}))(t)
 	err := NotMigratable(doc.Root().Get("a"), "no cluster", "name one")
 	var refused *Refused
 	var place *yamledit.Error
@@ -95,8 +82,6 @@ func TestOnlyRulesThatTakeItAreOfferedToAccept(t *testing.T) {
 		"correct them; not all of them can be accepted, but some with --accept soft": found("soft", "hard"),
 		"correct them; none of them can be accepted":                                 found("hard", "unknown"),
 	} {
-		if got := Unblock(list, rules); got != want {
-			t.Errorf("%q, not %q", got, want)
-		}
+		assert.Equal(t, Unblock(list, rules), want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 )
 
@@ -107,9 +108,7 @@ func (m *machine) follow(t *testing.T, command string) {
 			parses(t, call[1:])
 			continue
 		}
-		if problem := misused(call); problem != "" {
-			t.Errorf("%s: %s", command, problem)
-		}
+		assert.Equal(t, misused(call), "", command)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform"
@@ -103,10 +104,7 @@ func (w world) observed() *observed.Observation {
 // planIn plans the cluster of a distro.
 func planIn(t *testing.T, d transform.Distro, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target))(t)
 	return p
 }
 
@@ -115,28 +113,19 @@ func planIn(t *testing.T, d transform.Distro, target transform.Target) *plan.Pla
 func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*plan.Plan {
 	t.Helper()
 	plans := []*plan.Plan{planIn(t, d, target)}
-	values, err := yamledit.ParseString("values.yaml", golden.Input(t, "rke1-values").Files["values.yaml"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := assert.Value(yamledit.ParseString("values.yaml", golden.Input(t, "rke1-values").Files["values.yaml"]))(t)
 	docs, err := d.Grouping.WithValues(plans[0].Start, values)
 	if err != nil {
 		return plans // it takes none
 	}
-	p, err := plan.Build(d, docs, target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(d, docs, target))(t)
 	return append(plans, p)
 }
 
 // waitsFor is what migrate waits for after a stage.
 func waitsFor(t *testing.T, d transform.Distro, p *plan.Plan, stage string) stages.Check {
 	t.Helper()
-	l, err := transition.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(transition.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
 	return l.Check
 }
 
@@ -144,10 +133,7 @@ func waitsFor(t *testing.T, d transform.Distro, p *plan.Plan, stage string) stag
 func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 	var dumps []*observed.Observation
 	for _, c := range golden.Inputs(t, "live-") {
-		o, err := observe.ReadDumpFrom(c.Name, strings.NewReader(c.Text()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := assert.Value(observe.ReadDumpFrom(c.Name, strings.NewReader(c.Text())))(t)
 		dumps = append(dumps, o)
 	}
 	for _, w := range worlds() {
@@ -194,10 +180,7 @@ func migrationStages() []string {
 func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
 	d := rke2.Distro()
 	target := transform.Target{}
-	p, err := plan.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target))(t)
 	for _, stage := range stagesOf(p) {
 		met, wanted := 0, waitsFor(t, d, p, stage)
 		for _, w := range worlds() {
@@ -260,9 +243,7 @@ func TestAClusterIsInOrderForTheStagesThatItShows(t *testing.T) {
 				got = append(got, stage)
 			}
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, not %v", c.name, got, c.want)
-		}
+		assert.EqualSlices(t, got, c.want, c.name)
 	}
 }
 
@@ -378,9 +359,7 @@ func TestEveryStageHasChecks(t *testing.T) {
 // cloud-controller-manager holds the lease: one answer, from the command itself.
 func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
-	if err := observe.WriteDump(file, world{"aws+flag", "aws+flag", "cloud", true}.observed()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, observe.WriteDump(file, world{"aws+flag", "aws+flag", "cloud", true}.observed()))
 	for stage, want := range map[string]int{
 		stages.InstallCCM: exitcode.Done, stages.CordonControlPlane: exitcode.Done,
 		stages.EnableLeaderMigration: exitcode.Found, stages.SwitchToExternal: exitcode.Found,
@@ -389,9 +368,7 @@ func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testin
 		if r.code != want {
 			t.Errorf("%s: exit code %d\n%s%s", stage, r.code, r.stdout, r.stderr)
 		}
-		if strings.Contains(r.stdout, "lease-wrong-holder") != (stage == stages.EnableLeaderMigration) {
-			t.Errorf("%s: %s", stage, r.stdout)
-		}
+		assert.Equal(t, strings.Contains(r.stdout, "lease-wrong-holder"), (stage == stages.EnableLeaderMigration), stage, r.stdout)
 	}
 }
 
@@ -399,9 +376,7 @@ func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testin
 // cloud-controller-manager, and the check after that edit differs.
 func TestVerifyChecksTheStagesThatWerePlanned(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
-	if err := observe.WriteDump(file, world{"external", "aws+flag", "cloud", true}.observed()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, observe.WriteDump(file, world{"external", "aws+flag", "cloud", true}.observed()))
 	verify := func(more ...string) ran {
 		return runHere(t, "", append([]string{"verify", "--from", file, "--stage", stages.DisableLeaderMigration}, more...)...)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/fleet"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -27,10 +28,7 @@ const oneOfEach = 80
 func fleetDocuments(tb testing.TB) (docs []*yamledit.Document) {
 	tb.Helper()
 	for _, c := range yamledit.Split("fleet.yaml", []byte(fleet.Stream(oneOfEach))) {
-		d, err := transform.Parse(c)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		d := assert.Value(transform.Parse(c))(tb)
 		docs = append(docs, d)
 	}
 	return docs
@@ -41,9 +39,7 @@ func perDocument(b *testing.B, do func(*yamledit.Document) error) {
 	docs := fleetDocuments(b)
 	all := func() {
 		for _, d := range docs {
-			if err := do(d); err != nil {
-				b.Fatal(err)
-			}
+			assert.NilError(b, do(d))
 		}
 	}
 	all() // fills what is kept between documents

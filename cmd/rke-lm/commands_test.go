@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
@@ -59,15 +60,9 @@ var actions = map[string]any{
 func TestEveryFunctionThatMakesACommandIsAmongTheActions(t *testing.T) {
 	var found []string
 	for _, folder := range []string{"action", "provider/aws"} {
-		files, err := filepath.Glob("../../transform/" + folder + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := assert.Value(filepath.Glob("../../transform/" + folder + "/*.go"))(t)
 		for _, path := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := assert.Value(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 			for _, d := range file.Decls {
 				if f, is := d.(*ast.FuncDecl); is && f.Recv == nil && f.Name.IsExported() && f.Type.Results != nil && strings.HasSuffix(types.ExprString(f.Type.Results.List[0].Type), "Action") {
 					found = append(found, filepath.Base(folder)+"."+f.Name.Name)
@@ -76,9 +71,7 @@ func TestEveryFunctionThatMakesACommandIsAmongTheActions(t *testing.T) {
 		}
 	}
 	slices.Sort(found)
-	if diff := cmp.Diff(found, slices.Sorted(maps.Keys(actions))); diff != "" {
-		t.Errorf("(-in the code +in the list):\n%s", diff)
-	}
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(actions)), found, "(-in the code +in the list)")
 }
 
 // hostile values are what a shell, sed, awk or a program's flags would take for more
@@ -171,18 +164,14 @@ func newMachine(t *testing.T) *machine {
 	root := t.TempDir()
 	m := &machine{sh: sh, folder: filepath.Join(root, "here"), programs: filepath.Join(root, "bin"), log: filepath.Join(root, "log")}
 	for _, folder := range []string{m.folder, m.programs, m.log} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Mkdir(folder, 0o700))
 	}
 	// Each call has a file of its own, for the programs of a pipe run at the same
 	// time. What asks for nodes gets one.
 	script := "#!" + sh + "\nn=0\nset -C\nuntil { : > \"$LOG/$$.$n\"; } 2>/dev/null; do n=$((n+1)); done\nset +C\n" +
 		"printf '%s\\0' \"${0##*/}\" \"$@\" > \"$LOG/$$.$n\"\ncase \"$*\" in *'get nodes'*|*'print $1'*) echo node-1;; esac\n"
 	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "sed", "grep", "awk", "xargs", "base64", "kubeadm", "rke", "rke-lm", "systemctl", "touch", "ls", "id", "cosign", "skopeo"} {
-		if err := os.WriteFile(filepath.Join(m.programs, name), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(m.programs, name), []byte(script), 0o700))
 	}
 	return m
 }
@@ -199,10 +188,7 @@ func (m *machine) run(t *testing.T, command string) [][]string {
 	if diff := cmp.Diff(before, m.entries(t)); diff != "" && !strings.Contains(command, action.KubeadmFile) {
 		t.Errorf("%s wrote (-before +after):\n%s", command, diff)
 	}
-	files, err := filepath.Glob(filepath.Join(m.log, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob(filepath.Join(m.log, "*")))(t)
 	var calls [][]string
 	for _, f := range files {
 		text, err := os.ReadFile(f)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -47,10 +48,7 @@ var commentedTargets = []transform.Target{
 }
 
 func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk, target transform.Target) {
-	doc, err := transform.Parse(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(transform.Parse(c))(t)
 	p, err := plan.Build(d, transform.Only(doc), target)
 	if err != nil {
 		t.Fatalf("with comments there is no plan: %v\n%s", err, c.Bytes)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // fileFlags are the flags that take files, or a command, which may be a script, for which the shell completes paths.
@@ -21,9 +23,7 @@ var fileFlags = []string{"against", "arguments-from", "audit-log", "cacert", "cc
 func completing(t *testing.T) *cobra.Command {
 	t.Helper()
 	root := newRoot(streams{})
-	if err := root.PersistentPreRunE(&cobra.Command{Use: cobra.ShellCompRequestCmd}, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, root.PersistentPreRunE(&cobra.Command{Use: cobra.ShellCompRequestCmd}, nil))
 	return root
 }
 

@@ -13,6 +13,7 @@ import (
 
 	evanphx "gopkg.in/evanphx/json-patch.v4"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
@@ -89,10 +90,7 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 	if plan == nil || d.Name == manifests.Name {
 		return ""
 	}
-	object, err := asObject(d, plan.Start[0])
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	object := assert.Value(asObject(d, plan.Start[0]))(s.t)
 	s.count.clusters++
 	object = s.webhook.Admit(s.webhook.Kept(object))
 	for _, step := range plan.Steps {

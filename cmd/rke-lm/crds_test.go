@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -62,10 +63,7 @@ func definitions() []defined {
 // definition is a definition as YAML, with what wrangler does not read off a type.
 func definition(t *testing.T, d defined) string {
 	t.Helper()
-	made, err := d.ToCustomResourceDefinition()
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := assert.Value(d.ToCustomResourceDefinition())(t)
 	var whole apiextensionsv1.CustomResourceDefinition
 	raw, err := json.Marshal(made)
 	if err == nil {
@@ -102,10 +100,7 @@ func described(t *testing.T) map[string]map[string]string {
 		t.Fatal(files, err)
 	}
 	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := assert.Value(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments))(t)
 		for _, d := range f.Decls {
 			describeType(d, list)
 		}

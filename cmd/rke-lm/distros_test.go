@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -68,14 +69,8 @@ func openGolden(t *testing.T, d transform.Distro, folder string, target transfor
 		if filepath.Dir(f.File) != folder {
 			continue
 		}
-		doc, err := transform.Parse(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := d.Open(transform.Only(doc), target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := assert.Value(transform.Parse(f))(t)
+		c := assert.Value(d.Open(transform.Only(doc), target))(t)
 		return c
 	}
 	t.Fatalf("no golden case %s for %s", folder, d.Name)

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -53,10 +54,7 @@ func TestDocsListWhatTheGateStops(t *testing.T) {
 
 // gateRows has a row for what stops changes: how many cases of the gate it stops, and the first of them.
 func gateRows(t *testing.T) string {
-	files, err := filepath.Glob("testdata/gate/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob("testdata/gate/*.txtar"))(t)
 	stopped := map[string][]string{}
 	for _, file := range files {
 		if c := readGateCase(t, file); len(c.want) > 0 {
@@ -193,9 +191,7 @@ func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 	for _, r := range documentedRefusals {
 		got := runHere(t, "", "plan", "-o", "json", inputOf(t, r.golden))
 		var plans report.Plans
-		if err := json.Unmarshal([]byte(got.stdout), &plans); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, json.Unmarshal([]byte(got.stdout), &plans))
 		if got.code != r.code || len(plans.Errors) == 0 || plans.Errors[0].Rule != r.rule {
 			t.Errorf("%s: exit code %d and %+v; documented are %d and %s", r.golden, got.code, plans.Errors, r.code, r.rule)
 		}

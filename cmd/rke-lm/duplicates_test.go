@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -54,9 +55,7 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			for name, text := range c.files {
-				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 				putFile(t, name, text)
 			}
 			for _, verb := range []string{"plan", "lint", "lint --fix", "apply --next --dry-run --manual-done grant-migration-lease", "apply --next --manual-done grant-migration-lease"} {
@@ -106,9 +105,7 @@ func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 	putFile(t, "a.yaml", twin("ibis"))
 	r := runHere(t, twin("ibis"), "lint", "a.yaml", "-")
 	for _, both := range []string{"is described in <stdin>:1 as well", "is described in a.yaml:1 as well"} {
-		if !strings.Contains(r.stdout, both) {
-			t.Errorf("%d without %q:\n%s%s", r.code, both, r.stdout, r.stderr)
-		}
+		assert.Contains(t, r.stdout, both, r.code, r.stderr)
 	}
 }
 
@@ -177,9 +174,7 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 			h.commit("the cluster as it is")
 			h.git("switch", "--quiet", "--create", "change")
 			runHere(t, "", "plan", "--out", "plans", "clusters")
-			if err := os.Remove(plans + ".gitignore"); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.Remove(plans+".gitignore"))
 			c.change(h)
 			for _, head := range []string{"", "HEAD"} {
 				args := []string{"review", "--base", "main"}

@@ -19,9 +19,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -29,14 +29,9 @@ import (
 // of clusters the current folder.
 func examplesHere(t *testing.T) *history {
 	t.Helper()
-	source, err := filepath.Abs("../../examples/gitops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := assert.Value(filepath.Abs("../../examples/gitops"))(t)
 	h := newHistory(t)
-	if err := os.CopyFS(".", os.DirFS(source)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(".", os.DirFS(source)))
 	h.commit("clusters")
 	return h
 }
@@ -122,23 +117,17 @@ func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
 	}
 	run("fmt", "-check", "-recursive", "terraform")
 	// The provider is not needed to decode the files, and comes from a registry.
-	if err := os.Remove("terraform/rancher.tf"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Remove("terraform/rancher.tf"))
 	must(t, exitcode.Done, "apply", "--through", "--stage", "install-ccm", "clusters/lagoon.yaml")
 	run("-chdir=terraform", "init", "-input=false")
 	run("-chdir=terraform", "apply", "-auto-approve", "-input=false")
 	var got, want map[string]any
-	if err := json.Unmarshal(run("-chdir=terraform", "output", "-json", "clusters"), &got); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(run("-chdir=terraform", "output", "-json", "clusters"), &got))
 	want = map[string]any{}
 	for _, name := range []string{"lagoon", "quay"} {
 		want[name] = documentsOf(t, "clusters/"+name+".yaml")[0]
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-file +terraform):\n%s", diff)
-	}
+	assert.DeepEqual(t, got, want, "(-file +terraform)")
 }
 
 // inBash runs a script as a CI system does, with this program as rke-lm, and returns what it prints
@@ -161,10 +150,7 @@ func inBash(t *testing.T, script string, env ...string) (stdout, stderr string, 
 // installed is a folder in which this program is rke-lm.
 func installed(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	folder := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(folder, "rke-lm")); err != nil {
 		t.Skip(err)
@@ -184,9 +170,7 @@ func releaseFolder(t *testing.T, version string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
-	if err := w.WriteHeader(&tar.Header{Name: name + "/rke-lm", Mode: 0o755, Size: int64(len(program))}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, w.WriteHeader(&tar.Header{Name: name + "/rke-lm", Mode: 0o755, Size: int64(len(program))}))
 	_, err = w.Write([]byte(program))
 	for _, err := range []error{err, w.Close(), z.Close()} {
 		if err != nil {
@@ -203,9 +187,7 @@ func releaseFolder(t *testing.T, version string) string {
 func afterRelease(t *testing.T, releases string) {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.CopyFS(filepath.Join(folder, "scripts"), os.DirFS(filepath.Join(os.Getenv("RKE_LM_ROOT"), "scripts"))); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(filepath.Join(folder, "scripts"), os.DirFS(filepath.Join(os.Getenv("RKE_LM_ROOT"), "scripts"))))
 	putFile(t, filepath.Join(folder, "action.yml"), textOf(t, filepath.Join(os.Getenv("RKE_LM_ROOT"), "action.yml")))
 	putFile(t, filepath.Join(folder, "scripts/ci/release.txt"), textOf(t, filepath.Join(releases, "release.txt")))
 	t.Setenv("RKE_LM_ROOT", folder)
@@ -272,10 +254,7 @@ func runAction(t *testing.T, inputs map[string]string) (stdout, stderr, summary 
 // rooted remembers where the repository of rke-lm is, before the current folder changes.
 func rooted(t *testing.T) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := assert.Value(filepath.Abs("../.."))(t)
 	t.Setenv("RKE_LM_ROOT", root)
 	return root
 }
@@ -375,9 +354,7 @@ func TestTheGitLabJobReviewsAMergeRequest(t *testing.T) {
 		BeforeScript, Script []string
 	}
 	text := strings.ReplaceAll(textOf(t, filepath.Join(root, "examples/ci/gitlab.yaml")), "before_script:", "beforeScript:")
-	if err := yaml.Unmarshal([]byte(text), &jobs); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, yaml.Unmarshal([]byte(text), &jobs))
 	job := jobs["rke-lm-review"]
 	releases := releaseFolder(t, job.Variables["RKE_LM_VERSION"])
 	for name, c := range map[string]struct {
@@ -451,9 +428,7 @@ func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
 func TestTheWorkflowUsesInputsOfTheAction(t *testing.T) {
 	root := rooted(t)
 	var a githubAction
-	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a))
 	var workflow struct {
 		Jobs map[string]struct {
 			Steps []struct {
@@ -462,9 +437,7 @@ func TestTheWorkflowUsesInputsOfTheAction(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/github.yaml"))), &workflow); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/github.yaml"))), &workflow))
 	steps := workflow.Jobs["review"].Steps
 	if len(steps) != 2 || steps[0].With["fetch-depth"] != float64(0) || !strings.HasPrefix(steps[1].Uses, "rke-lm/rke-lm@") {
 		t.Fatalf("%+v", steps)

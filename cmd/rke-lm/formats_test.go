@@ -22,33 +22,22 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 )
 
 // sarifSchema returns the schema of SARIF 2.1.0, a constant of the module that has it.
 func sarifSchema(t *testing.T) gojsonschema.JSONLoader {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "schema.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := strconv.Unquote(file.Scope.Lookup("schema").Decl.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := assert.Value(exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif").Output())(t)
+	file := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "schema.go"), nil, 0))(t)
+	text := assert.Value(strconv.Unquote(file.Scope.Lookup("schema").Decl.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value))(t)
 	return gojsonschema.NewStringLoader(text)
 }
 
 func checkSARIF(t *testing.T, schema gojsonschema.JSONLoader, text string) {
 	t.Helper()
-	result, err := gojsonschema.Validate(schema, gojsonschema.NewStringLoader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := assert.Value(gojsonschema.Validate(schema, gojsonschema.NewStringLoader(text)))(t)
 	for _, e := range result.Errors() {
 		t.Error(e)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -34,9 +35,7 @@ func formsFolder(t *testing.T) {
 	} {
 		putFile(t, name, text)
 	}
-	if err := os.Mkdir(".hidden", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Mkdir(".hidden", 0o755))
 	putFile(t, filepath.Join(".hidden", "main.tf"), "resource \"rke_cluster\" \"x\" {\n  cloud_provider {}\n}\n")
 }
 
@@ -64,17 +63,13 @@ func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
 	want := []string{"config.yaml", "main.tf", "setup.sh"}
 	r := runHere(t, "", "plan", "-o", "json", ".")
 	var plans report.Plans
-	if err := json.Unmarshal([]byte(r.stdout), &plans); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(r.stdout), &plans))
 	if got := formFiles(plans.Findings, transform.Note); r.code != exitcode.Done || len(plans.Clusters) != 1 || !slices.Equal(got, want) {
 		t.Errorf("plan: exit %d, %q\n%s", r.code, got, r.stdout)
 	}
 	r = runHere(t, "", "lint", "-o", "json", ".")
 	var found []transform.Finding
-	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(r.stdout), &found))
 	if got := formFiles(found, transform.Warning); r.code != exitcode.Done || !slices.Equal(got, want) {
 		t.Errorf("lint: exit %d, %q\n%s", r.code, got, r.stdout)
 	}

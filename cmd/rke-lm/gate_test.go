@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -34,10 +35,7 @@ type gateCase struct {
 
 func readGateCase(t *testing.T, file string) gateCase {
 	t.Helper()
-	a, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(txtar.ParseFile(file))(t)
 	why, want, found := strings.Cut(string(a.Comment), "want: ")
 	if !found {
 		t.Fatalf("%s has no line want:", file)
@@ -85,9 +83,7 @@ func (c gateCase) review(t *testing.T) ran {
 		h.write(name, text)
 	}
 	for _, name := range c.deleted {
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Remove(name))
 	}
 	h.commit("change")
 	if len(c.tip) > 0 {
@@ -101,9 +97,7 @@ func (c gateCase) review(t *testing.T) ran {
 	program := filepath.Join(t.TempDir(), "program")
 	if c.script != "" {
 		t.Setenv("PROGRAM", program)
-		if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch "+program+".ran\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(program, []byte("#!/bin/sh\ntouch "+program+".ran\n"), 0o755))
 		runScript(t, c.script)
 		os.Remove(program + ".ran") // the script runs git as well
 	}
@@ -165,10 +159,7 @@ func errorsOf(t *testing.T, r ran) []string {
 // honest one passes.
 func TestGate(t *testing.T) {
 	sweep(t)
-	files, err := filepath.Glob("testdata/gate/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob("testdata/gate/*.txtar"))(t)
 	for _, file := range files {
 		c := readGateCase(t, file)
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {

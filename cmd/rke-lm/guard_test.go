@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -41,8 +42,6 @@ func TestAHostileDocumentDoesNotEndTheRunOverAFolder(t *testing.T) {
 				t.Errorf("%s says nothing about %s:\n%s%s", verb, name, r.stdout, r.stderr)
 			}
 		}
-		if !strings.Contains(r.stdout+r.stderr, "b-odd.yaml:3: more than 250 mappings and lists are nested here") {
-			t.Errorf("%s: %s", verb, r.stderr)
-		}
+		assert.Contains(t, r.stdout+r.stderr, "b-odd.yaml:3: more than 250 mappings and lists are nested here", verb, r.stderr)
 	}
 }

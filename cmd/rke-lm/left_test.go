@@ -15,6 +15,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -164,10 +165,7 @@ func wordsOf(line string) (words []string) {
 func filesHere(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir("."))(t)
 	for _, e := range entries {
 		if text, err := os.ReadFile(e.Name()); err == nil {
 			all[e.Name()] = string(text)

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -102,12 +103,8 @@ func TestDataKeepsItsBytes(t *testing.T) {
 	}
 	asJSON, asYAML := runHere(t, "", "explain", "-o", "json", file), runHere(t, "", "explain", "-o", "yaml", file)
 	var one, two any
-	if err := json.Unmarshal([]byte(asJSON.stdout), &one); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(asYAML.stdout), &two); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(asJSON.stdout), &one))
+	assert.NilError(t, yaml.Unmarshal([]byte(asYAML.stdout), &two))
 	a, _ := json.Marshal(one)
 	b, _ := json.Marshal(two)
 	if string(a) != string(b) || !strings.Contains(string(a), "\u202e") {

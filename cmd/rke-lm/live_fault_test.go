@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -101,9 +102,7 @@ func TestOwnersEndsUnknownWhereTroubleStays(t *testing.T) {
 		if r.code != c.code || o.Seconds["1"] < 1 || last.Count != "unknown" || o.Seconds["unknown"] < 5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
 			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
 		}
-		if !strings.Contains(r.stderr, c.message) {
-			t.Error(r.stderr)
-		}
+		assert.Contains(t, r.stderr, c.message)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -203,18 +204,13 @@ func eachWrong(root any, use func(variant any, what string)) {
 func parsedYAML(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var v map[string]any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, yaml.Unmarshal([]byte(text), &v))
 	return v
 }
 
 func marshalled(t *testing.T, v any) string {
 	t.Helper()
-	text, err := yaml.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(yaml.Marshal(v))(t)
 	return string(text)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -69,9 +70,7 @@ func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
 			t.Fatalf("%d %s", code, said)
 		}
 		for _, want := range []string{`class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration."} {
-			if !strings.Contains(out, want) {
-				t.Errorf("no %s in\n%s", want, out)
-			}
+			assert.Contains(t, out, want)
 		}
 		w.Stick(true)
 		code, out, said = commandOn(t, w, append(line, "install-ccm")...)
@@ -127,9 +126,7 @@ func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --insecure-skip-tls-verify --rancher-url=" + w.URL,
 			" --until=enable-leader-migration --yes\n", "to roll back: rke-lm rollback --accept=address-flapping",
 		} {
-			if !strings.Contains(said, want) {
-				t.Errorf("%s\nlacks %s", said, want)
-			}
+			assert.Contains(t, said, want)
 		}
 		if _, back, _ := strings.Cut(said, "Kubernetes 1.27 and later have no in-tree provider to roll back to"); strings.Contains(back, "until") {
 			t.Errorf("%s", back)
@@ -166,8 +163,6 @@ func TestRulesOfLiveClustersCanBeAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)
 		code, _, said := commandOn(t, w, "rollback", "--yes", "--cluster", "orchard", "--accept", "node-new")
-		if code != exitcode.Done {
-			t.Errorf("%d %s", code, said)
-		}
+		assert.Equal(t, code, exitcode.Done, said)
 	})
 }

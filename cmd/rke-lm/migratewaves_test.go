@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -105,9 +106,7 @@ func TestThePageOfManyRunsHasASectionForEach(t *testing.T) {
 			t.Fatalf("%d %s", r.code, r.stderr)
 		}
 		for _, want := range []string{`data-state="failed"`, `data-state="done"`, `data-state="waiting"`, `>3 of 3<`} {
-			if strings.Count(r.stdout, want) != 1 {
-				t.Errorf("no %s in\n%s", want, r.stdout)
-			}
+			assert.Equal(t, strings.Count(r.stdout, want), 1, want, r.stdout)
 		}
 	})
 }

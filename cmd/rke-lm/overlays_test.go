@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -26,9 +27,7 @@ func overlaid(t *testing.T) {
 			"      kube-controller-manager-arg: [node-monitor-grace-period=30s]\n",
 		"overlays/us/kustomization.yaml": "resources: [../../base]\nnamePrefix: us-\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		putFile(t, name, text)
 	}
 }
@@ -63,9 +62,7 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 				t.Errorf("exit %d, want %d", r.code, c.code)
 			}
 			for _, want := range c.want {
-				if !strings.Contains(r.stdout+r.stderr, want) {
-					t.Errorf("does not say %q:\n%s%s", want, r.stdout, r.stderr)
-				}
+				assert.Contains(t, r.stdout+r.stderr, want, "does not say", r.stdout, r.stderr)
 			}
 			if after, err := os.ReadFile("base/cluster.yaml"); err != nil || string(after) != before {
 				t.Errorf("the base was written: %v", err)
@@ -76,9 +73,7 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 
 func TestABaseWhoseOverlaysOnlyNameItIsPlanned(t *testing.T) {
 	overlaid(t)
-	if err := os.RemoveAll("overlays/eu"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.RemoveAll("overlays/eu"))
 	if r := runHere(t, "", "plan", "base/cluster.yaml"); r.code != exitcode.Done || r.stderr != "" {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -53,9 +54,7 @@ func TestEveryDistroSaysWhatAWSNeedsBeforeTheManager(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := prepared(t, name)[stages.InstallCCM]
 			for _, want := range []string{"aws iam put-role-policy", "aws-ccm-policy.json", "aws-node-policy.json", "aws ec2 describe-instances", "aws ec2 create-tags", "kubernetes.io/cluster/" + id} {
-				if !strings.Contains(got, want) {
-					t.Errorf("no %s in\n%s", want, got)
-				}
+				assert.Contains(t, got, want)
 			}
 		})
 	}
@@ -73,9 +72,7 @@ func TestKubeletsOf127NeedCredentialsForECR(t *testing.T) {
 		"manifest-static-pod":    {"v1.27.16", "/etc/kubernetes/credential-provider/config.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := prepared(t, name)[stages.SwitchToExternal]; got != "" {
-				t.Errorf("without a move: %s", got)
-			}
+			assert.Equal(t, prepared(t, name)[stages.SwitchToExternal], "", "without a move")
 			if got := prepared(t, name, "--target-version", c.version)[stages.SwitchToExternal]; !strings.Contains(got, c.config) || !strings.Contains(got, ".dkr.ecr") {
 				t.Errorf("no %s in %q", c.config, got)
 			}
@@ -98,13 +95,9 @@ func TestPlanFoldersHoldWhatTheCommandsForAWSName(t *testing.T) {
 		if err != nil || len(text) == 0 {
 			t.Errorf("%s: %v", file, err)
 		}
-		if !strings.Contains(book, file) {
-			t.Errorf("the runbook does not name %s", file)
-		}
+		assert.Contains(t, book, file, "the runbook does not name")
 	}
 	for _, command := range []string{"aws iam put-role-policy", "aws ec2 create-tags", "install -D -m 0644 /"} {
-		if !strings.Contains(book, command) {
-			t.Errorf("the runbook has no %s", command)
-		}
+		assert.Contains(t, book, command, "the runbook has no")
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -114,9 +115,7 @@ func TestLongWorkShowsItsProgressOnATerminalAndLeavesNothingOfIt(t *testing.T) {
 				}
 			})
 			text := read()
-			if !strings.Contains(text, "clusters: 0") {
-				t.Errorf("no progress is shown: %q", text)
-			}
+			assert.Contains(t, text, "clusters: 0", "no progress is shown")
 			if got := strings.Fields(remaining(t, text)); !slices.Equal(got, strings.Fields(plain.String())) {
 				t.Errorf("got %q, want %q", got, plain.String())
 			}
@@ -143,13 +142,9 @@ func TestProgressIsOnlyForTerminalsThatCanRemoveIt(t *testing.T) {
 				s.out = w
 			}
 			synctest.Test(t, func(t *testing.T) {
-				if code := lasting(t, t.Context(), "plan --summary -", s, threeClusters()...); code != exitcode.Done {
-					t.Error(code)
-				}
+				assert.Equal(t, lasting(t, t.Context(), "plan --summary -", s, threeClusters()...), exitcode.Done)
 			})
-			if text := read(); text != "" {
-				t.Errorf("%q", text)
-			}
+			assert.Equal(t, read(), "")
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -61,15 +62,10 @@ func settle(t *testing.T, r *ranchertest.Server, config string) {
 			Config  map[string]any `json:"rkeConfig"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal([]byte(r.Object(harbourPath)), &o); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(r.Object(harbourPath)), &o))
 	o.Spec.Config["kubernetesVersion"] = o.Spec.Version
 	put := func(v map[string]any) {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(json.Marshal(v))(t)
 		r.Put(t, string(text))
 	}
 	put(map[string]any{"apiVersion": "rke.cattle.io/v1", "kind": "RKEControlPlane", "metadata": map[string]any{"name": "harbour", "namespace": "fleet-default", "generation": 1}, "spec": o.Spec.Config,
@@ -94,9 +90,7 @@ func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 		r, flags := managing(t)
 		out := runAt(t, flags, "plan", "--cluster", "harbour")
 		for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
-			if !strings.Contains(out.stdout, want) {
-				t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
-			}
+			assert.Contains(t, out.stdout, want, out.stderr)
 		}
 		for _, never := range []string{"hunter2", "managedFields", "resourceVersion", "observedGeneration"} {
 			if strings.Contains(out.stdout+out.stderr, never) {
@@ -194,9 +188,7 @@ func specOf(t *testing.T, object string) string {
 	var o struct {
 		Spec json.RawMessage `json:"spec"`
 	}
-	if err := json.Unmarshal([]byte(object), &o); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(object), &o))
 	return string(o.Spec)
 }
 
@@ -401,9 +393,7 @@ func TestStatusListsTheClustersOfARancher(t *testing.T) {
 		_, flags := managing(t)
 		out := runAt(t, flags, "status")
 		for _, want := range []string{"c-x7k2p (curlew)       v1.26.15-rancher1-1  aws ", "fleet-default/harbour  v1.26.15+rke2r1      aws "} {
-			if !strings.Contains(out.stdout, want) {
-				t.Errorf("no %q in\n%s%s", want, out.stdout, out.stderr)
-			}
+			assert.Contains(t, out.stdout, want, out.stderr)
 		}
 		if out := runAt(t, flags, "status", "-l", "env=prod", "-o", "json"); strings.Count(out.stdout, `"name"`) != 2 {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)

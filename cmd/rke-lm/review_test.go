@@ -11,6 +11,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -110,10 +111,7 @@ var changes = []reviewed{
 // reviewedRepository is the repository before all changes.
 func reviewedRepository(t *testing.T) *history {
 	t.Helper()
-	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := assert.Value(filepath.Abs("../../examples"))(t)
 	h := newHistory(t)
 	for from, to := range map[string]string{"ha-split-pools.yaml": orchard, "docs-like.yaml": "clusters/harbour.yaml"} {
 		h.write(to, textOf(t, filepath.Join(examples, from)))
@@ -127,10 +125,7 @@ func reviewedRepository(t *testing.T) *history {
 
 // TestGoldenReviews reviews every change of the history against the commit before it.
 func TestGoldenReviews(t *testing.T) {
-	golden, err := filepath.Abs("testdata/review/history.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := assert.Value(filepath.Abs("testdata/review/history.txt"))(t)
 	h := reviewedRepository(t)
 	var all strings.Builder
 	for _, c := range changes {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
@@ -123,9 +124,7 @@ func TestFixesHold(t *testing.T) {
 			text := golden.Input(t, r.golden).Text()
 			file := filepath.Join(t.TempDir(), "input.yaml")
 			// The mode of a new file is also the user's mask to say.
-			if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(file, 0o640)); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chmod(file, 0o640)))
 			before := linted(t, r.golden, r.ID)
 			runHere(t, "", "lint", "--fix", file)
 			once := textOf(t, file)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -45,9 +46,7 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 	}
 	programs := t.TempDir()
 	for _, name := range []string{"kubectl", "helm", "aws", "install", "mv", "rm", "kubeadm", "rke", "rke-lm", "systemctl"} {
-		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!"+sh+namesFiles), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!"+sh+namesFiles), 0o700))
 	}
 	books, ran := 0, map[string]bool{}
 	for _, c := range golden.Inputs(t) {
@@ -64,9 +63,7 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 					files[".git/HEAD"] = ""
 				}
 				here(t, files)
-				if err := os.CopyFS("my clusters", os.DirFS(c.LayOut(t))); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, os.CopyFS("my clusters", os.DirFS(c.LayOut(t))))
 				args := slices.Concat([]string{"plan", "--out", "plans"}, c.Flags(), []string{c.Input()})
 				for i, a := range args {
 					if _, err := os.Stat(filepath.Join("my clusters", a)); err == nil {
@@ -97,10 +94,7 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 
 func runbooks(t *testing.T) (texts []string) {
 	t.Helper()
-	found, err := filepath.Glob("plans/*/*/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := assert.Value(filepath.Glob("plans/*/*/runbook.md"))(t)
 	for _, name := range found {
 		texts = append(texts, textOf(t, name))
 	}

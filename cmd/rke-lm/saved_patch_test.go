@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	evanphx "gopkg.in/evanphx/json-patch.v4"
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -62,10 +62,7 @@ type server struct {
 // serve puts a printed object on a server.
 func serve(t *testing.T, text string) *server {
 	t.Helper()
-	object, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := assert.Value(yaml.YAMLToJSON([]byte(text)))(t)
 	return &server{object: object}
 }
 
@@ -76,10 +73,7 @@ func (s *server) patched(t *testing.T, file string) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := evanphx.DecodePatch(sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := assert.Value(evanphx.DecodePatch(sent))(t)
 	return patch.Apply(s.object)
 }
 
@@ -104,10 +98,7 @@ func (s *server) write(t *testing.T, path string, value any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := evanphx.DecodePatch(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := assert.Value(evanphx.DecodePatch(text))(t)
 	if s.object, err = patch.Apply(s.object); err != nil {
 		t.Fatal(err)
 	}
@@ -116,17 +107,13 @@ func (s *server) write(t *testing.T, path string, value any) {
 // is compares the object with a document, apart from what the server counts.
 func (s *server) is(t *testing.T, document string) {
 	t.Helper()
-	if diff := cmp.Diff(uncounted(t, document), uncounted(t, string(s.object))); diff != "" {
-		t.Errorf("the object is not the document (-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, uncounted(t, string(s.object)), uncounted(t, document), "the object is not the document (-want +got)")
 }
 
 func uncounted(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var object map[string]any
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, yaml.Unmarshal([]byte(text), &object))
 	metadata := object["metadata"].(map[string]any)
 	delete(metadata, "resourceVersion")
 	delete(metadata, "generation")
@@ -138,9 +125,7 @@ func uncounted(t *testing.T, text string) map[string]any {
 func (s *server) guarded(t *testing.T, file string) int {
 	t.Helper()
 	var operations []struct{ Op, Path string }
-	if err := json.Unmarshal([]byte(textOf(t, file)), &operations); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(textOf(t, file)), &operations))
 	tests := 0
 	for _, o := range operations {
 		if strings.Contains(o.Path, "resourceVersion") {
@@ -252,8 +237,6 @@ func TestTheRunbookSaysWhyAnObjectHasNoPatch(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": regexp.MustCompile(`(?m)^  uid: .*\n`).ReplaceAllString(printedWharf, "")}, "c.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
 	for _, want := range []string{"There is no patch for kubectl: the object has no metadata.uid", "the server accepts it only until the\nobject changes", `kubectl --kubeconfig="${RANCHER_KUBECONFIG:?}" replace -f /`} {
-		if !strings.Contains(book, want) {
-			t.Errorf("it does not say %s", want)
-		}
+		assert.Contains(t, book, want, "it does not say")
 	}
 }

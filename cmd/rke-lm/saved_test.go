@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -51,20 +52,13 @@ func here(t *testing.T, files map[string]string) {
 
 func putFile(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	assert.NilError(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 func textOf(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := assert.Value(os.ReadFile(name))(t)
 	return string(b)
 }
 
@@ -81,9 +75,7 @@ func must(t *testing.T, code int, args ...string) ran {
 // says expects a part of what was said on standard error.
 func says(t *testing.T, r ran, want string) {
 	t.Helper()
-	if !strings.Contains(r.stderr, want) {
-		t.Errorf("got:  %s\nwant: %s", r.stderr, want)
-	}
+	assert.Contains(t, r.stderr, want)
 }
 
 func planned(t *testing.T, files map[string]string, args ...string) {
@@ -96,10 +88,7 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf + "---\n" + pier}, "c.yaml")
 	for _, cluster := range []string{"wharf", "pier"} {
 		folder := filepath.Join("plans", "fleet-default", cluster)
-		entries, err := os.ReadDir(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := assert.Value(os.ReadDir(folder))(t)
 		var names []string
 		for _, e := range entries {
 			names = append(names, e.Name())
@@ -112,9 +101,7 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 			"03-install-ccm.diff", "03-install-ccm.yaml", "05-switch-to-external.diff", "05-switch-to-external.yaml",
 			"07-disable-leader-migration.diff", "07-disable-leader-migration.yaml", "aws-ccm-policy.json", "aws-ccm-values.yaml", "aws-node-policy.json", "plan.json", "runbook.md",
 		}
-		if diff := cmp.Diff(want, names); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", cluster, diff)
-		}
+		assert.DeepEqual(t, names, want, cluster)
 	}
 }
 
@@ -172,9 +159,7 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 		must(t, exitcode.Done, "plan", "--end-state", "external", "--out", c.out, c.file)
 		book := textOf(t, c.out+"/fleet-default/wharf/runbook.md")
 		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", " file://" + c.out + "/fleet-default/wharf/aws-ccm-policy.json\n"} {
-			if !strings.Contains(book, want) {
-				t.Errorf("it does not say %s", want)
-			}
+			assert.Contains(t, book, want, "it does not say")
 		}
 		if i := strings.Index(book, t.TempDir()[:len(os.TempDir())+1]); i >= 0 {
 			t.Errorf("it names the machine: %.80s", book[i:])
@@ -232,9 +217,7 @@ func TestTheRunbookHasAllOfAStage(t *testing.T) {
 		"**After the undo.**\n\n- [ ] this must list nothing", "**Undo.** Undo later stages first. ", " The undo writes v1.26.15+rke2r1 into the file again, but Kubernetes cannot be downgraded",
 		"## 04 cordon-control-plane\n", "**Do.**\n\n- [ ] cordon the control planes", "**Undo.**\n\n- [ ] uncordon",
 	} {
-		if !strings.Contains(book, want) {
-			t.Errorf("it does not say %s", want)
-		}
+		assert.Contains(t, book, want, "it does not say")
 	}
 }
 
@@ -262,9 +245,7 @@ func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
 	before := textOf(t, "c.yaml")
 	says(t, must(t, exitcode.Found, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
-	if textOf(t, "c.yaml") != before {
-		t.Error("the file was written")
-	}
+	assert.Equal(t, textOf(t, "c.yaml"), before, "the file was written")
 }
 
 func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
@@ -276,9 +257,7 @@ func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
 			t.Errorf("%s holds a secret", name)
 		}
 	}
-	if !strings.Contains(textOf(t, folder+"05-switch-to-external.yaml"), secret) {
-		t.Error("the document after a stage is not the cluster's")
-	}
+	assert.Contains(t, textOf(t, folder+"05-switch-to-external.yaml"), secret, "the document after a stage is not the cluster's")
 }
 
 func TestPlanFoldersMustNotBeFoundAsClusters(t *testing.T) {
@@ -305,9 +284,7 @@ func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 	if r := must(t, exitcode.Done, again...); !strings.HasSuffix(r.stdout, "\nrunbook: plans/fleet-default/wharf/runbook.md\nnext: rke-lm apply --plan plans --next c.yaml\n") {
 		t.Error(r.stdout)
 	}
-	if textOf(t, "plans/fleet-default/wharf/.gitignore") != "*\n" {
-		t.Error("git would take the folder")
-	}
+	assert.Equal(t, textOf(t, "plans/fleet-default/wharf/.gitignore"), "*\n", "git would take the folder")
 	putFile(t, "c.yaml", strings.Replace(wharf, "# for now", "# until later", 1))
 	must(t, exitcode.Done, again...) // nothing is done, and no plan is of use to another document
 	for _, c := range []struct {
@@ -323,9 +300,7 @@ func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 		}
 		before := textOf(t, plan)
 		says(t, must(t, exitcode.Refused, c.args...), c.want)
-		if textOf(t, plan) != before {
-			t.Error("the plan was replaced")
-		}
+		assert.Equal(t, textOf(t, plan), before, "the plan was replaced")
 	}
 	must(t, exitcode.Done, append(again, "--replace")...)
 	before := textOf(t, "c.yaml")
@@ -337,9 +312,7 @@ func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf, "plans/fleet-default/wharf/notes.md": "mine"})
 	says(t, must(t, exitcode.Refused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it, or use another one with --out")
-	if textOf(t, "plans/fleet-default/wharf/notes.md") != "mine" {
-		t.Error("the folder was touched")
-	}
+	assert.Equal(t, textOf(t, "plans/fleet-default/wharf/notes.md"), "mine", "the folder was touched")
 }
 
 func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
@@ -365,9 +338,7 @@ func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 			if strings.Contains(c.file, wharf) {
 				want = strings.Replace(c.file, wharf, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), 1)
 			}
-			if diff := cmp.Diff(want, textOf(t, "c.yaml")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, textOf(t, "c.yaml"), want)
 		})
 	}
 }
@@ -380,15 +351,11 @@ func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
 	says(t, must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "switch-to-external", "c.yaml"), "nothing to do")
 	r := must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--dry-run", "c.yaml")
 	says(t, r, "install-ccm, enable-leader-migration, grant-migration-lease undone, would be written\n")
-	if !strings.Contains(r.stdout, "-      kind: HelmChart") {
-		t.Error(r.stdout)
-	}
+	assert.Contains(t, r.stdout, "-      kind: HelmChart")
 	if r := must(t, exitcode.Done, "apply", "--plan", "plans", "--undo", "grant-migration-lease", "--through", "--stdout", "c.yaml"); r.stdout != wharf {
 		t.Error(cmp.Diff(wharf, r.stdout))
 	}
-	if textOf(t, "c.yaml") != textOf(t, "plans/fleet-default/wharf/03-install-ccm.yaml") {
-		t.Error("the file was written")
-	}
+	assert.Equal(t, textOf(t, "c.yaml"), textOf(t, "plans/fleet-default/wharf/03-install-ccm.yaml"), "the file was written")
 }
 
 func TestASavedPlanWorksOnStreams(t *testing.T) {
@@ -398,9 +365,7 @@ func TestASavedPlanWorksOnStreams(t *testing.T) {
 		t.Fatal(r.stderr)
 	}
 	next := runHere(t, wharf, "apply", "--plan", "plans", "--next", "-")
-	if next.stdout != textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml") {
-		t.Error(next)
-	}
+	assert.Equal(t, next.stdout, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), next)
 	if back := runHere(t, next.stdout, "apply", "--plan", "plans/fleet-default/wharf", "--undo", "grant-migration-lease", "-"); back.stdout != wharf {
 		t.Error(back)
 	}
@@ -457,9 +422,7 @@ func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
 	must(t, exitcode.Done, "apply", "--next", "c.yaml")
 	granted := textOf(t, "c.yaml")
 	says(t, must(t, exitcode.Refused, "apply", "--undo", "grant-migration-lease", "c.yaml"), "it contains nothing else, and was either absent or empty before; the file does not show which; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form")
-	if textOf(t, "c.yaml") != granted {
-		t.Error("the file was written")
-	}
+	assert.Equal(t, textOf(t, "c.yaml"), granted, "the file was written")
 	must(t, exitcode.Done, "apply", "--undo", "grant-migration-lease", "--canonical", "c.yaml")
 	if got := textOf(t, "c.yaml"); got != before {
 		t.Error(cmp.Diff(before, got))
@@ -493,15 +456,9 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 		}
 		return "external"
 	}
-	if got := state("plan", "--all", "--config", "override.yaml"); got != "aws-override" {
-		t.Errorf("the file does not count: %s", got)
-	}
-	if got := state("--config", "override.yaml", "plan", "--all"); got != "aws-override" {
-		t.Errorf("in front of the verb it does not count: %s", got)
-	}
-	if got := state("plan", "--all", "--config", "override.yaml", "--end-state", "external"); got != "external" {
-		t.Errorf("the command line does not win: %s", got)
-	}
+	assert.Equal(t, state("plan", "--all", "--config", "override.yaml"), "aws-override", "the file does not count")
+	assert.Equal(t, state("--config", "override.yaml", "plan", "--all"), "aws-override", "in front of the verb it does not count")
+	assert.Equal(t, state("plan", "--all", "--config", "override.yaml", "--end-state", "external"), "external", "the command line does not win")
 	must(t, exitcode.Done, "version", "--config", "override.yaml")
 	says(t, must(t, exitcode.Input, "plan", "--config", "typo.yaml", "c.yaml"), "error: typo.yaml:2: end-stat: not a migration option; did you mean end-state?")
 	says(t, must(t, exitcode.Input, "plan", "--config", "missing.yaml", "c.yaml"), "error: configuration missing.yaml: no such file or directory")

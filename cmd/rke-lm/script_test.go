@@ -23,6 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -49,10 +50,7 @@ func TestMain(m *testing.M) {
 // TestScript runs the command lines in testdata/script.
 func TestScript(t *testing.T) {
 	bin := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	for _, name := range programNames {
 		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
 			t.Logf("exec %s will not be found: %v", name, err)
@@ -314,9 +312,7 @@ func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			folder := t.TempDir()
 			first, file := filepath.Join(folder, "reed.yaml"), filepath.Join(folder, "fen.yaml")
-			if err := errors.Join(os.WriteFile(first, fmt.Appendf(nil, smallCluster, "reed"), 0o644), os.WriteFile(file, []byte(text), 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, errors.Join(os.WriteFile(first, fmt.Appendf(nil, smallCluster, "reed"), 0o644), os.WriteFile(file, []byte(text), 0o644)))
 			var out, errs bytes.Buffer
 			shown := &onFirst{&errs, func() {
 				if err := c.change(file); err != nil {

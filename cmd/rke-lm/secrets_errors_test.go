@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -120,9 +121,7 @@ lint --fix --dry-run`, "\n")
 						p.run(t, "", append(strings.Fields(line), file)...)
 					}
 				}
-				if textOf(t, file) != text {
-					t.Error("the file was changed")
-				}
+				assert.Equal(t, textOf(t, file), text, "the file was changed")
 			}
 		})
 	}

@@ -18,6 +18,7 @@ import (
 
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -127,9 +128,7 @@ func (p *planter) plant(t *testing.T, name string) string {
 		"bareLabel": func(place string) string { return p.add(place, secretKinds[1].make) },
 	}
 	var b bytes.Buffer
-	if err := template.Must(template.New("").Funcs(funcs).Parse(textOf(t, filepath.Join("testdata", "secrets", name+".yaml.tmpl")))).Execute(&b, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, template.Must(template.New("").Funcs(funcs).Parse(textOf(t, filepath.Join("testdata", "secrets", name+".yaml.tmpl")))).Execute(&b, nil))
 	return b.String()
 }
 
@@ -217,10 +216,7 @@ var writings = []func(t *testing.T, text string) (name, written string){
 
 func asJSON(t *testing.T, text string) string {
 	t.Helper()
-	b, err := sigsyaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := assert.Value(sigsyaml.YAMLToJSON([]byte(text)))(t)
 	return string(b) + "\n"
 }
 
@@ -243,9 +239,7 @@ func TestNoOutputShowsASecret(t *testing.T) {
 					inputs = append(inputs, "--ccm-values", filepath.Join(folder, "values.yaml"))
 				}
 				for name, text := range before {
-					if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					assert.NilError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 				}
 				lines := inEveryFormat()
 				if i == 0 && round < 2 {
@@ -272,10 +266,7 @@ func (p *planter) requireSafeFolder(t *testing.T, choices, inputs []string) {
 	if r := p.run(t, "", slices.Concat([]string{"plan", "--out", out}, choices, inputs)...); r.code != exitcode.Done {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
-	files, err := filepath.Glob(filepath.Join(out, "*", "*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob(filepath.Join(out, "*", "*", "*")))(t)
 	kinds := map[string]int{}
 	for _, file := range files {
 		if kinds[filepath.Ext(file)]++; !slices.Contains([]string{".yaml", ".json", ".conf"}, filepath.Ext(file)) {

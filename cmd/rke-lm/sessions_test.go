@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -143,14 +144,9 @@ func checkSessions(t *testing.T, g guide) {
 func replaySessions(t *testing.T, g guide, s *terminal) {
 	t.Helper()
 	is := readDoc(t, g.file)
-	home, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := assert.Value(os.Getwd())(t)
 	folder := t.TempDir()
-	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")))
 	for name, golden := range g.inputs {
 		s.copy(inputOf(t, golden), filepath.Join(folder, name))
 	}
@@ -331,16 +327,11 @@ func TestDocsCommandsRun(t *testing.T) {
 // furnish makes what the commands of documents are about.
 func (s *terminal) furnish() {
 	s.t.Helper()
-	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	examples := assert.Value(filepath.Abs("../../examples"))(s.t)
 	wrong := inputOf(s.t, "rke2-page-entry-overwrites")
 	h := newHistory(s.t)
 	for to, from := range map[string]string{"examples": examples, "clusters": filepath.Join(examples, "gitops/clusters")} {
-		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-			s.t.Fatal(err)
-		}
+		assert.NilError(s.t, os.CopyFS(to, os.DirFS(from)))
 	}
 	s.copy(wrong, "clusters/ridge.yaml")
 	for file, component := range map[string]string{"kcm.conf": "kube-controller-manager", "ccm.conf": "cloud-controller-manager"} {

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -109,9 +110,7 @@ func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
 	w := migratetest.NewRKE2(t)
 	p := migrating(t, w)
 	p.hear(t, stages.CordonControlPlane)
-	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, p.Process.Signal(syscall.SIGHUP))
 	go io.Copy(io.Discard, p.out)
 	endedItself(t, w, p, "interrupted")
 }
@@ -159,9 +158,7 @@ func TestAnInterruptEndsALookAtABodyThatStreams(t *testing.T) {
 	putFile(t, file, text)
 	p := started(t, "verify", "--kubeconfig", file)
 	<-streams
-	if err := p.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, p.Process.Signal(os.Interrupt))
 	io.Copy(io.Discard, p.out)
 	if p.Wait(); p.ProcessState.ExitCode() != exitcode.Failed || p.said.String() != "error: get the version: interrupted\n" {
 		t.Errorf("%s: %s", p.ProcessState, &p.said)

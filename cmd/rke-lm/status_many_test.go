@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/fleet"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -29,10 +30,7 @@ func manyOfARancher(tb testing.TB, count int) (*ranchertest.Server, []string) {
 	tb.Helper()
 	r := ranchertest.Start(tb)
 	for i := range count {
-		text, err := yaml.YAMLToJSON([]byte(fleet.Cluster(i)))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		text := assert.Value(yaml.YAMLToJSON([]byte(fleet.Cluster(i))))(tb)
 		r.Put(tb, string(text))
 	}
 	return r, []string{"--rancher-url", r.URL(), "--cacert", r.Authority(tb), "--token-file", r.TokenFile(tb)}
@@ -49,9 +47,7 @@ func TestStatusOfManyClustersOfARancherIsInTheirOrder(t *testing.T) {
 			t.Errorf("exit %d, %d lines\n%s%s", r.code, lines, r.stdout, r.stderr)
 		}
 		for i := range count {
-			if !strings.Contains(r.stdout, fmt.Sprintf("-%d ", i)) {
-				t.Errorf("no cluster %d", i)
-			}
+			assert.Contains(t, r.stdout, fmt.Sprintf("-%d ", i), "no cluster", i)
 		}
 	})
 }

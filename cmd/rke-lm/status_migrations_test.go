@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -38,9 +39,7 @@ func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
 			}
 		}
 		var out report.Statuses
-		if err := json.Unmarshal([]byte(runAt(t, flags, "status", "-o", "json").stdout), &out); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, json.Unmarshal([]byte(runAt(t, flags, "status", "-o", "json").stdout), &out))
 		if m := out.Migrations; len(m) != 2 || m[1].Name != "rke-lm/staging" || m[1].Message != "the wave small starts at noon" || m[1].Counts.Done != 1 {
 			t.Errorf("%+v", m)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -56,9 +57,7 @@ func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
 			t.Error(r.stdout)
 		}
 		r := runHere(t, "", "apply", "--next", "--exclude", "old", "clusters/")
-		if more := !strings.Contains(r.stderr, "blocked"); more != strings.HasSuffix(r.stderr, "\nnext: rke-lm apply --next --exclude=old clusters/\n") {
-			t.Error(r.stderr)
-		}
+		assert.Equal(t, !strings.Contains(r.stderr, "blocked"), strings.HasSuffix(r.stderr, "\nnext: rke-lm apply --next --exclude=old clusters/\n"), r.stderr)
 	}
 	must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "clusters/b.yaml")
 	if r := must(t, exitcode.Done, "plan", "clusters/a.yaml", "clusters/b.yaml"); !strings.Contains(r.stdout, " (blocked: 1), manual: 0, done: 0\nblocked: rke-lm plan --stage switch-to-external clusters/a.yaml shows why\n") || !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n") {
@@ -128,9 +127,7 @@ func TestAClusterWithoutANameIsCalledAfterItsFile(t *testing.T) {
 func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	t.Chdir(thirty(t))
 	short := runHere(t, "", "plan", "--summary", ".").stdout
-	if many := runHere(t, "", "plan", ".").stdout; many != short {
-		t.Errorf("several clusters need no stages:\n%.2000s", many)
-	}
+	assert.Equal(t, runHere(t, "", "plan", ".").stdout, short, "several clusters need no stages")
 	long := runHere(t, "", "plan", "--all", ".").stdout
 	if !strings.HasPrefix(long, short) || !strings.HasSuffix(long, short) || strings.Count(long, "\nclusters: 30; ") != 2 {
 		t.Errorf("%.2000s", long)
@@ -194,9 +191,7 @@ func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 	if !strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external .\n") {
 		t.Errorf("%s", r.stderr)
 	}
-	if !strings.Contains(r.stderr, " migrating  grant-migration-lease ") {
-		t.Errorf("it does not show how far the cluster is:\n%s", r.stderr)
-	}
+	assert.Contains(t, r.stderr, " migrating  grant-migration-lease ", "it does not show how far the cluster is")
 	if one := runHere(t, "", "apply", "--next", "--end-state", "external", "cluster-00.yaml").stderr; strings.Contains(one, "clusters: ") {
 		t.Errorf("one cluster needs no summary:\n%s", one)
 	}
@@ -244,9 +239,7 @@ func TestTheSummaryShowsWhatWasWritten(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf + "---\n" + strings.Replace(pier, "cloud-provider-name: aws", "cloud-provider-name: [", 1), "b.yaml": strings.Replace(wharf, "name: wharf", "name: quay", 1)})
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", "a.yaml", "b.yaml")
 	for _, want := range []string{" in-tree    -                      grant-migration-lease    -         a.yaml\n", " migrating  grant-migration-lease  enable-leader-migration  -         b.yaml\n", "; refused: 1\nnext: rke-lm apply --next --end-state=external a.yaml b.yaml\n"} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("no %q in\n%s", want, r.stderr)
-		}
+		assert.Contains(t, r.stderr, want)
 	}
 }
 
@@ -272,9 +265,7 @@ func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
 func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 	files := thirty(t)
 	h := newHistory(t)
-	if err := os.CopyFS("clusters", os.DirFS(files)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS("clusters", os.DirFS(files)))
 	h.commit("clusters")
 	h.apply("--end-state", "external", "--next", "clusters")
 	for i := range 5 { // and a mistake in some
@@ -290,9 +281,7 @@ func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 		t.Errorf("%d bytes\n%s", len(small), small)
 	}
 	page := runHere(t, "", "review", "--base", "HEAD", "-o", "html", "--end-state", "external").stdout
-	if strings.Count(page, "<section ") != 25 {
-		t.Errorf("%.3000s", page)
-	}
+	assert.Equal(t, strings.Count(page, "<section "), 25, page)
 }
 
 func TestNoColorWinsOverColor(t *testing.T) {

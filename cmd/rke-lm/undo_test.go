@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/semver"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
@@ -132,14 +133,9 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *plan.Plan) {
 // savedAndRead returns the plan as a later run has it.
 func savedAndRead(t *testing.T, p *plan.Plan) plan.Saved {
 	t.Helper()
-	text, err := json.Marshal(p.Save(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(p.Save("")))(t)
 	var s plan.Saved
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(text, &s))
 	if last := p.Steps[len(p.Steps)-1].Documents[0].After; s.Source.Around == nil && !endsInKeptComment(p.Start[0], last) {
 		t.Error("a neighbour would make the plan stale")
 	}
@@ -248,10 +244,7 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *plan.Pla
 	if len(steps) == 0 {
 		return
 	}
-	again, err := plan.Build(d, steps[len(steps)-1].After(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := assert.Value(plan.Build(d, steps[len(steps)-1].After(), target))(t)
 	is := again.Steps[len(again.Steps)-1].After()
 	if !yamledit.Same(last[0].Root().Value(), is[0].Root().Value()) {
 		t.Errorf("applied again it is another one (-before +after):\n%s", cmp.Diff(last[0].Root().Value(), is[0].Root().Value()))

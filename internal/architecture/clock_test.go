@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // onTheMachinesTime are the tests that start processes. They wait for what these say.
@@ -52,10 +54,7 @@ func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
 // uses lists the functions that a file uses of some packages.
 func uses(t *testing.T, f file, functions map[string][]string) []string {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0))(t)
 	var used []string
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		s, is := n.(*ast.SelectorExpr)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // A call of a program as text: its name, and a word of its own command line after it.
@@ -30,10 +32,7 @@ func TestCommandsAreWrittenByShell(t *testing.T) {
 		}
 		name := filepath.Join(root, f.folder, f.name)
 		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := assert.Value(parser.ParseFile(fset, name, nil, 0))(t)
 		for _, at := range assembled(file) {
 			t.Errorf("%s: a command gets a value without quotes; write it with shell.Line", fset.Position(at))
 		}
@@ -59,10 +58,7 @@ func TestAnAssembledCommandIsFound(t *testing.T) {
 		`fmt.Errorf("%s: not what kubectl get prints", name)`:  0,
 		`"kubectl get -o yaml prints it; " + "or " + "a dump"`: 0,
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\nvar x = "+code, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\nvar x = "+code, 0))(t)
 		if got := len(assembled(file)); got != want {
 			t.Errorf("%s: found %d times", code, got)
 		}

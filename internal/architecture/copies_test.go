@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // copied is how many lines in a row, the same in two distros, count as a copy. The
@@ -47,10 +49,7 @@ func TestDistrosShareNoCopiedCode(t *testing.T) {
 
 func sourcesOf(t *testing.T, distro string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, distro, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob(filepath.Join(root, distro, "*.go")))(t)
 	var sources []string
 	for _, f := range files {
 		if !strings.HasSuffix(f, "_test.go") {
@@ -63,10 +62,7 @@ func sourcesOf(t *testing.T, distro string) []string {
 // runs returns the runs of lines in the declarations of a file, and where each is.
 func runs(t *testing.T, file string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(file))(t)
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, text, 0) // without comments
 	if err != nil {
@@ -91,9 +87,7 @@ var handedOn = []string{"if err != nil {", "return err", "return nil, err"}
 func linesOf(t *testing.T, fset *token.FileSet, d ast.Decl) []string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := printer.Fprint(&b, fset, d); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, printer.Fprint(&b, fset, d))
 	var lines []string
 	for _, line := range strings.Split(b.String(), "\n") {
 		line = strings.Join(strings.Fields(line), " ")

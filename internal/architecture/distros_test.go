@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // A name of a distro: in an identifier in any spelling, and in a text that is no prose.
@@ -35,10 +37,7 @@ func TestNoDistroIsNamedElsewhere(t *testing.T) {
 			continue
 		}
 		fset := token.NewFileSet()
-		syntax, err := parser.ParseFile(fset, filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		syntax := assert.Value(parser.ParseFile(fset, filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution))(t)
 		for _, at := range distrosIn(syntax) {
 			t.Errorf("%s: a distro is named; ask transform.Distro or its Live, and say there what differs", fset.Position(at))
 		}
@@ -79,10 +78,7 @@ func TestANamedDistroIsFound(t *testing.T) {
 		`var text = "the stub gives nodes rke2://"`:   0,
 		`var rke = 1 // of rke2`:                      0,
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+code, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+code, 0))(t)
 		if got := len(distrosIn(file)); got != want {
 			t.Errorf("%s: found %d, not %d", code, got, want)
 		}

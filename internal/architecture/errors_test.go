@@ -9,6 +9,8 @@ import (
 	"go/token"
 	"path/filepath"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // The error types without an exit code of their own, and why. All other ones say theirs.
@@ -39,10 +41,7 @@ func TestAnErrorSaysItsExitCode(t *testing.T) {
 		if f.test {
 			continue
 		}
-		syntax, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		syntax := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:

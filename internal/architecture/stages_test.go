@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 var (
@@ -28,10 +30,7 @@ func TestAStageIsNamedInFewFiles(t *testing.T) {
 			continue
 		}
 		name := path.Join(f.folder, f.name)
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(filepath.Join(root, name)))(t)
 		if f.folder == "transform/stages" {
 			for _, m := range stageConstant.FindAllSubmatch(text, -1) {
 				known = append(known, string(m[1]))

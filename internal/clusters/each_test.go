@@ -6,12 +6,13 @@ package clusters
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func numbers(n int) []int {
@@ -31,9 +32,7 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 			return i
 		}
 		got := Each(t.Context(), 8, numbers(500), work)
-		if want := numbers(500); !slices.Equal(got, want) {
-			t.Errorf("got %v", got)
-		}
+		assert.EqualSlices(t, got, numbers(500))
 	})
 }
 

@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -99,9 +99,7 @@ func find(t *testing.T, f Finder, stdin string, paths ...string) (s seen) {
 
 func (s seen) check(t *testing.T, want ...string) {
 	t.Helper()
-	if !slices.Equal(s.lines, want) {
-		t.Errorf("got %q, want %q; %v", s.lines, want, s.errs)
-	}
+	assert.EqualSlices(t, s.lines, want, s.errs)
 }
 
 // checkErr fails unless the one error has a code and a text.
@@ -240,9 +238,7 @@ func TestAPlaceNamesTheDocument(t *testing.T) {
 		"fleet.yaml:31: document 2": {File: "fleet.yaml", Index: 1, Line: 30},
 		"fleet.yaml:4: item 1":      {File: "fleet.yaml", Item: 1, Line: 3},
 	} {
-		if got := place(c); got != want {
-			t.Errorf("%q, not %q", got, want)
-		}
+		assert.Equal(t, place(c), want)
 	}
 }
 
@@ -279,9 +275,7 @@ func TestAnObjectOfAnotherFolderIsNotOfTheCluster(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.json": configured("waits")})
 	s := find(t, finder(), managersConfig, folder, "-")
 	s.check(t, "waits", "end of a.json", "error", "end of "+filepath.Base(yamledit.Stdin))
-	if len(s.clusters[0].Docs) != 1 {
-		t.Error("it has the object of another stream")
-	}
+	assert.Equal(t, len(s.clusters[0].Docs), 1, "it has the object of another stream")
 }
 
 func TestAFileThatIsNamedMayHoldTheObjectOfACluster(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -58,10 +59,7 @@ func (in *folder) see(doc *yamledit.Document, name string) {
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := yamledit.ParseString("g.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("g.yaml", text))(t)
 	return doc
 }
 

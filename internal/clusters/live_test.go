@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -31,10 +32,7 @@ func managed(t *testing.T, f func(*testing.T, *ranchertest.Server, *rancher.Serv
 		for _, name := range names {
 			r.Put(t, provisioned(name))
 		}
-		s, err := rancher.Open(rancher.Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(rancher.Open(rancher.Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), Authority: r.Authority(t), RetryFor: 2 * time.Second}}))(t)
 		f(t, r, s)
 	})
 }
@@ -49,9 +47,7 @@ func TestTheClustersOfARancherComeOneAfterTheOther(t *testing.T) {
 			}
 			names = append(names, r.Live.Name())
 		}
-		if got := strings.Join(names, " "); got != "fleet-default/harbour fleet-default/orchard" {
-			t.Error(got)
-		}
+		assert.Equal(t, strings.Join(names, " "), "fleet-default/harbour fleet-default/orchard")
 	}, "orchard", "harbour")
 }
 
@@ -106,10 +102,7 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 
 func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
-		objects, err := s.Find(t.Context(), rancher.Query{Name: "orchard"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		objects := assert.Value(s.Find(t.Context(), rancher.Query{Name: "orchard"}))(t)
 		l := &Live{Server: s, Object: objects[0]}
 		if err := l.Review(t.Context(), "apply", transform.Target{}); err != nil {
 			t.Error(err)

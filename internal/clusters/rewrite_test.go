@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -21,9 +22,7 @@ func folderOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	return folder
 }
@@ -40,14 +39,8 @@ func checkContent(t *testing.T, path, want string) {
 func changed(t *testing.T, paths ...string) (list []File) {
 	t.Helper()
 	for i, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(path))(t)
+		info := assert.Value(os.Stat(path))(t)
 		list = append(list, File{
 			Text:    source.Text{Source: source.Source{Name: path, Path: path}, Bytes: text, Info: info},
 			Changes: change(t, path, string(text), "new: "+filepath.Base(path)+"\n", i),
@@ -76,10 +69,7 @@ func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 		return files.Replace(path, was, text)
 	}}
 	list := changed(t, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
-	info, err := os.Stat(filepath.Join(folder, "b.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := assert.Value(os.Stat(filepath.Join(folder, "b.yaml")))(t)
 	b := File{Text: source.Text{Source: source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, Info: info}}
 	if err := w.Write([]File{list[1], b, list[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
 		t.Errorf("%v, %v", order, err)
@@ -92,9 +82,7 @@ func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": "a: 1\n", "kcm.yaml": "b: 1\n"})
 	w := &Rewriter{}
 	list := changed(t, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
-	if err := os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte("b: 1\n# edited meanwhile\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte("b: 1\n# edited meanwhile\n"), 0o600))
 	if err := w.Write(list); !errors.Is(err, files.ErrChanged) {
 		t.Error(err)
 	}

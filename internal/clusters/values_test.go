@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
@@ -24,12 +25,8 @@ func foundWith(t *testing.T, files map[string]string, values string, paths ...st
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: &source.Overlays{}, Values: values, Only: "ccm-values"}
 	for _, r := range f.Files(t.Context(), paths, strings.NewReader(files["-"])).Results {
@@ -87,12 +84,8 @@ func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			docs, ends, errs := foundWith(t, files, c.values, c.paths...)
-			if got := strings.Join(docs, ", "); got != c.docs {
-				t.Errorf("the clusters are %q", got)
-			}
-			if got := strings.Trim(strings.Join(ends, ", "), ", "); got != c.ends {
-				t.Errorf("these end together: %q", got)
-			}
+			assert.Equal(t, strings.Join(docs, ", "), c.docs, "the clusters are")
+			assert.Equal(t, strings.Trim(strings.Join(ends, ", "), ", "), c.ends, "these end together")
 			if got := strings.Join(errs, "; "); c.err == "" && got != "" || !strings.Contains(got, c.err) || len(errs) > 1 {
 				t.Errorf("the errors are %q", got)
 			}

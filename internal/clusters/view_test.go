@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
@@ -80,10 +81,7 @@ func byRancher(stream []byte) []any {
 
 // isOurs reports whether a value is a document of a distro.
 func isOurs(t *testing.T, f Finder, v any) bool {
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(v))(t)
 	doc, err := yamledit.Parse(yamledit.Chunk{Bytes: text})
 	return err == nil && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
 }

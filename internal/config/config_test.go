@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
@@ -19,9 +20,7 @@ var known = map[string]Kind{"end-state": Text, "chart-version": Text, "target-ve
 func read(t *testing.T, text string) ([]review.Setting, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("rke-lm.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile("rke-lm.yaml", []byte(text), 0o600))
 	return Read("rke-lm.yaml", known)
 }
 

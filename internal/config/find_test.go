@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // tree makes files in a folder of their own; a name that ends with a slash is a folder.
@@ -19,13 +21,9 @@ func tree(t *testing.T, names ...string) string {
 		if name[len(name)-1] != '/' {
 			dir = filepath.Dir(path)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(dir, 0o755))
 		if dir != path && name[len(name)-1] != '/' {
-			if err := os.WriteFile(path, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.WriteFile(path, nil, 0o644))
 		}
 	}
 	return top

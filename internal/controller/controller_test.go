@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -123,9 +124,7 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 			w.wish(wish)
 			w.manager.Changed(t.Context(), w.key, w.raw())
 			time.Sleep(time.Hour)
-			if got := w.states(); got != want {
-				t.Errorf("%s, want %s: %+v", got, want, w.object().Status.Clusters)
-			}
+			assert.Equal(t, w.states(), want, w.object().Status.Clusters)
 		}
 		w.approvals = []v1alpha1.LeaderMigrationApproval{{Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "one", Accept: []string{"node-rename"}}}} // older than the migration
 		w.run()
@@ -182,9 +181,7 @@ func TestNothingStartsOutsideOfTheWindow(t *testing.T) {
 		w.await(v1alpha1.Waiting, string(waves.WindowClosed))
 		time.Sleep(10 * time.Hour)
 		w.await(v1alpha1.Complete, "")
-		if began.UTC().Format(time.TimeOnly) != "09:00:00" {
-			t.Errorf("%s", began)
-		}
+		assert.Equal(t, began.UTC().Format(time.TimeOnly), "09:00:00", began)
 	})
 }
 
@@ -236,9 +233,7 @@ func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 		}
 		w.finished("alder", "birch", "cedar", "elm")
 		for _, c := range w.object().Status.Clusters {
-			if c.TwoOwnersSeconds != 0 {
-				t.Errorf("%+v", c)
-			}
+			assert.Equal(t, c.TwoOwnersSeconds, 0, c)
 		}
 	})
 }
@@ -275,9 +270,7 @@ func TestMissingPermissionsFailAClusterOnlyIfTheyStayMissing(t *testing.T) {
 				for w.object().Status.Counts.Running > 0 {
 					time.Sleep(time.Second)
 				}
-				if got := w.states(); got != want {
-					t.Errorf("%s: %s", got, w.object().Status.Clusters[0].Message)
-				}
+				assert.Equal(t, w.states(), want, w.object().Status.Clusters[0].Message)
 			})
 		})
 	}
@@ -321,9 +314,7 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 func (w *world) change() map[string]string {
 	w.t.Helper()
 	var c corev1.ConfigMap
-	if err := json.Unmarshal([]byte(w.Rancher.Object("/api/v1/namespaces/rke-lm/configmaps/summer.fleet-default.alder")), &c); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.NilError(w.t, json.Unmarshal([]byte(w.Rancher.Object("/api/v1/namespaces/rke-lm/configmaps/summer.fleet-default.alder")), &c))
 	if len(c.OwnerReferences) != 1 || c.OwnerReferences[0].UID != w.object().UID {
 		w.t.Errorf("%+v", c.OwnerReferences)
 	}
@@ -366,9 +357,7 @@ func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
 		})
 		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "birch"})
 		w.await(v1alpha1.Complete, "")
-		if got := w.states(); got != "birch=done" {
-			t.Errorf("%s", got)
-		}
+		assert.Equal(t, w.states(), "birch=done")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // The image with helm has it on the PATH.
@@ -45,9 +46,7 @@ func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
 			t.Errorf("%+v, %v", s, one.Writes())
 		}
 		c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.NeedsHelm)
-		if !strings.Contains(c.Message, "c-x7k2p") {
-			t.Error(c.Message)
-		}
+		assert.Contains(t, c.Message, "c-x7k2p")
 		w.end()
 		t.Setenv("PATH", with)
 		w.wish("image with helm")

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 )
 
@@ -18,10 +19,7 @@ import (
 func TestAProcessThatCannotWorkEndsAndReleasesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, `{"selector":{}}`, "alder")
-		server, err := w.server()
-		if err != nil {
-			t.Fatal(err)
-		}
+		server := assert.Value(w.server())(t)
 		config := server.Local().Config(20)
 		config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 		e := controller.Election{Config: config, Namespace: namespace, Identity: "first", Duration: 15 * time.Second}

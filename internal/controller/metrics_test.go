@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -21,6 +20,7 @@ import (
 	core "k8s.io/client-go/testing"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 )
@@ -54,14 +54,10 @@ func TestPrometheusReadsHowFarClustersAre(t *testing.T) {
 			`rke_lm_two_owners_seconds_total{cluster="fleet-default/alder"} 0`,
 			`rke_lm_no_owner_seconds_count{stage="switch-to-external"} 1`, "rke_lm_active 1",
 		} {
-			if !strings.Contains(text, want+"\n") {
-				t.Errorf("no %s in\n%s", want, text)
-			}
+			assert.Contains(t, text, want+"\n", want)
 		}
 		m.Active(false)
-		if !strings.Contains(scraped(m), "rke_lm_active 0\n") {
-			t.Error("a process that is not active says that it is")
-		}
+		assert.Contains(t, scraped(m), "rke_lm_active 0\n", "a process that is not active says that it is")
 	})
 }
 
@@ -106,13 +102,9 @@ func TestMetricsAreReadByUsersWithPermission(t *testing.T) {
 			{"", "401 Unauthorized\n"}, {"Basic b2YtcHJvbWV0aGV1czo=", "401 Unauthorized\n"}, {"Bearer ", "401 Unauthorized\n"}, {"Bearer wrong", "401 Unauthorized\n"},
 			{"Bearer of-another", "403 Forbidden\n"}, {"Bearer of-prometheus", "200 the metrics"},
 		} {
-			if got := get(c.header); got != c.want {
-				t.Errorf("%q: %q", c.header, got)
-			}
+			assert.Equal(t, get(c.header), c.want, c.header)
 		}
 		api.broken = errors.New("no API server")
-		if got := get("Bearer of-prometheus"); got != "503 Service Unavailable\n" {
-			t.Errorf("a permission of before counts: %q", got)
-		}
+		assert.Equal(t, get("Bearer of-prometheus"), "503 Service Unavailable\n", "a permission of before counts")
 	})
 }

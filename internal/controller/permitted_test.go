@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
@@ -66,9 +67,7 @@ func TestAPolicyThatCannotBeReadPermitsNothing(t *testing.T) {
 	} {
 		w := &world{t: t}
 		w.permits(policy)
-		if _, err := w.readPolicy(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", policy, err)
-		}
+		assert.Error(w.readPolicy())(t, want, policy)
 	}
 	if _, err := controller.ReadPolicy(t.TempDir() + "/none"); err == nil || !strings.HasPrefix(err.Error(), "--policy: ") {
 		t.Errorf("%v", err)
@@ -86,9 +85,7 @@ func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
 				w := newWorld(t, c.spec, "alder")
 				w.permits(c.policy)
 				w.run()
-				if got := w.becomes(path, v1alpha1.Failed, "NotPermitted"); !strings.Contains(got, c.want) {
-					t.Errorf("%s", got)
-				}
+				assert.Contains(t, w.becomes(path, v1alpha1.Failed, "NotPermitted"), c.want)
 				time.Sleep(time.Hour)
 				if len(w.object().Status.Clusters) > 0 || w.Worlds["alder"].Patches() > 0 {
 					t.Errorf("%s", w.Rancher.Object(path))
@@ -209,9 +206,7 @@ func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
 					change(spec)
 					spec["pause"] = false
 				})
-				if got := w.becomes(path, v1alpha1.Failed, "InvalidSpec"); !strings.Contains(got, "create another LeaderMigration") {
-					t.Error(got)
-				}
+				assert.Contains(t, w.becomes(path, v1alpha1.Failed, "InvalidSpec"), "create another LeaderMigration")
 				w.end()
 				w.run()
 				time.Sleep(time.Hour)

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestProbesAndMetricsAreServed(t *testing.T) {
@@ -23,15 +25,9 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // as the kubelet and Prometheus do
 	get := func(path string) (int, string) {
 		t.Helper()
-		answer, err := client.Get("https://" + address + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := assert.Value(client.Get("https://" + address + path))(t)
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(io.ReadAll(answer.Body))(t)
 		return answer.StatusCode, string(text)
 	}
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n", "/metrics": "\nrke_lm_active 0\n"} {
@@ -43,9 +39,7 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 	if code, text := get("/healthz"); code != http.StatusInternalServerError || !strings.Contains(text, "the lease is not renewed") {
 		t.Errorf("%d %s", code, text)
 	}
-	if _, err := serveHTTPS(address, nil, nil); err == nil || !strings.Contains(err.Error(), "--metrics-bind-address "+address) {
-		t.Errorf("an address in use: %v", err)
-	}
+	assert.Error(serveHTTPS(address, nil, nil))(t, "--metrics-bind-address "+address, "an address in use")
 	stop(s)
 	if _, err := client.Get("https://" + address + "/healthz"); err == nil {
 		t.Error("it still answers after it was stopped")

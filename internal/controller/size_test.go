@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -70,9 +71,7 @@ func TestClustersWhoseStatusWouldNotFitIntoEtcdAreNotSelected(t *testing.T) {
 	if err != nil || least < 1000 || least > 2000 || len(text) > etcdLimit {
 		t.Errorf("%d clusters are refused, and one less has %d bytes, %v", least, len(text), err)
 	}
-	if err := fits(worst(least, "x")); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("its %d clusters, and etcd accepts", least)) {
-		t.Errorf("%v", err)
-	}
+	assert.ErrorContains(t, fits(worst(least, "x")), fmt.Sprintf("its %d clusters, and etcd accepts", least))
 	large := worst(1, "x")
 	large.lm.Annotations = map[string]string{"notes": strings.Repeat("x", mostOfObject)}
 	if fits(large) == nil {

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -28,10 +29,7 @@ func (w *world) watch() {
 	w.t.Helper()
 	w.make()
 	lasso.Infof = func(string, ...any) {}
-	server, err := w.server()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	server := assert.Value(w.server())(w.t)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
 	w.stop = cancel
@@ -59,9 +57,7 @@ func (w *world) becomes(path, kind, reason string) string {
 		var o struct {
 			Status struct{ Conditions []metav1.Condition }
 		}
-		if err := json.Unmarshal([]byte(w.Rancher.Object(path)), &o); err != nil {
-			w.t.Fatal(err)
-		}
+		assert.NilError(w.t, json.Unmarshal([]byte(w.Rancher.Object(path)), &o))
 		if c := meta.FindStatusCondition(o.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue && c.Reason == reason {
 			return c.Message
 		}
@@ -158,9 +154,7 @@ func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 			t.Errorf("an outage of five minutes: %v", err)
 		}
 		time.Sleep(20 * time.Minute) // a watch that is open lasts up to ten of them
-		if err := w.manager.Live(); err == nil || !strings.Contains(err.Error(), "LeaderMigration cannot be read since") {
-			t.Errorf("%v", err)
-		}
+		assert.ErrorContains(t, w.manager.Live(), "LeaderMigration cannot be read since")
 		w.Rancher.Do(func() { w.Rancher.Fault = nil })
 		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
 		w.await(v1alpha1.Waiting, string(waves.Paused))
@@ -181,9 +175,7 @@ func TestAProcessWhoseLoopStopsIsNotAlive(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(2 * time.Minute)
-		if err := w.manager.Live(); err == nil || !strings.Contains(err.Error(), "nothing was decided about the LeaderMigration rke-lm/summer since") {
-			t.Errorf("%v", err)
-		}
+		assert.ErrorContains(t, w.manager.Live(), "nothing was decided about the LeaderMigration rke-lm/summer since")
 		close(stuck)
 		w.await(v1alpha1.Complete, "")
 		time.Sleep(time.Hour)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
@@ -66,10 +67,7 @@ func (w *world) run() {
 // make makes the manager of a process.
 func (w *world) make() {
 	w.t.Helper()
-	server, err := w.server()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	server := assert.Value(w.server())(w.t)
 	w.manager = &controller.Manager{
 		Client: server.Local(), Slots: make(chan struct{}, max(w.slots, 3)), Approvals: w.approved, Show: w.show, Log: w.log,
 		Choose: func(_ context.Context, spec v1alpha1.LeaderMigrationSpec, accept ...string) (controller.Runs, error) {
@@ -92,9 +90,7 @@ func (w *world) permits(text string) {
 	if w.policy == "" {
 		w.policy = filepath.Join(w.t.TempDir(), "policy.yaml")
 	}
-	if err := os.WriteFile(w.policy, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.NilError(w.t, os.WriteFile(w.policy, []byte(text), 0o600))
 }
 
 // lead lets the process lead, for the first time or again.
@@ -124,9 +120,7 @@ func (w *world) server() (*rancher.Server, error) {
 func (w *world) object() *v1alpha1.LeaderMigration {
 	w.t.Helper()
 	var lm v1alpha1.LeaderMigration
-	if err := json.Unmarshal([]byte(w.Rancher.Object(path)), &lm); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.NilError(w.t, json.Unmarshal([]byte(w.Rancher.Object(path)), &lm))
 	return &lm
 }
 

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // asUser calls f on a thread that accesses files as another user.
@@ -32,9 +34,7 @@ func asUser(t *testing.T, uid int, f func()) {
 func open(t *testing.T, path string) {
 	t.Helper()
 	for _, folder := range []string{filepath.Dir(filepath.Dir(path)), filepath.Dir(path)} {
-		if err := os.Chmod(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Chmod(folder, 0o777))
 	}
 }
 
@@ -54,9 +54,7 @@ func TestAFolderThatIsNotWritableIsAnErrorThatNamesIt(t *testing.T) {
 func TestAFileOfAnotherOwnerIsRefusedByWhoCannotKeepTheOwner(t *testing.T) {
 	path := make1(t, "a.yaml")
 	open(t, path)
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(path, 0o666))
 	asUser(t, 1234, func() {
 		checkError(t, replace(path, look(t, path), text("new")), fs.ErrPermission, path, ": unchanged: ", "owner (user 0, group 0)")
 	})
@@ -105,9 +103,7 @@ func setACL(t *testing.T, path, attribute string) {
 func TestTheAccessListIsKept(t *testing.T) {
 	path := make1(t, "a.yaml")
 	setACL(t, path, accessList)
-	if err := replace(path, look(t, path), text("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, replace(path, look(t, path), text("new")))
 	if list, err := readAccessList(path); err != nil || !bytes.Equal(list, acl()) {
 		t.Errorf("the list is %x, %v", list, err)
 	}
@@ -118,13 +114,9 @@ func TestTheAccessListIsKept(t *testing.T) {
 
 func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
 	path := make1(t, "a.yaml")
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(path, 0o644))
 	setACL(t, filepath.Dir(path), "system.posix_acl_default")
-	if err := replace(path, look(t, path), text("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, replace(path, look(t, path), text("new")))
 	if list, err := readAccessList(path); err != nil || list != nil {
 		t.Errorf("the list is %x, %v", list, err)
 	}

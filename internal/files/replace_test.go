@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const old = "name: prod\r\nlast line without a break"
@@ -21,19 +23,14 @@ const old = "name: prod\r\nlast line without a break"
 func make1(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(old), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte(old), 0o644))
 	return path
 }
 
 // look is what a caller knows of a file that it has read.
 func look(t *testing.T, path string) Version {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := assert.Value(os.Stat(path))(t)
 	return See(info)
 }
 
@@ -57,10 +54,7 @@ func checkContent(t *testing.T, path, want string) {
 // checkAlone fails unless the file is the only one in its folder.
 func checkAlone(t *testing.T, path string) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir(filepath.Dir(path)))(t)
 	for _, e := range entries {
 		if e.Name() != filepath.Base(path) {
 			t.Errorf("%s was not removed", e.Name())
@@ -87,9 +81,7 @@ func checkError(t *testing.T, err error, is error, holds ...string) {
 func TestAFileIsReplacedByteForByte(t *testing.T) {
 	for _, content := range []string{"", "a", "a\r\nb\r\n", "\xef\xbb\xbfa\n", "\x00\xff\xfe", strings.Repeat("0123456789", 100_000)} {
 		path := make1(t, "a.yaml")
-		if err := Replace(path, look(t, path), []byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, Replace(path, look(t, path), []byte(content)))
 		checkContent(t, path, content)
 		checkAlone(t, path)
 	}
@@ -97,18 +89,14 @@ func TestAFileIsReplacedByteForByte(t *testing.T) {
 
 func TestAFileWithALongNameIsReplaced(t *testing.T) {
 	path := make1(t, strings.Repeat("n", 255))
-	if err := replace(path, look(t, path), text("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, replace(path, look(t, path), text("new")))
 	checkContent(t, path, "new")
 }
 
 func TestAFileMayBeReplacedAgainAsItIsNow(t *testing.T) {
 	path := make1(t, "a.yaml")
 	for i := range 3 {
-		if err := replace(path, look(t, path), text(strings.Repeat("x", i))); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, replace(path, look(t, path), text(strings.Repeat("x", i))))
 	}
 	checkContent(t, path, "xx")
 }
@@ -116,9 +104,7 @@ func TestAFileMayBeReplacedAgainAsItIsNow(t *testing.T) {
 func TestAFileInTheCurrentFolderIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	t.Chdir(filepath.Dir(path))
-	if err := replace("a.yaml", look(t, path), text("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, replace("a.yaml", look(t, path), text("new")))
 	checkContent(t, path, "new")
 	checkAlone(t, path)
 }
@@ -182,9 +168,7 @@ func removeHidden(t *testing.T, folder string) {
 	if err != nil || len(hidden) != 1 {
 		t.Fatalf("hidden files: %q, %v", hidden, err)
 	}
-	if err := os.Remove(hidden[0]); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Remove(hidden[0]))
 }
 
 func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
@@ -198,9 +182,7 @@ func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
 			}
 			checkContent(t, path, old)
 			checkAlone(t, path)
-			if look(t, path) != seen {
-				t.Error("the file was touched")
-			}
+			assert.Equal(t, look(t, path), seen, "the file was touched")
 		})
 	}
 }
@@ -219,9 +201,7 @@ func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
 	path := make1(t, "a.yaml")
 	func() {
 		defer func() {
-			if r := recover(); r != "oh" {
-				t.Errorf("recovered %v", r)
-			}
+			assert.Equal(t, recover(), "oh", "recovered")
 		}()
 		replace(path, look(t, path), func(w io.Writer) error {
 			w.Write(make([]byte, 1<<20))
@@ -278,9 +258,7 @@ func TestAFileThatChangedSinceItWasReadIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := make1(t, "a.yaml")
 			seen := look(t, path)
-			if err := change(path); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, change(path))
 			now, _ := os.ReadFile(path)
 			checkError(t, replace(path, seen, never), ErrChanged, path, "run the command again")
 			checkAlone(t, path)
@@ -318,9 +296,7 @@ func TestAFileThatWasNeverSeenIsRefused(t *testing.T) {
 
 func TestAReadOnlyFileIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(path, 0o444))
 	checkError(t, replace(path, look(t, path), never), fs.ErrPermission, path, "read-only", "chmod u+w")
 	checkContent(t, path, old)
 	checkAlone(t, path)

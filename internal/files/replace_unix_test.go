@@ -13,13 +13,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func link(t *testing.T, target, name string) {
 	t.Helper()
-	if err := os.Symlink(target, name); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(target, name))
 }
 
 // checkLink fails unless name is still a link to target.
@@ -33,19 +33,14 @@ func checkLink(t *testing.T, name, target string) {
 func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	at := t.TempDir()
-	near, err := filepath.Rel(at, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	near := assert.Value(filepath.Rel(at, path))(t)
 	absolute, relative, chain := filepath.Join(at, "absolute"), filepath.Join(at, "relative"), filepath.Join(at, "chain")
 	link(t, path, absolute)
 	link(t, near, relative)
 	link(t, "relative", chain)
 	for i, name := range []string{absolute, relative, chain} {
 		content := strings.Repeat("new", i+1)
-		if err := replace(name, look(t, name), text(content)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, replace(name, look(t, name), text(content)))
 		checkContent(t, path, content)
 		checkContent(t, name, content)
 		checkAlone(t, path)
@@ -62,9 +57,7 @@ func TestAFileInALinkedFolderIsReplaced(t *testing.T) {
 	path := make1(t, "a.yaml")
 	at := filepath.Join(t.TempDir(), "folder")
 	link(t, filepath.Dir(path), at)
-	if err := replace(filepath.Join(at, "a.yaml"), look(t, path), text("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, replace(filepath.Join(at, "a.yaml"), look(t, path), text("new")))
 	checkContent(t, path, "new")
 	checkLink(t, at, filepath.Dir(path))
 }
@@ -103,9 +96,7 @@ func TestALinkThatIsChangedMeanwhileIsRefused(t *testing.T) {
 func TestAFileWithSeveralNamesIsRefused(t *testing.T) {
 	path := make1(t, "a.yaml")
 	second := filepath.Join(t.TempDir(), "b.yaml")
-	if err := os.Link(path, second); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Link(path, second))
 	checkError(t, replace(path, look(t, path), never), nil, path, "2 names (hard links)")
 	checkContent(t, second, old)
 	checkAlone(t, path)
@@ -115,12 +106,8 @@ func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	for _, mode := range []fs.FileMode{0o600, 0o640, 0o644, 0o666, 0o200, 0o755, 0o777 | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky} {
 		path := make1(t, "a.yaml")
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := replace(path, look(t, path), text("new")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Chmod(path, mode))
+		assert.NilError(t, replace(path, look(t, path), text("new")))
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("mode %v became %v, %v", mode, info.Mode(), err)
 		}
@@ -129,9 +116,7 @@ func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
 
 func TestAPipeIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
-	if err := syscall.Mkfifo(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Mkfifo(path, 0o644))
 	checkError(t, replace(path, look(t, path), never), nil, path, "not a regular file")
 }
 
@@ -141,19 +126,12 @@ func TestTheOwnerIsKept(t *testing.T) {
 		t.Skip("only root makes files of others")
 	}
 	path := make1(t, "a.yaml")
-	if err := os.Chown(path, 1234, 5678); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chown(path, 1234, 5678))
 	if err := os.Chmod(path, 0o640|fs.ModeSetgid); err != nil { // lost if set before the owner
 		t.Fatal(err)
 	}
-	if err := replace(path, look(t, path), text("new")); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, replace(path, look(t, path), text("new")))
+	info := assert.Value(os.Stat(path))(t)
 	if id := identify(info); id.uid != 1234 || id.gid != 5678 || info.Mode() != 0o640|fs.ModeSetgid {
 		t.Errorf("the file is now %v of %d:%d", info.Mode(), id.uid, id.gid)
 	}

@@ -10,17 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte("before"), 0o600))
+	info := assert.Value(os.Stat(path))(t)
 	seen := See(info)
 	if err := Unchanged(path, seen); err != nil {
 		t.Error(err)
@@ -37,9 +34,7 @@ func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, []byte("before"), 0o600), os.Chtimes(path, time.Time{}, info.ModTime()))
 		}},
 	} {
-		if err := c.change(); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, c.change())
 		if err := Unchanged(path, seen); !errors.Is(err, ErrChanged) || !strings.HasSuffix(err.Error(), "; run the command again") {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // TestMain is the process that is killed, too: it makes a file and a folder, says so,
@@ -38,18 +40,10 @@ func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
 	folder := t.TempDir()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "RKE_LM_TEMPORARY="+folder)
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(c.StdinPipe())(t)
 	defer in.Close()
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(c.StdoutPipe())(t)
+	assert.NilError(t, c.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "made\n" {
 		t.Fatal(line, err)
 	}
@@ -57,9 +51,7 @@ func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
 	if n := entries(t, folder); n != 2 {
 		t.Errorf("%d of 2 are left of a process that is alive", n)
 	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, c.Process.Kill())
 	c.Wait()
 	clean(folder)
 	if n := entries(t, folder); n != 0 {
@@ -85,17 +77,11 @@ func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
 
 func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
 	folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "kept")
-	if err := os.WriteFile(elsewhere, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(elsewhere, nil, 0o600))
 	for _, name := range []string{"cluster.yaml", ".rke-lm.yaml", ".rke-lm-1.tmp.yaml", "rke-lm-1.tmp"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
-	if err := os.Symlink(elsewhere, filepath.Join(folder, ".rke-lm-1.tmp")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(elsewhere, filepath.Join(folder, ".rke-lm-1.tmp")))
 	if clean(folder); entries(t, folder) != 5 {
 		t.Errorf("%d of 5 are left", entries(t, folder))
 	}
@@ -115,9 +101,7 @@ func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 		if info, err := os.Stat(left); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("others may enter: %v %v", info.Mode(), err)
 		}
-		if err := os.WriteFile(filepath.Join(left, "kubeconfig"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(left, "kubeconfig"), nil, 0o600))
 		l.Release()
 	}
 	leave()
@@ -146,13 +130,8 @@ func TestWithoutAFolderNothingIsMade(t *testing.T) {
 // A name may be that of something else by the time that the lock is there.
 func TestALockIsOfWhatHasTheNameNow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".rke-lm-1.tmp")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := openToLock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, nil, 0o600))
+	f := assert.Value(openToLock(path))(t)
 	if err := os.Rename(path, path+".old"); err != nil || same(f, path) {
 		t.Errorf("%v: what has no name any more is the same", err)
 	}
@@ -168,9 +147,7 @@ func TestALockIsOfWhatHasTheNameNow(t *testing.T) {
 // Where something cannot be locked nothing removes it, so it may be used.
 func TestWhatCannotBeLockedMayBeUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink("elsewhere", path); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("elsewhere", path))
 	if l, is := Hold(path); !is || l != (Lock{}) {
 		t.Errorf("%v %t", l, is)
 	}
@@ -192,9 +169,6 @@ func TestAFileThatACleanerRemovesFirstIsMadeAgain(t *testing.T) {
 
 func entries(t *testing.T, folder string) int {
 	t.Helper()
-	list, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(os.ReadDir(folder))(t)
 	return len(list)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -22,14 +23,8 @@ const oneOfEach = 80
 // What is measured would mean little if clusters were refused.
 func TestEveryStageAppliesToTheFleet(t *testing.T) {
 	for _, c := range yamledit.Split("fleet.yaml", []byte(Stream(oneOfEach))) {
-		d, err := transform.Parse(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := plan.Build(rke2.Distro(), transform.Only(d), transform.Target{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(transform.Parse(c))(t)
+		p := assert.Value(plan.Build(rke2.Distro(), transform.Only(d), transform.Target{}))(t)
 		for _, s := range p.Steps {
 			if s.Stage.Edit != nil && s.State != plan.Todo {
 				t.Errorf("%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
@@ -40,9 +35,7 @@ func TestEveryStageAppliesToTheFleet(t *testing.T) {
 
 func TestOneFileInEveryHundredIsACluster(t *testing.T) {
 	folder := t.TempDir()
-	if err := Tree(folder, 200); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, Tree(folder, 200))
 	files, clusters := 0, 0
 	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -59,16 +52,12 @@ func TestOneFileInEveryHundredIsACluster(t *testing.T) {
 
 func TestAFleetThatCannotBeWrittenIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, nil, 0o600))
 	if err := Folder(file, 1); err == nil {
 		t.Error("a folder was made in a file")
 	}
 	folder := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(folder, "000", "00000.yaml"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Join(folder, "000", "00000.yaml"), 0o755))
 	if err := Folder(folder, 1); err == nil {
 		t.Error("a folder was replaced by a file")
 	}

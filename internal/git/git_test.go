@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // repository makes one in a folder of its own, and goes there.
@@ -41,32 +43,22 @@ func do(t *testing.T, args ...string) {
 
 func put(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	assert.NilError(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 func commitAll(t *testing.T) (commit string) {
 	t.Helper()
 	do(t, "add", "--all")
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "a")
-	commit, err := open(t).Commit(t.Context(), "HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
+	commit = assert.Value(open(t).Commit(t.Context(), "HEAD"))(t)
 	return commit
 }
 
 // open opens the repository as it is now: its references are read once.
 func open(t *testing.T) *Repository {
 	t.Helper()
-	r, err := Open(t.Context(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(Open(t.Context(), "."))(t)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -99,13 +91,9 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	put(t, "odd \n\"ü\t", "b")
 	put(t, "new", "n")
 	put(t, "ignored", "i")
-	if err := os.Remove("gone"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Remove("gone"))
 	do(t, "mv", "old", "moved")
-	if err := os.Symlink("same", "link"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("same", "link"))
 	want := []string{"changed→changed", "gone→", "odd \n\"ü\t→odd \n\"ü\t", "old→moved", "→link", "→new"}
 	got, err := r.Changes(t.Context(), first, "")
 	if err != nil || !slices.Equal(told(got), want) {
@@ -122,33 +110,19 @@ func TestLinksAndSubmodulesAreChanges(t *testing.T) {
 	r := repository(t)
 	put(t, "file", "a")
 	put(t, "of/here", "a")
-	if err := os.Symlink("of", "link"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("of", "link"))
 	first := commitAll(t)
 	for _, name := range []string{"file", "link"} {
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Remove(name))
 	}
-	if err := os.Symlink("of/here", "file"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("of/here", "file"))
 	put(t, "link", "a")
-	if err := os.Symlink("../out", "of/out"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("../out", "of/out"))
 	do(t, "init", "--quiet", "inner")
 	do(t, "-C", "inner", "commit", "--quiet", "--allow-empty", "--message", "a")
 	kinds := func(to string) (list []string) {
-		changes, err := r.Changes(t.Context(), first, to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		base, err := r.Tree(t.Context(), first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		changes := assert.Value(r.Changes(t.Context(), first, to))(t)
+		base := assert.Value(r.Tree(t.Context(), first))(t)
 		tree := base.Changed(changes)
 		for _, c := range changes {
 			line := c.After.Path + ": " + c.After.Kind()
@@ -167,13 +141,9 @@ func TestLinksAndSubmodulesAreChanges(t *testing.T) {
 		return list
 	}
 	want := []string{" → file: symbolic link to of/here", "inner: submodule", "of/out: symbolic link to out", "symbolic link → link: "}
-	if got := kinds(""); !slices.Equal(got, want) {
-		t.Errorf("working tree: %q", got)
-	}
+	assert.EqualSlices(t, kinds(""), want, "working tree")
 	do(t, "-c", "advice.addEmbeddedRepo=false", "add", "--all")
-	if got := kinds(commitAll(t)); !slices.Equal(got, want) {
-		t.Errorf("commit: %q", got)
-	}
+	assert.EqualSlices(t, kinds(commitAll(t)), want, "commit")
 	do(t, "-C", "inner", "commit", "--quiet", "--allow-empty", "--message", "b")
 	if got, err := r.Changes(t.Context(), first, ""); err != nil || !slices.Contains(told(got), "→inner") {
 		t.Errorf("%q, %v", told(got), err)
@@ -218,25 +188,16 @@ func TestPathsAreNamedAsSeenFromTheCurrentFolder(t *testing.T) {
 	put(t, "a/b/c", "")
 	t.Chdir("a/b")
 	r := open(t)
-	if got := r.Name("a/b/c"); got != "c" {
-		t.Error(got)
-	}
-	if got := r.Name("z"); got != filepath.FromSlash("../../z") {
-		t.Error(got)
-	}
+	assert.Equal(t, r.Name("a/b/c"), "c")
+	assert.Equal(t, r.Name("z"), filepath.FromSlash("../../z"))
 	if got, inside := r.Path("../x"); got != "a/x" || !inside {
 		t.Error(got, inside)
 	}
 	if _, inside := r.Path("../../../x"); inside {
 		t.Error("a path outside of the repository is inside")
 	}
-	if got := strings.Join(r.Above(), " "); got != "a/b a ." {
-		t.Error(got)
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, strings.Join(r.Above(), " "), "a/b a .")
+	here := assert.Value(os.Getwd())(t)
 	if got, inside := r.Path(filepath.Join(here, "c")); got != "a/b/c" || !inside {
 		t.Error(got, inside)
 	}
@@ -247,10 +208,7 @@ func TestNothingOfTheRepositoryIsWritten(t *testing.T) {
 	put(t, "a", "a")
 	commit := commitAll(t)
 	put(t, "a", "b")
-	before, err := os.ReadFile(".git/index")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(os.ReadFile(".git/index"))(t)
 	if _, err := r.Changes(t.Context(), commit, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -263,12 +221,8 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	repository(t)
 	commitAll(t)
 	r := open(t)
-	if _, err := r.Commit(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), "none: no such commit in this clone") {
-		t.Error(err)
-	}
-	if _, err := r.Commit(t.Context(), "--output=x"); err == nil || !strings.Contains(err.Error(), "no such commit") {
-		t.Error(err)
-	}
+	assert.Error(r.Commit(t.Context(), "none"))(t, "none: no such commit in this clone")
+	assert.Error(r.Commit(t.Context(), "--output=x"))(t, "no such commit")
 	first, err := r.Commit(t.Context(), "main")
 	if err != nil {
 		t.Fatal(err)
@@ -279,12 +233,8 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	if second, err = open(t).Commit(t.Context(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.MergeBase(t.Context(), first, second); err == nil || !strings.Contains(err.Error(), "no common commit") {
-		t.Error(err)
-	}
+	assert.Error(r.MergeBase(t.Context(), first, second))(t, "no common commit")
 	t.Chdir(t.TempDir())
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(os.TempDir()))
-	if _, err := Open(t.Context(), "."); err == nil || !strings.Contains(err.Error(), "not a git repository") {
-		t.Error(err)
-	}
+	assert.Error(Open(t.Context(), "."))(t, "not a git repository")
 }

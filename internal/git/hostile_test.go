@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // programs are the settings with which a repository starts a program, from git's documentation. PROGRAM is
@@ -61,15 +63,11 @@ func hostile(t *testing.T) (a attack) {
 	if a.lost, _, err = r.File(t.Context(), a.commit, "lost.yaml"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(".git", "objects", a.lost.Hash[:2], a.lost.Hash[2:])); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Remove(filepath.Join(".git", "objects", a.lost.Hash[:2], a.lost.Hash[2:])))
 	a.program = filepath.Join(t.TempDir(), "program")
 	for _, file := range []string{a.program, ".git/hooks/post-index-change", ".git/hooks/reference-transaction", "hooks/post-index-change"} {
 		put(t, file, "#!/bin/sh\ntouch "+a.program+".ran\n")
-		if err := os.Chmod(file, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Chmod(file, 0o755))
 	}
 	put(t, ".git/evil.inc", "[core]\n\tfsmonitor = "+a.program+"\n[filter \"evil\"]\n\tclean = "+a.program+"\n")
 	a.set(t, "core.repositoryformatversion 1", "extensions.partialClone origin", "remote.origin.promisor true", "remote.origin.url ext::"+a.program, "protocol.ext.allow always")
@@ -99,9 +97,7 @@ func (a attack) read(t *testing.T) error {
 	if err != nil || !strings.Contains(strings.Join(told(changes), " "), "a.yaml→a.yaml") {
 		t.Errorf("%v, %v", told(changes), err)
 	}
-	if _, err := r.Read(a.lost, 100); err == nil || !strings.Contains(err.Error(), "not in this clone") {
-		t.Errorf("the lost file: %v", err)
-	}
+	assert.Error(r.Read(a.lost, 100))(t, "not in this clone", "the lost file")
 	return nil
 }
 
@@ -197,9 +193,7 @@ while [ $n -gt 0 ]; do
 done
 exec `+real+` "$@"
 `)
-	if err := os.Chmod(filepath.Join(folder, "git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(filepath.Join(folder, "git"), 0o755))
 	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
@@ -242,9 +236,7 @@ func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 	if err != nil || len(tree) != 2 {
 		t.Fatal(tree, err)
 	}
-	if _, err := r.Read(files[0], 1<<20-1); err == nil || !strings.Contains(err.Error(), "large.yaml: cannot read it: has 1048576 bytes, more than the 1048575 that are read") {
-		t.Error(err)
-	}
+	assert.Error(r.Read(files[0], 1<<20-1))(t, "large.yaml: cannot read it: has 1048576 bytes, more than the 1048575 that are read")
 	for i, size := range []int{1 << 20, 1, 1 << 20} {
 		if text, err := r.Read(files[i%2], size); err != nil || len(text) != size {
 			t.Errorf("%d bytes, %v", len(text), err)

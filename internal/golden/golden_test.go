@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAnArchiveHoldsAnyBytes(t *testing.T) {
@@ -52,17 +54,12 @@ func TestAnArchiveHoldsAnyBytes(t *testing.T) {
 }
 
 func TestInputsComeFirstInAnArchive(t *testing.T) {
-	packed, err := pack([]Case{{"x", map[string]string{"apply.txt": "a\n", "flags": "b\n", "input.yaml": "c\n", "values.yaml": "d\n"}, "x", ""}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := assert.Value(pack([]Case{{"x", map[string]string{"apply.txt": "a\n", "flags": "b\n", "input.yaml": "c\n", "values.yaml": "d\n"}, "x", ""}}))(t)
 	var names []string
 	for _, f := range txtar.Parse(packed).Files {
 		names = append(names, f.Name)
 	}
-	if got := strings.Join(names, " "); got != "input.yaml flags values.yaml apply.txt" {
-		t.Error(got)
-	}
+	assert.Equal(t, strings.Join(names, " "), "input.yaml flags values.yaml apply.txt")
 }
 
 func TestAnArchiveThatIsWrongIsReported(t *testing.T) {
@@ -70,9 +67,7 @@ func TestAnArchiveThatIsWrongIsReported(t *testing.T) {
 		"is there twice": "-- input.yaml --\na\n-- input.yaml --\nb\n",
 		"quoted":         "-- input.yaml,quoted --\nno mark\n",
 	} {
-		if _, err := unpack("x", []byte(packed)); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Error(unpack("x", []byte(packed)))(t, name)
 	}
 	if _, err := pack([]Case{{"x", map[string]string{"a/b": "c\n", "a": "d\n"}, "x", ""}}); err == nil {
 		t.Error("a file of a folder is stored as one of a case")

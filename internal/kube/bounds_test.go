@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
@@ -30,10 +31,7 @@ func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
 		asked++
 		answer(w, r)
 	}))
-	c, err := newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{RetryFor: 5 * time.Second, Dial: memnet.Dial}, bounds{answer: 1 << 20, pages: 10}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{RetryFor: 5 * time.Second, Dial: memnet.Dial}, bounds{answer: 1 << 20, pages: 10}, ""))(t)
 	return c, &asked
 }
 
@@ -81,15 +79,9 @@ func TestAnAnswerOfTheLargestSizeIsRead(t *testing.T) {
 // Clients that watch have the same bound, but for the watch itself, which has no end.
 func TestAnAnswerToAClientThatWatchesIsBounded(t *testing.T) {
 	c, _ := serving(t, func(w http.ResponseWriter, r *http.Request) { stream(r, w.Write) })
-	client, err := rest.HTTPClientFor(c.Config(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := assert.Value(rest.HTTPClientFor(c.Config(1)))(t)
 	for query, most := range map[string]int64{"": 1 << 20, "?watch=true": 8 << 20} {
-		res, err := client.Get(c.base + "/" + query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(client.Get(c.base + "/" + query))(t)
 		n, err := io.CopyN(io.Discard, res.Body, 8<<20)
 		res.Body.Close()
 		if large := (*TooLarge)(nil); n > most || errors.As(err, &large) != (query == "") {
@@ -129,9 +121,7 @@ func TestAListWithoutALastPageEnds(t *testing.T) {
 		})
 		return len(nodes), err
 	}
-	if _, err := list(); err == nil || !strings.Contains(err.Error(), "more than 10 pages") {
-		t.Errorf("endless: %v", err)
-	}
+	assert.Error(list())(t, "more than 10 pages", "endless")
 	last = 10
 	if n, err := list(); n != 10 || err != nil {
 		t.Errorf("%d nodes, %v", n, err)

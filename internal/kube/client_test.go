@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
@@ -30,10 +31,7 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 			w.WriteHeader(code)
 			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","reason":%q,"code":%d}`, reason, code)
 		}))
-		c, err := Connect(Connection{Rancher: s.URL, Token: "token-abcde:x", Insecure: true, Dial: memnet.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Connect(Connection{Rancher: s.URL, Token: "token-abcde:x", Insecure: true, Dial: memnet.Dial}))(t)
 		e := corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Cluster", Name: "harbour"}, Message: strings.Repeat("x", mostOfEvent-1) + "é"}
 		for _, code = range []int{http.StatusCreated, http.StatusConflict} { // it was created before
 			if err := c.CreateEvent(t.Context(), "1", e); err != nil {
@@ -59,8 +57,6 @@ func TestAPathIsThatOfACollectionOrOfOneObject(t *testing.T) {
 		"/apis/apps/v1/namespaces/a%2Fb/daemonsets":      Path("apps/v1", "daemonsets", "a/b", ""),
 		"/apis/management.cattle.io/v3/clusters/c-x%3Fy": Path("management.cattle.io/v3", "clusters", "", "c-x?y"),
 	} {
-		if got != want {
-			t.Errorf("%s, not %s", got, want)
-		}
+		assert.Equal(t, got, want)
 	}
 }

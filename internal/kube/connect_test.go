@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
@@ -24,9 +25,7 @@ import (
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o700))
 	return path
 }
 
@@ -116,10 +115,7 @@ func TestTheContextsOfAConfigurationAreListedInOrder(t *testing.T) {
 func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) }))
-		text, err := os.ReadFile(leading(t, s, "{token: x}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(leading(t, s, "{token: x}")))(t)
 		strict := file(t, "config", strings.Replace(string(text), "insecure-skip-tls-verify: true", "", 1))
 		for name, c := range map[string]struct {
 			connection Connection
@@ -177,10 +173,7 @@ func TestAClusterOfARancherIsReachedByItsID(t *testing.T) {
 			asked = append(asked, r.URL.Path+" "+r.Header.Get("Authorization")+" "+r.UserAgent())
 			w.Write([]byte("{}"))
 		}))
-		c, err := Connect(Connection{Rancher: s.URL + "/tools/", Token: "token-abcde:x", UserAgent: "rke-lm/test", Insecure: true, Dial: memnet.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Connect(Connection{Rancher: s.URL + "/tools/", Token: "token-abcde:x", UserAgent: "rke-lm/test", Insecure: true, Dial: memnet.Dial}))(t)
 		other, through := c.Through("c-m-abcdefgh")
 		if !through {
 			t.Fatal("not through a Rancher")
@@ -194,17 +187,12 @@ func TestAClusterOfARancherIsReachedByItsID(t *testing.T) {
 			}
 		}
 		const tail = "/api/v1/nodes/a Bearer token-abcde:x rke-lm/test"
-		if want := []string{"/tools/k8s/clusters/local" + tail, "/tools/k8s/clusters/c-m-abcdefgh" + tail}; !slices.Equal(asked, want) {
-			t.Errorf("%q", asked)
-		}
+		assert.EqualSlices(t, asked, []string{"/tools/k8s/clusters/local" + tail, "/tools/k8s/clusters/c-m-abcdefgh" + tail})
 		other.Reviewed()
 		if c.retry.reviewed.Load() {
 			t.Error("the rights on one cluster are taken for those on another")
 		}
-		direct, err := Connect(Connection{Kubeconfig: leading(t, s, "{}")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		direct := assert.Value(Connect(Connection{Kubeconfig: leading(t, s, "{}")}))(t)
 		if _, through := direct.Through("c-m-abcdefgh"); through || direct.Address() != s.URL {
 			t.Errorf("a server that is no Rancher leads to another; it is at %s", direct.Address())
 		}
@@ -222,13 +210,8 @@ func TestPathsOfAConfigurationHoldInAnotherFolder(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	s := memnet.Serve(t, http.NotFoundHandler())
-	if err := os.WriteFile("ca.pem", []byte(authority(s)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Connect(Connection{Rancher: s.URL, Token: "x", TokenFile: "token", Authority: "ca.pem"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile("ca.pem", []byte(authority(s)), 0o600))
+	c := assert.Value(Connect(Connection{Rancher: s.URL, Token: "x", TokenFile: "token", Authority: "ca.pem"}))(t)
 	text, err := c.Kubeconfig()
 	if err != nil || !strings.Contains(string(text), filepath.Join(folder, "token")) || !strings.Contains(string(text), filepath.Join(folder, "ca.pem")) {
 		t.Errorf("%v\n%s", err, text)

@@ -12,14 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAnEnvelopeIsOpenedAsItsWriterMeantIt(t *testing.T) {
 	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Raw: []byte("raw"), ContentType: "application/protobuf"}
-	body, err := u.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value(u.Marshal())(t)
 	o, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body...)}, "PodList")
 	if err != nil || !o.protobuf || string(o.raw) != "raw" {
 		t.Errorf("%q, %v", o.raw, err)
@@ -31,14 +30,8 @@ func TestAnEnvelopeIsOpenedAsItsWriterMeantIt(t *testing.T) {
 
 // A refusal says why in whichever form it comes.
 func TestTheMessageOfARefusalIsReadInProtobuf(t *testing.T) {
-	raw, err := (&metav1.Status{Message: "nodes is forbidden"}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value((&metav1.Status{Message: "nodes is forbidden"}).Marshal())(t)
+	body := assert.Value((&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}).Marshal())(t)
 	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: append([]byte("k8s\x00"), body...)})
 	if f.Message != "nodes is forbidden" || f.page {
 		t.Errorf("%+v", f)

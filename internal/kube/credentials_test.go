@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
@@ -35,10 +36,7 @@ func TestATokenThatExpiresIsNotTriedAgainUnlessItsFileHasAnother(t *testing.T) {
 		accepted := "first"
 		url, asked := gatekeeper(t, &accepted)
 		path := file(t, "token", "\ufefffirst\n")
-		client, err := Connect(Connection{Rancher: url, TokenFile: path, Insecure: true, RetryFor: time.Hour, Dial: memnet.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := assert.Value(Connect(Connection{Rancher: url, TokenFile: path, Insecure: true, RetryFor: time.Hour, Dial: memnet.Dial}))(t)
 		if _, err := client.Do(t.Context(), get); err != nil {
 			t.Error(err)
 		}
@@ -46,16 +44,12 @@ func TestATokenThatExpiresIsNotTriedAgainUnlessItsFileHasAnother(t *testing.T) {
 		if _, err := client.Do(t.Context(), get); !errors.As(Refusal(err), new(*Denied)) || *asked != 1 {
 			t.Errorf("asked %d times: %v", *asked, err)
 		}
-		if err := os.WriteFile(path, []byte("second"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(path, []byte("second"), 0o600))
 		if _, err := client.Do(t.Context(), get); err != nil {
 			t.Error(err)
 		}
 		for _, text := range []string{"", "two words"} { // it is being written
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 			if token := client.retry.tokens.token(); token != "" {
 				t.Errorf("%q is a token", token)
 			}
@@ -98,10 +92,7 @@ func TestAProgramForCredentialsIsCalledAgainOnlyOnceItGaveSome(t *testing.T) {
 		}))
 		connect := func(script string) (*Client, string) {
 			user, ran := program(t, script)
-			c, err := Connect(Connection{Kubeconfig: leading(t, s, user), RetryFor: 2 * time.Second, Dial: memnet.Dial})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := assert.Value(Connect(Connection{Kubeconfig: leading(t, s, user), RetryFor: 2 * time.Second, Dial: memnet.Dial}))(t)
 			return c, ran
 		}
 		c, ran := connect("exit 1")

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
@@ -62,10 +63,7 @@ func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
 func refusing(t *testing.T, code int, message string) (*Client, *int) {
 	t.Helper()
 	asked := 0
-	body, err := json.Marshal(map[string]any{"kind": "Status", "apiVersion": "v1", "message": message})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value(json.Marshal(map[string]any{"kind": "Status", "apiVersion": "v1", "message": message}))(t)
 	return answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked++
 		w.Header().Set("Content-Type", "application/json")
@@ -77,10 +75,7 @@ func refusing(t *testing.T, code int, message string) (*Client, *int) {
 // answering is a client of a server that answers in one way.
 func answering(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
-	c, err := Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Second, Dial: memnet.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Second, Dial: memnet.Dial}))(t)
 	return c
 }
 

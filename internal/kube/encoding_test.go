@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // zipped serves a text compressed, and cuts so many bytes off its end.
@@ -19,9 +21,7 @@ func zipped(t *testing.T, text []byte, cut int) *Client {
 	z.Write(text)
 	z.Close()
 	return answering(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Accept-Encoding") != "gzip" {
-			t.Errorf("it asks for %q", r.Header.Get("Accept-Encoding"))
-		}
+		assert.Equal(t, r.Header.Get("Accept-Encoding"), "gzip", "it asks for")
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Write(packed.Bytes()[:packed.Len()-cut])
 	})

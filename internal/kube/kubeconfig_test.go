@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // given is a configuration with all that leads to a cluster.
@@ -25,27 +27,16 @@ users: [{name: a, user: {token: "token-abcde:x", as: u-other, as-uid: "7", as-gr
 func connected(t *testing.T, text string) *Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Connect(Connection{Kubeconfig: file, UserAgent: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
+	c := assert.Value(Connect(Connection{Kubeconfig: file, UserAgent: "test"}))(t)
 	return c
 }
 
 // Another program must not be someone else, nor go another way.
 func TestAConfigurationIsPassedOnWhole(t *testing.T) {
 	c, _ := connected(t, given).Through("c-m-abcdefgh")
-	text, err := c.Kubeconfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := clientcmd.RESTConfigFromKubeConfig(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(c.Kubeconfig())(t)
+	got := assert.Value(clientcmd.RESTConfigFromKubeConfig(text))(t)
 	want := c.config
 	if got.Host != "https://rancher.example.com/k8s/clusters/c-m-abcdefgh" || got.BearerToken != want.BearerToken || got.ServerName != "inner.example.com" {
 		t.Errorf("%s", got)

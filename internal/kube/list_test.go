@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // listed serves a list of pods by pages, in protobuf, and notes the requests.
@@ -44,14 +46,8 @@ func listed(t *testing.T, all int, before func(http.ResponseWriter, *http.Reques
 // enveloped is an object as an API server sends it in protobuf.
 func enveloped(t *testing.T, kind string, o interface{ Marshal() ([]byte, error) }) []byte {
 	t.Helper()
-	raw, err := o.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: raw}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(o.Marshal())(t)
+	body := assert.Value((&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: raw}).Marshal())(t)
 	return append(slices.Clone(magic), body...)
 }
 
@@ -148,9 +144,7 @@ func TestAListThatIsNotReadWholeIsAnError(t *testing.T) {
 func TestACustomResourceIsListedInJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := answering(t, func(w http.ResponseWriter, r *http.Request) {
-			if got := r.Header.Get("Accept"); got != "application/json" {
-				t.Errorf("it asks for %q", got)
-			}
+			assert.Equal(t, r.Header.Get("Accept"), "application/json", "it asks for")
 			w.Write([]byte(`{"kind":"ClusterList","metadata":{},"items":[{"metadata":{"name":"orchard"}}]}`))
 		})
 		kept, err := Collect(t.Context(), client, Resource{What: "list clusters", Path: "/apis/x/v1/clusters", Kind: "ClusterList", JSONOnly: true}, func(o *metav1.PartialObjectMetadata, kept []string) []string {

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 )
 
@@ -200,9 +201,7 @@ func contextOf(t *testing.T, server string) string {
 	file := filepath.Join(t.TempDir(), "config")
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"harbour","clusters":[{"name":"c","cluster":{"server":"` + server + `"}}],` +
 		`"users":[{"name":"u","user":{}}],"contexts":[{"name":"harbour","context":{"cluster":"c","user":"u"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -248,10 +247,7 @@ func TestAServerThatHasAnsweredIsTriedForAsLongAsOtherRequests(t *testing.T) {
 		answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") })
 		s := &http.Server{Handler: answer}
 		go s.Serve(l)
-		client, err := Connect(Connection{Kubeconfig: contextOf(t, "http://"+l.Addr().String()), RetryFor: 30 * time.Second, FirstFor: 5 * time.Second, Refused: func(text string) { t.Error(text) }, Dial: memnet.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := assert.Value(Connect(Connection{Kubeconfig: contextOf(t, "http://"+l.Addr().String()), RetryFor: 30 * time.Second, FirstFor: 5 * time.Second, Refused: func(text string) { t.Error(text) }, Dial: memnet.Dial}))(t)
 		if _, err := client.Do(t.Context(), get); err != nil {
 			t.Fatal(err)
 		}

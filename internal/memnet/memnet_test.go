@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAnAnswerThatTakesAnHourIsWaitedForInNoTime(t *testing.T) {
@@ -26,10 +28,7 @@ func TestAnAnswerThatTakesAnHourIsWaitedForInNoTime(t *testing.T) {
 		trusted.AddCert(s.Certificate())
 		client := &http.Client{Transport: &http.Transport{DialContext: Dial, TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 		start := time.Now()
-		res, err := client.Get(s.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(client.Get(s.URL))(t)
 		defer res.Body.Close()
 		if text, err := io.ReadAll(res.Body); err != nil || string(text) != "late" || time.Since(start) != time.Hour {
 			t.Errorf("%q after %s, %v", text, time.Since(start), err)
@@ -68,14 +67,8 @@ func TestAConnectionEndsInTheWayItIsEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := Listen()
 			defer l.Close()
-			client, err := Dial(t.Context(), "tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := assert.Value(Dial(t.Context(), "tcp", l.Addr().String()))(t)
+			server := assert.Value(l.Accept())(t)
 			go func() {
 				io.WriteString(server, "the last word")
 				c.end(l, server)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // full lets files grow no further than to a size while something is done.
@@ -17,16 +19,10 @@ func full(t *testing.T, size int64, do func()) {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size), Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size), Max: before.Max}))
 	do()
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 }
 
 func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
@@ -35,17 +31,12 @@ func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := assert.Value(os.Stat(file))(t)
 	full(t, info.Size()+10, func() { err = a.add(entry("1", Result, "u")) })
 	if err == nil {
 		t.Fatal("half a line was taken for a whole one")
 	}
-	if err := errors.Join(a.add(entry("2", Intent, "u")), a.close()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(a.add(entry("2", Intent, "u")), a.close()))
 	if _, open, err := openAudit(file, "u"); err != nil || len(open) != 2 {
 		t.Errorf("%v %v", err, open)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 )
@@ -31,13 +32,9 @@ func written(t *testing.T, entries ...Entry) string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if err := a.add(e); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, a.add(e))
 	}
-	if err := a.close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, a.close())
 	return file
 }
 
@@ -55,21 +52,14 @@ func TestIntentsWithoutAResultAreFound(t *testing.T) {
 
 func TestHalfALineOfAKilledRunIsRemoved(t *testing.T) {
 	file := written(t, entry("1", Intent, "u"))
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := assert.Value(os.ReadFile(file))(t)
 	for cut := range len(whole) {
-		if err := os.WriteFile(file, append(slices.Clone(whole), whole[:cut]...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(file, append(slices.Clone(whole), whole[:cut]...), 0o600))
 		a, open, err := openAudit(file, "u")
 		if err != nil || len(open) != 1 {
 			t.Fatalf("cut at %d: %v %v", cut, err, open)
 		}
-		if err := errors.Join(a.add(entry("2", Intent, "u")), a.close()); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, errors.Join(a.add(entry("2", Intent, "u")), a.close()))
 		if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") != 2 || !strings.HasPrefix(string(text), string(whole)) {
 			t.Fatalf("cut at %d: %q", cut, text)
 		}
@@ -79,9 +69,7 @@ func TestHalfALineOfAKilledRunIsRemoved(t *testing.T) {
 func TestAnotherFileIsNoAuditLog(t *testing.T) {
 	for _, content := range []string{"a note\nand half of one", "half a note", "{}\n"} {
 		file := filepath.Join(t.TempDir(), "notes")
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(file, []byte(content), 0o600))
 		if _, _, err := openAudit(file, "u"); err == nil || !strings.Contains(err.Error(), "use another file with --audit-log") {
 			t.Errorf("%v", err)
 		}
@@ -111,9 +99,7 @@ func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
 		{nil, resultDone}, {refused, resultFailed}, {fmt.Errorf("x: %w", &rancher.Stale{}), resultFailed}, {&rancher.Rejected{Err: down}, resultFailed}, {&kube.Denied{}, resultFailed},
 		{down, resultUnknown}, {&rancher.Lost{Err: refused}, resultUnknown}, {&kube.Unreached{Err: context.Canceled}, resultUnknown}, {errors.New("helm"), resultUnknown},
 	} {
-		if got := outcome(c.err); got != c.want {
-			t.Errorf("%v: %s", c.err, got)
-		}
+		assert.Equal(t, outcome(c.err), c.want, c.err)
 	}
 }
 
@@ -121,9 +107,7 @@ func TestAnEventSaysWhoDidWhat(t *testing.T) {
 	e := entry("1", Result, "u")
 	e.Stage, e.Digest, e.Result, e.Who, e.Object = "install-ccm", "abc", resultFailed, User{"anna", "desk"}, Ref{Kind: "Node", Name: "n"}
 	e.Error = "refused"
-	if text := message(e); text != "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (refused)" {
-		t.Error(text)
-	}
+	assert.Equal(t, message(e), "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (refused)")
 	for _, act := range []string{actPatch, actSnapshot, actKeep, actCordon, actRelease, actApply, actDelete, actHelm} {
 		if reasons[act] == "" {
 			t.Errorf("%s has no reason", act)

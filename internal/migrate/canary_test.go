@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -61,9 +62,7 @@ func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
 		r, said := w.proving(t, "one"), ""
 		r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
 		r.OnEvent = func(e migrate.Event) { said += e.Message + "\n" }
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		want := "PATCH " + canaryNamespace + ", PATCH " + canaryService + ", DELETE " + canaryService + ", DELETE " + canaryNamespace
 		if got := w.canaryWrites(); got != want || !strings.Contains(said, "the canary Service got the address "+migratetest.Address+" and was deleted") {
 			t.Errorf("%s\n%s", got, said)
@@ -78,9 +77,7 @@ func TestWithoutTheChoiceThereIsNoCanaryService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke2World(t)
 		w.migrate(t, "one")
-		if got := w.canaryWrites(); got != "" {
-			t.Error(got)
-		}
+		assert.Equal(t, w.canaryWrites(), "")
 	})
 }
 

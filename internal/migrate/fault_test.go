@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -102,9 +103,7 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 					t.Fatalf("exit code %d: %v", exitcode.Of(err), err)
 				}
 				for _, want := range c.wants {
-					if !strings.Contains(err.Error(), want) {
-						t.Errorf("%v\nlacks %s", err, want)
-					}
+					assert.Contains(t, err.Error(), want, err)
 				}
 				audited(t, r.AuditLog)
 				if left := w.Cordoned(); len(left) != c.cordoned || c.cordoned < 3 && w.Rancher.Object(w.Lock) != "" {
@@ -171,9 +170,7 @@ func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
 			}
 		}
 		r.Until = stages.EnableLeaderMigration
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 	})
 }
 
@@ -199,9 +196,7 @@ func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 		w.fail("/nodes/"+name, http.StatusNotFound)
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.CordonControlPlane
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		if left := w.Cordoned(); len(left) > 0 {
 			t.Errorf("cordoned: %v", left)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -149,9 +150,7 @@ func TestARunSaysForHowLongTheCloudControllersHadNoOwner(t *testing.T) {
 				seen[e.Stage] = *e.Owners
 			}
 		})
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		// A leader counts until its lease of 15 seconds has expired.
 		last := seen[stages.DisableLeaderMigration]
 		if last.None <= 0 || last.None > 3 || last.Two > 0 || last.None+last.One+last.Unknown < 15 {
@@ -194,9 +193,7 @@ func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 		m.Worlds["alder"].Stick(false)
 		m.Worlds["alder"].Follow()
 		again := m.fleet(nil, 3, waves.Limits{Unavailable: 2}).Run(t.Context())
-		if got := states(again); got != "alder=done birch=done cedar=done elm=done" {
-			t.Errorf("%s", got)
-		}
+		assert.Equal(t, states(again), "alder=done birch=done cedar=done elm=done")
 		m.finished("alder", "birch", "cedar", "elm")
 	})
 }
@@ -278,9 +275,7 @@ func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
 		}
 		m.untouched("cedar")
 		again := m.fleet(nil, 0, waves.Limits{Unavailable: 2}).Run(t.Context())
-		if got := states(again); got != "alder=done birch=done cedar=done" {
-			t.Errorf("%s", got)
-		}
+		assert.Equal(t, states(again), "alder=done birch=done cedar=done")
 		m.finished("alder", "birch", "cedar")
 		audited(t, m.log)
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -27,9 +28,7 @@ func announced(t *testing.T, w *world, work work) map[string]string {
 			}
 		}
 	})
-	if err := work(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, work(t.Context(), r))
 	return said
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -34,15 +35,11 @@ func TestTheRecordOfAHelmThatDiedWithItsRunIsRemoved(t *testing.T) {
 		w := rke1World(t)
 		w.PutRecord("v1", "pending-install")
 		w.killedWithHelm(t, "v1")
-		if err := w.toChart(t, "one"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, w.toChart(t, "one"))
 		if w.HasRecord("v1") || !w.HelmRan() {
 			t.Errorf("left: %t, helm ran: %t", w.HasRecord("v1"), w.HelmRan())
 		}
-		if w.Rancher.Object(w.Lock) != "" {
-			t.Error("the lock was not released")
-		}
+		assert.Equal(t, w.Rancher.Object(w.Lock), "", "the lock was not released")
 	})
 }
 
@@ -62,9 +59,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
 				}
 				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to continue"} {
-					if !strings.Contains(fmt.Sprint(err), want) {
-						t.Errorf("%v\nlacks %s", err, want)
-					}
+					assert.Contains(t, fmt.Sprint(err), want, err)
 				}
 			}
 		}
@@ -74,9 +69,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
-		if err := w.toChart(t, "one"); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, w.toChart(t, "one"))
 		w.PutRecord("v2", "pending-upgrade")
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.CanonicalForm = true

@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
@@ -42,9 +43,7 @@ func (w *world) late(t *testing.T, agent string) migrate.Options {
 func TestMigrateTakesAClusterWithoutACloudProviderToTheExternalOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := past126(t, func(*corev1.Node) {})
-		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
 		w.API.Do(func() {
 			for _, n := range w.API.Nodes {
 				if !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || len(n.Spec.Taints) > 0 && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.Contains(t.Key, "uninitialized") }) {
@@ -62,9 +61,7 @@ func TestMigrateTakesAClusterWithoutACloudProviderToTheExternalOne(t *testing.T)
 			t.Errorf("there is no manager to migrate from: %s", s)
 		}
 		writes := len(w.Writes())
-		if err := migrate.Forward(t.Context(), w.late(t, "two")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "two")))
 		if more := w.Patches(); more != 2 {
 			t.Errorf("a second run patches the object: %d patches, %d writes before", more, writes)
 		}
@@ -133,18 +130,14 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		w.Relink()
-		if err := migrate.Forward(t.Context(), w.late(t, "three")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "three")))
 	})
 }
 
 func TestRollbackSaysThatProviderIDsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := past126(t, func(*corev1.Node) {})
-		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
 		err := migrate.Backward(t.Context(), w.late(t, "two"))
 		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "provider IDs never change, so set-provider-ids cannot be undone either") {
 			t.Errorf("%v", err)
@@ -170,9 +163,7 @@ func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "asked")
 	t.Setenv("ASKED", at)
 	m := transition.KubeletRestart{Node: "ip-10-0-1-5", Address: "10.0.1.5", Command: "systemctl restart rke2-agent"}
-	if err := migrate.RestartCommand(`printf '%s|%s|%s' "$NODE" "$ADDRESS" "$COMMAND" > "$ASKED"`).Restart(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, migrate.RestartCommand(`printf '%s|%s|%s' "$NODE" "$ADDRESS" "$COMMAND" > "$ASKED"`).Restart(t.Context(), m))
 	if text, err := os.ReadFile(at); err != nil || string(text) != "ip-10-0-1-5|10.0.1.5|systemctl restart rke2-agent" {
 		t.Errorf("%s, %v", text, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -81,9 +82,7 @@ func TestARunThatIsKilledAtAnyWriteIsResumed(t *testing.T) {
 						}
 						r = d.next(w, t, "next")
 						r.AuditLog = leftBy(t, log)
-						if err := d.work(t.Context(), r); err != nil {
-							t.Fatal(err)
-						}
+						assert.NilError(t, d.work(t.Context(), r))
 						d.ended(t, w, audited(t, r.AuditLog))
 					})
 				})
@@ -145,9 +144,7 @@ func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 				took = time.Since(begun)
 			}
 		})
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		if took < 15*time.Second || took > 20*time.Second {
 			t.Errorf("it was taken over after %s", took)
 		}

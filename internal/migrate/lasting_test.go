@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -164,10 +165,7 @@ func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 func TestAClusterThatAnotherRunHasLockedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLasting(t, "alder")
-		o, err := l.open("fleet-default/alder")
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := assert.Value(l.open("fleet-default/alder"))(t)
 		begun, held := make(chan struct{}), make(chan error)
 		o.Until = stages.GrantMigrationLease
 		o.OnEvent = func(e migrate.Event) {

@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -28,9 +29,7 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks := 0
 		server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodGet {
-				t.Error("the lock was taken")
-			}
+			assert.Equal(t, r.Method, http.MethodGet, "the lock was taken")
 			version := "7"
 			switch looks++; looks {
 			case 1:
@@ -56,9 +55,7 @@ func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{}
 		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-		if err := l.acquire(t.Context(), func(string) {}); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, l.acquire(t.Context(), func(string) {}))
 		s.set(func() { s.late = true })
 		ctx, interrupt := context.WithCancel(t.Context())
 		l.renew(ctx, func(err error) { t.Error(err) })
@@ -142,9 +139,7 @@ func TestALockIsReleasedWhenARenewalWasInProgress(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &oneLease{}
 			l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-			if err := l.acquire(t.Context(), func(string) {}); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, l.acquire(t.Context(), func(string) {}))
 			l.helm = helm
 			l.renew(t.Context(), func(err error) { t.Error(err) })
 			s.set(func() { s.late = true })
@@ -184,9 +179,7 @@ func TestAnInterruptedRunDoesNotDeleteTheLockOfARunThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{}
 		address := memnet.Serve(t, s).URL
-		if err := newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another").acquire(t.Context(), func(string) {}); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another").acquire(t.Context(), func(string) {}))
 		s.set(func() { s.late, s.lost = true, true })
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(lockTime+10*time.Second, interrupt)
@@ -204,9 +197,7 @@ func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &oneLease{}
 		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
-		if err := l.acquire(t.Context(), func(string) {}); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, l.acquire(t.Context(), func(string) {}))
 		other := newLock(l.client, rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "another")
 		if err := other.acquire(t.Context(), func(string) {}); err != nil { // the first one is not renewed
 			t.Fatal(err)
@@ -223,9 +214,6 @@ func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
 
 func client(t *testing.T, url string) *kube.Client {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial}))(t)
 	return c
 }

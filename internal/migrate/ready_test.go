@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -44,9 +45,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 				}
 				onEvent, waited := held(t, w, 1)
 				r.OnEvent = onEvent
-				if err := work(t.Context(), r); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, work(t.Context(), r))
 				if !waited.Load() {
 					t.Error("the run did not wait for the control plane")
 				}
@@ -149,8 +148,6 @@ func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
 		w.ready(2, corev1.ConditionFalse)
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.EnableLeaderMigration
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -54,9 +55,7 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 		w := stubbed(t)
 		w.Budget(2)
 		name := w.lastNode().Name
-		if err := migrate.Forward(t.Context(), w.restarting(t, "one")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.restarting(t, "one")))
 		want := transition.KubeletRestart{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
 		if len(w.asked) != 1 || w.asked[0] != want {
 			t.Errorf("restarted: %+v", w.asked)
@@ -193,7 +192,5 @@ func TestTwoControlPlanesAreNeverDownAtOnce(t *testing.T) {
 	if other := transition.Others(nodes, nodes[0]); other != "b" {
 		t.Errorf("a restarts although %q is all that waits", other)
 	}
-	if other := transition.Others(nodes, nodes[1]); other != "" {
-		t.Errorf("b waits for %s", other)
-	}
+	assert.Equal(t, transition.Others(nodes, nodes[1]), "", "b waits for")
 }

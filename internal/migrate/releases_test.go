@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
@@ -35,18 +36,14 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 		}
 		text := fmt.Sprint(err)
 		for _, want := range []string{mirroredKeys, "--ccm-values values.yaml", "helm get values aws-cloud-controller-manager --namespace kube-system --output yaml > values.yaml"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s\nlacks %s", text, want)
-			}
+			assert.Contains(t, text, want)
 		}
 		for _, value := range []string{"mirror.example", "s3cr3t", "64Mi"} {
 			if strings.Contains(text, value) {
 				t.Errorf("%s\nshows the value %s", text, value)
 			}
 		}
-		if reads := w.ReadValues(); reads != "get values aws-cloud-controller-manager --namespace kube-system --output json --revision 1\n" {
-			t.Error(reads)
-		}
+		assert.Equal(t, w.ReadValues(), "get values aws-cloud-controller-manager --namespace kube-system --output json --revision 1\n")
 	})
 }
 
@@ -67,10 +64,7 @@ func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rke1World(t)
 		w.PutRelease(t, mirrored)
-		values, err := yamledit.ParseString("values.yaml", strings.Replace(mirrored, `"resources":{"limits":{"memory":"64Mi"}},`, "", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := assert.Value(yamledit.ParseString("values.yaml", strings.Replace(mirrored, `"resources":{"limits":{"memory":"64Mi"}},`, "", 1)))(t)
 		var notes []string
 		r := w.run(t, "one", func(e migrate.Event) {
 			for _, f := range e.Findings {
@@ -78,9 +72,7 @@ func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
 			}
 		})
 		r.Planner.Target.Values, r.Planner.Target.CanonicalForm = values, true
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		text := strings.Join(notes, "\n")
 		if strings.Count(text, "has values that values.yaml does not have or changes") != 1 || !strings.Contains(text, ": resources.limits.memory") || strings.Contains(text, "image.repository") {
 			t.Error(text)

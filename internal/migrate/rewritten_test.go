@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -111,9 +112,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 		}
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.CanonicalForm = true
-		if err := migrate.Backward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), r))
 		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") {
 			t.Errorf("%s\n%s", before, after)
 		}
@@ -164,9 +163,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 					}
 				}
 				err := migrate.Forward(t.Context(), r)
-				if !strings.Contains(fmt.Sprint(err), c.want) {
-					t.Errorf("%v", err)
-				}
+				assert.Contains(t, fmt.Sprint(err), c.want, err)
 				var end *migrate.End
 				if !errors.As(err, &end) || end.Stage != stages.SwitchToExternal {
 					t.Errorf("%v", err)

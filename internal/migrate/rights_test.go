@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -55,9 +56,7 @@ func TestAMigrationNeedsNoMoreThanItsRights(t *testing.T) {
 					start := time.Now()
 					o := w.run(t, "one", logged(t))
 					o.Until = stages.EnableLeaderMigration
-					if err := migrate.Forward(t.Context(), o); err != nil {
-						t.Fatal(err)
-					}
+					assert.NilError(t, migrate.Forward(t.Context(), o))
 					return time.Since(start)
 				}
 				if with, without := took(false), took(true); without > with+time.Second {

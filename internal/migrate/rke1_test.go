@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform"
@@ -25,9 +26,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		w := rke1World(t)
 		folder := t.TempDir()
 		script := "#!/bin/sh\n[ \"$1\" = upgrade ] || { echo 'Error: release: not found' >&2; exit 1; }\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
-		if err := os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700))
 		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
@@ -43,9 +42,7 @@ func TestNodesThatRKEReleasedAreReported(t *testing.T) {
 		var notes []string
 		r := w.run(t, "one", func(e migrate.Event) { notes = append(notes, e.Message) })
 		r.Until = stages.GrantMigrationLease
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.API.Nodes[1].Name) {
 			t.Errorf("%s", said)
 		}
@@ -79,9 +76,7 @@ func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 		}
 		r := w.run(t, "three", logged(t))
 		r.Planner.Target.CanonicalForm = true
-		if err := migrate.Backward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), r))
 		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") || strings.Contains(after, "RoleBinding") {
 			t.Errorf("%s\n%s", before, after)
 		}
@@ -100,37 +95,22 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		// Someone runs it.
-		if err := os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600))
 		w.Follow()
 		r := w.run(t, "two", logged(t))
 		r.Until = stages.UncordonControlPlane
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(w.Spec(t), `"external-aws"`) {
-			t.Error(w.Spec(t))
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.Contains(t, w.Spec(t), `"external-aws"`)
 	})
 }
 
 // valuesOf are the chart's values of the plan.
 func valuesOf(t *testing.T, w *world) string {
 	t.Helper()
-	d, err := yamledit.ParseString("curlew", w.Rancher.Object(w.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("curlew", w.Rancher.Object(w.Path)))(t)
+	p := assert.Value(plan.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal}))(t)
 	step, _ := p.Step(stages.InstallCCM)
-	files, err := step.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(step.Files())(t)
 	return files[0].Content
 }
 
@@ -140,9 +120,7 @@ func TestAMigrationWithoutLeaderMigrationOfRKETakesTheSwitchBackBeforeTheChart(t
 		for _, work := range []func(context.Context, migrate.Options) error{migrate.Forward, migrate.Backward} {
 			r := w.run(t, "run", logged(t))
 			r.Planner.Target.NoLeaderMigration, r.Planner.Target.CanonicalForm = true, true
-			if err := work(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, work(t.Context(), r))
 		}
 		text, err := os.ReadFile(w.Helm)
 		if s := w.Spec(t); err != nil || strings.Contains(s, "external-aws") || !strings.HasPrefix(string(text), "uninstall") {
@@ -155,10 +133,7 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 	const own = "# Mine.\nargs:\n  - --v=4\n  - --cloud-provider=aws\npodAnnotations: {team: platform}\n"
 	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
 	synctest.Test(t, func(t *testing.T) {
-		values, err := yamledit.ParseString("values.yaml", own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := assert.Value(yamledit.ParseString("values.yaml", own))(t)
 		w := rke1World(t)
 		with := func(agent, until string) migrate.Options {
 			r := w.run(t, agent, logged(t))
@@ -166,21 +141,14 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 			return r
 		}
 		helm := func() string {
-			text, err := os.ReadFile(w.Helm)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := assert.Value(os.ReadFile(w.Helm))(t)
 			return string(text)
 		}
-		if err := migrate.Forward(t.Context(), with("one", stages.InstallCCM)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), with("one", stages.InstallCCM)))
 		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || !strings.Contains(text, "team: platform") || !strings.Contains(text, "--enable-leader-migration=true") {
 			t.Error(text)
 		}
-		if err := migrate.Forward(t.Context(), with("two", "")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), with("two", "")))
 		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || strings.Contains(text, "enable-leader-migration") {
 			t.Error(text)
 		}
@@ -190,14 +158,10 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 		}
 		r := with("four", "")
 		r.Planner.To = stages.SwitchToExternal
-		if err := migrate.Backward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), r))
 		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || !strings.Contains(text, "--enable-leader-migration=true") {
 			t.Error(text)
 		}
-		if string(values.Bytes()) != own {
-			t.Error("the operator's own file is changed")
-		}
+		assert.Equal(t, string(values.Bytes()), own, "the operator's own file is changed")
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -45,22 +45,14 @@ func (w *world) finished(t *testing.T, want string) {
 	if left := w.Cordoned(); len(left) > 0 {
 		t.Errorf("cordoned: %v", left)
 	}
-	if w.Rancher.Object(w.Lock) != "" {
-		t.Error("the lock was not released")
-	}
+	assert.Equal(t, w.Rancher.Object(w.Lock), "", "the lock was not released")
 }
 
 // audited reads an audit log, in which every intent has one result.
 func audited(t *testing.T, file string) []migrate.Entry {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := migrate.ReadAudit(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(file))(t)
+	list := assert.Value(migrate.ReadAudit(text))(t)
 	intents := 0
 	for _, e := range list {
 		if e.Phase == migrate.Intent {
@@ -96,9 +88,7 @@ func TestAStageMayBeTheLast(t *testing.T) {
 		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.InstallCCM
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
 			t.Errorf("%s", s)
 		}
@@ -112,9 +102,7 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 		w := rke2World(t)
 		before := w.Spec(t)
 		w.migrate(t, "one")
-		if err := migrate.Backward(t.Context(), w.run(t, "two", logged(t))); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), w.run(t, "two", logged(t))))
 		w.finished(t, before)
 		w.Forget()
 		if err := migrate.Backward(t.Context(), w.run(t, "three", logged(t))); err != nil || len(w.Writes()) > 0 {
@@ -129,9 +117,7 @@ func TestRollbackStopsAfterAStage(t *testing.T) {
 		w.migrate(t, "one")
 		r := w.run(t, "two", logged(t))
 		r.Planner.To = stages.InstallCCM
-		if err := migrate.Backward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), r))
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
 			t.Errorf("%s", s)
 		}
@@ -157,9 +143,7 @@ func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", logged(t))
 		r.EtcdSnapshot, r.AuditLog = true, log
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		var order []string
 		for _, e := range audited(t, log) {
 			if e.Phase == migrate.Intent && (e.Act == "etcd-snapshot" || e.Act == "patch") {
@@ -170,9 +154,7 @@ func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 			"etcd-snapshot grant-migration-lease", "patch grant-migration-lease", "patch enable-leader-migration", "patch install-ccm",
 			"etcd-snapshot switch-to-external", "patch switch-to-external", "patch disable-leader-migration",
 		}
-		if !slices.Equal(order, want) {
-			t.Errorf("%v", order)
-		}
+		assert.EqualSlices(t, order, want)
 	})
 }
 
@@ -189,9 +171,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", func(e migrate.Event) { report.WriteJSONLine(&shown, report.NewRunEvent(e)) })
 		r.AuditLog = log
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		text, err := os.ReadFile(log)
 		if err != nil || bytes.Contains(text, []byte(secret)) || strings.Contains(shown.String(), secret) {
 			t.Errorf("%v %s %s", err, text, &shown)
@@ -217,9 +197,7 @@ func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 		w := rke2World(t)
 		want := undisturbed(t)
 		w.Gap = 17 * time.Second
-		if err := migrate.Forward(t.Context(), w.run(t, "one", nil)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.run(t, "one", nil)))
 		if !w.Led.Load() {
 			t.Error("the run ended while no one led")
 		}
@@ -233,26 +211,20 @@ func TestAMigrationWithoutLeaderMigrationMakesTheChartAndTheSwitchInOneChange(t 
 		before := w.Spec(t)
 		r := w.run(t, "one", logged(t))
 		r.Planner.Target.NoLeaderMigration = true
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		patches := w.Patches()
 		if s := w.Spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
 			t.Errorf("%d patches, %s", patches, s)
 		}
 		r = w.run(t, "half", logged(t))
 		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, stages.InstallCCM
-		if err := migrate.Backward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), r))
 		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
 			t.Errorf("the chart stays and the switch goes: %s", s)
 		}
 		r = w.run(t, "two", logged(t))
 		r.Planner.Target.NoLeaderMigration = true
-		if err := migrate.Backward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Backward(t.Context(), r))
 		w.finished(t, before)
 	})
 }

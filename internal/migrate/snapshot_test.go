@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -64,14 +65,8 @@ func restored(t *testing.T, backup string) any {
 	if err := json.Unmarshal([]byte(backup), &o); err != nil || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
 		t.Fatalf("%v %q", err, o.Status.KubernetesVersion)
 	}
-	zipped, err := base64.StdEncoding.DecodeString(o.Status.ClusterObject)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	zipped := assert.Value(base64.StdEncoding.DecodeString(o.Status.ClusterObject))(t)
+	z := assert.Value(gzip.NewReader(bytes.NewReader(zipped)))(t)
 	text, err := io.ReadAll(z)
 	var cluster struct {
 		Spec map[string]any
@@ -88,9 +83,7 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 		var before struct {
 			Config any `json:"rancherKubernetesEngineConfig"`
 		}
-		if err := json.Unmarshal([]byte(w.Spec(t)), &before); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, json.Unmarshal([]byte(w.Spec(t)), &before))
 		var shown bytes.Buffer
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", func(e migrate.Event) {
@@ -100,9 +93,7 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 			}
 		})
 		r.EtcdSnapshot, r.AuditLog = true, log
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		var same int
 		for at, text := range w.Rancher.Objects() {
 			if strings.Contains(at, "/etcdbackups/") && cmp.Equal(before.Config, restored(t, text)) {
@@ -158,9 +149,7 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Failed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
 			t.Error(said)
 		}
-		if w.Spec(t) != before {
-			t.Error("the cluster was changed without its snapshot")
-		}
+		assert.Equal(t, w.Spec(t), before, "the cluster was changed without its snapshot")
 	})
 }
 

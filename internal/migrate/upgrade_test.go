@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -36,9 +37,7 @@ func TestMigrateContinuesWithOneMinorAfterTheOther(t *testing.T) {
 		r := w.late(t, "one")
 		r.OnEvent = staged(t, &done)
 		r.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"}
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		one := []string{stages.UpgradeKubernetes, stages.UpgradeCCM}
 		if got := slices.DeleteFunc(slices.Clone(done), func(s string) bool { return !slices.Contains(one, s) }); !slices.Equal(got, slices.Concat(one, one)) {
 			t.Errorf("stages of the upgrade: %v of %v", got, done)
@@ -59,14 +58,10 @@ func TestMigrateContinuesWithOneMinorAfterTheOther(t *testing.T) {
 func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := past126(t, func(*corev1.Node) {})
-		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
 		r := w.late(t, "two")
 		r.Planner.Target, r.Until = transform.Target{Version: "v1.33.3+rke2r1"}, stages.UpgradeKubernetes
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		if s := w.Spec(t); !strings.Contains(s, "v1.32.7+rke2r1") || !strings.Contains(s, "tag: v1.31.9") {
 			t.Errorf("got %s", s)
 		}
@@ -77,9 +72,7 @@ func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
 func TestNoRollbackTakesAnUpgradeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := past126(t, func(*corev1.Node) {})
-		if err := migrate.Forward(t.Context(), w.late(t, "one")); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
 		patches := w.Patches()
 		r := w.late(t, "two")
 		r.Planner.Target = transform.Target{Version: "v1.32.7+rke2r1"}
@@ -98,15 +91,9 @@ func TestMigrateTakesAClusterOfRKEFromMinorToMinor(t *testing.T) {
 		w.migrate(t, "one")
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.Version = "v1.28.15-rancher1-1"
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		if s := w.Spec(t); !strings.Contains(s, `"kubernetesVersion":"v1.28.15-rancher1-1"`) {
-			t.Errorf("got %s", s)
-		}
-		if tag := w.Released(); tag != "v1.28.11" {
-			t.Errorf("helm installed the image %s", tag)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.Contains(t, w.Spec(t), `"kubernetesVersion":"v1.28.15-rancher1-1"`)
+		assert.Equal(t, w.Released(), "v1.28.11", "helm installed the image")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -32,14 +33,8 @@ const retryTime = 30 * time.Second
 // run is a run over the cluster, as the command line makes it.
 func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate.Options {
 	t.Helper()
-	server, err := rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := server.Find(t.Context(), rancher.Query{Name: w.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := assert.Value(rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}}))(t)
+	objects := assert.Value(server.Find(t.Context(), rancher.Query{Name: w.Name}))(t)
 	return migrate.Options{
 		Server: server, Object: objects[0], Planner: transition.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
 		Timeout: 10 * time.Minute, Interval: 10 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
@@ -52,7 +47,5 @@ func (w *world) logged(t *testing.T, agent string) migrate.Options { return w.ru
 // migrate is a migration that must succeed.
 func (w *world) migrate(t *testing.T, agent string) {
 	t.Helper()
-	if err := migrate.Forward(t.Context(), w.run(t, agent, logged(t))); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, migrate.Forward(t.Context(), w.run(t, agent, logged(t))))
 }

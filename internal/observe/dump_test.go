@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -39,9 +40,7 @@ func TestADumpShowsWhatWasLookedAt(t *testing.T) {
 func dumped(t *testing.T, text string) (*observed.Observation, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dump")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(text), 0o644))
 	return observe.ReadDump(file)
 }
 
@@ -93,20 +92,14 @@ func TestADumpThatIsNotOfOneClusterIsRefused(t *testing.T) {
 		"a message in place of a list": {"Error from server (Forbidden)\n", "; use the output of kubectl get -o yaml"},
 		"a value of another type":      {"{}\n\n" + strings.Replace(leaseJSON, "15", `"15"`, 1), "dump:3: cannot read this object"},
 	} {
-		if _, err := dumped(t, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Error(dumped(t, c.text))(t, c.want, name)
 	}
 }
 
 func TestADumpIsPrivateEvenWhereTheFileWasNot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
-	if err := os.WriteFile(file, []byte("another, and a longer one by far than what comes\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := observe.WriteDump(file, &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte("another, and a longer one by far than what comes\n"), 0o644))
+	assert.NilError(t, observe.WriteDump(file, &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind}))
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}

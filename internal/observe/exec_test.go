@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
@@ -24,9 +25,7 @@ func program(t *testing.T, script string) (user, ran string) {
 	t.Helper()
 	folder := t.TempDir()
 	file, ran := filepath.Join(folder, "login"), filepath.Join(folder, "ran")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\necho ran >> "+ran+"\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte("#!/bin/sh\necho ran >> "+ran+"\n"+script+"\n"), 0o700))
 	return execUser(file), ran
 }
 
@@ -36,10 +35,7 @@ func execUser(command string) string {
 
 func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), RetryFor: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), RetryFor: time.Minute}))(t)
 	return &observe.Observer{Client: c}
 }
 
@@ -73,9 +69,7 @@ func TestAProgramWithoutCredentialsIsCalledOnce(t *testing.T) {
 			t.Errorf("%q, %v", text, err)
 		}
 		_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Look(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") {
-			t.Error(err)
-		}
+		assert.ErrorContains(t, err, "log in again, or check the program that the kubeconfig has for the user")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
@@ -55,10 +56,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := large(t)
 				s.Fault = c.fault
-				o, err := observer(t, s, 5*time.Minute).Look(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				o := assert.Value(observer(t, s, 5*time.Minute).Look(t.Context()))(t)
 				seen := map[string]bool{}
 				for _, n := range o.Nodes {
 					seen[n.Name] = true
@@ -171,10 +169,7 @@ func TestAServerThatGoesSilentIsReported(t *testing.T) {
 // podList is an empty list as an API server writes it.
 func podList(t *testing.T) string {
 	t.Helper()
-	body, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value((&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).Marshal())(t)
 	return "k8s\x00" + string(body)
 }
 

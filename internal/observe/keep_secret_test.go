@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const withSecrets = `apiVersion: v1
@@ -31,20 +33,12 @@ items:
 `
 
 func TestNoSecretOfAHolderOrAProviderIDIsKept(t *testing.T) {
-	o, err := ReadDumpFrom("in.yaml", strings.NewReader(withSecrets))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := assert.Value(ReadDumpFrom("in.yaml", strings.NewReader(withSecrets)))(t)
+	text := assert.Value(json.Marshal(o))(t)
 	if strings.Contains(string(text), "hunter2x") {
 		t.Errorf("%s", text)
 	}
 	for _, kept := range []string{"aws:///eu-west-1a/i-0abc1234def567890?", "aws:///eu-west-1b/i-0abc1234def567891", "north_token=", "south_5d0c6a44-2b17-4f4e-8f53-9c2b7f0f1d62"} {
-		if !strings.Contains(string(text), kept) {
-			t.Errorf("without %s:\n%s", kept, text)
-		}
+		assert.Contains(t, string(text), kept, text)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
@@ -30,19 +31,13 @@ import (
 
 func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe.Observer {
 	t.Helper()
-	c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), RetryFor: retryTime})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.Kubeconfig(t), RetryFor: retryTime}))(t)
 	return &observe.Observer{Client: c}
 }
 
 func look(t testing.TB, s *apitest.Server) *observed.Observation {
 	t.Helper()
-	o, err := observer(t, s, time.Minute).Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := assert.Value(observer(t, s, time.Minute).Look(t.Context()))(t)
 	return o
 }
 
@@ -57,9 +52,7 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 		if got := s.Count("/nodes"); got != 3 {
 			t.Errorf("%d requests for nodes", got)
 		}
-		if check.Reached(o) != "install-ccm" {
-			t.Errorf("it shows %q", check.Reached(o))
-		}
+		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")
 		for _, n := range []int{0, 499, 500, 1202} {
 			if o.Nodes[n].Name != apitest.NodeName(n) {
 				t.Errorf("node %d is %s", n, o.Nodes[n].Name)
@@ -98,9 +91,7 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 			cmp.Diff([]string{"gp2"}, o.StorageClasses),
 			cmp.Diff([]observed.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}, o.Drivers),
 		} {
-			if diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.Equal(t, diff, "")
 		}
 	})
 }
@@ -158,25 +149,18 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 		s.Nodes[2].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")[:1]
 		s.Nodes[3].Status.Conditions = ready(corev1.ConditionTrue, "AKIAIOSFODNN7EXAMPLE")
 		file := filepath.Join(t.TempDir(), "dump.yaml")
-		if err := observe.WriteDump(file, look(t, s)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, observe.WriteDump(file, look(t, s)))
 		text, err := os.ReadFile(file)
 		if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE") {
 			t.Errorf("%v\n%s", err, text)
 		}
-		o, err := observe.ReadDump(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := assert.Value(observe.ReadDump(file))(t)
 		want := []*observed.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
 		var got []*observed.Condition
 		for _, n := range o.Nodes {
 			got = append(got, n.Ready)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		assert.DeepEqual(t, got, want)
 	})
 }
 
@@ -266,9 +250,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		}
 		o := look(t, s)
 		file := filepath.Join(t.TempDir(), "dump.yaml")
-		if err := observe.WriteDump(file, o); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, observe.WriteDump(file, o))
 		text, err := os.ReadFile(file)
 		if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), "short-one") || !strings.Contains(string(text), "--v=3") {
 			t.Errorf("%v\n%s", err, text)
@@ -276,13 +258,8 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
-		again, err := observe.ReadDump(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(o, again); diff != "" {
-			t.Errorf("(-seen +read):\n%s", diff)
-		}
+		again := assert.Value(observe.ReadDump(file))(t)
+		assert.DeepEqual(t, again, o, "(-seen +read)")
 	})
 }
 
@@ -293,9 +270,7 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 		ob := observer(t, s, time.Minute)
 		o := look(t, s)
 		first := o.Snapshot("install-ccm")
-		if err := ob.KeepSnapshot(t.Context(), first); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, ob.KeepSnapshot(t.Context(), first))
 		if err := ob.KeepSnapshot(t.Context(), first); err != nil {
 			t.Errorf("the same again, as after a lost answer: %v", err)
 		}
@@ -308,9 +283,7 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 			t.Errorf("%+v", before)
 		}
 		file := filepath.Join(t.TempDir(), "snapshot.yaml")
-		if err := observe.WriteSnapshot(file, first); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, observe.WriteSnapshot(file, first))
 		if err := observe.WriteSnapshot(file, second); !errors.Is(err, observe.ErrKept) {
 			t.Errorf("%v", err)
 		}

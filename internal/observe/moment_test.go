@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -21,10 +22,7 @@ func TestWhatMovesIsOfOneMoment(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(3)
 		s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 11 * time.Second}))
-		o, err := observer(t, s, time.Minute).Look(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := assert.Value(observer(t, s, time.Minute).Look(t.Context()))(t)
 		for _, l := range o.Leases {
 			if l.Name == "kube-controller-manager" && l.Holder != "somebody-else" {
 				t.Errorf("held by %s", l.Holder)

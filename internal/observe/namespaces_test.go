@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform"
@@ -231,10 +232,7 @@ func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
 		for _, n := range namespaces {
 			text += strings.ReplaceAll(pod, "%", n)
 		}
-		o, err := dumped(t, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := assert.Value(dumped(t, text))(t)
 		return o
 	}
 	if o := in("kube-system", "aws-ccm"); len(o.Managers) != 2 || o.KubeSystemOnly || o.Managers[1].Namespace != "aws-ccm" {

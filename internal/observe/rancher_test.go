@@ -11,10 +11,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -61,12 +61,8 @@ func TestRanchersOwnClusterShowsWhatSettledWithoutAListOfSecrets(t *testing.T) {
 			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
 			{Namespace: "fleet-default", Name: "meadow", NotTrue: []string{"Reconciled"}},
 		}
-		if diff := cmp.Diff(want, o.ControlPlanes); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]observed.MachinePlan{{Namespace: "fleet-default", Name: "one-machine-plan", Applied: true}, {Namespace: "fleet-default", Name: "two-machine-plan"}}, o.MachinePlans); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		assert.DeepEqual(t, o.ControlPlanes, want)
+		assert.DeepEqual(t, o.MachinePlans, []observed.MachinePlan{{Namespace: "fleet-default", Name: "one-machine-plan", Applied: true}, {Namespace: "fleet-default", Name: "two-machine-plan"}})
 		for _, r := range s.Requests {
 			if strings.HasSuffix(r.URL.Path, "/secrets") {
 				t.Error("Secrets are listed: ", r.URL)
@@ -93,9 +89,7 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 				return apitest.Fault{}
 			}
 			o := look(t, s)
-			if !slices.Equal(o.Withheld, []string{want}) {
-				t.Errorf("%s: %v", part, o.Withheld)
-			}
+			assert.EqualSlices(t, o.Withheld, []string{want}, part)
 			v := check.Evaluate(o, check.Choice{})
 			i := slices.IndexFunc(v.NotChecked, func(n check.NotChecked) bool { return n.Rule == "cluster-not-settled" })
 			if i < 0 || !strings.Contains(v.NotChecked[i].Why, want) {

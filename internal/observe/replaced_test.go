@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -48,23 +49,16 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 				s.Fill(3)
 				contain(s, "containerd://1", runs)
 				ob := observer(t, s, time.Minute)
-				o, err := ob.Look(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				o := assert.Value(ob.Look(t.Context()))(t)
 				time.Sleep(time.Second)
-				if err := ob.Again(t.Context(), o); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, ob.Again(t.Context(), o))
 				if l, _ := o.Lease("kube-controller-manager"); l.Life() != observed.Live {
 					t.Fatalf("%+v", l)
 				}
 				s.Do(func() { clear(s.Renews) })
 				contain(s, c.id, c.state)
 				time.Sleep(time.Second)
-				if err := ob.Again(t.Context(), o); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, ob.Again(t.Context(), o))
 				for _, lease := range []string{"kube-controller-manager", "cloud-provider-extraction-migration"} {
 					if l, _ := o.Lease(lease); l.Life() != c.want {
 						t.Errorf("%s: %s, %+v", lease, l.Life(), l)

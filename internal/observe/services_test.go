@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -54,9 +54,7 @@ func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
 			Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: at,
 			Failure: &observed.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: AccessDenied, key <redacted>"},
 		}}
-		if diff := cmp.Diff(want, o.Services); diff != "" {
-			t.Error(diff)
-		}
+		assert.DeepEqual(t, o.Services, want)
 		if got := o.Services[0].For(o.Clock); got < time.Hour-time.Minute || got > time.Hour {
 			t.Errorf("pending for %s", got)
 		}
@@ -129,9 +127,7 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 			{Namespace: "shop", Name: "done", Hosts: []string{}, UID: "u-1", Deleting: true},
 			{Namespace: "shop", Name: "typed", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		assert.DeepEqual(t, got, want)
 		if !got[0].Stale() || got[1].Stale() || !got[2].Stale() {
 			t.Errorf("%+v", got)
 		}
@@ -260,11 +256,8 @@ func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
 const pendingJSON = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"shop","uid":"u-1","creationTimestamp":"2025-03-09T08:00:00Z"},"spec":{"type":"LoadBalancer"},"status":{"loadBalancer":{}}}`
 
 func TestADumpIsDatedByWhatTheAPIServerWrote(t *testing.T) {
-	o, err := dumped(t, list(pendingJSON,
-		`{"apiVersion":"v1","kind":"Event","metadata":{"name":"web.1","namespace":"shop","uid":"u-2","creationTimestamp":"2025-03-11T08:00:00Z"},"involvedObject":{"kind":"Service","name":"web","namespace":"shop","uid":"u-1"},"type":"Warning","reason":"SyncLoadBalancerFailed","message":"m","lastTimestamp":"2039-01-01T00:00:00Z"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := assert.Value(dumped(t, list(pendingJSON,
+		`{"apiVersion":"v1","kind":"Event","metadata":{"name":"web.1","namespace":"shop","uid":"u-2","creationTimestamp":"2025-03-11T08:00:00Z"},"involvedObject":{"kind":"Service","name":"web","namespace":"shop","uid":"u-1"},"type":"Warning","reason":"SyncLoadBalancerFailed","message":"m","lastTimestamp":"2039-01-01T00:00:00Z"}`)))(t)
 	if got := o.Services[0].For(o.Clock); got != 48*time.Hour || o.Services[0].Failure == nil || !o.Looked(observed.Events) {
 		t.Errorf("%s, %+v", got, o.Services[0])
 	}
@@ -273,7 +266,5 @@ func TestADumpIsDatedByWhatTheAPIServerWrote(t *testing.T) {
 // Snapshots are read by other versions, strictly.
 func TestASnapshotHoldsOfAServiceItsLoadBalancerAlone(t *testing.T) {
 	o := observed.Observation{Services: []observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{}, UID: "u-1", Asked: time.Now(), Failure: &observed.Failure{}}}}
-	if diff := cmp.Diff([]observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{}}}, o.Snapshot("").LoadBalancers); diff != "" {
-		t.Error(diff)
-	}
+	assert.DeepEqual(t, o.Snapshot("").LoadBalancers, []observed.Service{{Namespace: "shop", Name: "web", Hosts: []string{}}})
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -71,9 +72,7 @@ func TestADenialOfWhatWasAllowedMayPassForSomeTime(t *testing.T) {
 		o := Outage{Notes: &notes, Denials: time.Minute}
 		o.Over()
 		for _, want := range []bool{true, true, false} {
-			if is := o.Retryable(&kube.Denied{Missing: []string{"list nodes"}}); is != want {
-				t.Errorf("%t, not %t", is, want)
-			}
+			assert.Equal(t, o.Retryable(&kube.Denied{Missing: []string{"list nodes"}}), want)
 			time.Sleep(30 * time.Second)
 		}
 		o.Over()

@@ -18,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
@@ -74,12 +75,8 @@ func TestASnapshotOfAnotherVersionInAFileIsReported(t *testing.T) {
 		"apiVersion: rke-lm/v1\nkind: Observation\n":           "it is not a Snapshot",
 	} {
 		file := filepath.Join(t.TempDir(), "before.yaml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := observe.ReadSnapshot(file); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
+		assert.Error(observe.ReadSnapshot(file))(t, want, text)
 	}
 }
 

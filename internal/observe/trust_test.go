@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe"
@@ -43,10 +44,7 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 			}
 			return apitest.Fault{Status: 401}
 		}
-		c, err := kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), RetryFor: 5 * time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), RetryFor: 5 * time.Minute}))(t)
 		if o, err := (&observe.Observer{Client: c}).Look(t.Context()); err != nil || len(o.Nodes) != 700 || asked != 2 {
 			t.Errorf("%v after %d refusals", err, asked)
 		}

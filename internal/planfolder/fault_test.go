@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
@@ -126,9 +127,7 @@ func writeWith(t *testing.T, d *faulty, old int, cut bool) {
 	path := filepath.Join(root, Place(harbour()))
 	if old > 0 {
 		s, held := version(old)
-		if err := write(realDisk{}, path, s, held, false); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, write(realDisk{}, path, s, held, false))
 	}
 	s, held := version(2)
 	err := write(d, path, s, held, false)

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -55,13 +54,8 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 		t.Fatal(path, err)
 	}
 	for _, folder := range []string{root, path} {
-		plans, err := Read(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]plan.Saved{harbour()}, plans); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", folder, diff)
-		}
+		plans := assert.Value(Read(folder))(t)
+		assert.DeepEqual(t, plans, []plan.Saved{harbour()}, folder)
 	}
 	if got, err := os.ReadFile(filepath.Join(path, "runbook.md")); err != nil || string(got) != "content of runbook.md" {
 		t.Error(string(got), err)
@@ -97,9 +91,7 @@ func TestOnlyTheUserReadsAPlan(t *testing.T) {
 
 func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 	root := t.TempDir()
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(root, 0o755))
 	if _, err := Write(root, harbour(), nil, false); err != nil {
 		t.Fatal(err)
 	}
@@ -115,16 +107,9 @@ func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 	}
 	next := harbour()
 	next.Cluster.Version = "v1.27.16+rke2r1"
-	path, err := Write(root, next, named("new.diff", "runbook.md"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"new.diff", PlanFile, "runbook.md"}, namesIn(t, path)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"harbour"}, namesIn(t, filepath.Dir(path))); diff != "" {
-		t.Errorf("something is left beside it (-want +got):\n%s", diff)
-	}
+	path := assert.Value(Write(root, next, named("new.diff", "runbook.md"), false))(t)
+	assert.DeepEqual(t, namesIn(t, path), []string{"new.diff", PlanFile, "runbook.md"})
+	assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"}, "something is left beside it (-want +got)")
 }
 
 func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
@@ -152,16 +137,12 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "plans")
 			path := filepath.Join(root, Place(harbour()))
-			if err := prepare(path); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, prepare(path))
 			before := snapshot(t, root)
 			if _, err := Write(root, harbour(), named("runbook.md"), false); !errors.Is(err, ErrForeign) {
 				t.Errorf("got %v", err)
 			}
-			if diff := cmp.Diff(before, snapshot(t, root)); diff != "" {
-				t.Errorf("it was touched (-before +after):\n%s", diff)
-			}
+			assert.DeepEqual(t, snapshot(t, root), before, "it was touched (-before +after)")
 		})
 	}
 }
@@ -182,9 +163,7 @@ func TestPlacesAreFoldersEverywhere(t *testing.T) {
 		{"ns", "ünï\n", "c.yaml", "ns/-n--"},
 	} {
 		s := plan.Saved{Cluster: transform.Identity{Namespace: c.namespace, Name: c.name}, Source: plan.SavedSource{File: c.file, Document: 3}}
-		if got := filepath.ToSlash(Place(s)); got != c.want {
-			t.Errorf("%s/%s in %s: got %s, want %s", c.namespace, c.name, c.file, got, c.want)
-		}
+		assert.Equal(t, filepath.ToSlash(Place(s)), c.want, c.namespace, c.name, c.file)
 	}
 }
 
@@ -202,13 +181,9 @@ func TestClustersWithoutANameAreKeptApartByTheirFolders(t *testing.T) {
 func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 	root := t.TempDir()
 	broken := filepath.Join(root, "broken")
-	if err := putFile(filepath.Join(broken, "ns", "c", PlanFile), "{"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, putFile(filepath.Join(broken, "ns", "c", PlanFile), "{"))
 	hidden := filepath.Join(root, "hidden")
-	if err := putFile(filepath.Join(hidden, "ns", ".rke-lm-1.tmp", PlanFile), "{"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, putFile(filepath.Join(hidden, "ns", ".rke-lm-1.tmp", PlanFile), "{"))
 	for folder, want := range map[string]string{
 		filepath.Join(root, "missing"): ": no such plan folder; use one from plan --out",
 		hidden:                         ": it has no plan; use a folder from plan --out",
@@ -222,10 +197,7 @@ func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 
 func namesIn(t *testing.T, folder string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir(folder))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -269,14 +241,10 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 			} else if err := os.Mkdir(made, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Rename(old, made+oldSuffix); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.Rename(old, made+oldSuffix))
 			settle(filepath.Dir(path))
 			files.Take(made, os.RemoveAll) // Clean looks once in a run
-			if diff := cmp.Diff([]string{"harbour"}, namesIn(t, filepath.Dir(path))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, namesIn(t, filepath.Dir(path)), []string{"harbour"})
 			if _, err := Read(path); err != nil {
 				t.Error(err)
 			}
@@ -286,14 +254,8 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 
 // Neither a name nor a content alone makes a file one of a plan.
 func TestAPlanListsItsFilesByNameAndContent(t *testing.T) {
-	path, err := Write(t.TempDir(), harbour(), named("00-start.yaml", "runbook.md"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(path, PlanFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := assert.Value(Write(t.TempDir(), harbour(), named("00-start.yaml", "runbook.md"), false))(t)
+	text := assert.Value(os.ReadFile(filepath.Join(path, PlanFile)))(t)
 	for _, c := range []struct {
 		name, content string
 		want          bool

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
 )
@@ -18,9 +19,7 @@ func TestANameThatIsNoneAsksNoOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		for _, name := range []string{"/", "fleet-default/", "/orchard", "fleet-default/orchard/x", "fleet-default/..", "./orchard", "fleet-default/a%2fb"} {
-			if _, err := s.Find(t.Context(), Query{Name: name}); err == nil || !strings.Contains(err.Error(), "NAMESPACE/NAME") {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Error(s.Find(t.Context(), Query{Name: name}))(t, "NAMESPACE/NAME", name)
 		}
 		if len(r.Requests) > 0 {
 			t.Errorf("%v", r.Requests)
@@ -56,9 +55,7 @@ func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
-		if _, err := s.Find(t.Context(), Query{Name: "curlew"}); err == nil || !strings.Contains(err.Error(), "c-x7k2p (curlew), fleet-default/curlew; use NAMESPACE") {
-			t.Errorf("%v", err)
-		}
+		assert.Error(s.Find(t.Context(), Query{Name: "curlew"}))(t, "c-x7k2p (curlew), fleet-default/curlew; use NAMESPACE")
 		for name, kind := range map[string]transform.ObjectKind{"c-x7k2p": transform.Management, "fleet-default/curlew": transform.Provisioning, "c-m-9lrmictf": transform.Provisioning} {
 			if o := find(t, s, name); o.Kind != kind {
 				t.Errorf("%s is %s", name, o.Title())

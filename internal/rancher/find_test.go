@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
@@ -112,9 +113,7 @@ func TestANameThatMeansNoneOrSeveralIsRefused(t *testing.T) {
 			}
 		}
 		r.Put(t, strings.Replace(orchardText, "fleet-default", "other", 1))
-		if _, err := s.Find(t.Context(), Query{Name: "orchard"}); err == nil || !strings.Contains(err.Error(), "fleet-default/orchard, other/orchard") {
-			t.Errorf("%v", err)
-		}
+		assert.Error(s.Find(t.Context(), Query{Name: "orchard"}))(t, "fleet-default/orchard, other/orchard")
 	})
 }
 
@@ -129,9 +128,7 @@ func TestTheTextIsWithoutWhatTheServerKeeps(t *testing.T) {
 				t.Errorf("the text has %s:\n%s", part, before.Text)
 			}
 		}
-		if !strings.Contains(string(before.Text), `"additionalManifest": "a: \u003cb\u003e \u0026 c\n"`) {
-			t.Errorf("a value is not the text that the server wrote:\n%s", before.Text)
-		}
+		assert.Contains(t, string(before.Text), `"additionalManifest": "a: \u003cb\u003e \u0026 c\n"`, "a value is not the text that the server wrote", before.Text)
 		r.Edit(orchard, func(o map[string]any) { o["status"] = map[string]any{"ready": false} })
 		after := find(t, s, "fleet-default/orchard")
 		if string(after.Text) != string(before.Text) || after.ResourceVersion == before.ResourceVersion {
@@ -182,17 +179,12 @@ func TestAnotherClusterIsReachedThroughRancherAlone(t *testing.T) {
 				w.Write([]byte(`{"kind":"Path","path":"` + req.URL.Path + `"}`))
 			})
 		})
-		c, err := s.Downstream("c-m-8kqlhbsd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(s.Downstream("c-m-8kqlhbsd"))(t)
 		a, err := c.Do(t.Context(), kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version"})
 		if err != nil || !strings.Contains(string(a.Body), `"/version"`) {
 			t.Errorf("%v %s", err, a.Body)
 		}
 		direct := &Server{local: &kube.Client{}}
-		if _, err := direct.Downstream("c-m-8kqlhbsd"); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
-			t.Errorf("%v", err)
-		}
+		assert.Error(direct.Downstream("c-m-8kqlhbsd"))(t, "--rancher-url")
 	})
 }

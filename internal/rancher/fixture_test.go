@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -34,10 +35,7 @@ func open(t *testing.T) (*ranchertest.Server, *Server) {
 	for _, text := range []string{orchardText, curlewText, curlewShadow, imported, ofOrchard} {
 		r.Put(t, text)
 	}
-	s, err := Open(source(t, r))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(Open(source(t, r)))(t)
 	return r, s
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform"
@@ -131,13 +132,8 @@ func withExpired(t *testing.T) (*ranchertest.Server, *Server, Object, string) {
 	t.Helper()
 	r, s := open(t)
 	from := source(t, r)
-	if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	expired, err := Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600))
+	expired := assert.Value(Open(from))(t)
 	return r, expired, find(t, s, "c-x7k2p"), from.TokenFile
 }
 

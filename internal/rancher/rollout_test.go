@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -42,10 +43,7 @@ func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
 		} {
 			r.Put(t, text)
 		}
-		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		seen := assert.Value(s.Rollout(t.Context(), find(t, s, "orchard")))(t)
 		c := seen.ControlPlane
 		if c == nil || c.Generation != 4 || c.Observed != 4 || c.Conditions["Reconciled"].Status != "Unknown" || len(seen.Machines) != 2 {
 			t.Fatalf("%+v %+v", c, seen.Machines)

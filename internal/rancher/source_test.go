@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -22,19 +23,14 @@ import (
 // commandLine writes the configuration of Rancher's command line.
 func commandLine(t *testing.T, server map[string]string) {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"Servers": map[string]any{"here": server}, "CurrentServer": "here"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(map[string]any{"Servers": map[string]any{"here": server}, "CurrentServer": "here"}))(t)
 	configure(t, string(text))
 }
 
 func configure(t *testing.T, text string) {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "cli2.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(folder, "cli2.json"), []byte(text), 0o600))
 	t.Setenv(folderVariable, folder)
 }
 
@@ -44,9 +40,7 @@ func kubeconfig(t *testing.T, server string, more ...string) string {
 	file := filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {%s}}]\nusers: [{name: a, user: {token: %q}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n",
 		strings.Join(append(more, fmt.Sprintf("server: %q", server)), ", "), ranchertest.Token)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -90,10 +84,7 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 				r, _ := open(t)
 				from := make(t, r)
 				from.Dial = memnet.Dial
-				s, err := Open(from)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := assert.Value(Open(from))(t)
 				find(t, s, "orchard")
 				if _, err := s.Downstream("c-m-8kqlhbsd"); err != nil {
 					t.Error(err)
@@ -107,9 +98,7 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 	t.Setenv(TokenVariable, "")
 	empty := filepath.Join(t.TempDir(), "empty")
 	good := filepath.Join(t.TempDir(), "good")
-	if err := errors.Join(os.WriteFile(empty, []byte("two words\n"), 0o600), os.WriteFile(good, []byte("token-abc:x\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.WriteFile(empty, []byte("two words\n"), 0o600), os.WriteFile(good, []byte("token-abc:x\n"), 0o600)))
 	for _, c := range []struct {
 		name, config string
 		source       Source
@@ -139,18 +128,13 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		})
 	}
 	t.Setenv(folderVariable, filepath.Join(t.TempDir(), "nowhere"))
-	if _, err := Open(Source{CLI: CurrentServer}); err == nil || !strings.Contains(err.Error(), "rancher login") {
-		t.Errorf("%v", err)
-	}
+	assert.Error(Open(Source{CLI: CurrentServer}))(t, "rancher login")
 }
 
 func TestACertificateThatIsNotTrustedSaysHowToGetIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
-		s, err := Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), RetryFor: time.Minute}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), RetryFor: time.Minute}}))(t)
 		if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), "/v3/settings/cacerts") || !unreached(err) {
 			t.Errorf("%v", err)
 		}
@@ -161,10 +145,7 @@ func TestATokenThatIsNotAcceptedSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
 		t.Setenv(TokenVariable, "token-abcde:expired")
-		s, err := Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), Authority: r.Authority(t)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), Authority: r.Authority(t)}}))(t)
 		if _, err := s.Find(t.Context(), Query{}); !denied(err) || strings.Contains(err.Error(), "token-abcde") {
 			t.Errorf("%v", err)
 		}
@@ -195,10 +176,7 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 		r.Do(func() { r.Prefix = "/tools/rancher" })
 		from := source(t, r)
 		from.Rancher += "/tools/rancher/dashboard/"
-		s, err := Open(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(Open(from))(t)
 		find(t, s, "orchard")
 		c, err := s.Downstream("c-m-8kqlhbsd")
 		if err != nil || c.Address() != r.URL()+"/tools/rancher/k8s/clusters/c-m-8kqlhbsd" {
@@ -208,18 +186,13 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 		if s, err = Open(from); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), r.URL()+"/tools/rancher/v3/settings/cacerts") {
-			t.Errorf("%v", err)
-		}
+		assert.Error(s.Find(t.Context(), Query{}))(t, r.URL()+"/tools/rancher/v3/settings/cacerts")
 	})
 }
 
 func TestAnAddressIsShownWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Open(Source{Connection: kube.Connection{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(Open(Source{Connection: kube.Connection{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")}}))(t)
 		if at, is := s.local.Rancher(); !is || at != "https://127.0.0.1:1" || s.local.Address() != at+"/k8s/clusters/local" {
 			t.Errorf("%s %s", at, s.local.Address())
 		}
@@ -232,9 +205,7 @@ func TestAnAddressIsShownWithoutCredentials(t *testing.T) {
 func TestARancherGivesItsVersionToEverybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := open(t)
-		if got := s.Version(t.Context()); got != "v2.8.5" {
-			t.Errorf("%q", got)
-		}
+		assert.Equal(t, s.Version(t.Context()), "v2.8.5")
 	})
 }
 
@@ -242,15 +213,8 @@ func TestAnAPIServerThatIsNotReachedThroughRancherHasNoVersionOfIt(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		kubeconfig := filepath.Join(t.TempDir(), "config")
 		text := "clusters: [{name: a, cluster: {server: " + ranchertest.Start(t).URL() + "}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
-		if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Kubeconfig: kubeconfig}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.Version(t.Context()); got != "" {
-			t.Errorf("%q", got)
-		}
+		assert.NilError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
+		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Kubeconfig: kubeconfig}}))(t)
+		assert.Equal(t, s.Version(t.Context()), "")
 	})
 }

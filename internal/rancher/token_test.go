@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
@@ -32,13 +33,8 @@ func TestATokenThatIsRenewedInItsFileIsUsedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
 		from := source(t, r)
-		if err := os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := Open(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600))
+		s := assert.Value(Open(from))(t)
 		r.Do(func() {
 			r.Fault = func(*http.Request) ranchertest.Fault {
 				if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -24,9 +25,7 @@ func TestALiveClusterHasItsLineAtOnceAndAFileWhenItsClustersAreCounted(t *testin
 	became := Outcome{Name: "fen: ", What: "install-ccm applied"}
 	for live, want := range map[bool]string{true: "fen: install-ccm applied\n", false: ""} {
 		_, shown, _ := shownBy(func(c *Collector) { c.Applied(Applied{Became: became, Live: live}) })
-		if shown != want {
-			t.Errorf("live %t: %q", live, shown)
-		}
+		assert.Equal(t, shown, want, "live", live)
 	}
 }
 

@@ -6,6 +6,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
@@ -35,9 +37,7 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 				all.End(Ends{Files: []string{"written"}})
 			}
 			all.WriteOutcomes("clusters")
-			if out.String() != c.want {
-				t.Errorf("got %q, want %q", out.String(), c.want)
-			}
+			assert.Equal(t, out.String(), c.want)
 		})
 	}
 }
@@ -64,8 +64,6 @@ func TestLiveClustersAndManualStagesContinueOneAtATime(t *testing.T) {
 		for _, row := range c.rows {
 			all.Row(row)
 		}
-		if all.Command != c.want {
-			t.Errorf("%s: %s", name, all.Command)
-		}
+		assert.Equal(t, all.Command, c.want, name)
 	}
 }

@@ -6,14 +6,13 @@ package report
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
 func TestAPoolThatIsNamedLikeASecretIsNotShown(t *testing.T) {
 	for name, want := range map[string]string{"control": "control", "AKIAQ0000ZQ0000ZFAKE": redact.Mark} {
-		if got := NewClass(transform.MachineClass{Name: name}, "").Name; got != want {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Equal(t, NewClass(transform.MachineClass{Name: name}, "").Name, want, name)
 	}
 }

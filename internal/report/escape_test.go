@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
@@ -64,10 +66,7 @@ func TestWhatARunnerWouldObeyIsEscaped(t *testing.T) {
 
 func TestJSONStaysTheSameData(t *testing.T) {
 	want := "::a\n##[b]a\x1b\u009b\u202e\x7f\U000e0041é\r\n\u2028"
-	raw, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(json.Marshal(want))(t)
 	var got string
 	if err := json.Unmarshal([]byte(legibly(t, string(raw))), &got); err != nil || got != want {
 		t.Errorf("%q, %v", got, err)
@@ -83,9 +82,7 @@ func legibly(t *testing.T, parts ...string) string {
 			t.Fatal(n, err)
 		}
 	}
-	if err := l.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, l.Flush())
 	return b.String()
 }
 

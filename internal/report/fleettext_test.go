@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -51,9 +52,7 @@ func TestWithoutATerminalEveryClusterHasItsLines(t *testing.T) {
 		text.Write(c.member, c.event)
 	}
 	want := "a: starts in wave-1\nb: starts in wave-1\na: stage install-ccm\na: waiting: for x\nb: failed: stopped at install-ccm: no\na: done\n"
-	if err.String() != want {
-		t.Errorf("%q", err.String())
-	}
+	assert.Equal(t, err.String(), want)
 }
 
 func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
@@ -69,17 +68,13 @@ func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
 	want := "\x1b[3A\x1b[Jwave-1: in progress: 2, done: 0, failed: 0, waiting: 1\n" +
 		"  a                              install-ccm              12:00:00  for x\n" +
 		"  b                              -                        12:00:00  \n"
-	if table != want {
-		t.Errorf("%q", table)
-	}
+	assert.Equal(t, table, want)
 	text.Write(list[5].member, list[5].event)
 	if s := drawn(); !strings.HasPrefix(s, "\x1b[3A\x1b[Jb: failed: stopped at install-ccm: no\nwave-1: in progress: 1, done: 0, failed: 1, waiting: 1\n") {
 		t.Errorf("%q", s)
 	}
 	text.Write(list[6].member, list[6].event)
-	if s := drawn(); s != "\x1b[2A\x1b[Ja: done\n" {
-		t.Errorf("%q", s)
-	}
+	assert.Equal(t, drawn(), "\x1b[2A\x1b[Ja: done\n")
 }
 
 func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
@@ -125,9 +120,7 @@ failed: it is refused
 done: 1, failed: 1, not started: 1 (more clusters failed than are tolerated)
 to continue: rke-lm migrate -l x
 `
-	if out.String() != want {
-		t.Errorf("%s", out.String())
-	}
+	assert.Equal(t, out.String(), want)
 	s.Err = errors.New("interrupted")
 	if m = NewMigration(s, ""); m.Stopped != "interrupted" {
 		t.Errorf("%+v", m)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -68,19 +69,14 @@ func hostileResults(t *testing.T) *Results {
 func pageOf(t *testing.T, r *Results) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.WriteHTML(&b, PlanTable); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.WriteHTML(&b, PlanTable))
 	return b.String()
 }
 
 // each calls a function for every element of a page.
 func each(t *testing.T, page string, do func(e *html.Node)) {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := assert.Value(html.Parse(strings.NewReader(page)))(t)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
 			do(n)
@@ -100,9 +96,7 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	wrong.Status.Errors, wrong.Status.Outlook.Blocked = 1, nil
 	r.Keep(wrong.Subject())
 	var b bytes.Buffer
-	if err := r.WriteHTML(&b, PlanTable); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.WriteHTML(&b, PlanTable))
 	says(t, b.String(), `@media print`, `<span class="state error">error</span>`, `<span class="state broken">broken: aws at 1.28</span>`, `<span class="state error">error: to do</span>`, `<h2>fleet-default/wharf`, "no leader", "not checked: ", `<h2>rke2 fleet-default/wharf`, "beforeprint")
 }
 
@@ -177,9 +171,7 @@ func TestAPageHasAllPartsOfItsSubjects(t *testing.T) {
 		`<details id="subject-1-grant-migration-lease">`, `<details id="subject-1-switch-to-external" open>`, `<th>Provider ID</th>`, `class="state error">not ok<`,
 		`class="state failed">failed<`, `title="before the first stage: 20 s"`, `title="switch-to-external: 80 s"`, "none 17.5 s, one 60 s", "To go back:",
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s", want)
-		}
+		assert.Contains(t, page, want)
 	}
 	if empty := pageOf(t, &Results{Verb: "lint"}); !strings.Contains(empty, "clusters: 0") || strings.Contains(empty, `<form`) {
 		t.Error(empty)
@@ -195,9 +187,7 @@ func inChromium(t *testing.T, page, script string) string {
 	}
 	file := filepath.Join(t.TempDir(), "page.html")
 	page = strings.Replace(page, "</body>", "<script>"+script+"</script></body>", 1)
-	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(page), 0o600))
 	out, err := exec.Command(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file).Output()
 	if err != nil {
 		t.Skipf("chromium does not start here: %v", err)

@@ -7,15 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func parsed(t *testing.T, text string, served bool) *yamledit.Document {
 	t.Helper()
-	d, err := yamledit.Parse(yamledit.Chunk{File: "a", Bytes: []byte(text), Served: served})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.Parse(yamledit.Chunk{File: "a", Bytes: []byte(text), Served: served}))(t)
 	return d
 }
 
@@ -34,9 +32,7 @@ func TestTheDiffOfAServedObjectShowsTheLinesThatChange(t *testing.T) {
 // The diff of a file has the lines of the file.
 func TestTheDiffOfAFileShowsItsLines(t *testing.T) {
 	got := Diff(parsed(t, oneLine, false), parsed(t, another, false))
-	if !strings.Contains(got, "\n-  \"m\": \"a: 1\\n") {
-		t.Error(got)
-	}
+	assert.Contains(t, got, "\n-  \"m\": \"a: 1\\n")
 }
 
 func TestOnlyStringsOfSeveralLinesAreUnfolded(t *testing.T) {
@@ -72,8 +68,6 @@ func TestAHunkIsHeadedByThePathOfItsChange(t *testing.T) {
 		{"a key that looks like a secret", "AKIAIOSFODNN7EXAMPLE: 1\n", "AKIAIOSFODNN7EXAMPLE: 2\n", false, " @@ <redacted>\n"},
 		{"a key of two lines", "\"a\\nb\": 1\n", "\"a\\nb\": 2\n", false, " @@ a b\n"},
 	} {
-		if got := Diff(parsed(t, c.before, c.served), parsed(t, c.after, c.served)); !strings.Contains(got, c.want) {
-			t.Errorf("%s:\n%s", c.name, got)
-		}
+		assert.Contains(t, Diff(parsed(t, c.before, c.served), parsed(t, c.after, c.served)), c.want, c.name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/check"
@@ -78,8 +79,6 @@ func TestAnEventForProgramsHasNoSecret(t *testing.T) {
 		Actions:  planned(t, renaming).Steps[2].Stage.After,
 		End:      &migrate.Outcome{Done: []string{"install-ccm"}, Holds: "x", Continue: "again"},
 	})
-	if err := WriteJSONLine(&b, e); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, WriteJSONLine(&b, e))
 	says(t, b.String(), `"kind":"RunEvent"`, `"diff":"--- a/clusters/wharf.yaml`, `"findings":[{"rule":"r"`, `"machines":[{"name":"m","node":"n"`, `"failures":2,"output":"no space left"`, `"end":{"done":["install-ccm"],"holds":"x","again":"again"}`)
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -74,30 +74,18 @@ kubectl get "x" | cat
 
 `, "'", "`")
 	want = strings.ReplaceAll(want, `"`, "'")
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, b.String(), want)
 }
 
 func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	var asJSON, asYAML bytes.Buffer
 	v := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\""}}}
-	if err := WriteJSON(&asJSON, v); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteYAML(&asYAML, v); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, WriteJSON(&asJSON, v))
+	assert.NilError(t, WriteYAML(&asYAML, v))
 	var a, b any
-	if err := json.Unmarshal(asJSON.Bytes(), &a); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(asYAML.Bytes(), &b); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(a, b); diff != "" {
-		t.Errorf("(-json +yaml):\n%s", diff)
-	}
+	assert.NilError(t, json.Unmarshal(asJSON.Bytes(), &a))
+	assert.NilError(t, yaml.Unmarshal(asYAML.Bytes(), &b))
+	assert.DeepEqual(t, b, a, "(-json +yaml)")
 }
 
 // TestHunksSayWhereTheyAre has two changes that are close together and one that
@@ -108,10 +96,7 @@ func TestHunksSayWhereTheyAre(t *testing.T) {
 		for i := range 30 {
 			b.WriteString("k" + string(rune('a'+i)) + ": 1" + change[i] + "\n")
 		}
-		doc, err := yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(b.String())})
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(b.String())}))(t)
 		return doc
 	}
 	diff := Diff(lines(nil), lines(map[int]string{2: "\nnew1: 1\nnew2: 1", 6: "0", 25: "0"}))
@@ -121,9 +106,7 @@ func TestHunksSayWhereTheyAre(t *testing.T) {
 			headers = append(headers, strings.TrimSpace(line))
 		}
 	}
-	if diff := cmp.Diff([]string{"@@ -101,10 +101,12 @@ new1", "@@ -123,7 +125,7 @@ kz"}, headers); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, headers, []string{"@@ -101,10 +101,12 @@ new1", "@@ -123,7 +125,7 @@ kz"})
 }
 
 // What GitHub and GitLab make links of is in a code span.
@@ -135,8 +118,6 @@ func TestReferencesInMarkdownAreNoLinks(t *testing.T) {
 		"!12 $3 %45 50% a!b":                           "`!12` `$3` `%45` 50% a!b",
 		"#12 a#b @x":                                   "`#`12 a`#`b `@`x",
 	} {
-		if got := inline(text); got != want {
-			t.Errorf("%s: %s", text, got)
-		}
+		assert.Equal(t, inline(text), want, text)
 	}
 }

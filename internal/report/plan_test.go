@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -45,10 +46,7 @@ spec:
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d, err := yamledit.ParseString("clusters/wharf.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("clusters/wharf.yaml", text))(t)
 	return d
 }
 
@@ -58,10 +56,7 @@ var renaming = transform.Target{EndState: transform.EndStateExternal}
 // planned is the plan of a cluster.
 func planned(t *testing.T, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(rke2.Distro(), transform.Only(document(t, wharf)), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(rke2.Distro(), transform.Only(document(t, wharf)), target))(t)
 	return p
 }
 
@@ -117,9 +112,7 @@ func TestAnErrorThatBlocksSeveralStagesNamesTheFirst(t *testing.T) {
 
 func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
 	for count, want := range map[plan.Count]string{plan.CountManual: "manual", plan.CountDone: "done", "": "skipped"} {
-		if got := (Stage{State: plan.NotInFile, Count: count}).Word(); got != want {
-			t.Errorf("%q: %s", count, got)
-		}
+		assert.Equal(t, (Stage{State: plan.NotInFile, Count: count}).Word(), want, count)
 	}
 }
 
@@ -164,10 +157,7 @@ func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 }
 
 func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
-	classes, err := rke2.Distro().Explain(transform.Only(document(t, wharf)), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	classes := assert.Value(rke2.Distro().Explain(transform.Only(document(t, wharf)), transform.Target{}))(t)
 	e := EffectiveConfig{Name: "wharf", Namespace: "fleet-default", Distro: "rke2", Source: Source{File: "clusters/wharf.yaml", Line: 1}}
 	for _, c := range classes {
 		e.Classes = append(e.Classes, NewClass(c, ""))

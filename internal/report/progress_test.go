@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // screen is a terminal of one progress, and what was written to it since it was last read.
@@ -40,9 +42,7 @@ func (s *screen) wait(d time.Duration) string {
 
 func (s *screen) check(t *testing.T, got, want string) {
 	t.Helper()
-	if got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, got, want)
 }
 
 const erased = "\r\x1b[K"
@@ -155,8 +155,6 @@ func TestColorsDependOnTheFlagThenOnTheEnvironment(t *testing.T) {
 		{"NO_COLOR and CLICOLOR_FORCE", ColorAuto, map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, true, false},
 		{"never", ColorNever, map[string]string{"CLICOLOR_FORCE": "1"}, true, false},
 	} {
-		if got := colored(c.color, c.terminal, func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		assert.Equal(t, colored(c.color, c.terminal, func(name string) string { return c.env[name] }), c.want, c.name)
 	}
 }

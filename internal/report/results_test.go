@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -33,13 +34,9 @@ func found() *Results {
 
 func TestSARIFHasPlacesRulesAndWhatIsAccepted(t *testing.T) {
 	var b bytes.Buffer
-	if err := found().WriteSARIF(&b); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, found().WriteSARIF(&b))
 	var log sarifLog
-	if err := json.Unmarshal(b.Bytes(), &log); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(b.Bytes(), &log))
 	run := log.Runs[0]
 	first := run.Results[0]
 	if first.RuleID != run.Tool.Driver.Rules[first.RuleIndex].ID || first.Level != "error" || first.Locations[0].Physical.Artifact["uri"] != "clusters/a%20b.yaml" || first.Locations[0].Physical.Region["startLine"] != 5 {
@@ -48,9 +45,7 @@ func TestSARIFHasPlacesRulesAndWhatIsAccepted(t *testing.T) {
 	if run.Results[1].Suppressions == nil || first.Suppressions != nil {
 		t.Error("what is accepted is suppressed, and nothing else")
 	}
-	if uri := run.Results[2].Locations[0].Physical.Artifact["uri"]; uri != "file:///abs/%C3%BC.yaml" {
-		t.Error(uri)
-	}
+	assert.Equal(t, run.Results[2].Locations[0].Physical.Artifact["uri"], "file:///abs/%C3%BC.yaml")
 	if run.Results[3].Locations[0].Physical != nil || run.Invocations[0].Successful || len(run.Invocations[0].Notifications) != 2 {
 		t.Errorf("%+v", run)
 	}
@@ -67,14 +62,10 @@ func TestAFingerprintDoesNotDependOnTheLine(t *testing.T) {
 
 func TestJUnitCountsWhatItHas(t *testing.T) {
 	var b bytes.Buffer
-	if err := found().WriteJUnit(&b); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, found().WriteJUnit(&b))
 	var all junitSuites
 	dec := xml.NewDecoder(&b)
-	if err := dec.Decode(&all); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, dec.Decode(&all))
 	tests, failures, errs := 0, 0, 0
 	for _, s := range all.Suites {
 		if s.Name == "" || s.Tests != len(s.Cases) {
@@ -101,9 +92,7 @@ func TestJUnitCountsWhatItHas(t *testing.T) {
 func TestAnnotationsAreOneLineEach(t *testing.T) {
 	var b bytes.Buffer
 	out := NewEscapingWriter(&b)
-	if err := errors.Join(found().WriteGitHub(out), out.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(found().WriteGitHub(out), out.Flush()))
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	want := []string{
 		"::error file=clusters/a b.yaml,line=5,title=node-rename::100%25 <renamed>,%0Aor: not → choose \"one\"",
@@ -130,9 +119,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 	}
 	for _, limit := range []int{0, 5_000, DefaultMaxBytes, 1 << 20} {
 		var b bytes.Buffer
-		if err := r.WriteMarkdown(&b, FindingTable, limit); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, r.WriteMarkdown(&b, FindingTable, limit))
 		text := b.String()
 		if len(text) > max(limit, leastBytes) {
 			t.Errorf("%d bytes, more than %d", len(text), limit)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -21,10 +22,7 @@ func TestOnlyAYesContinues(t *testing.T) {
 	_, shown, _ := shownBy(func(c *Collector) {
 		r := NewRuns(c, in, false)
 		for range 6 {
-			yes, err := r.Ask(t.Context(), "install-ccm")
-			if err != nil {
-				t.Fatal(err)
-			}
+			yes := assert.Value(r.Ask(t.Context(), "install-ccm"))(t)
 			got = append(got, yes)
 		}
 	})

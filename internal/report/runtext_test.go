@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -58,9 +59,7 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Staged, Stage: "install-ccm", Message: "Why.", Diff: "+a\n", Actions: []action.Action{{Why: "look", Command: "kubectl get"}}, Prepare: []action.Action{{Why: "a tag is there", Command: "aws a\naws b"}},
 		Findings: []transform.Finding{{Rule: "r", Severity: transform.Warning, Path: "p", Message: "m"}}}})
 	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # add in AWS, if missing: a tag is there\n  #   aws a\n  #   aws b\n  # look\n  $ kubectl get\n"
-	if out.String() != want {
-		t.Errorf("%q", out.String())
-	}
+	assert.Equal(t, out.String(), want)
 	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Stopped, Message: "no", Findings: []transform.Finding{{Rule: "r", Severity: transform.Error, Path: "p", Message: "password=hunter2"}}}})
 	if s := err.String(); !strings.Contains(s, "error r  p") || strings.Contains(s, "hunter2") {
 		t.Errorf("%q", s)
@@ -69,11 +68,7 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 
 func TestAnEventIsOneLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteJSONLine(&out, RunEvent{APIVersion, "RunEvent", migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, WriteJSONLine(&out, RunEvent{APIVersion, "RunEvent", migrate.Event{Type: migrate.Noted, Cluster: "c", Message: "a\nb <c>"}}))
 	want := `{"apiVersion":"rke-lm/v1","kind":"RunEvent","time":"0001-01-01T00:00:00Z","cluster":"c","type":"note","message":"a\nb <c>"}` + "\n"
-	if out.String() != want {
-		t.Errorf("%s", out.String())
-	}
+	assert.Equal(t, out.String(), want)
 }

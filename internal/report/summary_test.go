@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
@@ -37,9 +38,7 @@ clusters: 4; to do: 3 (blocked: 1), manual: 0, done: 1; refused: 1
 blocked at a later stage (clusters: 1; -o wide shows which): node-rename (switch-to-external)
 next: rke-lm apply --next a.yaml
 `
-	if b.String() != want {
-		t.Errorf("got\n%s", b.String())
-	}
+	assert.Equal(t, b.String(), want)
 	b.Reset()
 	WriteStatuses(&b, Palette{Wide: true, Width: 40}, aSummary().Rows)
 	says(t, b.String(), "CLUSTER ", "DISTRO ", "BLOCKED BY ", "RESTARTS ", "FILE\n", "rke2 ", "node-rename (switch-to-external) ", "node-rename, csi-gate-stale ", "control-plane, etcd, general ", "clusters/orchard.yaml\n")

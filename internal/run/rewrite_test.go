@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -33,14 +34,9 @@ spec:
 func reached(t *testing.T, text string) (file string, o Options) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "harbour.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
 	s := Search{Distros: []transform.Distro{rke2.Distro()}}
-	o, err := s.Run(t.Context(), []string{file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o = assert.Value(s.Run(t.Context(), []string{file}))(t)
 	return file, o
 }
 
@@ -48,10 +44,7 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 	file, o := reached(t, harbour)
 	var shown []report.Applied
 	a := Apply{Options: o, Choice: plan.Choice{Next: true}, Show: func(one report.Applied) { shown = append(shown, one) }}
-	results, err := a.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(a.Run(t.Context()))(t)
 	text, err := os.ReadFile(file)
 	if err != nil || bytes.Equal(text, []byte(harbour)) || !bytes.Contains(text, results[0].Left[0]) {
 		t.Errorf("%v\n%s", err, text)
@@ -68,10 +61,7 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 	broken := strings.Replace(strings.Replace(harbour, "harbour", "wharf", 1), "aws", "{{ .Provider }}", 1)
 	file, o := reached(t, harbour+"---\n"+broken)
-	results, err := Apply{Options: o, Choice: plan.Choice{Next: true}}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(Apply{Options: o, Choice: plan.Choice{Next: true}}.Run(t.Context()))(t)
 	ends := results[len(results)-1].Made.Ends
 	if text, err := os.ReadFile(file); err != nil || string(text) != harbour+"---\n"+broken || len(ends.Errs) != 1 || len(ends.Clusters) > 0 || ends.Notes[0] != file+": not written, because of errors in it" {
 		t.Errorf("%v, %+v", err, ends)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // What is written into a folder that a search enters would be read by the next run.
@@ -48,10 +50,7 @@ func TestAFolderIsCoveredByASearchThatWouldEnterIt(t *testing.T) {
 func TestOnlyAFileHasAPath(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := assert.Value(os.Getwd())(t)
 	if path, err := (Source{Path: "a.yaml"}).Absolute(); err != nil || path != filepath.Join(here, "a.yaml") {
 		t.Errorf("%q %v", path, err)
 	}

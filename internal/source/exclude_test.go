@@ -6,8 +6,9 @@ package source
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestWhatIsExcludedIsNotFound(t *testing.T) {
@@ -29,10 +30,7 @@ func TestWhatIsExcludedIsNotFound(t *testing.T) {
 		{[]string{"**/*.yaml"}, all},
 		{[]string{"other", "b.yml"}, nil},
 	} {
-		e, err := Exclude(".", c.globs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := assert.Value(Exclude(".", c.globs))(t)
 		want := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(c.left, name) })
 		for _, paths := range [][]string{{"."}, all} {
 			found, err := Find(paths, nil, e)
@@ -58,19 +56,13 @@ func marked(list []string, named bool) []string {
 func TestFoldersAboveAreNotExcluded(t *testing.T) {
 	tree(t, "charts/charts.yaml", "b.yaml")
 	t.Chdir("charts")
-	e, err := Exclude(".", []string{"charts"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := assert.Value(Exclude(".", []string{"charts"}))(t)
 	for _, name := range []string{"charts.yaml", ".", "../b.yaml"} {
 		if e.Has(name) {
 			t.Errorf("%s is left out", name)
 		}
 	}
-	above, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	above := assert.Value(filepath.Abs(".."))(t)
 	for _, glob := range []string{"../b.yaml", filepath.ToSlash(above) + "/*.yaml"} {
 		if e, err := Exclude(".", []string{glob}); err != nil || !e.Has("../b.yaml") {
 			t.Errorf("%s leaves ../b.yaml: %v", glob, err)
@@ -81,10 +73,7 @@ func TestFoldersAboveAreNotExcluded(t *testing.T) {
 func TestPatternsArePathsFromTheirFolder(t *testing.T) {
 	tree(t, "clusters/test/a.yaml", "clusters/b.yaml", "test/c.yaml")
 	t.Chdir("clusters")
-	e, err := Exclude("..", []string{"clusters/test", "test/c.yaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := assert.Value(Exclude("..", []string{"clusters/test", "test/c.yaml"}))(t)
 	for name, want := range map[string]bool{"test/a.yaml": true, "test": true, "b.yaml": false, "../test/c.yaml": true, "../test": false} {
 		if e.Has(name) != want {
 			t.Errorf("%s is left out: %v", name, !want)
@@ -94,8 +83,6 @@ func TestPatternsArePathsFromTheirFolder(t *testing.T) {
 
 func TestAPatternThatIsNoneIsAnError(t *testing.T) {
 	for _, glob := range []string{"", "[a", "{a"} {
-		if _, err := Exclude(".", []string{"ok", glob}); err == nil || !strings.Contains(err.Error(), "is not a pattern; use one such as") {
-			t.Errorf("%q: %v", glob, err)
-		}
+		assert.Error(Exclude(".", []string{"ok", glob}))(t, "is not a pattern; use one such as", glob)
 	}
 }

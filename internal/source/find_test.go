@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // tree makes files that hold their own name, and makes their folder the current one.
@@ -96,10 +98,7 @@ func TestAFolderIsSearchedUnderTheNameGiven(t *testing.T) {
 
 func TestAFileIsFoundOnceAndNamedOnceIsNamed(t *testing.T) {
 	tree(t, "a.yaml", "sub/b.yaml")
-	absolute, err := filepath.Abs("a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	absolute := assert.Value(filepath.Abs("a.yaml"))(t)
 	checkFound(t, []string{".", "./a.yaml", absolute, "sub", "sub/../sub/b.yaml"}, "!a.yaml", "!sub/b.yaml")
 	checkFound(t, []string{"a.yaml", "."}, "!a.yaml", "sub/b.yaml")
 }
@@ -158,12 +157,8 @@ func BenchmarkFind(b *testing.B) {
 	folder := b.TempDir()
 	for i := range 2000 {
 		name := filepath.Join(folder, strings.Repeat("x", i%50+1), strings.Repeat("y", i/50+1)+".yaml")
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(name, nil, 0o644); err != nil {
-			b.Fatal(err)
-		}
+		assert.NilError(b, os.MkdirAll(filepath.Dir(name), 0o755))
+		assert.NilError(b, os.WriteFile(name, nil, 0o644))
 	}
 	for b.Loop() {
 		if found, err := Find([]string{folder}, nil, Excluded{}); err != nil || len(found) != 2000 {

@@ -14,13 +14,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func link(t *testing.T, target, name string) {
 	t.Helper()
-	if err := os.Symlink(target, name); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(target, name))
 }
 
 func TestLinksToFilesAreFollowedAndLinksToFoldersAreNot(t *testing.T) {
@@ -75,13 +75,8 @@ func TestALinkToNothingIsAnErrorWhenNamed(t *testing.T) {
 
 func TestWhatIsNoFileIsRefusedWhenNamedAndSkippedInAFolder(t *testing.T) {
 	tree(t, "a.yaml")
-	if err := syscall.Mkfifo("pipe.yaml", 0o644); err != nil {
-		t.Fatal(err)
-	}
-	socket, err := net.Listen("unix", "socket.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Mkfifo("pipe.yaml", 0o644))
+	socket := assert.Value(net.Listen("unix", "socket.yaml"))(t)
 	defer socket.Close()
 	link(t, "pipe.yaml", "link.yaml")
 	link(t, os.DevNull, "null.yaml")
@@ -98,9 +93,7 @@ func TestAFolderThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 		t.Skip("root reads every folder")
 	}
 	tree(t, "a.yaml", "closed/b.yaml", "z.yaml")
-	if err := os.Chmod("closed", 0); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod("closed", 0))
 	defer os.Chmod("closed", 0o755)
 	found, err := Find([]string{"."}, nil, Excluded{})
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "closed: cannot be read") || len(found) != 2 {
@@ -113,9 +106,7 @@ func TestAFileThatMayNotBeReadIsAnErrorWithItsName(t *testing.T) {
 		t.Skip("root reads every file")
 	}
 	path := write(t, t.TempDir(), "a.yaml", "")
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(path, 0))
 	_, _, err := documents(Source{Name: "a", Path: filepath.Clean(path)})
 	if !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(err.Error(), "a: ") {
 		t.Errorf("error: %v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -21,22 +22,15 @@ func repository(t *testing.T, files map[string]string) {
 	t.Chdir(t.TempDir())
 	files[".git/HEAD"] = "ref: refs/heads/main\n"
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		assert.NilError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }
 
 // said returns what overlays make of a file.
 func said(t *testing.T, overlays *Overlays, file string) string {
 	t.Helper()
-	doc, err := yamledit.ParseString(file, aCluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString(file, aCluster))(t)
 	if err := kustomize.Evaluate(doc, overlays.Use(Source{Name: file, Path: file})); err != nil {
 		return err.Error()
 	}
@@ -79,12 +73,8 @@ func TestOverlaysAreFoundAcrossFolders(t *testing.T) {
 			repository(t, c.files)
 			if _, given := c.files[c.file]; !given {
 				folder := filepath.Dir(c.file)
-				if err := os.MkdirAll(folder, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(c.file, []byte(aCluster), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, os.MkdirAll(folder, 0o755))
+				assert.NilError(t, os.WriteFile(c.file, []byte(aCluster), 0o644))
 			}
 			var overlays Overlays
 			for range 2 { // the second one is what was kept
@@ -102,9 +92,7 @@ func TestASearchEndsAtTheRepository(t *testing.T) {
 		"inner/.git/HEAD": "", "inner/base/kustomization.yaml": "resources: [c.yaml]\n", "inner/base/c.yaml": aCluster,
 		"eu/kustomization.yaml": "resources: [../inner/base]\npatches: [{patch: '[{op: remove, path: /spec/x}]', target: {kind: Cluster}}]\n",
 	})
-	if got := said(t, &Overlays{}, "inner/base/c.yaml"); got != "" {
-		t.Error(got)
-	}
+	assert.Equal(t, said(t, &Overlays{}, "inner/base/c.yaml"), "")
 }
 
 func TestStreamsHaveNoOverlays(t *testing.T) {

@@ -11,16 +11,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const tablesFolder = "../../transform/rke2"
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(filepath.Join(path...)))(t)
 	return string(text)
 }
 
@@ -29,9 +28,7 @@ func folderWith(t *testing.T, releases, arguments string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range map[string]string{"releases.tsv": releases, "arguments.tsv": arguments} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	return folder
 }
@@ -39,10 +36,7 @@ func folderWith(t *testing.T, releases, arguments string) string {
 // What is in the tables is what this program writes.
 func TestTheTablesAreAsTheyAreWritten(t *testing.T) {
 	r, a := read(t, tablesFolder, "releases.tsv"), read(t, tablesFolder, "arguments.tsv")
-	there, err := parseTables(r, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := assert.Value(parseTables(r, a))(t)
 	releases, arguments, err := there.render()
 	if diff := cmp.Diff(r+a, releases+arguments); err != nil || diff != "" {
 		t.Errorf("%v (-there +written):\n%s", err, diff)
@@ -52,9 +46,7 @@ func TestTheTablesAreAsTheyAreWritten(t *testing.T) {
 func TestMetadataBecomesTables(t *testing.T) {
 	folder := folderWith(t, datePrefix+"2025-01-31\nv1.22.17+rke2r1\tb\nv1.26.15+rke2r1\tb\n", "kubelet-arg\tarray\tagent\tb\n")
 	var out strings.Builder
-	if err := run(&out, "testdata/data.json", "2026-07-31", folder); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, run(&out, "testdata/data.json", "2026-07-31", folder))
 	want := map[string]string{
 		"releases.tsv": releasesHeader + datePrefix + `2026-07-31
 v1.19.16+rke2r1	a
@@ -73,36 +65,26 @@ node-name-from-cloud-provider-metadata	boolean	server	d
 `,
 	}
 	for name, text := range want {
-		if diff := cmp.Diff(text, read(t, folder, name)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		assert.DeepEqual(t, read(t, folder, name), text, name)
 	}
-	if diff := cmp.Diff(`v1.19.16+rke2r1: new
+	assert.DeepEqual(t, out.String(), `v1.19.16+rke2r1: new
 v1.26.9+rke2r2: new
 v1.26.15+rke2r1: +cloud-provider-name (agent, enum) +kube-apiserver-arg (server, array) -kubelet-arg (agent, array)
 v1.33.5+rke2r1: new
 5 releases, 4 changes, metadata of 2026-07-31
-`, out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+`)
 	out.Reset()
 	if err := run(&out, "testdata/data.json", "2026-07-31", folder); err != nil || out.String() != "5 releases, 0 changes, metadata of 2026-07-31\n" {
 		t.Errorf("a second run: %v, %s", err, out.String())
 	}
-	if read(t, folder, "releases.tsv") != want["releases.tsv"] {
-		t.Error("a second run writes other bytes")
-	}
+	assert.Equal(t, read(t, folder, "releases.tsv"), want["releases.tsv"], "a second run writes other bytes")
 }
 
 func TestTheDayIsTheFilesOwnUnlessItIsGiven(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data.json")
 	day := time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
-	if err := os.WriteFile(data, []byte(read(t, "testdata", "data.json")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(data, day, day); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(data, []byte(read(t, "testdata", "data.json")), 0o600))
+	assert.NilError(t, os.Chtimes(data, day, day))
 	folder := folderWith(t, "", "")
 	if err := run(&strings.Builder{}, data, "", folder); err != nil || !strings.Contains(read(t, folder, "releases.tsv"), "\n# date: 2026-03-09\n") {
 		t.Error(err, read(t, folder, "releases.tsv"))
@@ -120,18 +102,12 @@ func TestWhatIsNoMetadataIsRefusedAndNothingIsWritten(t *testing.T) {
 		"the tables are of 2026-01-31":      {`{"rke2": {"releases": [{"version": "v1.26.15+rke2r1"}]}}`, "2025-07-31"},
 	} {
 		data := filepath.Join(t.TempDir(), "data.json")
-		if err := os.WriteFile(data, []byte(c.data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(data, []byte(c.data), 0o600))
 		folder := folderWith(t, datePrefix+"2026-01-31\n", "")
-		if err := run(&strings.Builder{}, data, c.date, folder); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %s, got %v", want, err)
-		}
+		assert.ErrorContains(t, run(&strings.Builder{}, data, c.date, folder), want)
 		if read(t, folder, "releases.tsv") != datePrefix+"2026-01-31\n" {
 			t.Errorf("%s: the tables were written", want)
 		}
 	}
-	if err := run(&strings.Builder{}, "", "", "."); err == nil || !strings.Contains(err.Error(), "make facts FROM=data.json") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, run(&strings.Builder{}, "", "", "."), "make facts FROM=data.json")
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const aList = `# Contributing
@@ -25,10 +27,7 @@ const aList = `# Contributing
 `
 
 func TestEveryListedWordIsFoundInEveryKindOfTextOfItsRow(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", listFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(filepath.Join("..", "..", listFile)))(t)
 	rows := rowsOfList.FindStringSubmatch(string(text))
 	if rows == nil {
 		t.Fatal("CONTRIBUTING.md has no word list")
@@ -126,24 +125,15 @@ func TestATreeIsCheckedByItsOwnList(t *testing.T) {
 		"a/not-checked.woff2": "behind\n",
 	} {
 		path := filepath.Join(root, filepath.FromSlash(file))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	found, err := checkTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := assert.Value(checkTree(root))(t)
 	var got []string
 	for _, f := range found {
 		got = append(got, fmt.Sprintf("%s:%d", f.file, f.line))
 	}
-	if want := []string{"a/a.go:3", "a/a.go:5", "b.md:1"}; !slices.Equal(got, want) {
-		t.Errorf("%v, not %v", got, want)
-	}
+	assert.EqualSlices(t, got, []string{"a/a.go:3", "a/a.go:5", "b.md:1"})
 }
 
 func TestABrokenListIsAnError(t *testing.T) {
@@ -162,19 +152,13 @@ func TestABrokenListIsAnError(t *testing.T) {
 
 func mustList(t *testing.T, text string) wordList {
 	t.Helper()
-	list, err := readList(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(readList(text))(t)
 	return list
 }
 
 func checkFiles(t *testing.T, list wordList, file [2]string) []finding {
 	t.Helper()
-	passages, err := passagesOf(file[0], []byte(file[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	passages := assert.Value(passagesOf(file[0], []byte(file[1])))(t)
 	var found []finding
 	for _, p := range passages {
 		found = append(found, list.check(file[0], p)...)

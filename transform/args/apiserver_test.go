@@ -6,6 +6,8 @@ package args
 import (
 	"slices"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestOnlyTheOrderAmongDifferentFlagsMeansNothing(t *testing.T) {
@@ -25,8 +27,6 @@ func TestOnlyTheOrderAmongDifferentFlagsMeansNothing(t *testing.T) {
 		{"lists grow", []any{"service-account-issuer=a", "service-account-issuer=b"}, []any{"service-account-issuer=b", "service-account-issuer=a"}, false},
 		{"whatever is between", []any{"service-account-issuer=a", "v=2", "service-account-issuer=b"}, []any{"service-account-issuer=a", "service-account-issuer=b", "v=2"}, true},
 	} {
-		if got := slices.Equal(ForAPIServer(Of(c.a)), ForAPIServer(Of(c.b))); got != c.alike {
-			t.Errorf("%s: %t", c.name, got)
-		}
+		assert.Equal(t, slices.Equal(ForAPIServer(Of(c.a)), ForAPIServer(Of(c.b))), c.alike, c.name)
 	}
 }

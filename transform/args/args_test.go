@@ -4,9 +4,9 @@
 package args
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -53,33 +53,21 @@ func TestOneFlagIsEditedInEverySpelling(t *testing.T) {
 		{"a value is replaced and keeps its dashes", "a:\n  - --cloud-provider=aws # why\n", "a:\n  - --cloud-provider=external # why\n", aws},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := yamledit.ParseString("in.yaml", c.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := assert.Value(yamledit.ParseString("in.yaml", c.in))(t)
 			e := d.Edit()
-			if err := c.change(e, d.Root().Get("a")); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, c.change(e, d.Root().Get("a")))
 			after, _, err := e.Apply()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(after.Bytes()); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, string(after.Bytes()), c.want)
 		})
 	}
 }
 
 func TestArgumentsThatRancherDropsAreRefused(t *testing.T) {
 	for _, in := range []string{"a: {v: 2}\n", "a: 7\n"} {
-		d, err := yamledit.ParseString("in.yaml", in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := (Update{Set: []Arg{On("f")}}).Apply(d.Edit(), d.Root().Get("a")); err == nil || !strings.Contains(err.Error(), "in.yaml:1: a: ") {
-			t.Errorf("%q: %v", in, err)
-		}
+		d := assert.Value(yamledit.ParseString("in.yaml", in))(t)
+		assert.ErrorContains(t, (Update{Set: []Arg{On("f")}}).Apply(d.Edit(), d.Root().Get("a")), "in.yaml:1: a: ", in)
 	}
 }

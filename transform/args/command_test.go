@@ -6,7 +6,7 @@ package args
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestACommandIsReadAsTheComponentReadsIt(t *testing.T) {
@@ -26,15 +26,11 @@ func TestACommandIsReadAsTheComponentReadsIt(t *testing.T) {
 		for _, a := range Command(c.items) {
 			got[a.Name] = a.Value
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		assert.DeepEqual(t, got, c.want, c.name)
 	}
 }
 
 func TestGatesAreReadFromTheirFlag(t *testing.T) {
 	got := Gates([]Arg{Parse("feature-gates=A=true, B=false"), Parse("--feature-gates=C"), Parse("v=2")})
-	if diff := cmp.Diff(map[string]string{"A": "true", "B": "false", "C": ""}, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.DeepEqual(t, got, map[string]string{"A": "true", "B": "false", "C": ""})
 }

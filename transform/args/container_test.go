@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -14,10 +15,7 @@ import (
 // program, and reads its arguments.
 func container(t *testing.T, text string, program int) (*yamledit.Document, Container, error) {
 	t.Helper()
-	d, err := yamledit.ParseString("in.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 	c, err := ReadContainer(d.Root(), program)
 	return d, c, err
 }
@@ -66,9 +64,7 @@ func TestContainerArgumentsAreRead(t *testing.T) {
 			for _, a := range got.List() {
 				list = append(list, a.Name+"="+a.Value)
 			}
-			if s := strings.Join(list, " "); s != c.want {
-				t.Errorf("got %q, want %q", s, c.want)
-			}
+			assert.Equal(t, strings.Join(list, " "), c.want)
 		})
 	}
 }
@@ -121,9 +117,7 @@ func TestContainerArgumentsChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }), c.want)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -28,17 +29,9 @@ func TestExtraArgumentsChange(t *testing.T) {
 		{"a value is replaced in a list", "x:\n- name: cloud-provider\n  value: aws\n", "x:\n- name: cloud-provider\n  value: external\n", aws},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := yamledit.ParseString("in.yaml", c.in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := ReadExtra(d.Root().Get("x"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			d := assert.Value(yamledit.ParseString("in.yaml", c.in))(t)
+			read := assert.Value(ReadExtra(d.Root().Get("x")))(t)
+			assert.Equal(t, edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }), c.want)
 		})
 	}
 }
@@ -50,10 +43,7 @@ func TestExtraArgumentsThatKubeadmDoesNotTakeAreRefused(t *testing.T) {
 		{"a string", "x: f\n", "in.yaml:1: x: neither a mapping nor a list"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := yamledit.ParseString("in.yaml", c.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := assert.Value(yamledit.ParseString("in.yaml", c.in))(t)
 			if _, err := ReadExtra(d.Root().Get("x")); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -62,17 +52,12 @@ func TestExtraArgumentsThatKubeadmDoesNotTakeAreRefused(t *testing.T) {
 }
 
 func TestAMappingIsReadAsItIsWritten(t *testing.T) {
-	doc, err := yamledit.ParseString("c.yaml", "a: true\nb: '2'\nc: 0644\nd:\ne: [x, y]\nf: yes # here\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", "a: true\nb: '2'\nc: 0644\nd:\ne: [x, y]\nf: yes # here\n"))(t)
 	got := ""
 	for _, a := range OfMap(doc.Root()) {
 		got += a.Text + ";"
 	}
-	if got != "a=true;b=2;c=0644;d=;e=x;e=y;f=yes;" {
-		t.Error(got)
-	}
+	assert.Equal(t, got, "a=true;b=2;c=0644;d=;e=x;e=y;f=yes;")
 	if a, found := LastPlaced(OfMap(doc.Root()), "e"); !found || a.Value != "y" || a.Node.Line() != 5 {
 		t.Errorf("%+v", a)
 	}
@@ -94,10 +79,7 @@ func TestAMappingChangesInOneFlag(t *testing.T) {
 		{"an empty list", "x: []\n", Update{Set: []Arg{With("x", "c")}}, "x: c\n"},
 		{"a flag goes", "v: 2\nx: true\n", Update{Remove: []string{"x", "y"}}, "v: 2\n"},
 	} {
-		doc, err := yamledit.ParseString("c.yaml", c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := assert.Value(yamledit.ParseString("c.yaml", c.text))(t)
 		e := doc.Edit()
 		c.change.ApplyMap(e, doc.Root())
 		after, _, err := e.Apply()

@@ -6,6 +6,7 @@ package ccm
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -20,12 +21,7 @@ func TestTheManagerOfAnotherCloudIsKnownByItsNames(t *testing.T) {
 		"kind: ConfigMap\nmetadata: {name: cloud-provider-config}\n":                                                                                        "",
 		"# nothing\n": "",
 	} {
-		docs, err := yamledit.ParseStream(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := OtherManager(docs); got != want {
-			t.Errorf("%s: %q", text, got)
-		}
+		docs := assert.Value(yamledit.ParseStream(text))(t)
+		assert.Equal(t, OtherManager(docs), want, text)
 	}
 }

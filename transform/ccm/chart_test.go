@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -18,10 +19,7 @@ import (
 func holder(t *testing.T, manifest string) *yamledit.Document {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(manifest, "\n"), "\n")
-	d, err := yamledit.ParseString("in.yaml", "m: |-\n  "+strings.Join(lines, "\n  ")+"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("in.yaml", "m: |-\n  "+strings.Join(lines, "\n  ")+"\n"))(t)
 	return d
 }
 
@@ -32,10 +30,7 @@ func chartWith(t *testing.T, values string) Chart {
 	if values != "" {
 		manifest += "  valuesContent: |\n    " + strings.ReplaceAll(strings.TrimSuffix(values, "\n"), "\n", "\n    ") + "\n"
 	}
-	in, err := holder(t, manifest).Root().Get("m").Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(holder(t, manifest).Root().Get("m").Embedded())(t)
 	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
 	if err != nil || !found || c.Index != 1 {
 		t.Fatal("the chart was not found", c, err)
@@ -64,9 +59,7 @@ func TestValuesAreCheckedAfterHelmsMerge(t *testing.T) {
 		{"a list replaces the chart's tolerations", "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\ntolerations: []\n", "no toleration for the taint node-role.kubernetes.io/control-plane:NoSchedule"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := chartWith(t, c.values).Refuses(dedicated); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, chartWith(t, c.values).Refuses(dedicated), c.want)
 		})
 	}
 }
@@ -120,10 +113,7 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 	t.Helper()
 	d := holder(t, manifest)
 	e := d.Edit()
-	in, err := e.Embedded(d.Root().Get("m"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(e.Embedded(d.Root().Get("m")))(t)
 	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
 	if err != nil || !found {
 		t.Fatal("no chart", err)
@@ -187,12 +177,8 @@ spec:
   version: 0.0.8
   failurePolicy: abort
 `
-	if got != want {
-		t.Errorf("got\n%s", got)
-	}
-	if again := completed(t, got, options); again != "" {
-		t.Errorf("completed again to\n%s", again)
-	}
+	assert.Equal(t, got, want)
+	assert.Equal(t, completed(t, got, options), "", "completed again to")
 }
 
 // TestTaintsOfAPoolAreTolerated: the chart's own tolerations miss what a pool adds.
@@ -209,9 +195,7 @@ func TestTaintsOfAPoolAreTolerated(t *testing.T) {
 	if !strings.Contains(text, want) || strings.Contains(text, "example.com/preferred") {
 		t.Errorf("a new chart:\n%s", text)
 	}
-	if got := completed(t, text, options, nodes...); got != "" {
-		t.Errorf("completed to\n%s", got)
-	}
+	assert.Equal(t, completed(t, text, options, nodes...), "", "completed to")
 	plain, _ := Manifest(options, nil)
 	got := completed(t, plain, options, nodes...)
 	if added := strings.TrimPrefix(got, plain); !strings.Contains(got, want) || strings.Count(got, "- key:") != 4 {
@@ -235,14 +219,9 @@ func TestTheMigrationOfAChartEnds(t *testing.T) {
 	text, _ := Manifest(options, nil)
 	d := holder(t, text)
 	e := d.Edit()
-	in, err := e.Embedded(d.Root().Get("m"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(e.Embedded(d.Root().Get("m")))(t)
 	c, _, _ := Find(helmchart.Sources{Docs: in.Documents()})
-	if err := c.StopMigrating(Edits{File: e, In: in}, "v1.27.2", false); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, c.StopMigrating(Edits{File: e, In: in}, "v1.27.2", false))
 	after, _, err := e.Apply()
 	if err != nil {
 		t.Fatal(err)
@@ -255,14 +234,8 @@ func TestTheMigrationOfAChartEnds(t *testing.T) {
 
 func TestTheCloudConfigIsKeptByteForByte(t *testing.T) {
 	const config = "[Global]\nZone = eu-west-1a\n\n[ServiceOverride \"1\"]\nService = ec2\n"
-	text, err := CloudConfigManifest(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := yamledit.ParseString("secret.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(CloudConfigManifest(config))(t)
+	d := assert.Value(yamledit.ParseString("secret.yaml", text))(t)
 	if got, _ := d.Root().Get("stringData", CloudConfigKey).String(); got != config {
 		t.Errorf("got %q", got)
 	}
@@ -298,8 +271,6 @@ func TestAChartThatIsThereNeedsNoKnownImage(t *testing.T) {
 
 func TestTheImageOfAReleaseIsThatOfAnyDistro(t *testing.T) {
 	for release, want := range map[string]string{"v1.26.15": "v1.26.6", "v1.36.0": "v1.36.1", "v1.37.0": ""} {
-		if got := TestedTag(release); got != want {
-			t.Errorf("%s: %q", release, got)
-		}
+		assert.Equal(t, TestedTag(release), want, release)
 	}
 }

@@ -3,7 +3,11 @@
 
 package ccm
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestINIIsWhatItsReaderTakes(t *testing.T) {
 	got := INI([]Section{
@@ -13,10 +17,6 @@ func TestINIIsWhatItsReaderTakes(t *testing.T) {
 	})
 	want := "[Global]\nZone = eu-west-1a\nRoleARN = arn:aws:iam::1:role/a\nKubernetesClusterID = \"a; b \\\"c\\\" \\\\d\"\n\n" +
 		"[ServiceOverride \"1\"]\nURL = https://a.example.com:443/\nRegion = \"\"\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if INI(nil) != "" {
-		t.Error("nothing is nothing")
-	}
+	assert.Equal(t, got, want)
+	assert.Equal(t, INI(nil), "", "nothing is nothing")
 }

@@ -6,6 +6,8 @@ package ccm
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // complete is a chart that lacks nothing, with the given lines among its arguments.
@@ -31,9 +33,7 @@ func TestTheFlagOfAChartThatIsThere(t *testing.T) {
 		{"needs not go where it is off", complete("- --enable-leader-migration=false"), "", without},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := completed(t, c.before, c.o); got != c.want {
-				t.Errorf("got\n%s", got)
-			}
+			assert.Equal(t, completed(t, c.before, c.o), c.want)
 		})
 	}
 }

@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func valueOf(t *testing.T, text string) any {
 	t.Helper()
-	d, err := yamledit.ParseString("values.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("values.yaml", text))(t)
 	return d.Root().Value()
 }
 

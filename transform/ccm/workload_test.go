@@ -6,6 +6,7 @@ package ccm
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -31,14 +32,8 @@ func TestWorkloadsThatAreAManagerOfAWS(t *testing.T) {
 		{"nothing", "kind: DaemonSet\n", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			empty, err := yamledit.ParseString("m.yaml", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			doc, err := yamledit.ParseString("m.yaml", c.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			empty := assert.Value(yamledit.ParseString("m.yaml", ""))(t)
+			doc := assert.Value(yamledit.ParseString("m.yaml", c.text))(t)
 			w, found := FindWorkload([]*yamledit.Document{empty, doc})
 			if found != c.found || w.Migrates() != c.migrate || found && w.Index != 1 {
 				t.Errorf("found %v at %d, migrates %v", found, w.Index, w.Migrates())

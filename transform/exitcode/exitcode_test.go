@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os/exec"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestTheFirstErrorThatSaysACodeDecides(t *testing.T) {
@@ -24,11 +26,7 @@ func TestTheFirstErrorThatSaysACodeDecides(t *testing.T) {
 		{errors.Join(errors.New("interrupted"), failed), Failed},
 		{errors.Join(failed, refused), Failed},
 	} {
-		if got := Of(c.err); got != c.want {
-			t.Errorf("%v: %d", c.err, got)
-		}
+		assert.Equal(t, Of(c.err), c.want, c.err)
 	}
-	if got := Or(errors.New("interrupted"), Failed); got != Failed {
-		t.Errorf("an error without a code: %d", got)
-	}
+	assert.Equal(t, Or(errors.New("interrupted"), Failed), Failed, "an error without a code")
 }

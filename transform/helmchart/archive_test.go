@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func chartFiles() map[string]string {
@@ -28,10 +30,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 }
 
 func TestWhatIsRenderedDistinguishesArchives(t *testing.T) {
-	first, err := Unpack(packed(t, chartFiles()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := assert.Value(Unpack(packed(t, chartFiles())))(t)
 	for name, same := range map[string]bool{"README.md": true, "values.yaml": true, "templates/a.yaml": false, "templates/b.yaml": false, "charts/b/Chart.yaml": false, "crds/c.yaml": false} {
 		files := chartFiles()
 		files[name] = "other: 1\n"
@@ -62,8 +61,6 @@ func TestArchivesThatAreNotRead(t *testing.T) {
 		packed(t, bomb): "unpacks to more than", packed(t, many): "more than 2000 files",
 		packed(t, nameless): "no Chart.yaml", packed(t, odd): "values.yaml in the archive",
 	} {
-		if _, err := Unpack(content); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %s, got %v", want, err)
-		}
+		assert.Error(Unpack(content))(t, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,16 +22,10 @@ func sources(t *testing.T, manifests, chartValues string) Sources {
 	t.Helper()
 	s := Sources{Fields: Fields{Values: true, ValuesSecrets: true}}
 	for _, c := range yamledit.Split("m.yaml", []byte(manifests)) {
-		d, err := yamledit.Parse(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(yamledit.Parse(c))(t)
 		s.Docs = append(s.Docs, d)
 	}
-	d, err := yamledit.ParseString("c.yaml", chartValues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("c.yaml", chartValues))(t)
 	s.ChartValues = d.Root()
 	return s
 }
@@ -47,10 +42,7 @@ func released(t *testing.T, s Sources) Release {
 	if len(charts) != 1 {
 		t.Fatalf("%d charts", len(charts))
 	}
-	r, err := s.Read(charts[0], own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(s.Read(charts[0], own))(t)
 	return r
 }
 
@@ -62,19 +54,13 @@ func packed(t *testing.T, files map[string]string) string {
 	archive := tar.NewWriter(zipped)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		h := &tar.Header{Name: "folder/" + name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644}
-		if err := archive.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, archive.WriteHeader(h))
 		if _, err := archive.Write([]byte(files[name])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, archive.Close())
+	assert.NilError(t, zipped.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 

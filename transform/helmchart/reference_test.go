@@ -3,7 +3,11 @@
 
 package helmchart
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestFormsOfAReference(t *testing.T) {
 	for chart, want := range map[string]Reference{
@@ -22,8 +26,6 @@ func TestFormsOfAReference(t *testing.T) {
 		"https://%{KUBERNETES_API}%/static/charts/web-app-1.2.3.tgz":      {Name: "web-app", Version: "1.2.3", Archive: true},
 		"https://%{KUBERNETES_API}%/static/charts/web-app-proxy-1.02.tgz": {Name: "web-app-proxy-1.02", Archive: true},
 	} {
-		if got := ParseReference(chart); got != want {
-			t.Errorf("%s: %+v", chart, got)
-		}
+		assert.Equal(t, ParseReference(chart), want, chart)
 	}
 }

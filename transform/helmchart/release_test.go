@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const (
@@ -22,9 +22,7 @@ func content(text string) string { return "  valuesContent: |\n" + indent(text) 
 func TestTheOrderOfValues(t *testing.T) {
 	manifests := chartHead
 	tag := func() any { return released(t, sources(t, manifests, "")).Value("image", "tag") }
-	if tag() != "v0" {
-		t.Error("the chart's default values set", tag())
-	}
+	assert.Equal(t, tag(), "v0", "the chart's default values set")
 	steps := []struct{ source, want string }{
 		{content("image: {tag: v1}"), "v1"},
 		{"  values: {image: {tag: v2}}\n", "v2"},
@@ -39,9 +37,7 @@ func TestTheOrderOfValues(t *testing.T) {
 	}
 	config := manifests[len(chartHead):]
 	manifests = chartHead + "  set: {image.tag: v5}\n" + config
-	if tag() != "v5" {
-		t.Error("spec.set", tag())
-	}
+	assert.Equal(t, tag(), "v5", "spec.set")
 }
 
 func TestMergingIsHelms(t *testing.T) {
@@ -53,9 +49,7 @@ func TestMergingIsHelms(t *testing.T) {
 		{"what is no mapping replaces one", "select: {b: x}", "select: text", "text"},
 	} {
 		r := released(t, sources(t, chartHead+content(c.early)+configHead+content(c.late), ""))
-		if got := fmt.Sprint(r.Value("select")); got != c.want {
-			t.Errorf("%s: %s", c.name, got)
-		}
+		assert.Equal(t, fmt.Sprint(r.Value("select")), c.want, c.name)
 	}
 }
 
@@ -80,9 +74,7 @@ func TestEntriesOfSet(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, r.Value(c.path...)); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
+		assert.DeepEqual(t, r.Value(c.path...), c.want, c.name)
 	}
 	for _, key := range []string{"args[", "args[65535]"} {
 		s := sources(t, chartHead+"  set: {'"+key+"': a}\n", "")
@@ -105,9 +97,7 @@ func TestWhichConfigCounts(t *testing.T) {
 		{"in a list", "kind: List\nitems:\n- {kind: HelmChart, metadata: {name: app}, spec: {chart: app}}\n- {kind: HelmChartConfig, metadata: {name: app}, spec: {valuesContent: 'image: {tag: v1}'}}\n", "", "v1"},
 		{"the later of two", chartHead + configHead + content("image: {tag: v1}") + configHead + content("image: {tag: v2}"), "", "v2"},
 	} {
-		if got := released(t, sources(t, c.manifests, c.chartValues)).Value("image", "tag"); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		assert.Equal[any](t, released(t, sources(t, c.manifests, c.chartValues)).Value("image", "tag"), c.want, c.name)
 	}
 	r := released(t, sources(t, chartHead+configHead+content("a: b"), values))
 	if _, twice := r.ConfiguredTwice(); !twice {
@@ -173,9 +163,7 @@ func TestTheLayerThatDecides(t *testing.T) {
 	manifests := chartHead + content("args: [a]\nselect: {b: x}") + "  set: {image.tag: v1}\n" + configHead + content("select: {c: y}")
 	r := released(t, sources(t, manifests, ""))
 	for path, want := range map[string]string{"args": "valuesContent of HelmChart kube-system/app", "other": "valuesContent of HelmChart kube-system/app"} {
-		if got := r.Decider(path).Name; got != want {
-			t.Errorf("%s: %s", path, got)
-		}
+		assert.Equal(t, r.Decider(path).Name, want, path)
 	}
 	if r.Decider("image", "tag").Form != Entry || r.Decider("select", "c").Index != 1 || r.Decider("select", "b").Index != 0 {
 		t.Error("another layer decides")

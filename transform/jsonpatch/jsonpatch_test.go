@@ -12,15 +12,14 @@ import (
 	"testing"
 
 	evanphx "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // applied applies a patch as API servers do.
 func applied(t *testing.T, p Patch, object string) (string, error) {
 	t.Helper()
-	decoded, err := evanphx.DecodePatch(p.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoded := assert.Value(evanphx.DecodePatch(p.Bytes()))(t)
 	out, err := decoded.Apply([]byte(object))
 	return string(out), err
 }
@@ -171,10 +170,7 @@ func mutated(r *rand.Rand, v any, depth int) any {
 
 func served(t *testing.T, spec any) string {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": "u-1"}, "spec": spec})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(map[string]any{"metadata": map[string]any{"uid": "u-1"}, "spec": spec}))(t)
 	return string(text)
 }
 
@@ -186,10 +182,7 @@ func TestRandomObjectsArePatchedOrRefused(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		start := random(r, 4)
 		before, after, other := served(t, start), served(t, mutated(r, start, 3)), served(t, mutated(r, start, 3))
-		p, err := Diff([]byte(before), []byte(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(Diff([]byte(before), []byte(after)))(t)
 		if len(p) == 0 {
 			continue
 		}
@@ -219,10 +212,7 @@ func FuzzDiff(f *testing.F) {
 		if before == "" || after == "" {
 			t.Skip()
 		}
-		p, err := Diff([]byte(before), []byte(after))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(Diff([]byte(before), []byte(after)))(t)
 		if len(p) == 0 {
 			if !same([]byte(before), []byte(after)) {
 				t.Fatal("a difference is not seen")

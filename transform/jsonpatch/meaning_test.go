@@ -6,6 +6,8 @@ package jsonpatch
 import (
 	"reflect"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // withoutEmpty is a server that keeps no empty mapping and no null.
@@ -30,10 +32,7 @@ func filled(v any) any {
 
 func TestAPatchHoldsWhereWhatTheServerMadeOfItMeansTheSame(t *testing.T) {
 	const before, after = `{"a":{"b":{"c":1}},"d":2}`, `{"a":{},"d":3}`
-	p, err := Diff([]byte(object(before)), []byte(object(after)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Diff([]byte(object(before)), []byte(object(after))))(t)
 	for _, c := range []struct {
 		now          string
 		holds, alike bool
@@ -60,10 +59,7 @@ func TestAPatchHoldsWhereWhatTheServerMadeOfItMeansTheSame(t *testing.T) {
 
 func TestAPatchFitsInMeaningWhereTheServerRefusesIt(t *testing.T) {
 	const before = `{"a":{"b":{"c":1}}}`
-	p, err := Diff([]byte(object(before)), []byte(object(`{"a":{"b":{"c":1},"d":1}}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Diff([]byte(object(before)), []byte(object(`{"a":{"b":{"c":1},"d":1}}`))))(t)
 	for now, want := range map[string][2]bool{
 		before:                            {true, true},
 		`{"a":{"b":{"c":1},"e":{}}}`:      {false, true},

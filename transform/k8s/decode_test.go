@@ -9,15 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func root(t *testing.T, text string) yamledit.Node {
 	t.Helper()
-	d, err := yamledit.ParseString("in.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 	return d.Root()
 }
 

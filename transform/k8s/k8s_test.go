@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -36,10 +37,7 @@ func isTest(version string) bool { return strings.HasPrefix(version, "v1.") }
 
 func move(t *testing.T, from, to string) (Upgrade, *yamledit.Document) {
 	t.Helper()
-	doc, err := yamledit.ParseString("c.yaml", "version: "+from+"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", "version: "+from+"\n"))(t)
 	return Upgrade{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Distro: "a test", Example: "v1.27.1", Is: isTest}, doc
 }
 
@@ -62,9 +60,7 @@ func TestAnUpgradeIsOneMinorAtMost(t *testing.T) {
 		} else if after, _, err := e.Apply(); err == nil {
 			got = string(after.Bytes())
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%q: %s", to, got)
-		}
+		assert.Contains(t, got, want, to)
 	}
 }
 
@@ -79,9 +75,7 @@ func TestAMoveSaysWhatItMeans(t *testing.T) {
 		t.Error(up.Reached(), none.Reached())
 	}
 	down, _ := move(t, "v1.26.5", "v1.25.1")
-	if down.Reached() != "v1.26.5" {
-		t.Error(down.Reached())
-	}
+	assert.Equal(t, down.Reached(), "v1.26.5")
 }
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
@@ -114,8 +108,6 @@ func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", c.name, got)
-		}
+		assert.Contains(t, got, c.want, c.name)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestTheTableIsInOrderAndItsReleasesAreOfTheirMinor(t *testing.T) {
@@ -55,13 +57,7 @@ func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
 }
 
 func TestFirstNamesWhatFollowsOnce(t *testing.T) {
-	if got := FirstRancher(func(r RancherMinor) string { return r.ArgsKept }); got != "2.11.7, 2.12.3, 2.13.0 and later" {
-		t.Error(got)
-	}
-	if got := FirstRancher(func(r RancherMinor) string { return r.TokenForbidden }); got != "2.9.0 and later" {
-		t.Error(got)
-	}
-	if got := FirstRancher(func(r RancherMinor) string { return r.ExternalAWS }); got != "2.7.11, 2.8.0 and later" {
-		t.Error(got)
-	}
+	assert.Equal(t, FirstRancher(func(r RancherMinor) string { return r.ArgsKept }), "2.11.7, 2.12.3, 2.13.0 and later")
+	assert.Equal(t, FirstRancher(func(r RancherMinor) string { return r.TokenForbidden }), "2.9.0 and later")
+	assert.Equal(t, FirstRancher(func(r RancherMinor) string { return r.ExternalAWS }), "2.7.11, 2.8.0 and later")
 }

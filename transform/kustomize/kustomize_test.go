@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -124,9 +125,7 @@ func TestAnOverlayThatLeavesTheSpecAloneDoesNotBlock(t *testing.T) {
 		{"an image of others", "images: [{name: nginx, newTag: '1'}]\nreplicas: [{name: web, count: 2}]\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := evaluated(t, cluster, layer(t, c.in, c.beside)); got != "" {
-				t.Error(got)
-			}
+			assert.Equal(t, evaluated(t, cluster, layer(t, c.in, c.beside)), "")
 		})
 	}
 }
@@ -148,20 +147,13 @@ func TestImagesAndReplicasOfWorkloadsCount(t *testing.T) {
 func TestLayersBuildOnEachOther(t *testing.T) {
 	first := layer(t, "resources: [../base]\nnameSuffix: -eu\n", nil)
 	second := layer(t, "patches:\n  - target: {name: harbour-eu}\n    patch: |\n      - {op: remove, path: /spec/x}\n", nil)
-	if got := evaluated(t, cluster, first, second); !strings.Contains(got, "changes spec.x") {
-		t.Error(got)
-	}
+	assert.Contains(t, evaluated(t, cluster, first, second), "changes spec.x")
 }
 
 func TestAPatchIsNoCluster(t *testing.T) {
-	doc, err := yamledit.ParseString("eu/patch.yaml", cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("eu/patch.yaml", cluster))(t)
 	k := layer(t, "patches: [{path: patch.yaml}]\n", nil)
-	if err := Evaluate(doc, Use{PatchOf: k}); err == nil || !strings.Contains(err.Error(), "a patch of eu/kustomization.yaml") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, Evaluate(doc, Use{PatchOf: k}), "a patch of eu/kustomization.yaml")
 }
 
 func TestOtherFilesAreNoKustomizations(t *testing.T) {
@@ -177,9 +169,7 @@ func TestOtherFilesAreNoKustomizations(t *testing.T) {
 func TestOverlaysOfFleet(t *testing.T) {
 	got := FleetOverlays([]byte("yaml: {overlays: [all]}\ntargetCustomizations:\n- name: eu\n  yaml: {overlays: [eu, all]}\n"), "clusters/a.yaml")
 	want := "overlays/all/clusters/a.yaml overlays/all/clusters/a_patch.yaml overlays/eu/clusters/a.yaml overlays/eu/clusters/a_patch.yaml"
-	if strings.Join(got, " ") != want {
-		t.Errorf("got %v", got)
-	}
+	assert.Equal(t, strings.Join(got, " "), want, got)
 	if FleetOverlays([]byte("a: ["), "a.yaml") != nil {
 		t.Error("read from what is no YAML")
 	}
@@ -189,9 +179,7 @@ func TestOverlaysOfFleet(t *testing.T) {
 			t.Errorf("%s: %s", file, got)
 		}
 	}
-	if got := evaluated(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))); got != "" {
-		t.Error(got)
-	}
+	assert.Equal(t, evaluated(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))), "")
 }
 
 // Each overlay with a suffix may double the names that patches call an object by: there are many overlays of one base.
@@ -207,9 +195,7 @@ func TestTheNamesOfAnObjectAreBounded(t *testing.T) {
 		}
 	}
 	patch := layer(t, "patches: [{target: {name: harbour-s63}, path: p.yaml}]\n", map[string]string{"p.yaml": "- {op: remove, path: /spec/rkeConfig}\n"})
-	if got := evaluated(t, cluster, append(layers, patch)...); !strings.Contains(got, "p.yaml") {
-		t.Errorf("a patch that may mean the cluster is passed over: %q", got)
-	}
+	assert.Contains(t, evaluated(t, cluster, append(layers, patch)...), "p.yaml", "a patch that may mean the cluster is passed over")
 	if got := evaluated(t, cluster, append(layers[:2:2], patch)...); strings.Contains(got, "p.yaml") {
 		t.Errorf("a patch of another object: %q", got)
 	}

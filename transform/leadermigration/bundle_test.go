@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func bundleIn(t *testing.T, text string) Bundle {
 	t.Helper()
-	doc, err := yamledit.ParseString("c.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
 	return Bundle{Holder: doc.Root(), Key: "manifests", Lease: Lease}
 }
 
@@ -45,10 +43,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 		"with comments": "manifests: |\n  # of A\n  kind: A # here\nrest: 1\n",
 	} {
 		b := bundleIn(t, text)
-		granted, err := edited(t, b, b.Grant)
-		if err != nil {
-			t.Fatal(err)
-		}
+		granted := assert.Value(edited(t, b, b.Grant))(t)
 		if err := granted.CheckGrant(); err != nil {
 			t.Error(name, err)
 		}
@@ -68,9 +63,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 
 func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
 	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(Grant(Lease)), "\n", "\n  ")+"\nrest: 1\n")
-	if _, err := edited(t, b, revoking(b, transform.Target{})); err == nil || !strings.Contains(err.Error(), "either absent or empty") {
-		t.Error(err)
-	}
+	assert.Error(edited(t, b, revoking(b, transform.Target{})))(t, "either absent or empty")
 	gone, err := edited(t, b, revoking(b, transform.Target{CanonicalForm: true}))
 	if err != nil || gone.At().Exists() {
 		t.Error(err)
@@ -86,8 +79,6 @@ func TestAnotherRoleOfTheNameIsNotTouched(t *testing.T) {
 		"would not run":              func(*yamledit.Edit) error { return b.CheckGranted() },
 		"manifests: not a string; w": func(e *yamledit.Edit) error { return bundleIn(t, "manifests: [a]\n").Grant(e) },
 	} {
-		if _, err := edited(t, b, queue); err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("want %s, got %v", what, err)
-		}
+		assert.Error(edited(t, b, queue))(t, what)
 	}
 }

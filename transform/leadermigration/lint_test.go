@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -100,9 +101,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := said(append(found, Lint(roots[0], c.by)...)); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			assert.Equal(t, said(append(found, Lint(roots[0], c.by)...)), c.want)
 		})
 	}
 }
@@ -118,9 +117,7 @@ func TestRulesOfTwoConfigurations(t *testing.T) {
 		{"nodeipam on one side only", good + "  - {name: nodeipam, component: '*'}\n", "controller-not-listed:4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := said(LintBoth(parsed(t, good), parsed(t, c.cloud))); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			assert.Equal(t, said(LintBoth(parsed(t, good), parsed(t, c.cloud))), c.want)
 		})
 	}
 }
@@ -179,10 +176,7 @@ func TestAConfigurationInAStringKeepsItsLines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "data:\n  c: |\n    " + strings.ReplaceAll(strings.Replace(good, `"*"`, c.star, 1), "\n", "\n    ")
-			d, err := yamledit.ParseString("in.yaml", text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 			root, found, err := Embedded(d.Root().Get("data", "c"))
 			if err != nil || root.Line() != 3 || said(found) != c.want {
 				t.Errorf("%v, line %d, %+v", err, root.Line(), found)

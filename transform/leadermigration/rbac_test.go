@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -14,10 +15,7 @@ func documents(t *testing.T, stream string) []*yamledit.Document {
 	t.Helper()
 	var docs []*yamledit.Document
 	for _, c := range yamledit.Split("rbac.yaml", []byte(stream)) {
-		d, err := yamledit.Parse(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(yamledit.Parse(c))(t)
 		docs = append(docs, d)
 	}
 	return docs
@@ -53,9 +51,7 @@ func TestGrantedReadsRightsAsTheAuthorizerDoes(t *testing.T) {
 		{"the role alone", func(s string) string { role, _, _ := strings.Cut(s, "---\n"); return role }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Granted(documents(t, c.change(Grant(Lease))), Lease); got != c.granted {
-				t.Errorf("granted is %v", got)
-			}
+			assert.Equal(t, Granted(documents(t, c.change(Grant(Lease))), Lease), c.granted, "granted is")
 		})
 	}
 }

@@ -4,15 +4,14 @@
 package lists
 
 import (
-	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestMapKeepsTheOrderAndMakesNothingOfNothing(t *testing.T) {
-	if got := Map([]int{2, 1}, strconv.Itoa); !slices.Equal(got, []string{"2", "1"}) {
-		t.Error(got)
-	}
+	assert.EqualSlices(t, Map([]int{2, 1}, strconv.Itoa), []string{"2", "1"})
 	if got := Map([]int{}, strconv.Itoa); got != nil {
 		t.Error(got)
 	}
@@ -29,7 +28,5 @@ func TestFindReturnsTheFirstOne(t *testing.T) {
 }
 
 func TestDistinctKeepsTheFirstOfThoseThatRepeat(t *testing.T) {
-	if got := Distinct([]string{"b", "a", "b", "c", "a"}); !slices.Equal(got, []string{"b", "a", "c"}) {
-		t.Errorf("got %v", got)
-	}
+	assert.EqualSlices(t, Distinct([]string{"b", "a", "b", "c", "a"}), []string{"b", "a", "c"})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -23,25 +24,16 @@ func stream(t *testing.T, texts ...string) []*yamledit.Document {
 	t.Helper()
 	var docs []*yamledit.Document
 	for _, c := range yamledit.Split("all.yaml", []byte(strings.Join(texts, "---\n"))) {
-		doc, err := transform.Parse(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := assert.Value(transform.Parse(c))(t)
 		docs = append(docs, doc)
 	}
-	clusters, err := Distro().Grouping.Group(docs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	clusters := assert.Value(Distro().Grouping.Group(docs, nil))(t)
 	return clusters[0]
 }
 
 func planAll(t *testing.T, target transform.Target, texts ...string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(Distro(), stream(t, texts...), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), stream(t, texts...), target))(t)
 	return p
 }
 
@@ -86,10 +78,7 @@ func TestASecondOwnerIsSeenInAnotherDocument(t *testing.T) {
 		"neither is known to run elsewhere": {[]string{static(onAWS, leader)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster, err := Distro().Lint(stream(t, c.texts...), transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster := assert.Value(Distro().Lint(stream(t, c.texts...), transform.Target{}))(t)
 			var got []string
 			for _, f := range cluster.Findings("") {
 				if slices.Contains([]string{"ccm-flag-missing", "ccm-not-in-file"}, f.Rule) {
@@ -179,13 +168,8 @@ func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 	target := transform.Target{EndState: transform.EndStateExternal, CanonicalForm: true}
 	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
 	last := p.Steps[len(p.Steps)-1].After()
-	if _, err := plan.Undo(Distro(), last, target, stages.InstallCCM, false); err == nil || !strings.Contains(err.Error(), "disable-leader-migration comes after install-ccm") {
-		t.Errorf("stages of other documents do not come first: %v", err)
-	}
-	steps, err := plan.Undo(Distro(), last, target, stages.EnableLeaderMigration, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Error(plan.Undo(Distro(), last, target, stages.InstallCCM, false))(t, "disable-leader-migration comes after install-ccm", "stages of other documents do not come first")
+	steps := assert.Value(plan.Undo(Distro(), last, target, stages.EnableLeaderMigration, true))(t)
 	var names []string
 	for _, s := range steps {
 		names = append(names, s.Stage.Name)

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 )
@@ -23,10 +24,7 @@ var (
 // deploymentOf returns the Deployment of a static pod, and its text.
 func deploymentOf(t *testing.T, pod string, s Scaling) (appsv1.Deployment, string) {
 	t.Helper()
-	text, err := Deployment(parse(t, pod), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(Deployment(parse(t, pod), s))(t)
 	d, at, what := k8s.Decode[appsv1.Deployment](parse(t, text).Root())
 	if what != "" {
 		t.Fatalf("%s: %s", at.Path(), what)
@@ -44,9 +42,7 @@ func TestDeploymentOfAStaticPod(t *testing.T) {
 		t.Errorf("%+v", d.Spec)
 	}
 	for label, v := range d.Spec.Selector.MatchLabels {
-		if d.Spec.Template.Labels[label] != v {
-			t.Errorf("the selector does not select %s", label)
-		}
+		assert.Equal(t, d.Spec.Template.Labels[label], v, "the selector does not select", label)
 	}
 	if pod.Priority != nil || pod.NodeName != "" || pod.PriorityClassName != "system-cluster-critical" || !pod.HostNetwork || len(pod.NodeSelector) > 0 {
 		t.Errorf("%+v", pod)
@@ -125,9 +121,7 @@ func TestDeploymentIsFreeOfDeadlock(t *testing.T) {
 	for _, s := range []Scaling{{2, FromSecret}, {5, FromHostPath}} {
 		_, text := deploymentOf(t, static(fileFlags...)+hostFiles, s)
 		for _, rule := range []string{"deployment-deadlock", "certificates-in-image", "config-not-mounted", "host-pinned"} {
-			if got := found(t, "d.yaml", text, rule, transform.Target{}); got != "" {
-				t.Errorf("%+v: %s: %s", s, rule, got)
-			}
+			assert.Equal(t, found(t, "d.yaml", text, rule, transform.Target{}), "", s, rule)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -64,29 +65,20 @@ func parse(t *testing.T, text string) *yamledit.Document {
 
 func parseAs(t *testing.T, file, text string) *yamledit.Document {
 	t.Helper()
-	d, err := yamledit.ParseString(file, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString(file, text))(t)
 	return d
 }
 
 // opened returns a manifest with the choices of its operator.
 func opened(t *testing.T, text string, target transform.Target) *migration {
 	t.Helper()
-	c, err := Distro().Open(transform.Only(parse(t, text)), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Distro().Open(transform.Only(parse(t, text)), target))(t)
 	return c.(*migration)
 }
 
 func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(Distro(), transform.Only(parse(t, text)), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), target))(t)
 	return p
 }
 
@@ -113,7 +105,5 @@ func states(p *plan.Plan) string {
 
 func fails(t *testing.T, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	assert.ErrorContains(t, err, want)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -37,21 +38,14 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planned(t, in, kept)
-			if got := states(p); got != "switch-to-external todo" {
-				t.Error(got)
-			}
+			assert.Equal(t, states(p), "switch-to-external todo")
 			want := strings.NewReplacer("cloud-provider: aws", "cloud-provider: external", "value: aws", "value: external").Replace(in)
 			got := after(t, p, stages.SwitchToExternal)
-			if got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
+			assert.Equal(t, got, want)
 			if again := planned(t, got, kept); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
-			steps, err := plan.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			steps := assert.Value(plan.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false))(t)
 			if back := string(steps[len(steps)-1].After()[0].Bytes()); back != in {
 				t.Errorf("undone:\n%s\nwant:\n%s", back, in)
 			}
@@ -127,10 +121,7 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 	upload := func(file string) string {
 		doc := parseAs(t, file, configuration("  extraArgs: {cloud-provider: aws}\n"))
-		p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{}))(t)
 		s, _ := p.Step(stages.EnableLeaderMigration)
 		return s.Stage.After[0].Command
 	}
@@ -138,9 +129,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 		"clusters/kubeadm.yaml": "kubeadm init phase upload-config kubeadm --config clusters/kubeadm.yaml",
 		"<stdin>":               "kubeadm init phase upload-config kubeadm --config ClusterConfiguration.yaml",
 	} {
-		if got := upload(file); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, upload(file), want)
 	}
 	for file, want := range map[string]string{
 		"/etc/kubernetes/manifests/kcm.yaml": "/etc/kubernetes/manifests/kcm.yaml",
@@ -156,9 +145,7 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 func TestNewKubeletsWaitForTheManagers(t *testing.T) {
 	for provider, want := range map[string]string{"aws": stages.InstallCCM, "external": ""} {
 		m := opened(t, registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: "+provider+"}\n"), transform.Target{})
-		if got := strings.Join(m.registrationSwitch().AfterManual, " "); got != want {
-			t.Errorf("%s: got %q, want %q", provider, got, want)
-		}
+		assert.Equal(t, strings.Join(m.registrationSwitch().AfterManual, " "), want, provider)
 	}
 }
 
@@ -175,14 +162,8 @@ func TestNodesOfKubeadmMayBeRenamed(t *testing.T) {
 		{"an override beside it", registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: aws, hostname-override: ip-10-0-1-7.ec2.internal}\n"), "", "todo"},
 		{"no name", strings.Replace(registration(kindJoin, "v1beta3", mapped), "  name: cp-1\n", "", 1), "5 warning", "blocked"},
 	} {
-		if got := found(t, "m.yaml", c.in, "node-rename", transform.Target{}); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
-		if got := states(planned(t, c.in, transform.Target{})); got != "switch-to-external "+c.state {
-			t.Errorf("%s: %s", c.name, got)
-		}
+		assert.Equal(t, found(t, "m.yaml", c.in, "node-rename", transform.Target{}), c.want, c.name)
+		assert.Equal(t, states(planned(t, c.in, transform.Target{})), "switch-to-external "+c.state, c.name)
 	}
-	if got := found(t, "m.yaml", named("cp-1"), "node-rename", kept); got != "" {
-		t.Errorf("with a choice: %s", got)
-	}
+	assert.Equal(t, found(t, "m.yaml", named("cp-1"), "node-rename", kept), "", "with a choice")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -17,14 +18,8 @@ import (
 // found returns where a rule speaks about a file, as line and severity.
 func found(t *testing.T, file, text, rule string, target transform.Target) string {
 	t.Helper()
-	doc, err := yamledit.ParseString(file, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Distro().Lint(transform.Only(doc), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString(file, text))(t)
+	c := assert.Value(Distro().Lint(transform.Only(doc), target))(t)
 	var list []string
 	for _, f := range c.Findings("") {
 		if f.Rule == rule {
@@ -97,9 +92,7 @@ func TestRulesOfArguments(t *testing.T) {
 		{"nodeipam for another cloud's", "nodeipam-without-ccm-support", cloud("--cloud-provider=gce"), "", transform.Target{NodeIPAM: true}},
 	} {
 		t.Run(c.rule+" "+c.name, func(t *testing.T) {
-			if got := found(t, "m.yaml", c.in, c.rule, c.target); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, found(t, "m.yaml", c.in, c.rule, c.target), c.want)
 		})
 	}
 }
@@ -137,9 +130,7 @@ func TestRulesOfWorkloads(t *testing.T) {
 		{"a file of a static pod", "certificates-in-image", static(onAWS, file), ""},
 	} {
 		t.Run(c.rule+" "+c.name, func(t *testing.T) {
-			if got := found(t, "m.yaml", c.in, c.rule, transform.Target{}); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, found(t, "m.yaml", c.in, c.rule, transform.Target{}), c.want)
 		})
 	}
 }
@@ -160,13 +151,9 @@ func TestBackupsAreKnownByTheirNames(t *testing.T) {
 		`C:\manifests\kube-controller-manager.yaml.bak`: "1 warning",
 		"bold.yaml": "",
 	} {
-		if got := found(t, name, static(onAWS), "backup-in-manifest-folder", transform.Target{}); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		assert.Equal(t, found(t, name, static(onAWS), "backup-in-manifest-folder", transform.Target{}), want, name)
 	}
-	if got := found(t, "x.bak", deployed("", onAWS), "backup-in-manifest-folder", transform.Target{}); got != "" {
-		t.Errorf("a Deployment: %s", got)
-	}
+	assert.Equal(t, found(t, "x.bak", deployed("", onAWS), "backup-in-manifest-folder", transform.Target{}), "", "a Deployment")
 }
 
 func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
@@ -189,9 +176,7 @@ func TestErrorsBlockTheStageThatTheyGuard(t *testing.T) {
 			if !strings.HasPrefix(c.name, "names") {
 				c.target.EndState = transform.EndStateExternal
 			}
-			if got := states(planned(t, c.in, c.target)); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			assert.Equal(t, states(planned(t, c.in, c.target)), c.want)
 		})
 	}
 }
@@ -213,18 +198,12 @@ func TestThePermissionForTheLeaseIsSearchedNextToTheManager(t *testing.T) {
 	} {
 		docs := []*yamledit.Document{parse(t, c.manager)}
 		for _, chunk := range yamledit.Split("rbac.yaml", []byte(c.text)) {
-			doc, err := yamledit.Parse(chunk)
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := assert.Value(yamledit.Parse(chunk))(t)
 			if Distro().Grouping.Related.Has(doc) {
 				docs = append(docs, doc)
 			}
 		}
-		cluster, err := Distro().Lint(docs, transform.Target{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cluster := assert.Value(Distro().Lint(docs, transform.Target{}))(t)
 		got := slices.ContainsFunc(cluster.Findings(""), func(f transform.Finding) bool { return f.Rule == "lease-grant-missing" })
 		if got != c.misses {
 			t.Errorf("%s: missed %v, want %v", c.name, got, c.misses)

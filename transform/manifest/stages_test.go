@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -36,9 +37,7 @@ func TestStagesOfEachManager(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.target.EndState = transform.EndStateExternal
 			p := planned(t, c.in, c.target)
-			if got := states(p); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			assert.Equal(t, states(p), c.want)
 			last := p.Steps[len(p.Steps)-1].Documents[0].After
 			if again := planned(t, string(last.Bytes()), c.target); again.Left() {
 				t.Errorf("planned again, something is left: %s", states(again))
@@ -64,9 +63,7 @@ func TestAllStagesHaveTheirPlaceInEveryManifest(t *testing.T) {
 		all := slices.DeleteFunc(stages.Names(), func(name string) bool {
 			return slices.Contains([]string{stages.SetProviderIDs, stages.UpgradeKubernetes, stages.UpgradeCCM}, name)
 		})
-		if strings.Join(names, " ") != strings.Join(all, " ") {
-			t.Errorf("got %v", names)
-		}
+		assert.Equal(t, strings.Join(names, " "), strings.Join(all, " "), names)
 	}
 }
 
@@ -113,9 +110,7 @@ func TestEditsOfTheStages(t *testing.T) {
 		{"its image moves to the chosen tag", stages.DisableLeaderMigration, marked(cloud(onAWS)), marked(cloudOf("v1.27.9", onAWS)), transform.Target{ImageTag: "v1.27.9"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := after(t, planned(t, c.in, c.target), c.stage); got != c.want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
-			}
+			assert.Equal(t, after(t, planned(t, c.in, c.target), c.stage), c.want)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -31,13 +32,8 @@ func TestUndoLeadsBack(t *testing.T) {
 				target.CanonicalForm = true
 				p := planned(t, in, target)
 				docs := p.Steps[len(p.Steps)-1].After()
-				steps, err := plan.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := string(steps[len(steps)-1].After()[0].Bytes()); got != in {
-					t.Errorf("got:\n%s\nwant:\n%s", got, in)
-				}
+				steps := assert.Value(plan.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true))(t)
+				assert.Equal(t, string(steps[len(steps)-1].After()[0].Bytes()), in)
 			})
 		}
 	}
@@ -142,9 +138,7 @@ func TestReverseGivesTheSameBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if string(text) != in {
-				t.Errorf("got:\n%s\nwant:\n%s", text, in)
-			}
+			assert.Equal(t, string(text), in, text)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -73,18 +74,12 @@ func twoLamps(doc *yamledit.Document) []transform.Stage {
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := yamledit.ParseString("l.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("l.yaml", text))(t)
 	return doc
 }
 
 func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
-	p, err := Build(distro(twoLamps), transform.Only(document(t, "a: off # dark\nb: 'off'\n")), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Build(distro(twoLamps), transform.Only(document(t, "a: off # dark\nb: 'off'\n")), transform.Target{}))(t)
 	want := []string{"a: 'on' # dark\nb: 'off'\n", "a: 'on' # dark\nb: 'on'\n"}
 	last := p.Start[0]
 	for i, s := range p.Steps {
@@ -124,18 +119,13 @@ func TestStagesThatHoldAreDone(t *testing.T) {
 			d := warning(twoLamps, func(*yamledit.Document, string) []transform.Finding {
 				return []transform.Finding{{Severity: transform.Warning}}
 			})
-			p, err := Build(d, transform.Only(document(t, c.text)), transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := assert.Value(Build(d, transform.Only(document(t, c.text)), transform.Target{}))(t)
 			for i, s := range p.Steps {
 				if s.State != c.want[i] || s.Changes() != (s.State == Todo) || len(s.Findings) > 0 != s.Changes() {
 					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
 				}
 			}
-			if p.Left() != c.left {
-				t.Errorf("left: %v", p.Left())
-			}
+			assert.Equal(t, p.Left(), c.left, "left")
 		})
 	}
 }
@@ -171,10 +161,7 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 				}
 				return []transform.Finding{{Severity: transform.Note}, c.finding, {Severity: transform.Note}}
 			})
-			p, err := Build(d, transform.Only(document(t, "a: 'off'\nb: 'off'\n")), transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := assert.Value(Build(d, transform.Only(document(t, "a: 'off'\nb: 'off'\n")), transform.Target{}))(t)
 			if a, b := p.Steps[0], p.Steps[1]; a.State != c.want || len(a.Findings) != 3 || b.State != Todo {
 				t.Errorf("a is %s, b is %s", a.State, b.State)
 			}
@@ -183,10 +170,7 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 }
 
 func TestStepIsFoundByName(t *testing.T) {
-	p, err := Build(distro(twoLamps), transform.Only(document(t, "a: 'on'\nb: 'off'\n")), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Build(distro(twoLamps), transform.Only(document(t, "a: 'on'\nb: 'off'\n")), transform.Target{}))(t)
 	if s, ok := p.Step("b"); !ok || s.Stage.Name != "b" || s.State != Todo {
 		t.Errorf("%+v, %v", s, ok)
 	}
@@ -269,10 +253,6 @@ type dimmed struct{ lamps }
 
 func TestACheckComparesClustersOfItsOwnTypeAlone(t *testing.T) {
 	check := transform.CheckBy(func(after lamps) error { return after.doc.Root().Errorf("compared", "continue") })
-	if err := check(lamps{doc: document(t, "a: 'on'\n")}); err == nil || !strings.Contains(err.Error(), "compared") {
-		t.Errorf("its own: %v", err)
-	}
-	if err := check(dimmed{}); err == nil || !strings.Contains(err.Error(), "another kind of cluster") {
-		t.Errorf("another one: %v", err)
-	}
+	assert.ErrorContains(t, check(lamps{doc: document(t, "a: 'on'\n")}), "compared", "its own")
+	assert.ErrorContains(t, check(dimmed{}), "another kind of cluster", "another one")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -83,10 +84,7 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := lettersDistro(c.fixes)
-			before, err := d.Lint(transform.Only(document(t, c.before)), transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := assert.Value(d.Lint(transform.Only(document(t, c.before)), transform.Target{}))(t)
 			after, made := Repair(d, before, transform.Target{})
 			if got := string(after.Documents()[0].Bytes()); got != c.want || !slices.Equal(made, c.made) {
 				t.Errorf("%q by %v", got, made)
@@ -100,10 +98,7 @@ func TestRepairEnds(t *testing.T) {
 	d := lettersDistro(func(doc *yamledit.Document) []transform.Fix {
 		return []transform.Fix{replace(doc, "a", "a", "b"), replace(doc, "b", "b", "a")}
 	})
-	before, err := d.Lint(transform.Only(document(t, "[a]\n")), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(d.Lint(transform.Only(document(t, "[a]\n")), transform.Target{}))(t)
 	if _, made := Repair(d, before, transform.Target{}); len(made) != mostFixes {
 		t.Errorf("%d fixes", len(made))
 	}

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -30,28 +29,17 @@ func savedLamps(t *testing.T) Saved {
 	d := distro(func(doc *yamledit.Document) []transform.Stage {
 		return []transform.Stage{light(doc, "a"), {Name: "wait"}, light(doc, "b"), light(doc, "c")}
 	})
-	p, err := Build(d, transform.Only(document(t, dark)), transform.Target{EndState: transform.EndStateExternal})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(p.Save("/here/l.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Build(d, transform.Only(document(t, dark)), transform.Target{EndState: transform.EndStateExternal}))(t)
+	text := assert.Value(json.Marshal(p.Save("/here/l.yaml")))(t)
 	var s Saved
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(text, &s))
 	return s
 }
 
 // lampsAt is a document in the middle of a file.
 func lampsAt(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := yamledit.Parse(yamledit.Chunk{File: "l.yaml", Index: 1, Line: 7, Bytes: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "l.yaml", Index: 1, Line: 7, Bytes: []byte(text)}))(t)
 	return doc
 }
 
@@ -99,9 +87,7 @@ func TestASavedPlanGoesForward(t *testing.T) {
 		{"not on another document", unlike, Choice{Next: true}, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 		{"not to a stage that was not planned", dark, Choice{Stage: "d"}, "error: " + notAmong("d").Error()},
 	} {
-		if diff := cmp.Diff(c.want, outcome(forward(s, lampsAt(t, c.text), c.choice))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		assert.DeepEqual(t, outcome(forward(s, lampsAt(t, c.text), c.choice)), c.want, c.name)
 	}
 }
 
@@ -120,9 +106,7 @@ func TestASavedPlanGoesBackToTheSameBytes(t *testing.T) {
 		{"not past a later stage", allOn, "b", false, "conflict: l.yaml: c comes after b and is still in the file; undo it first, or add --through"},
 		{"not in another document", unlike, "a", true, "conflict: l.yaml:8: document 2 ((no name)) has changed since it was planned; plan it again with --out, and use that plan"},
 	} {
-		if diff := cmp.Diff(c.want, outcome(s.Undo(transform.Only(lampsAt(t, c.text)), c.stage, c.through))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		assert.DeepEqual(t, outcome(s.Undo(transform.Only(lampsAt(t, c.text)), c.stage, c.through)), c.want, c.name)
 	}
 }
 
@@ -132,13 +116,9 @@ func TestWhatIsAroundADocumentIsNoPartOfThePlan(t *testing.T) {
 		{"---\n", ""}, {"# new\n---\n", "# next\n"}, {"--- # marked\n", ""}, {"\ufeff", ""}, {"%YAML 1.1\n---\n", "...\n"}, {"---  \n", "\n\n"},
 	} {
 		want := "a " + around.before + aIsOn + around.after
-		if diff := cmp.Diff(want, outcome(forward(s, lampsAt(t, around.before+dark+around.after), Choice{Next: true}))); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		assert.DeepEqual(t, outcome(forward(s, lampsAt(t, around.before+dark+around.after), Choice{Next: true})), want)
 		want = "a " + around.before + dark + around.after
-		if diff := cmp.Diff(want, outcome(s.Undo(transform.Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false))); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		assert.DeepEqual(t, outcome(s.Undo(transform.Only(lampsAt(t, around.before+aIsOn+around.after)), "a", false)), want)
 	}
 }
 
@@ -152,22 +132,15 @@ func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
 	} {
 		s := savedLamps(t)
 		change(&s.Stages[0])
-		if got := outcome(forward(s, lampsAt(t, dark), Choice{Next: true})); !strings.Contains(got, "so plan.json was changed") {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Contains(t, outcome(forward(s, lampsAt(t, dark), Choice{Next: true})), "so plan.json was changed", name)
 	}
 }
 
 func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
 	d := distro(func(*yamledit.Document) []transform.Stage { return []transform.Stage{{Name: "wait"}} })
-	p, err := Build(d, transform.Only(document(t, dark)), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Build(d, transform.Only(document(t, dark)), transform.Target{}))(t)
 	s := p.Save("")
-	if got := outcome(forward(s, lampsAt(t, dark), Choice{Next: true})); got != " " {
-		t.Error(got)
-	}
+	assert.Equal(t, outcome(forward(s, lampsAt(t, dark), Choice{Next: true})), " ")
 	if got := outcome(s.Undo(transform.Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
 		t.Error(got)
 	}

@@ -4,9 +4,9 @@
 package plan
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,9 +29,7 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := StayDone(swings, p.Steps, transform.Target{}); err == nil || !strings.Contains(err.Error(), "l.yaml:1: stage a would still be to do after the edit") {
-		t.Errorf("%v", err)
-	}
+	assert.ErrorContains(t, StayDone(swings, p.Steps, transform.Target{}), "l.yaml:1: stage a would still be to do after the edit")
 	if err := StayDone(swings, p.Steps[1:], transform.Target{}); err != nil {
 		t.Errorf("stage a was not written: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -68,9 +69,7 @@ func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 }
 
 func TestUndoNamesAStageThatIsNotThere(t *testing.T) {
-	if _, err := undone(t, distro(switchedLamps), "a: 'on'\n", "c", false); err == nil || !strings.Contains(err.Error(), "has no stage c") {
-		t.Error(err)
-	}
+	assert.Error(undone(t, distro(switchedLamps), "a: 'on'\n", "c", false))(t, "has no stage c")
 }
 
 // TestUndoIsProven holds stages whose reverse is wrong.
@@ -114,9 +113,7 @@ func TestWhatCannotBeUndoneStillComesFirst(t *testing.T) {
 		return []transform.Stage{switched(doc, "a"), b}
 	})
 	const text = "a: 'on'\nb: 'on'\n"
-	if _, err := undone(t, d, text, "a", false); err == nil || !strings.Contains(err.Error(), "b comes after a") {
-		t.Error(err)
-	}
+	assert.Error(undone(t, d, text, "a", false))(t, "b comes after a")
 	for _, stage := range []string{"a", "b"} {
 		_, err := undone(t, d, text, stage, true)
 		if want := "l.yaml:2: b: dim or off; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form"; err == nil || err.Error() != want {

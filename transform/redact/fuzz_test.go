@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,10 +22,7 @@ func FuzzDocument(f *testing.F) {
 		f.Fatal("no seeds", err)
 	}
 	for _, name := range seeds {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(name))(f)
 		f.Add(text)
 	}
 	for _, text := range append([]string{secretive, multiline, elements, unended, aliased}, ownStrings...) {

@@ -3,13 +3,15 @@
 
 package redact
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestTheFlagOfAKubeconfigNamesAFile(t *testing.T) {
 	for _, text := range []string{"kubectl --kubeconfig=/home/op/prod.yaml get nodes", "kubectl --kubeconfig prod.yaml get nodes", "run: kubectl --context=prod --kubeconfig='my file' taint node a"} {
-		if got := Text(text); got != text {
-			t.Error(got)
-		}
+		assert.Equal(t, Text(text), text)
 	}
 	for _, text := range []string{"kubeconfig: hidden-kubeconfig-1", "KUBECONFIG=hidden-kubeconfig-1"} {
 		if got := Text(text); got == text {

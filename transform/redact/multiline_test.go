@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -141,10 +142,7 @@ more:
 
 func TestSecretsOnManyLinesAreHidden(t *testing.T) {
 	for text, want := range map[string]int{secretive: 34, multiline: 6, elements: 2, aliased: 3} {
-		d, err := yamledit.ParseString("in.yaml", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 		out := Document(d)
 		if n := strings.Count(out, Mark); n < want || strings.Contains(out, "hidden") || strings.Count(out, "shown") != strings.Count(text, "shown") {
 			t.Errorf("%d secrets:\n%s", n, out)

@@ -7,16 +7,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // TestWhatOnlyRefersToASecretStaysReadable: the lines name a secret, describe one, or look like one from afar, and the
 // arguments are ordinary ones of Kubernetes' components. A reviewer needs them.
 func TestWhatOnlyRefersToASecretStaysReadable(t *testing.T) {
 	linesOf := func(file string) []string {
-		text, err := os.ReadFile("testdata/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile("testdata/" + file))(t)
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	lines := linesOf("readable.txt")
@@ -31,8 +30,6 @@ func TestWhatOnlyRefersToASecretStaysReadable(t *testing.T) {
 	}
 	for _, line := range lines {
 		text := "x:\n  " + line + "\n  y: 1\n"
-		if got := redacted(t, text); got != text {
-			t.Errorf("got\n%s\nwant\n%s", got, text)
-		}
+		assert.Equal(t, redacted(t, text), text)
 	}
 }

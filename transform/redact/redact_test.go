@@ -8,19 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func redacted(t *testing.T, text string) string {
 	t.Helper()
-	d, err := yamledit.ParseString("in.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 	out := Document(d)
-	if strings.Count(out, "\n") != strings.Count(text, "\n") {
-		t.Errorf("the lines changed:\n%s", out)
-	}
+	assert.Equal(t, strings.Count(out, "\n"), strings.Count(text, "\n"), "the lines changed", out)
 	return out
 }
 
@@ -52,9 +48,7 @@ func TestDocumentHidesSecretsAndKeepsTheRest(t *testing.T) {
 		{"JSON", `{"token": "abc", "b": "c"}`, `{"token": "<redacted>", "b": "c"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := redacted(t, c.in); got != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
+			assert.Equal(t, redacted(t, c.in), c.want)
 		})
 	}
 }
@@ -90,10 +84,7 @@ func TestABlockWithAKeyIsHiddenWhole(t *testing.T) {
 		"-----BEGIN OpenVPN Static key V1-----\nhidden\n-----END OpenVPN Static key V1-----",
 		"PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nComment: x\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nhidden\nPrivate-MAC: 0f1e2d3c4b5a69788796a5b4c3d2e1f0hidden",
 	} {
-		quoted, err := json.Marshal(block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		quoted := assert.Value(json.Marshal(block))(t)
 		for _, text := range []string{
 			"a: |\n  " + strings.ReplaceAll(block, "\n", "\n  ") + "\nb: kept\n",
 			"a: " + string(quoted) + "\nb: kept\n",
@@ -105,9 +96,7 @@ func TestABlockWithAKeyIsHiddenWhole(t *testing.T) {
 		}
 	}
 	public := "a: |\n  -----BEGIN CERTIFICATE-----\n  abcd\n  -----END CERTIFICATE-----\n"
-	if out := redacted(t, public); out != public {
-		t.Errorf("%s", out)
-	}
+	assert.Equal(t, redacted(t, public), public)
 }
 
 func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
@@ -128,9 +117,7 @@ func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
 		"init: |\n  #cloud-config\n  chpasswd: {list: 'root:hunter2x'}\n":     "init: |\n  #cloud-config\n  chpasswd: {list: '<redacted>'}\n",
 		"id: aws:///eu-west-1a/i-0abc1234def567890?a=hunter2x\n":              "id: aws:///eu-west-1a/i-0abc1234def567890?<redacted>\n",
 	} {
-		if got := redacted(t, in); got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		assert.Equal(t, redacted(t, in), want)
 	}
 	for in, want := range map[string]string{
 		"kubeadm join --token abcdef.0123456789abcdef 10.0.0.1:6443":            "kubeadm join --token <redacted> 10.0.0.1:6443",
@@ -155,7 +142,5 @@ func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
 			t.Errorf("%s becomes %s, not %s", in, got, want)
 		}
 	}
-	if got := Text("token expired"); got != "token expired" {
-		t.Errorf("a message becomes %s", got)
-	}
+	assert.Equal(t, Text("token expired"), "token expired", "a message becomes")
 }

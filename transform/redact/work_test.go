@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -54,10 +55,7 @@ var repeated = []struct {
 // workOf returns how many bytes are looked at to redact a document.
 func workOf(tb testing.TB, text string) (work int) {
 	tb.Helper()
-	d, err := yamledit.ParseString("in.yaml", text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("in.yaml", text))(tb)
 	counted = func(bytes int) { work += bytes }
 	defer func() { counted = nil }()
 	Document(d)
@@ -84,10 +82,7 @@ func TestTheWorkGrowsWithTheText(t *testing.T) {
 func BenchmarkDocument(b *testing.B) {
 	for _, c := range repeated {
 		for _, n := range []int{10_000, 20_000} {
-			d, err := yamledit.ParseString("in.yaml", c.text(n))
-			if err != nil {
-				b.Fatal(err)
-			}
+			d := assert.Value(yamledit.ParseString("in.yaml", c.text(n)))(b)
 			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
 				for b.Loop() {
 					secretsAndShapes(d)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -52,10 +53,7 @@ spec:
 // side is a cluster in a file.
 func side(t *testing.T, d transform.Distro, file, text string) *review.Side {
 	t.Helper()
-	doc, err := yamledit.ParseString(file, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString(file, text))(t)
 	return &review.Side{Distro: d, Docs: transform.Only(doc)}
 }
 
@@ -71,10 +69,7 @@ func replaced(t *testing.T, text, old, with string) string {
 // performed returns a text after some stages.
 func performed(t *testing.T, d transform.Distro, text string, target transform.Target, stages ...string) string {
 	t.Helper()
-	docs, err := plan.Perform(d, side(t, d, "a.yaml", text).Docs, target, stages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := assert.Value(plan.Perform(d, side(t, d, "a.yaml", text).Docs, target, stages))(t)
 	return string(docs[0].Bytes())
 }
 
@@ -133,9 +128,7 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := review.Evaluate(review.Pair{Before: side(t, d, "a.yaml", c.before), After: side(t, d, "a.yaml", c.after)}, c.target)
-			if ids := rules(got.Findings); !slices.Equal(ids, c.want) {
-				t.Errorf("%v, want %v\n%+v", ids, c.want, got.Findings)
-			}
+			assert.EqualSlices(t, rules(got.Findings), c.want, got.Findings)
 			for _, f := range got.Findings {
 				if f.File != "a.yaml" || f.Line == 0 || f.Message == "" || f.Fix == "" {
 					t.Errorf("%+v", f)
@@ -196,9 +189,7 @@ func TestClustersAreFoundAgainByNameAndFile(t *testing.T) {
 			for _, p := range review.Pairs(c.before, c.after, c.was) {
 				got = append(got, name(p.Before)+"→"+name(p.After))
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			assert.EqualSlices(t, got, c.want)
 		})
 	}
 }
@@ -237,13 +228,9 @@ func TestWhatAChangeDoesToAConfigurationIsAnErrorOnlyTogetherWithClusters(t *tes
 			var got []string
 			for _, f := range review.Configuration("c", had, c.now, touches, nil) {
 				got = append(got, fmt.Sprintf("%s:%d", f.Rule, f.Line))
-				if f.Stops() != touches {
-					t.Errorf("%s: %+v", c.name, f)
-				}
+				assert.Equal(t, f.Stops(), touches, c.name, f)
 			}
-			if list := strings.Join(got, " "); list != c.want {
-				t.Errorf("%s: %s, want %s", c.name, list, c.want)
-			}
+			assert.Equal(t, strings.Join(got, " "), c.want, c.name)
 		}
 	}
 	if found := review.Configuration("c", had, nil, true, []string{"configuration-changed"}); !found[0].Accepted {

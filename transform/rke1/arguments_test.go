@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -32,10 +33,7 @@ func TestTheManagersArgumentsFollowFromTheFile(t *testing.T) {
 		{"of another provider", head + "cloud_provider: {name: azure, azureCloudProvider: {}}\n", true, false, check.Never},
 		{"of none", head, false, false, check.Never},
 	} {
-		doc, err := yamledit.ParseString("cluster.yml", c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := assert.Value(yamledit.ParseString("cluster.yml", c.text))(t)
 		given, err := ManagerArguments("cluster.yml", doc)
 		p := check.ReadProcess(observed.Manager{Component: observed.KubeManager, Args: given.Args})
 		if err != nil || given.From != "cluster.yml" || p.Loops != c.loops || p.Flag != c.flag || p.Modes[check.Route] != c.routes || !p.Elects {
@@ -45,10 +43,7 @@ func TestTheManagersArgumentsFollowFromTheFile(t *testing.T) {
 }
 
 func TestTheManagersArgumentsHoldNoSecret(t *testing.T) {
-	doc, err := yamledit.ParseString("cluster.yml", "cloud_provider: {name: aws}\nkubernetes_version: v1.26.15-rancher1-1\nservices: {kube-controller: {extra_args: {service-account-token: hunter2hunter2}}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("cluster.yml", "cloud_provider: {name: aws}\nkubernetes_version: v1.26.15-rancher1-1\nservices: {kube-controller: {extra_args: {service-account-token: hunter2hunter2}}}\n"))(t)
 	if given, err := ManagerArguments("cluster.yml", doc); err != nil || strings.Contains(strings.Join(given.Args, " "), "hunter2") {
 		t.Errorf("%v %v", given, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -34,9 +35,7 @@ func TestChecksNoticeAWrongResult(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := opened(t, at(release, c.before), transform.Target{})
 			err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), transform.Target{}))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("want %s, got %v", c.want, err)
-			}
+			assert.ErrorContains(t, err, c.want)
 		})
 	}
 }
@@ -50,8 +49,6 @@ func TestStrictErrorsNameNoValue(t *testing.T) {
 		"line 1: cannot unmarshal !!map into []string":                    "a !!map where []string is expected",
 		"line 9: field nodes already set in type types.RancherKubernetes": "field nodes already set in type types.RancherKubernetes",
 	} {
-		if got := withoutValue(message); got != want {
-			t.Errorf("%s: %s", message, got)
-		}
+		assert.Equal(t, withoutValue(message), want, message)
 	}
 }

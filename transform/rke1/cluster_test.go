@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -27,13 +28,8 @@ func TestTheProviderIsTheOneThatRKETakes(t *testing.T) {
 		"cloud_provider:\n": "",
 		"":                  "",
 	} {
-		c, err := Open(parse(t, at(release, text)), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.provider(); got != want {
-			t.Errorf("%s: %q", text, got)
-		}
+		c := assert.Value(Open(parse(t, at(release, text)), ""))(t)
+		assert.Equal(t, c.provider(), want, text)
 	}
 }
 
@@ -62,9 +58,7 @@ func TestEverySettingOfTheBlockIsCarried(t *testing.T) {
 		"      kubernetes-cluster-tag: t\n      kubernetes-cluster-id: i\n      disable-security-group-ingress: true\n      elb-security-group: g\n      disable-strict-zone-check: true\n"), transform.Target{})
 	want := "[Global]\nZone = z\nVPC = v\nSubnetID = s\nRouteTableID = r\nRoleARN = a\nKubernetesClusterTag = t\nKubernetesClusterID = i\n" +
 		"DisableSecurityGroupIngress = true\nElbSecurityGroup = g\nDisableStrictZoneCheck = true\n"
-	if got := m.cloudConfig(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, m.cloudConfig(), want)
 }
 
 func TestTheVersionIsTheFilesOrItsImages(t *testing.T) {
@@ -100,9 +94,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 func TestAnEditOfASharedValueIsRefused(t *testing.T) {
 	text := at(release, "x: &p\n  name: aws\ny: *p\ncloud_provider: *p\n")
 	_, err := plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{Accept: []string{"node-address-missing"}})
-	if err == nil || !strings.Contains(err.Error(), "c.yml:2, and its aliases (*) on c.yml:4, c.yml:5") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "c.yml:2, and its aliases (*) on c.yml:4, c.yml:5")
 }
 
 // Nodes are only read, so they may share values.
@@ -117,9 +109,7 @@ func TestNodesMayShareValues(t *testing.T) {
 	for _, n := range m.Read.Nodes {
 		got += n.Address + n.User + n.Port + strings.Join(n.Role, "") + ";"
 	}
-	if got != "cacontrolplane;de1controlplane;fcontrolplane;" {
-		t.Error(got)
-	}
+	assert.Equal(t, got, "cacontrolplane;de1controlplane;fcontrolplane;")
 }
 
 func TestAValueOfAnotherTypeIsRefusedWithoutQuotingIt(t *testing.T) {

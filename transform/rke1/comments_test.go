@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -25,9 +26,7 @@ func TestTheSwitchRestoresWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 		}
 		p := planned(t, at(release, named+c.services+onAWS), transform.Target{})
 		step, _ := p.Step(stages.SwitchToExternal)
-		if got := string(step.After()[0].Bytes()); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Contains(t, string(step.After()[0].Bytes()), c.want, name)
 	}
 }
 
@@ -35,9 +34,7 @@ func TestTheSwitchKeepsTheCommentsOfABlockThatGoes(t *testing.T) {
 	const block = "  awsCloudProvider: # tuned\n    global:\n      # the zone\n      zone: a # by hand\n"
 	got := after(t, at(release, onAWS+block), stages.SwitchToExternal, transform.Target{})
 	want := at(release, isOut+"  customCloudProvider: |-\n    [Global]\n    Zone = a\n  # tuned\n  # the zone\n  # by hand\n")
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, got, want)
 }
 
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -36,9 +37,7 @@ func TestOnlyClustersOfRKEAreTaken(t *testing.T) {
 		"a list": {"- " + "a\n", false},
 	} {
 		doc := parse(t, c.text)
-		if got := IsCluster(doc); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.Equal(t, IsCluster(doc), c.want, name)
 		if c.want && !Distro().Words.In(doc.Bytes()) {
 			t.Errorf("%s: a search would pass over it", name)
 		}
@@ -63,12 +62,8 @@ func TestKeysAreSpeltAsTheDocumentSpellsThem(t *testing.T) {
 	for key, want := range map[string]string{
 		manager: "kubeController", argsKey: "extraArgs", winArrayKey: "winExtraArgsArray", metadataKey: metadataKey, addonsKey: "addons", versionKey: "kubernetesVersion",
 	} {
-		if got := camel.of(key); got != want {
-			t.Errorf("%s: %s", key, got)
-		}
-		if got := snake.of(key); got != key {
-			t.Errorf("%s: %s", key, got)
-		}
+		assert.Equal(t, camel.of(key), want, key)
+		assert.Equal(t, snake.of(key), key)
 	}
 }
 
@@ -81,9 +76,7 @@ func TestAClusterIsNamedByRKEOrByRancher(t *testing.T) {
 		"cluster_name: \"\"\n" + nodes:                                                                                "",
 		"rancher_kubernetes_engine_config: {cluster_name: heron, kubernetes_version: v1.26.15-rancher1-1}\nname: x\n": "heron",
 	} {
-		if got := identify(parse(t, text)).Name; got != want {
-			t.Errorf("%s: %q", text, got)
-		}
+		assert.Equal(t, identify(parse(t, text)).Name, want, text)
 	}
 }
 
@@ -94,9 +87,7 @@ func heron(config string) string {
 
 func value(t *testing.T, text string) (v any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 
@@ -113,9 +104,7 @@ func TestTwoObjectsAreTheSameToRancher(t *testing.T) {
 		{"an argument", `{"services":{"kubeController":{"extraArgs":{"v":"2"}}}}`, `{"services":{"kubeController":{"extraArgs":{"v":"4"}}}}`, false},
 		{"what Rancher refuses is compared as it is", `{"nodes":7}`, `{"nodes":7,"addons":""}`, false},
 	} {
-		if got := Distro().Alike(value(t, heron(c.a)), value(t, heron(c.b))); got != c.alike {
-			t.Errorf("%s: %t", c.name, got)
-		}
+		assert.Equal(t, Distro().Alike(value(t, heron(c.a)), value(t, heron(c.b))), c.alike, c.name)
 	}
 	const file = "services: {kube-controller: {}}\ncloud_provider: {name: aws}\n"
 	if Distro().IsObject(parse(t, file)) || Distro().IsObject(parse(t, "rancher_kubernetes_engine_config: {services: {}}\n")) || !Distro().IsObject(parse(t, heron("{}"))) {
@@ -129,10 +118,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 	config := `{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws","useInstanceMetadataHostname":true},"addons":"kind: ConfigMap\napiVersion: v1\nmetadata: {name: own, namespace: default}\n",` + services + `}`
 	doc := parse(t, heron(fmt.Sprintf(config, "")))
 	target := transform.Target{EndState: transform.EndStateExternal}
-	p, err := plan.Build(Distro(), transform.Only(doc), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(doc), target))(t)
 	manager := func(d *yamledit.Document) string {
 		n := d.Root().Get("spec", engineKey, "services", "kubeController")
 		if !n.Exists() {

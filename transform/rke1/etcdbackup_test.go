@@ -13,15 +13,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // Rancher restores the configuration from status.clusterObject.
 func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 	const cluster = `{"metadata":{"name":"c-abcde","uid":"u"},"spec":{"displayName":"curlew","rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1","services":{"etcd":{"backupConfig":{"enabled":false,"retention":6}}}}},"status":{"driver":"rancherKubernetesEngine"}}`
-	raw, err := backup([]byte(cluster), "c-abcde", "u", "c-abcde-x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(backup([]byte(cluster), "c-abcde", "u", "c-abcde-x"))(t)
 	var o struct {
 		Metadata struct {
 			Namespace, Name string
@@ -32,23 +31,13 @@ func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 			KubernetesVersion, ClusterObject string
 		}
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"clusterId": "c-abcde", "manual": true, "backupConfig": map[string]any{"enabled": false, "retention": 6.0}}, o.Spec); diff != "" {
-		t.Error(diff)
-	}
+	assert.NilError(t, json.Unmarshal(raw, &o))
+	assert.DeepEqual(t, o.Spec, map[string]any{"clusterId": "c-abcde", "manual": true, "backupConfig": map[string]any{"enabled": false, "retention": 6.0}})
 	if diff := cmp.Diff([]map[string]any{{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": "c-abcde", "uid": "u", "controller": true}}, o.Metadata.OwnerReferences); diff != "" || o.Metadata.Name != "c-abcde-x" || o.Metadata.Namespace != "c-abcde" {
 		t.Errorf("%+v %s", o.Metadata, diff)
 	}
-	zipped, err := base64.StdEncoding.DecodeString(o.Status.ClusterObject)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	zipped := assert.Value(base64.StdEncoding.DecodeString(o.Status.ClusterObject))(t)
+	z := assert.Value(gzip.NewReader(bytes.NewReader(zipped)))(t)
 	if text, err := io.ReadAll(z); err != nil || string(text) != cluster || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
 		t.Errorf("%v %s %s", err, text, o.Status.KubernetesVersion)
 	}

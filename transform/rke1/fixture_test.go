@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -27,19 +28,13 @@ func at(version, config string) string { return "kubernetes_version: " + version
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := transform.Parse(yamledit.Chunk{File: "c.yml", Bytes: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(transform.Parse(yamledit.Chunk{File: "c.yml", Bytes: []byte(text)}))(t)
 	return doc
 }
 
 func opened(t *testing.T, text string, target transform.Target) *migration {
 	t.Helper()
-	c, err := open(transform.Only(parse(t, text)), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(open(transform.Only(parse(t, text)), target))(t)
 	return c.(*migration)
 }
 
@@ -61,10 +56,7 @@ func after(t *testing.T, text, stage string, target transform.Target) string {
 	t.Helper()
 	m := opened(t, text, target)
 	s := stageOf(t, m, stage)
-	e, err := s.Edit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := assert.Value(s.Edit())(t)
 	doc, splices, err := e.Apply()
 	if err != nil {
 		t.Fatal(err)
@@ -76,10 +68,7 @@ func after(t *testing.T, text, stage string, target transform.Target) string {
 	if again, err := stageOf(t, then, stage).Edit(); err != nil || !again.Empty() {
 		t.Errorf("something is left to do (%v) in\n%s", err, doc.Bytes())
 	}
-	reverse, err := yamledit.Reverse(m.Doc.Bytes(), splices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reverse := assert.Value(yamledit.Reverse(m.Doc.Bytes(), splices))(t)
 	if back, err := yamledit.Apply(doc.Bytes(), reverse); err != nil || string(back) != text {
 		t.Errorf("the reverse gives (%v)\n%s", err, back)
 	}
@@ -96,9 +85,7 @@ func runStage(t *testing.T, stage string, cases []stageCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := strings.TrimPrefix(after(t, at(release, c.config), stage, transform.Target{}), at(release, ""))
-			if got != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
+			assert.Equal(t, got, c.want)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -17,10 +18,7 @@ import (
 // files returns the files of a stage by their names.
 func files(t *testing.T, text, stage string, target transform.Target) map[string]string {
 	t.Helper()
-	list, err := stageOf(t, opened(t, text, target), stage).Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(stageOf(t, opened(t, text, target), stage).Files())(t)
 	found := map[string]string{}
 	for _, f := range list {
 		found[f.Name] = f.Content
@@ -30,10 +28,7 @@ func files(t *testing.T, text, stage string, target transform.Target) map[string
 
 func chartOf(t *testing.T, text string) ccm.Chart {
 	t.Helper()
-	c, err := ccm.FromValues(parse(t, text).Root())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(ccm.FromValues(parse(t, text).Root()))(t)
 	return c
 }
 
@@ -78,9 +73,7 @@ func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
 		text, _ := values.ForMinor(Name, minor)
 		chart := chartOf(t, text)
 		for _, roles := range [][]string{{"controlplane"}, {"controlplane", "etcd"}, {"controlplane", "worker"}, {"controlplane", "etcd", "worker"}} {
-			if why := chart.Refuses(nodeClass(node{Role: roles})); why != "" {
-				t.Errorf("%s, %v: %s", minor, roles, why)
-			}
+			assert.Equal(t, chart.Refuses(nodeClass(node{Role: roles})), "", minor, roles)
 		}
 		for _, roles := range [][]string{{"etcd"}, {"worker"}, {"etcd", "worker"}} {
 			if chart.Refuses(nodeClass(node{Role: roles})) == "" {
@@ -107,9 +100,7 @@ func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
 				t.Errorf("%s:\n%s", file, text)
 			}
 			m := opened(t, at(release, onAWS+tainted), transform.Target{})
-			if why := chartOf(t, text).Refuses(m.controlPlaneNodes()[0]); why != "" {
-				t.Errorf("%s: %s", file, why)
-			}
+			assert.Equal(t, chartOf(t, text).Refuses(m.controlPlaneNodes()[0]), "", file)
 		}
 	}
 }
@@ -123,8 +114,6 @@ func TestRKEWorksNextToItsStateFile(t *testing.T) {
 		t.Errorf("%+v", by)
 	}
 	for file, want := range map[string]string{"a b.yml": "rke up --config 'a b.yml'", "a'; rm b": `rke up --config 'a'\''; rm b'`} {
-		if got := action.RKEUp(file).Command; got != want {
-			t.Error(got)
-		}
+		assert.Equal(t, action.RKEUp(file).Command, want)
 	}
 }

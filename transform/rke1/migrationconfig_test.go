@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -43,9 +44,7 @@ func TestEnableNamesTheConfiguration(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := strings.TrimPrefix(after(t, at(release, c.config), stages.EnableLeaderMigration, generated), at(release, ""))
-			if got != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
+			assert.Equal(t, got, c.want)
 		})
 	}
 }
@@ -54,10 +53,7 @@ func TestEnableNamesTheConfiguration(t *testing.T) {
 func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
 	target.Accept = append(target.Accept, "node-address-missing")
-	p, err := plan.Build(Distro(), transform.Only(parse(t, text)), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), target))(t)
 	for _, s := range p.Steps {
 		if s.State == plan.Blocked {
 			t.Errorf("%s is blocked: %+v", s.Stage.Name, s.Findings)
@@ -179,9 +175,7 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 	} {
 		m := opened(t, at(release, c.before), c.target)
 		err := stageOf(t, m, c.stage).Check(opened(t, at(release, c.after), c.target))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: want %s, got %v", c.name, c.want, err)
-		}
+		assert.ErrorContains(t, err, c.want, c.name)
 	}
 }
 
@@ -194,13 +188,9 @@ func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 
 func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
 	_, err := plan.Build(Distro(), transform.Only(parse(t, at(release, onAWS))), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
-	if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "a chart older than 0.0.7 mounts no configuration")
 	_, err = stageOf(t, opened(t, at(release, onAWS), with(func(t *transform.Target) { t.ImageTag = "own" })), stages.InstallCCM).Files()
-	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "choose a release with --ccm-image-tag")
 }
 
 func TestRulesOfConfigurations(t *testing.T) {
@@ -218,19 +208,14 @@ func TestRulesOfConfigurations(t *testing.T) {
 		{"in a folder that is mounted elsewhere", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/etc/own:/opt/own']\n", "config-", "config-not-mounted error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster, err := Distro().Lint(transform.Only(parse(t, at(release, c.config))), transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster := assert.Value(Distro().Lint(transform.Only(parse(t, at(release, c.config))), transform.Target{}))(t)
 			var got []string
 			for _, f := range cluster.Findings("") {
 				if strings.HasPrefix(f.Rule, c.rule) {
 					got = append(got, f.Rule+" "+string(f.Severity))
 				}
 			}
-			if strings.Join(got, ", ") != c.want {
-				t.Errorf("got %v, want %s", got, c.want)
-			}
+			assert.Equal(t, strings.Join(got, ", "), c.want, got)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -26,9 +27,7 @@ func TestTheSituationFollowsFromReleaseAndProvider(t *testing.T) {
 		{"external, with nothing of leader migration", "v1.28.15-rancher1-1", isOut, transform.Rescued},
 	} {
 		m := opened(t, at(c.version, c.config), transform.Target{})
-		if m.target.Situation != c.want {
-			t.Errorf("%s: %s, not %s", c.name, m.target.Situation, c.want)
-		}
+		assert.Equal(t, m.target.Situation, c.want, c.name)
 		if m.target.NoLeaderMigration == c.want.HasInTreeProvider() {
 			t.Errorf("%s: leader migration", c.name)
 		}

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -33,10 +32,7 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 			if c.version == "" {
 				c.version = release
 			}
-			cluster, err := Distro().Lint(transform.Only(parse(t, at(c.version, c.config))), c.target)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster := assert.Value(Distro().Lint(transform.Only(parse(t, at(c.version, c.config))), c.target))(t)
 			var got []string
 			for _, f := range cluster.Findings(c.stage) {
 				if f.Rule != rule {
@@ -48,9 +44,7 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 				}
 			}
 			slices.Sort(got)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, got, c.want)
 		})
 	}
 }
@@ -200,19 +194,13 @@ func TestRulesOfTheArguments(t *testing.T) {
 
 func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	doc := parse(t, `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubelet": {"extraArgs": {"max-pods": 200}}}}}`)
-	p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{}))(t)
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
 		if s, _ := p.Step(name); s.State != plan.Blocked {
 			t.Errorf("%s is %s", name, s.State)
 		}
 	}
-	c, err := Distro().Lint(transform.Only(doc), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Distro().Lint(transform.Only(doc), transform.Target{}))(t)
 	fixed, made := plan.Repair(Distro(), c, transform.Target{})
 	if len(made) != 1 || fixed.Documents()[0].Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() != "200" {
 		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
@@ -223,10 +211,7 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 // cluster in-tree, and without it the switch would be made.
 func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
 	text := at(release, outside+"  awsCloudProvider: {global: {zone: a}}\n")
-	c, err := Distro().Lint(transform.Only(parse(t, text)), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Distro().Lint(transform.Only(parse(t, text)), transform.Target{}))(t)
 	if fixed, made := plan.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Documents()[0].Bytes()) != text {
 		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -33,10 +34,7 @@ func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
 // An external manager with the flag would hold the lease and run nothing.
 func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 	for _, text := range []string{isOut, onAWS + "services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"} {
-		p, err := plan.Build(Distro(), transform.Only(parse(t, at(release, text))), transform.Target{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, at(release, text))), transform.Target{}))(t)
 		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 			if step, _ := p.Step(name); step.State != plan.Skipped || step.Changes() {
 				t.Errorf("%s is %s in\n%s", name, step.State, text)
@@ -47,10 +45,7 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 
 // The permission stays in addons for good, so it shows that there was a migration.
 func TestAClusterThatWasMigratedSkippedNothing(t *testing.T) {
-	p, err := plan.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{}))(t)
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 		if step, _ := p.Step(name); step.State != plan.Done {
 			t.Errorf("%s is %s", name, step.State)
@@ -71,9 +66,7 @@ func TestGrantAppendsToAddons(t *testing.T) {
 			t.Errorf("%s: the manifests of its own:\n%s", name, got)
 		}
 	}
-	if got := after(t, at(release, onAWS+granted), stages.GrantMigrationLease, transform.Target{}); got != at(release, onAWS+granted) {
-		t.Errorf("granted twice:\n%s", got)
-	}
+	assert.Equal(t, after(t, at(release, onAWS+granted), stages.GrantMigrationLease, transform.Target{}), at(release, onAWS+granted), "granted twice")
 }
 
 func TestSwitchMakesTheProviderExternal(t *testing.T) {
@@ -97,18 +90,14 @@ func TestSwitchAsksTheMetadataOnlyWhereTheReleaseCan(t *testing.T) {
 		"v1.24.17-rancher1-1": false, "v1.25.13-rancher1-1": false, "v1.25.14-rancher1-1": true, "v1.26.8-rancher1-1": false, "v1.26.9-rancher1-1": true,
 		"v1.27.5-rancher1-1": false, "v1.27.6-rancher1-1": true, "v1.28.2-rancher1-1": true,
 	} {
-		if got := metadataSupported(version); got != want {
-			t.Errorf("%s: %v", version, got)
-		}
+		assert.Equal(t, metadataSupported(version), want, version)
 	}
 	text := after(t, at("v1.24.17-rancher1-1", onAWS), stages.SwitchToExternal, transform.Target{})
 	if strings.Contains(text, metadataKey) {
 		t.Errorf("1.24 cannot:\n%s", text)
 	}
 	text = after(t, at("v1.24.17-rancher1-1", onAWS), stages.SwitchToExternal, transform.Target{Version: "v1.25.16-rancher1-1"})
-	if text != at("v1.25.16-rancher1-1", isOut) {
-		t.Errorf("1.25.16 can:\n%s", text)
-	}
+	assert.Equal(t, text, at("v1.25.16-rancher1-1", isOut), "1.25.16 can")
 }
 
 // An external cluster has the names that it has; who answers for them, has a say.
@@ -117,14 +106,10 @@ func TestSwitchLeavesTheMetadataToTheOperator(t *testing.T) {
 	for text, want := range map[string]string{
 		outside: outside, kept: kept, outside + "  awsCloudProvider: {}\n": isOut,
 	} {
-		if got := after(t, at(release, text), stages.SwitchToExternal, transform.Target{}); got != at(release, want) {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
-		}
+		assert.Equal(t, after(t, at(release, text), stages.SwitchToExternal, transform.Target{}), at(release, want), want)
 	}
 	accepted := transform.Target{Accept: []string{ruleMetadataUnset}}
-	if got := after(t, at(release, onAWS), stages.SwitchToExternal, accepted); got != at(release, outside) {
-		t.Errorf("accepted:\n%s", got)
-	}
+	assert.Equal(t, after(t, at(release, onAWS), stages.SwitchToExternal, accepted), at(release, outside), "accepted")
 }
 
 func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
@@ -134,9 +119,7 @@ func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
 		at("v1.27.16-rancher1-2", onAWS):                                                    "is older",
 	} {
 		m := opened(t, text, transform.Target{Version: "v1.27.16-rancher1-1", AssumeVersion: release})
-		if _, err := stageOf(t, m, stages.SwitchToExternal).Edit(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %s, got %v", want, err)
-		}
+		assert.Error(stageOf(t, m, stages.SwitchToExternal).Edit())(t, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -27,17 +28,12 @@ func TestUndoUndoesWhatTheFileShows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := transform.Target{CanonicalForm: c.canonical}
-			steps, err := plan.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			steps := assert.Value(plan.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false))(t)
 			got := at(release, c.text)
 			for _, s := range steps {
 				got = string(s.After()[0].Bytes())
 			}
-			if got != at(release, c.want) {
-				t.Errorf("got\n%s\nwant\n%s", got, at(release, c.want))
-			}
+			assert.Equal(t, got, at(release, c.want))
 		})
 	}
 }

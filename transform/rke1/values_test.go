@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -22,30 +23,21 @@ const short = "hostNetworking: true\n"
 
 func valuesDoc(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := transform.Parse(yamledit.Chunk{File: "values.yaml", Bytes: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(transform.Parse(yamledit.Chunk{File: "values.yaml", Bytes: []byte(text)}))(t)
 	return doc
 }
 
 // pair is a cluster.yml with its values file.
 func pair(t *testing.T, config, values string) []*yamledit.Document {
 	t.Helper()
-	docs, err := withValues(transform.Only(parse(t, config)), valuesDoc(t, values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := assert.Value(withValues(transform.Only(parse(t, config)), valuesDoc(t, values)))(t)
 	return docs
 }
 
 // planOf plans both.
 func planOf(t *testing.T, config, values string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(Distro(), pair(t, config, values), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), pair(t, config, values), target))(t)
 	return p
 }
 
@@ -99,13 +91,8 @@ func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
 // The stages of a single cluster.yml do not know whether the chart was installed.
 func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
 	docs := pair(t, at(release, onAWS+nodes+granted+"services:\n  kube-controller:\n    extra_args: {enable-leader-migration: 'true'}\n"), short)
-	p, err := plan.BuildFor(Distro(), docs, transform.Target{}, plan.Choice{Stage: stages.SwitchToExternal})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Choose(plan.Choice{Stage: stages.SwitchToExternal}); err == nil || !strings.Contains(err.Error(), stages.InstallCCM) {
-		t.Errorf("the switch does not wait: %v", err)
-	}
+	p := assert.Value(plan.BuildFor(Distro(), docs, transform.Target{}, plan.Choice{Stage: stages.SwitchToExternal}))(t)
+	assert.Error(p.Choose(plan.Choice{Stage: stages.SwitchToExternal}))(t, stages.InstallCCM, "the switch does not wait")
 	if s, _ := p.Step(stages.SwitchToExternal); !slices.Contains(s.Stage.AfterManual, stages.InstallCCM) {
 		t.Error("the file has the values, and not whether helm installed the chart with them")
 	}
@@ -161,9 +148,7 @@ func TestAnUpgradeMovesTheImageOfTheValuesFile(t *testing.T) {
 	text, _ := ccm.Values(opened(t, at(release, onAWS+nodes), transform.Target{}).chartOptions(release), nil)
 	done := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
 	p := planOf(t, at(release, isOut+nodes), done, transform.Target{Version: "v1.27.16-rancher1-1"})
-	if got := valuesAfter(t, p, stages.UpgradeCCM); got != strings.Replace(done, "v1.26.6", "v1.27.2", 1) {
-		t.Error(got)
-	}
+	assert.Equal(t, valuesAfter(t, p, stages.UpgradeCCM), strings.Replace(done, "v1.26.6", "v1.27.2", 1))
 	if s, _ := p.Step(stages.UpgradeCCM); s.State != plan.Todo {
 		t.Error(s.State)
 	}
@@ -173,9 +158,7 @@ func TestAnUpgradeMovesTheImageOfTheValuesFile(t *testing.T) {
 func TestTheValuesSelectControlPlanesThatTheFileDoesNotList(t *testing.T) {
 	p := planOf(t, at(release, onAWS), "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"\"\n", transform.Target{})
 	chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
-	if why := chart.Refuses(nodeClass(node{Role: []string{controlPlaneRole, "etcd"}})); why != "" {
-		t.Error(why)
-	}
+	assert.Equal(t, chart.Refuses(nodeClass(node{Role: []string{controlPlaneRole, "etcd"}})), "")
 	if chart.Refuses(nodeClass(node{Role: []string{"worker"}})) == "" {
 		t.Error("it also runs on workers")
 	}
@@ -190,9 +173,7 @@ func TestASelectorOfTheOperatorIsRefusedWhereNoControlPlaneHasIt(t *testing.T) {
 
 func TestAManagerAmongTheAddonsLeavesNoPlaceForTheChart(t *testing.T) {
 	const addons = "addons: |-\n  apiVersion: apps/v1\n  kind: DaemonSet\n  metadata: {name: ccm, namespace: kube-system}\n  spec:\n    template:\n      spec:\n        containers:\n        - name: ccm\n          image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.26.6\n          args: [--cloud-provider=aws]\n"
-	if _, err := open(pair(t, at(release, onAWS+addons), short), transform.Target{}); err == nil || !strings.Contains(err.Error(), "c.yml:4: addons: ") {
-		t.Error(err)
-	}
+	assert.Error(open(pair(t, at(release, onAWS+addons), short), transform.Target{}))(t, "c.yml:4: addons: ")
 }
 
 func TestOnlyAValuesFileJoinsACluster(t *testing.T) {
@@ -234,10 +215,7 @@ func TestRulesFindWhatIsWrongInTheValuesFile(t *testing.T) {
 		{"chart-unpinned", onAWS, text, 0},
 		{"ccm-not-in-file", isOut, text, 0},
 	} {
-		cluster, err := lint(pair(t, at(release, c.config+nodes), c.values), transform.Target{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cluster := assert.Value(lint(pair(t, at(release, c.config+nodes), c.values), transform.Target{}))(t)
 		line, file := 0, "values.yaml"
 		for _, f := range cluster.Findings("") {
 			if f.Rule == c.rule {
@@ -337,9 +315,7 @@ func TestALiveClusterGetsCopiesOfTheValuesFile(t *testing.T) {
 		if !strings.HasPrefix(text, "# mine\nargs: [--v=4, ") || chart.ImageTag() != c.tag || chart.Migrates() != c.flag || chart.Value("image", "repository") != "registry.example.com/ccm" {
 			t.Errorf("%s:\n%s", c.name, text)
 		}
-		if why := chart.Refuses(opened(t, at(release, c.config+nodes), transform.Target{}).chartNodes()[0]); why != "" {
-			t.Errorf("%s: %s", c.name, why)
-		}
+		assert.Equal(t, chart.Refuses(opened(t, at(release, c.config+nodes), transform.Target{}).chartNodes()[0]), "", c.name)
 		if string(c.target.Values.Bytes()) != own {
 			t.Errorf("%s changes the file itself", c.name)
 		}

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -35,9 +34,7 @@ func TestSwitchRemovesTheFlagsThatKubeAPIServerLost(t *testing.T) {
 		{"not on 1.32", "v1.32.7+rke2r1", external + list + "[v=2, cloud-provider=external]\n", external + list + "[v=2, cloud-provider=external]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, afterAt(t, c.version, c.before, stages.SwitchToExternal, transform.Target{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, afterAt(t, c.version, c.before, stages.SwitchToExternal, transform.Target{}), c.want)
 		})
 	}
 }
@@ -73,8 +70,6 @@ func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
 func TestTheSwitchNamesAFlagThatItRemoves(t *testing.T) {
 	for list, want := range map[string]bool{"[v=2]": false, "[cloud-config=/a]": true} {
 		m := migrated(t, parse(t, document("v1.33.3+rke2r1", split+globalOff+"  kube-apiserver-arg: "+list+"\n")))
-		if got := strings.Contains(stageOf(t, m, stages.SwitchToExternal).Why, "The edit removes cloud-config from kube-apiserver-arg"); got != want {
-			t.Errorf("%s: %t", list, got)
-		}
+		assert.Equal(t, strings.Contains(stageOf(t, m, stages.SwitchToExternal).Why, "The edit removes cloud-config from kube-apiserver-arg"), want, list)
 	}
 }

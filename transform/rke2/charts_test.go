@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -142,9 +143,7 @@ func TestStagesEditTheSourceThatDecides(t *testing.T) {
 	} {
 		all := planned(t, release, c.before, chosen)
 		s := step(t, all, stages.InstallCCM)
-		if text := string(s.After()[0].Bytes()); !strings.Contains(text, c.after) {
-			t.Errorf("%s: %s\n%s", name, s.State, text)
-		}
+		assert.Contains(t, string(s.After()[0].Bytes()), c.after, name, s.State)
 		end := step(t, all, stages.DisableLeaderMigration)
 		if text := string(end.Documents[0].After.Bytes()); !strings.Contains(text, over) || strings.Contains(text, "--enable-leader-migration") || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
 			t.Errorf("%s, at the end:\n%s", name, text)
@@ -164,9 +163,7 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 			c.config = strings.Replace(c.config, "      image: {tag: v1.26.6}\n", "", 1)
 		}
 		_, err := plan.BuildFor(Distro(), transform.Only(parse(t, document(c.version, c.config))), chosen, plan.Choice{Stage: stages.InstallCCM})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.ErrorContains(t, err, c.want, name)
 	}
 }
 
@@ -174,9 +171,7 @@ func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	const values = "chartValues:\n  aws-cloud-controller-manager:\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
 	installed := step(t, planned(t, release, onAWS+values, chosen), stages.InstallCCM).After()
 	_, err := plan.Undo(Distro(), installed, chosen, stages.InstallCCM, false)
-	if err == nil || !strings.Contains(err.Error(), "chartValues.aws-cloud-controller-manager") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "chartValues.aws-cloud-controller-manager")
 	canonical := chosen
 	canonical.CanonicalForm = true
 	steps, err := plan.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
@@ -190,14 +185,8 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheChart(t *testing.T) {
 	const text = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.27.16+rke2r1\n  rkeConfig:\n" +
 		"    machineGlobalConfig: {cloud-provider-name: aws}\n    additionalManifest: |-\n      apiVersion: helm.cattle.io/v1\n      kind: HelmChart\n      metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n" +
 		"      spec:\n        chart: aws-cloud-controller-manager\n        version: 0.0.8\n        valuesContent: |-\n          args: [--cloud-provider=aws]\n"
-	doc, err := yamledit.ParseString("c.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
+	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
 		if s, _ := p.Step(name); s.State != plan.Todo {
 			t.Errorf("%s is %s: %v", name, s.State, s.Findings)

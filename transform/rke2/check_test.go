@@ -6,6 +6,8 @@ package rke2
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func never(Class, string, any, any) bool { return false }
@@ -41,9 +43,7 @@ func TestAKeyThatChangesNeedsAPromise(t *testing.T) {
 			if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if len(asked) != c.asked {
-				t.Errorf("asked for %q", asked)
-			}
+			assert.Equal(t, len(asked), c.asked, "asked for", asked)
 		})
 	}
 }

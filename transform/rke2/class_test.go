@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestPoolsKeepTheOrderOfTheFile(t *testing.T) {
@@ -17,12 +17,8 @@ machinePools:
 - {name: alpha, etcdRole: true, quantity: 0}
 - {name: mid, controlPlaneRole: true}
 `)
-	if diff := cmp.Diff([]string{"zeta", "alpha", "mid"}, names(c)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := c.Classes[1].Pool.Path(); got != "spec.rkeConfig.machinePools[1]" {
-		t.Errorf("alpha is at %s", got)
-	}
+	assert.DeepEqual(t, names(c), []string{"zeta", "alpha", "mid"})
+	assert.Equal(t, c.Classes[1].Pool.Path(), "spec.rkeConfig.machinePools[1]", "alpha is at")
 }
 
 func TestPoolLabels(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,19 +27,13 @@ func document(version, config string) string {
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := yamledit.ParseString("c.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
 	return doc
 }
 
 func opened(t *testing.T, version, config string) *Cluster {
 	t.Helper()
-	c, err := Open(parse(t, document(version, config)), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Open(parse(t, document(version, config)), ""))(t)
 	return c
 }
 
@@ -82,9 +77,7 @@ func TestOpenReadsNameAndVersion(t *testing.T) {
 	if c.Name != "demo" || c.Namespace != "fleet-default" || c.Version != "v1.26.15+rke2r1" || !c.Release.Known {
 		t.Errorf("%+v", c)
 	}
-	if got := c.RKEConfig().Path(); got != "spec.rkeConfig" {
-		t.Errorf("the configuration is at %q", got)
-	}
+	assert.Equal(t, c.RKEConfig().Path(), "spec.rkeConfig", "the configuration is at")
 }
 
 func TestVersionThatIsNotStatedIsAssumed(t *testing.T) {
@@ -194,9 +187,7 @@ func TestIsCluster(t *testing.T) {
 		"- Cluster\n":     false,
 		"":                false,
 	} {
-		if got := IsCluster(parse(t, text)); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		assert.Equal(t, IsCluster(parse(t, text)), want, text)
 	}
 	refuse(t, "kind: Cluster\n", "c.yaml:1: not a Cluster of provisioning.cattle.io/v1; name a document that is one")
 	refuse(t, "", "c.yaml:1: not a Cluster of provisioning.cattle.io/v1; name a document that is one")
@@ -263,10 +254,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 		"merged into the metadata": {head + "x: &m {name: a}\nmetadata: {<<: *m}\nspec: {rkeConfig: {machineGlobalConfig: {cni: calico}}}\n", "cni", "calico", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c0, err := Open(parse(t, c.text), release)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c0 := assert.Value(Open(parse(t, c.text), release))(t)
 			got := c0.Effective(c0.Classes[0])[c.key]
 			if diff := cmp.Diff(c.value, got.Value); diff != "" || got.Origin.Written() != c.line {
 				t.Errorf("written on line %d instead of %d (-want +got):\n%s", got.Origin.Written(), c.line, diff)

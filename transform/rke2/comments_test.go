@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -35,18 +36,14 @@ func TestTheSwitchRestoresWhatSomeoneWroteBeforeTheStages(t *testing.T) {
 	} {
 		got := configOf(step(t, planned(t, release, c.config, inTurn), stages.SwitchToExternal).Documents[0].After)
 		got = got[:strings.Index(got, "additionalManifest")]
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		assert.DeepEqual(t, got, c.want, name)
 	}
 }
 
 func TestTheSwitchKeepsTheCommentOfAFlagThatGoes(t *testing.T) {
 	const before = "  kube-controller-manager-arg:\n  - v=2\n  - enable-leader-migration # see OPS-12\n  - profiling=false\n"
 	want := globalOff + "  kube-controller-manager-arg:\n  - v=2\n  # see OPS-12\n  - profiling=false\n"
-	if diff := cmp.Diff(want, after(t, onAWS+before, stages.SwitchToExternal)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, after(t, onAWS+before, stages.SwitchToExternal), want)
 }
 
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
@@ -120,9 +117,7 @@ func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 	if got := notes(stages.GrantMigrationLease); len(got) > 0 {
 		t.Errorf("notes of a stage that touches none: %v", got)
 	}
-	if after := string(step(t, p, stages.SwitchToExternal).Documents[0].After.Bytes()); !strings.Contains(after, "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now") {
-		t.Error(after)
-	}
+	assert.Contains(t, string(step(t, p, stages.SwitchToExternal).Documents[0].After.Bytes()), "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now")
 }
 
 // A comment that refers to an issue or a page describes no value.
@@ -132,8 +127,6 @@ func TestAPlanDoesNotNameCommentsThatDescribeNothing(t *testing.T) {
 		"INFRA-1221 in-tree until then": true, "aws": true, "in-tree": true,
 	} {
 		s := step(t, planned(t, release, "machineGlobalConfig:\n  cloud-provider-name: aws # "+comment+"\n", inTurn), stages.SwitchToExternal)
-		if got := slices.ContainsFunc(s.Findings, func(f transform.Finding) bool { return f.Rule == plan.RuleComment }); got != noted {
-			t.Errorf("%s: %t", comment, got)
-		}
+		assert.Equal(t, slices.ContainsFunc(s.Findings, func(f transform.Finding) bool { return f.Rule == plan.RuleComment }), noted, comment)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -24,9 +23,7 @@ func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
 			"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
 			"worker",
 		}
-		if diff := cmp.Diff(want, names(c)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", pools, diff)
-		}
+		assert.DeepEqual(t, names(c), want, pools)
 		for _, class := range c.Classes {
 			is := func(role string) bool { return strings.Contains(class.Name, role) }
 			if class.Etcd() != is("etcd") || class.ControlPlane() != is("controlplane") || class.Worker() != is("worker") {
@@ -71,9 +68,7 @@ func TestLabelsOfSelectorsMakeClasses(t *testing.T) {
 				roles, _, _ := strings.Cut(name, " ")
 				return roles != "controlplane"
 			})
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, got, c.want)
 		})
 	}
 }
@@ -97,9 +92,7 @@ func tooManyLabels() string {
 
 func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
 	_, err := Open(parse(t, tooManyLabels()), "")
-	if err == nil || !strings.Contains(err.Error(), "let the selectors match roles, or fewer labels") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "let the selectors match roles, or fewer labels")
 }
 
 func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
@@ -113,14 +106,9 @@ func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
 		"worker, worker l2=x l7=x":         {{"l2": "x", "l7": "x"}, {"l4": "other"}},
 		"worker, worker l0=x, worker l1=x": {{"l0": "x"}, {"l1": "x"}},
 	} {
-		c, err := optionsOf(transform.Target{Machines: &machines}).open(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(optionsOf(transform.Target{Machines: &machines}).open(doc))(t)
 		workers := slices.DeleteFunc(names(c), func(name string) bool { return !strings.HasPrefix(name, "worker") })
-		if got := strings.Join(workers, ", "); got != want {
-			t.Errorf("%v: %s, want %s", machines, got, want)
-		}
+		assert.Equal(t, strings.Join(workers, ", "), want, machines)
 	}
 }
 
@@ -136,10 +124,7 @@ machineSelectorConfig:
     kube-controller-manager-arg: [v=4]
   machineLabelSelector: {matchLabels: {size: big}}
 `)
-	plan, err := plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{}))(t)
 	for _, step := range plan.Steps {
 		if step.Stage.Name != stages.EnableLeaderMigration {
 			continue

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -67,14 +66,9 @@ func TestProviders(t *testing.T) {
 }
 
 func TestIdentityNamesTheCluster(t *testing.T) {
-	c, err := Distro().Open(transform.Only(parse(t, document("null", onAWS))), transform.Target{AssumeVersion: release})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Distro().Open(transform.Only(parse(t, document("null", onAWS))), transform.Target{AssumeVersion: release}))(t)
 	want := transform.Identity{Distro: Name, Namespace: "fleet-default", Name: "demo", Version: release}
-	if c.Identity() != want {
-		t.Errorf("%+v", c.Identity())
-	}
+	assert.Equal(t, c.Identity(), want)
 }
 
 func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
@@ -86,10 +80,7 @@ func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
 
 func TestExplainListsEveryClass(t *testing.T) {
 	config := split + onAWS + "  kube-apiserver-arg: [v=2]\n  cni: calico\nmachineSelectorConfig:\n- config: {cni: canal, odd: 1}\n"
-	classes, err := Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	classes := assert.Value(Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{}))(t)
 	got := map[string][]string{}
 	for _, c := range classes {
 		for _, s := range c.Settings {
@@ -113,17 +104,12 @@ func TestExplainListsEveryClass(t *testing.T) {
 		"cp": server, "etcd": server,
 		"workers": {server[0], "no cni: workers do not have the key", "no kube-apiserver-arg: workers do not have the key", odd},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, got, want)
 }
 
 func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 	config := oneNode + onAWS + "machineSelectorConfig:\n- config: {cni: canal}\n- config: {debug: true}\n  " + forControlPlanes + "\ndataDirectories: {k8sDistro: /a}\n"
-	classes, err := Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	classes := assert.Value(Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{}))(t)
 	want := map[string]string{
 		"cloud-provider-name": "for all machines", "cni": "for all machines", "data-dir": "for all machines",
 		"debug": "for machines with rke.cattle.io/control-plane-role=true",
@@ -132,9 +118,7 @@ func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 	for _, s := range classes[0].Settings {
 		got[s.Key] = s.Why
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, got, want)
 }
 
 func TestExplainTakesClustersOfAnyProvider(t *testing.T) {
@@ -179,12 +163,8 @@ func TestProgressIsReadOffTheFile(t *testing.T) {
 					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
 				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if p.Left() != slices.ContainsFunc(p.Steps, left) {
-				t.Errorf("left: %v", p.Left())
-			}
+			assert.DeepEqual(t, got, c.want)
+			assert.Equal(t, p.Left(), slices.ContainsFunc(p.Steps, left), "left")
 		})
 	}
 }

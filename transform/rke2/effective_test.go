@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -37,10 +38,7 @@ func TestEffectiveConfigurationEqualsRanchersPlanner(t *testing.T) {
 }
 
 func comparePair(t *testing.T, file string) {
-	doc, err := yamledit.ParseString(file, string(readFile(t, file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString(file, string(readFile(t, file))))(t)
 	planned := readFile(t, strings.TrimSuffix(file, ".yaml")+".json")
 	c, err := Open(doc, "")
 	if refused := strings.HasPrefix(string(planned), "{"); refused {
@@ -59,16 +57,12 @@ func comparePair(t *testing.T, file string) {
 		}
 		got = append(got, map[string]any{"class": class.Name, "labels": class.Labels, "user": c.Effective(class).Values()})
 	}
-	if diff := cmp.Diff(throughJSON(t, json.RawMessage(planned)), throughJSON(t, got)); diff != "" {
-		t.Errorf("(-planner +rke2):\n%s", diff)
-	}
+	assert.DeepEqual(t, throughJSON(t, got), throughJSON(t, json.RawMessage(planned)), "(-planner +rke2)")
 	var machines []struct {
 		Labels map[string]string `json:"labels"`
 		User   any               `json:"user"`
 	}
-	if err := json.Unmarshal(planned, &machines); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(planned, &machines))
 	for _, m := range machines {
 		if diff := cmp.Diff(m.User, throughJSON(t, given(t, string(doc.Bytes()), m.Labels))); diff != "" {
 			t.Errorf("a machine with %v (-planner +rke2):\n%s", m.Labels, diff)
@@ -78,23 +72,15 @@ func comparePair(t *testing.T, file string) {
 
 func readFile(t *testing.T, file string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(file))(t)
 	return text
 }
 
 func throughJSON(t *testing.T, v any) any {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(v))(t)
 	var plain any
-	if err := json.Unmarshal(text, &plain); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(text, &plain))
 	return plain
 }
 
@@ -176,9 +162,7 @@ func TestEffective(t *testing.T) {
 			}
 			cluster := opened(t, c.version, c.config)
 			got := cluster.Effective(classOf(t, cluster, c.class)).Values()
-			if diff := cmp.Diff(throughJSON(t, json.RawMessage(c.want)), throughJSON(t, got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, throughJSON(t, got), throughJSON(t, json.RawMessage(c.want)))
 		})
 	}
 }
@@ -236,17 +220,9 @@ func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
 }
 
 func TestLinesCountFromTheStartOfTheStream(t *testing.T) {
-	doc, err := yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(document("v1.26.15+rke2r1", layered))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Open(doc, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Effective(classOf(t, c, "etcd"))["kubelet-arg"].Origin.Line(); got != 118 {
-		t.Errorf("line %d", got)
-	}
+	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(document("v1.26.15+rke2r1", layered))}))(t)
+	c := assert.Value(Open(doc, ""))(t)
+	assert.Equal(t, c.Effective(classOf(t, c, "etcd"))["kubelet-arg"].Origin.Line(), 118, "line")
 }
 
 func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
@@ -256,9 +232,7 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 		"controlplane": {"9 machineGlobalConfig.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg", "21 machineSelectorConfig[2].config.kubelet-arg"},
 	} {
 		set := lists.Map(c.Candidates(classOf(t, c, class), "kubelet-arg"), func(i int) yamledit.Node { return c.Layers[i].Get("kubelet-arg") })
-		if diff := cmp.Diff(want, places(set...)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", class, diff)
-		}
+		assert.DeepEqual(t, places(set...), want, class)
 	}
 	if got := c.Candidates(c.Classes[0], "debug"); got != nil {
 		t.Errorf("debug is set in %v", got)
@@ -292,9 +266,7 @@ func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
 		for _, d := range c.Dropped(classOf(t, c, class)) {
 			got = append(got, drop{d.Key, d.Reason, places(d.Origin)[0]})
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", class, diff)
-		}
+		assert.DeepEqual(t, got, want, class)
 	}
 }
 

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -54,9 +53,7 @@ func TestEnableAddsTheFlagToEverySpelling(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inBoth(t, func(t *testing.T, with func(string) string) {
 				got := after(t, with(c.before), stages.EnableLeaderMigration)
-				if diff := cmp.Diff(with(c.want), got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				assert.DeepEqual(t, got, with(c.want))
 			})
 		})
 	}
@@ -89,9 +86,7 @@ func TestEnableRefusesWhatRancherDrops(t *testing.T) {
 	} {
 		inBoth(t, func(t *testing.T, with func(string) string) {
 			_, err := stageOf(t, cluster(t, with(value)), stages.EnableLeaderMigration).Edit()
-			if err == nil || !strings.Contains(err.Error(), "kube-controller-manager-arg: "+kind+" instead of arguments; Rancher drops it") {
-				t.Errorf("%q: %v", value, err)
-			}
+			assert.ErrorContains(t, err, "kube-controller-manager-arg: "+kind+" instead of arguments; Rancher drops it", value)
 		})
 	}
 }
@@ -171,9 +166,7 @@ func TestEnableReachesEveryControlPlane(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, after(t, c.before, stages.EnableLeaderMigration)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, after(t, c.before, stages.EnableLeaderMigration), c.want)
 		})
 	}
 }
@@ -187,9 +180,7 @@ func TestEnableKeepsFieldsThatRancherDoesNotKnow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := onAWS + "machineSelectorConfig:\n" + inserted + entry
-			if diff := cmp.Diff(want, after(t, onAWS+"machineSelectorConfig:\n"+entry, stages.EnableLeaderMigration)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, after(t, onAWS+"machineSelectorConfig:\n"+entry, stages.EnableLeaderMigration), want)
 		})
 	}
 }
@@ -260,8 +251,6 @@ func TestEnableNamesTheEtcdMachinesThatGetTheFlag(t *testing.T) {
 `
 	for config, restarts := range map[string]bool{pools: true, pools + onEtcd: false} {
 		s := step(t, planned(t, release, config, chosen), stages.EnableLeaderMigration)
-		if got := strings.Contains(s.Stage.Why, "also reaches etcd machines (etcd)"); got != restarts {
-			t.Errorf("%t: %s", restarts, s.Stage.Why)
-		}
+		assert.Equal(t, strings.Contains(s.Stage.Why, "also reaches etcd machines (etcd)"), restarts, s.Stage.Why)
 	}
 }

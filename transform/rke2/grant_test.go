@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -32,10 +31,7 @@ func manifest(header, text string) string {
 // documentsOf lists the documents of additionalManifest as kind and name.
 func documentsOf(t *testing.T, m *migration) []string {
 	t.Helper()
-	in, err := m.RKEConfig().Get(manifestKey).Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(m.RKEConfig().Get(manifestKey).Embedded())(t)
 	var list []string
 	for _, d := range in.Documents() {
 		if d.Root().Exists() {
@@ -72,9 +68,7 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 				old, _ := before.RKEConfig().Get(manifestKey).String()
 				got := after(t, config, stages.GrantMigrationLease)
 				then := cluster(t, got)
-				if diff := cmp.Diff(append(c.want, added...), documentsOf(t, then)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				assert.DeepEqual(t, documentsOf(t, then), append(c.want, added...))
 				if now, _ := then.RKEConfig().Get(manifestKey).String(); !strings.HasPrefix(now, strings.TrimRight(old, "\n")) {
 					t.Errorf("what was there changed:\n%s", now)
 				}
@@ -85,10 +79,7 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 
 func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 	doc := parse(t, strings.Replace(document(release, ""), "{}", "{machineGlobalConfig: {cloud-provider-name: aws}}", 1))
-	p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 	if got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).Documents[0].After)); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
@@ -106,9 +97,7 @@ func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := manifest("|", text) + onAWS
-			if got := after(t, config, stages.GrantMigrationLease); got != config {
-				t.Errorf("it was edited:\n%s", got)
-			}
+			assert.Equal(t, after(t, config, stages.GrantMigrationLease), config, "it was edited")
 		})
 	}
 }

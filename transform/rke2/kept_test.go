@@ -6,16 +6,14 @@ package rke2
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // heron is an object with some configuration in it.
 func heron(t *testing.T, spec string) any {
 	t.Helper()
-	d, err := yamledit.ParseString("heron", "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default, uid: u-1}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n"+spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("heron", "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: heron, namespace: fleet-default, uid: u-1}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n"+spec))(t)
 	return d.Root().Value()
 }
 
@@ -41,8 +39,6 @@ func TestTwoObjectsAreTheSameToRancher(t *testing.T) {
 		{"a file that goes", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "," + other + "]}\n", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "]}\n", false},
 		{"a cluster that Rancher refuses is compared as it is", "  rkeConfig: {machinePools: 7}\n", "  rkeConfig: {machinePools: 7, chartValues: null}\n", false},
 	} {
-		if got := Distro().Alike(heron(t, c.a), heron(t, c.b)); got != c.alike {
-			t.Errorf("%s: %t", c.name, got)
-		}
+		assert.Equal(t, Distro().Alike(heron(t, c.a), heron(t, c.b)), c.alike, c.name)
 	}
 }

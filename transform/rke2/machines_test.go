@@ -7,18 +7,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
 // given returns what a machine with some labels is given.
 func given(t *testing.T, text string, labels map[string]string) map[string]any {
 	t.Helper()
-	config, err := Distro().Live.Machines(parse(t, text), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := assert.Value(Distro().Live.Machines(parse(t, text), transform.Target{}))(t)
 	return config(labels)
 }
 
@@ -54,9 +50,7 @@ machineSelectorConfig:
 		{"no role at all", map[string]string{"rack": "b7"}, map[string]any{"cloud-provider-name": "aws", "kubelet-arg": []any{"v=4"}}},
 	} {
 		for kind, text := range map[string]string{"pools": pools + layers, "custom": layers} {
-			if diff := cmp.Diff(c.want, given(t, document(release, text), c.labels)); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", c.name, kind, diff)
-			}
+			assert.DeepEqual(t, given(t, document(release, text), c.labels), c.want, c.name, kind)
 		}
 	}
 }
@@ -72,7 +66,5 @@ func TestAMachineIsKnownHoweverManyLabelsSelectorsName(t *testing.T) {
 		t.Fatal("a file with so many labels is opened")
 	}
 	got := given(t, text, map[string]string{LabelWorker: "true", "label-3": "yes"})
-	if diff := cmp.Diff(map[string]any{"cloud-provider-name": "aws", "kubelet-arg": []any{"v=3"}}, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.DeepEqual(t, got, map[string]any{"cloud-provider-name": "aws", "kubelet-arg": []any{"v=3"}})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -27,10 +28,7 @@ func with(change func(*transform.Target)) transform.Target {
 // openAfter opens the cluster as it is after a stage.
 func openAfter(t *testing.T, p *plan.Plan, stage string) *migration {
 	t.Helper()
-	c, err := open(transform.Only(step(t, p, stage).Documents[0].After), p.Target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(open(transform.Only(step(t, p, stage).Documents[0].After), p.Target))(t)
 	return c.(*migration)
 }
 
@@ -96,19 +94,13 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 // the other.
 func fits(t *testing.T, m *migration) {
 	t.Helper()
-	text, err := m.managerConfigMap()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(m.managerConfigMap())(t)
 	object := parse(t, text).Root()
 	if name, _ := object.Get("metadata", "annotations", "rke.cattle.io/object-authorized-for-clusters").String(); name != m.Name {
 		t.Errorf("the ConfigMap is authorized for %q", name)
 	}
 	manager := configurationIn(t, object.Get("data", leadermigration.ConfigFile))
-	docs, err := m.manifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := assert.Value(m.manifest())(t)
 	chart, _, _ := m.chart()
 	at, _ := chart.Config(docs)
 	cloud := configurationIn(t, at)
@@ -133,10 +125,7 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 	half := step(t, planned(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
-	p, err := plan.Build(Distro(), half, inTurn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), half, inTurn))(t)
 	if s := step(t, p, stages.EnableLeaderMigration); s.State != plan.Done {
 		t.Errorf("%s", s.State)
 	}
@@ -150,9 +139,7 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
 		t.Error(enabled)
 	}
-	if switched := configOf(step(t, p, stages.SwitchToExternal).Documents[0].After); !strings.Contains(switched, "[leader-migration-config=/etc/own.conf, v=2]") {
-		t.Error(switched)
-	}
+	assert.Contains(t, configOf(step(t, p, stages.SwitchToExternal).Documents[0].After), "[leader-migration-config=/etc/own.conf, v=2]")
 }
 
 func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
@@ -196,17 +183,13 @@ func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
 			target.LeaderMigrationConfig = ""
 		}
 		_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, config))), target)
-		if err == nil || !strings.Contains(err.Error(), "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8") {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.ErrorContains(t, err, "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8", name)
 	}
 }
 
 func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
 	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
-	if err == nil || !strings.Contains(err.Error(), "choose a release with --ccm-image-tag") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "choose a release with --ccm-image-tag")
 }
 
 func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
@@ -228,8 +211,6 @@ func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
 			return &migration{Cluster: opened(t, release, config), target: generated}
 		}
 		err := stageOf(t, open(c.before), c.stage).Check(open(c.after))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		assert.ErrorContains(t, err, c.want, c.name)
 	}
 }

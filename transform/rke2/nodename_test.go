@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -169,17 +170,12 @@ func TestNodeRenameNamesThePlaceOfTheChoice(t *testing.T) {
 func TestTheUpgradeWaitsForEveryOverride(t *testing.T) {
 	_, _, list := switched(t, release, split+onAWS, transform.Target{})
 	for _, part := range []string{"kubelet-arg of every machine class", "kube-controller-manager-arg and kube-apiserver-arg of the control planes", "upgrade-kubernetes refuses"} {
-		if !strings.Contains(list[0].Fix, part) {
-			t.Error(list[0].Fix)
-		}
+		assert.Contains(t, list[0].Fix, part)
 	}
 	whole := split + onAWS + "  " + stubOff + own + api + toOwn
 	for config, want := range map[string]bool{whole: true, whole + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n": false} {
 		doc := parse(t, document(release, config+strings.TrimPrefix(charted("v1.26.6", "0.0.8"), split+globalOff)))
-		p, err := plan.Build(Distro(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"}))(t)
 		if _, has := p.Step(stages.UpgradeKubernetes); has != want {
 			t.Errorf("upgrade-kubernetes is planned: %t", has)
 		}

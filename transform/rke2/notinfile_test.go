@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
@@ -55,20 +56,14 @@ func isLeft(p *plan.Plan) bool { return p.Outlook().Counts.Count() != plan.Count
 func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	doc := parse(t, document(release, globalOff))
 	for _, c := range []plan.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
-		p, err := plan.BuildFor(Distro(), transform.Only(doc), chosen, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(plan.BuildFor(Distro(), transform.Only(doc), chosen, c))(t)
 		steps, err := p.Choose(c)
 		if first := (*plan.ManualStagePending)(nil); errors.As(err, &first) != c.Next || !c.Next && err != nil || len(steps) > 0 {
 			t.Errorf("%+v: %v, %v", c, steps, err)
 		}
 	}
 	c := plan.Choice{Stage: stages.InstallCCM}
-	p, err := plan.BuildFor(Distro(), transform.Only(doc), chosen, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.BuildFor(Distro(), transform.Only(doc), chosen, c))(t)
 	steps, err := p.Choose(c)
 	if err != nil || len(steps) != 1 {
 		t.Fatal(steps, err)
@@ -77,10 +72,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	if !strings.Contains(text, "chart: aws-cloud-controller-manager") || strings.Contains(text, leaderFlag) {
 		t.Errorf("no one is left to migrate from:\n%s", text)
 	}
-	again, err := plan.Build(Distro(), steps[0].After(), chosen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := assert.Value(plan.Build(Distro(), steps[0].After(), chosen))(t)
 	if isLeft(again) {
 		t.Errorf("something is left: %+v", again.Steps)
 	}

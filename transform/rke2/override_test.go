@@ -7,8 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -29,9 +28,7 @@ func TestTheOverrideOfAllComponentsNeedsOneGlobalConfiguration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			target := transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true}
 			got := configOf(step(t, planned(t, release, c.before, target), stages.SwitchToExternal).Documents[0].After)
-			if diff := cmp.Diff(c.want, manifestOf.ReplaceAllString(got, "")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, manifestOf.ReplaceAllString(got, ""), c.want)
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestReleaseKnowsItsArguments(t *testing.T) {
@@ -149,9 +151,7 @@ func TestReleasesEqualTheFacts(t *testing.T) {
 		Versions      []string
 		Server, Agent map[string]ArgType
 	}
-	if err := json.Unmarshal(text, &facts); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(text, &facts))
 	releases := 0
 	for _, f := range facts {
 		for _, version := range f.Versions {

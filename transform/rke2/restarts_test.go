@@ -5,9 +5,9 @@ package rke2
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -58,9 +58,7 @@ func TestControlPlanesThatRestartAtOnceAreReportedBeforeTheyDo(t *testing.T) {
 			t.Errorf("%s is %s: %+v", name, s.State, list)
 		}
 		for _, f := range list {
-			if !strings.Contains(f.Message, "up to 2 of the control planes without etcd at once") {
-				t.Errorf("%+v", f)
-			}
+			assert.Contains(t, f.Message, "up to 2 of the control planes without etcd at once", f)
 		}
 	}
 }

@@ -4,10 +4,10 @@
 package rke2
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -53,10 +53,7 @@ func withPodSecurity(t *testing.T, config string, target transform.Target) trans
 	t.Helper()
 	c := linted(t, release, config, target).(*migration)
 	text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
-	lint, err := Distro().Lint(transform.Only(parse(t, text)), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lint := assert.Value(Distro().Lint(transform.Only(parse(t, text)), target))(t)
 	return lint
 }
 
@@ -79,9 +76,7 @@ func TestArgumentsThatTheWebhookDrops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := found(about(withPodSecurity(t, c.config, c.target).Findings(""), "webhook-drops-args"))
-			if !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.EqualSlices(t, got, c.want)
 		})
 	}
 	checkRule(t, "webhook-drops-args", []ruleCase{{"no template", "", api + "  - profiling\n", old, nil}})
@@ -100,9 +95,7 @@ func TestPodSecurityThatIsDropped(t *testing.T) {
 		split + entry + forWorkers + "\n": "",
 		strings.Replace(entry, "v=2", "admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml", 1) + forControlPlanes + "\n": "",
 	} {
-		if got := psact(config); got != want {
-			t.Errorf("%q: got %q, want %q", config, got, want)
-		}
+		assert.Equal(t, psact(config), want, config)
 	}
 }
 
@@ -176,9 +169,7 @@ func TestFixableRulesHaveFixes(t *testing.T) {
 			fixable = append(fixable, r.ID)
 		}
 	}
-	if want := []string{"config-misindented", "selector-widened", "ui-edit-fails", "unknown-config-key", "wrong-arg-spelling"}; !slices.Equal(fixable, want) {
-		t.Errorf("%v", fixable)
-	}
+	assert.EqualSlices(t, fixable, []string{"config-misindented", "selector-widened", "ui-edit-fails", "unknown-config-key", "wrong-arg-spelling"})
 }
 
 func TestRulesThatMayNeverBeAccepted(t *testing.T) {
@@ -188,7 +179,5 @@ func TestRulesThatMayNeverBeAccepted(t *testing.T) {
 			never = append(never, r.ID)
 		}
 	}
-	if want := []string{"encrypted", "flag-left-on-kcm", "in-tree-gone", "lease-timings-unsafe", "manifest-overwritten", "provider-removed", "templated"}; !slices.Equal(never, want) {
-		t.Errorf("%v", never)
-	}
+	assert.EqualSlices(t, never, []string{"encrypted", "flag-left-on-kcm", "in-tree-gone", "lease-timings-unsafe", "manifest-overwritten", "provider-removed", "templated"})
 }

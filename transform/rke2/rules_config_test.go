@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -29,9 +30,7 @@ func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 		{"no one can", ungranted, chosen, true},
 	} {
 		found := about(linted(t, release, c.config, c.target).Findings(""), "lease-name-differs")
-		if (len(found) > 0) != c.found {
-			t.Errorf("%s: %+v in\n%s", c.name, found, c.config)
-		}
+		assert.Equal(t, (len(found) > 0), c.found, c.name, found, c.config)
 	}
 }
 

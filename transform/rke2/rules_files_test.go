@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -49,10 +48,7 @@ func together(t *testing.T, config string, objects ...string) []*yamledit.Docume
 	cluster := parse(t, document(release, config))
 	var related []*yamledit.Document
 	for i, text := range objects {
-		doc, err := yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := assert.Value(yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text))(t)
 		related = append(related, doc)
 	}
 	if !Distro().Grouping.MayGroup(cluster) {
@@ -90,10 +86,7 @@ func TestTheConfigurationThatAnObjectHoldsIsChecked(t *testing.T) {
 		{"a selector that Kubernetes refuses", readsOwn + fromMap + "- machineLabelSelector: {matchExpressions: [{key: a, operator: Sometimes}]}\n", []string{mapOf(plainMap, complete())}, []string{"machine-files-refused c.yaml:13 spec.rkeConfig.machineSelectorFiles[1].machineLabelSelector"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster, err := Distro().Lint(together(t, c.config, c.objects...), chosen)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster := assert.Value(Distro().Lint(together(t, c.config, c.objects...), chosen))(t)
 			var got []string
 			for _, f := range cluster.Findings("") {
 				aboutConfig := slices.ContainsFunc(leadermigration.Rules(), func(r transform.Rule) bool { return r.ID == f.Rule })
@@ -101,9 +94,7 @@ func TestTheConfigurationThatAnObjectHoldsIsChecked(t *testing.T) {
 					got = append(got, fmt.Sprintf("%s %s:%d %s", f.Rule, f.File, f.Line, f.Path))
 				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, got, c.want)
 		})
 	}
 }
@@ -142,18 +133,13 @@ func lacks(c transform.Cluster, file string) bool {
 func TestAnObjectIsADocumentOfItsClusterThroughAllStages(t *testing.T) {
 	files := strings.ReplaceAll(fromMap, ownFile, managerConfig)
 	docs := together(t, onAWS+files, mapOf(plainMap, complete()))
-	p, err := plan.Build(Distro(), docs, chosen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), docs, chosen))(t)
 	for _, s := range p.Steps {
 		if len(s.Documents) != 2 || s.Documents[1].Changes() || s.Documents[1].After != docs[1] {
 			t.Errorf("%s: %+v", s.Stage.Name, s.Documents)
 		}
 	}
-	if len(p.Save().Others) != 1 {
-		t.Error("a saved plan has no checksum of the object")
-	}
+	assert.Equal(t, len(p.Save().Others), 1, "a saved plan has no checksum of the object")
 	if enable, _ := p.Step("enable-leader-migration"); len(enable.Stage.Before) != 0 {
 		t.Errorf("nothing else brings the configuration: %v", enable.Stage.Before)
 	}
@@ -161,10 +147,7 @@ func TestAnObjectIsADocumentOfItsClusterThroughAllStages(t *testing.T) {
 
 func TestAnObjectThatTwoClustersNameIsADocumentOfBoth(t *testing.T) {
 	a, b := parse(t, document(release, readsOwn+fromMap)), parse(t, document(release, readsOwn+fromMap))
-	object, err := yamledit.ParseString("o.yaml", mapOf(plainMap, complete()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := assert.Value(yamledit.ParseString("o.yaml", mapOf(plainMap, complete())))(t)
 	all, err := Distro().Grouping.Group([]*yamledit.Document{a, b}, []*yamledit.Document{object})
 	want := [][]*yamledit.Document{{a, object}, {b, object}}
 	if err != nil || !slices.EqualFunc(all, want, slices.Equal[[]*yamledit.Document]) {

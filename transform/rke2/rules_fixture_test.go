@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
@@ -22,10 +21,7 @@ const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 
 // linted opens a configuration as lint does.
 func linted(t *testing.T, version, config string, target transform.Target) transform.Cluster {
 	t.Helper()
-	c, err := Distro().Lint(transform.Only(parse(t, document(version, config))), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Distro().Lint(transform.Only(parse(t, document(version, config))), target))(t)
 	return c
 }
 
@@ -53,9 +49,7 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 				}
 			}
 			slices.Sort(got)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, got, c.want)
 		})
 	}
 }
@@ -67,9 +61,7 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			fixed, made := plan.Repair(Distro(), linted(t, release, c.before, chosen), chosen)
-			if diff := cmp.Diff(c.want, configOf(fixed.Documents()[0])); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, configOf(fixed.Documents()[0]), c.want)
 			if again, more := plan.Repair(Distro(), fixed, chosen); len(more) > 0 || (len(made) > 0) != (c.before != c.want) {
 				t.Errorf("%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
 			}

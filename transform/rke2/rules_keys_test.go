@@ -9,6 +9,7 @@ import (
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 )
@@ -80,14 +81,10 @@ func TestAdviceForUnknownKeys(t *testing.T) {
 		"write-kubeconfig-mode":       "remove it",
 		"egress-selector-modes":       "write egress-selector-mode",
 	} {
-		if got := m.keyAdvice(key); got != want {
-			t.Errorf("%s: %s, want %s", key, got, want)
-		}
+		assert.Equal(t, m.keyAdvice(key), want, key)
 	}
 	old := LookupRelease("v1.22.9+rke2r2")
-	if got := (&migration{Cluster: &Cluster{Release: old}}).keyAdvice("tls-san-security"); !strings.Contains(got, "other releases") {
-		t.Error(got)
-	}
+	assert.Contains(t, (&migration{Cluster: &Cluster{Release: old}}).keyAdvice("tls-san-security"), "other releases")
 }
 
 // Keys that RKE2 has and Rancher does not hand on must not be taken for slips.

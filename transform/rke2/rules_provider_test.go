@@ -5,10 +5,10 @@ package rke2
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -72,9 +72,7 @@ func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 		t.Errorf("%v, want %v", named, want)
 	}
 	m.target, m.stage = transform.Target{Named: map[string]bool{"cp": true, "etcd": true, "workers": true}}, stages.SwitchToExternal
-	if lost := m.namesOf(m.losesName()); !slices.Equal(lost, []string{"workers"}) {
-		t.Errorf("workers take the host name: %v", lost)
-	}
+	assert.EqualSlices(t, m.namesOf(m.losesName()), []string{"workers"}, "workers take the host name")
 }
 
 func TestStubThatIsOn(t *testing.T) {

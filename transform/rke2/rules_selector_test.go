@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -54,9 +55,7 @@ func TestInvalidSelectorsAreFindings(t *testing.T) {
 	if f.Rule != "selector-invalid" || f.Line != 11 || f.Path != "spec.rkeConfig.machineSelectorConfig[0].machineLabelSelector.matchExpressions[0]" || f.Severity != transform.Error || f.Fix == "" {
 		t.Errorf("%+v", f)
 	}
-	if f.Message != "the selector is invalid, and Rancher refuses the whole cluster" {
-		t.Error(f.Message)
-	}
+	assert.Equal(t, f.Message, "the selector is invalid, and Rancher refuses the whole cluster")
 }
 
 func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rules"
@@ -31,10 +30,7 @@ func found(list []transform.Finding) []string {
 
 func findings(t *testing.T, config string) []transform.Finding {
 	t.Helper()
-	c, err := open(transform.Only(parse(t, document(release, config))), chosen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(open(transform.Only(parse(t, document(release, config))), chosen))(t)
 	return c.Findings("")
 }
 
@@ -53,9 +49,7 @@ func expect(t *testing.T, config, rule string, want ...string) []transform.Findi
 			t.Errorf("%+v", f)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", rule, diff)
-	}
+	assert.DeepEqual(t, got, want, rule)
 	return list
 }
 
@@ -208,23 +202,16 @@ func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 	} {
 		p := planned(t, version+"+rke2r1", onAWS, transform.Target{})
 		s := step(t, p, stages.SwitchToExternal)
-		c, err := lint(p.Start, transform.Target{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(lint(p.Start, transform.Target{}))(t)
 		for _, f := range append(about(c.Findings(""), "node-rename"), about(s.Findings, "node-rename")...) {
-			if strings.Contains(f.Message, nothing) != only {
-				t.Errorf("%s: %s; %s", version, f.Message, f.Fix)
-			}
+			assert.Equal(t, strings.Contains(f.Message, nothing), only, version, f.Message, f.Fix)
 		}
 		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "the waiting cloud-controller-manager acquires the migration lease.") != (version == "v1.26.15") {
 			t.Errorf("%s: %s", version, s.Stage.Why)
 		}
 	}
 	overridden := step(t, planned(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
-	if !strings.Contains(overridden.Stage.Why, "The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.") {
-		t.Error(overridden.Stage.Why)
-	}
+	assert.Contains(t, overridden.Stage.Why, "The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.")
 }
 
 func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
@@ -251,10 +238,7 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 			if version != "v1.26.15" && strings.Contains(string(last[0].Bytes()), leaderFlag) {
 				t.Errorf("there is no manager to migrate from:\n%s", last[0].Bytes())
 			}
-			c, err := lint(last, transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := assert.Value(lint(last, transform.Target{}))(t)
 			if list := about(c.Findings(""), "in-tree-gone"); len(list) > 0 {
 				t.Error(list)
 			}

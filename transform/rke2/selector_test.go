@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestSelectorMatches(t *testing.T) {
@@ -104,9 +104,7 @@ machineGlobalConfig: {debug: false}
 		{false, "spec.rkeConfig.machineSelectorConfig[0]", "spec.rkeConfig.machineSelectorConfig[0].config.debug"},
 		{false, "spec.rkeConfig.machineSelectorConfig[1]", ""},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, got, want)
 }
 
 func TestClustersWithoutConfigurationHaveAGlobalLayer(t *testing.T) {

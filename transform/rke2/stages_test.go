@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -36,10 +37,7 @@ func migrated(t *testing.T, doc *yamledit.Document) *migration {
 
 func targeted(t *testing.T, doc *yamledit.Document, target transform.Target) *migration {
 	t.Helper()
-	c, err := open(transform.Only(doc), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(open(transform.Only(doc), target))(t)
 	return c.(*migration)
 }
 
@@ -73,10 +71,7 @@ func afterAt(t *testing.T, version, config, stage string, target transform.Targe
 	t.Helper()
 	m := targeted(t, parse(t, document(version, config)), target)
 	s := stageOf(t, m, stage)
-	e, err := s.Edit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := assert.Value(s.Edit())(t)
 	doc, splices, err := e.Apply()
 	if err != nil {
 		t.Fatal(err)
@@ -94,10 +89,7 @@ func afterAt(t *testing.T, version, config, stage string, target transform.Targe
 
 func restored(t *testing.T, before, after *yamledit.Document, splices []yamledit.Splice) {
 	t.Helper()
-	reverse, err := yamledit.Reverse(before.Bytes(), splices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reverse := assert.Value(yamledit.Reverse(before.Bytes(), splices))(t)
 	back, err := yamledit.Apply(after.Bytes(), reverse)
 	if err != nil || string(back) != string(before.Bytes()) {
 		t.Errorf("the reverse does not restore the document (%v):\n%s", err, back)
@@ -115,10 +107,7 @@ func configOf(doc *yamledit.Document) string {
 // of its result leaves nothing to do, and that every reverse restores.
 func planned(t *testing.T, version, config string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(Distro(), transform.Only(parse(t, document(version, config))), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, document(version, config))), target))(t)
 	last := p.Start[0]
 	for _, s := range p.Steps {
 		if s.Documents[0].Before != last {
@@ -130,10 +119,7 @@ func planned(t *testing.T, version, config string, target transform.Target) *pla
 		}
 		last = s.Documents[0].After
 	}
-	again, err := plan.Build(Distro(), transform.Only(last), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := assert.Value(plan.Build(Distro(), transform.Only(last), target))(t)
 	for _, s := range again.Steps {
 		if left(s) || s.Changes() {
 			t.Errorf("%s is %s again in\n%s", s.Stage.Name, s.State, last.Bytes())
@@ -174,9 +160,6 @@ func fails(t *testing.T, err error, want string) {
 // edited reports whether a stage has anything to do.
 func edited(t *testing.T, config, stage string) bool {
 	t.Helper()
-	e, err := stageOf(t, cluster(t, config), stage).Edit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := assert.Value(stageOf(t, cluster(t, config), stage).Edit())(t)
 	return !e.Empty()
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -19,9 +18,7 @@ func switches(t *testing.T, cases []struct{ name, before, want string }) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, after(t, c.before, stages.SwitchToExternal)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, after(t, c.before, stages.SwitchToExternal), c.want)
 		})
 	}
 }
@@ -94,9 +91,7 @@ func TestSwitchTurnsTheStubOff(t *testing.T) {
 	} {
 		t.Run(before, func(t *testing.T) {
 			got := after(t, onAWS+"  disable-cloud-controller: "+before+"\n", stages.SwitchToExternal)
-			if diff := cmp.Diff(external+"  disable-cloud-controller: "+want+"\n", got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, got, external+"  disable-cloud-controller: "+want+"\n")
 		})
 	}
 	const entries = "machineSelectorConfig:\n"
@@ -140,9 +135,7 @@ func TestSwitchMakesComponentsExternal(t *testing.T) {
 			}
 			t.Run(key+" "+before, func(t *testing.T) {
 				got := after(t, onAWS+"  "+key+": "+before+"\n", stages.SwitchToExternal)
-				if diff := cmp.Diff(globalOff+"  "+key+": "+want+"\n", got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				assert.DeepEqual(t, got, globalOff+"  "+key+": "+want+"\n")
 			})
 		}
 	}
@@ -344,9 +337,7 @@ func TestWhatTheSwitchPromises(t *testing.T) {
 		{"any other key stays", server, "cni", "calico", "canal", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := cluster(t, onAWS).switched(c.class, c.key, c.before, c.now); got != c.want {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			assert.Equal(t, cluster(t, onAWS).switched(c.class, c.key, c.before, c.now), c.want)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -84,9 +85,7 @@ func TestAnUpgradeIsASequenceOfPlans(t *testing.T) {
 			t.Errorf("%s:\n%s", c.name, strings.Join(got, "\n"))
 		}
 		for _, want := range c.end {
-			if !strings.Contains(end, want) {
-				t.Errorf("%s: no %q in\n%s", c.name, want, end)
-			}
+			assert.Contains(t, end, want, c.name)
 		}
 	}
 }
@@ -118,8 +117,6 @@ func TestTheChecksOfAnUpgradeCanFail(t *testing.T) {
 
 func TestTheNewestReleaseOfAMinorIsNoCandidate(t *testing.T) {
 	for minor, want := range map[string]string{"v1.27": "v1.27.16+rke2r2", "v1.30": "v1.30.14+rke2r1", "v1.99": ""} {
-		if got := newestOf(minor); got != want {
-			t.Errorf("%s: %s", minor, got)
-		}
+		assert.Equal(t, newestOf(minor), want, minor)
 	}
 }

@@ -3,7 +3,11 @@
 
 package rke2
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestUserDataSaysWhatItDoesToHostNamesOrThatIsUnknown(t *testing.T) {
 	for text, want := range map[string]hosts{
@@ -19,8 +23,6 @@ func TestUserDataSaysWhatItDoesToHostNamesOrThatIsUnknown(t *testing.T) {
 		"Content-Type: multipart/mixed; boundary=x\n":               unclear,
 		"#cloud-config\na: [\n":                                     unclear,
 	} {
-		if got := hostsOf(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		assert.Equal(t, hostsOf(text), want, text)
 	}
 }

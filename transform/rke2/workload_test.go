@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -48,9 +49,7 @@ func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
 	generated := inTurn
 	generated.LeaderMigrationConfig = transform.ConfigGenerate
 	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
-	if err == nil || !strings.Contains(err.Error(), "rke-lm does not add its configuration; remove --leader-migration-config") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "rke-lm does not add its configuration; remove --leader-migration-config")
 }
 
 func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
@@ -59,9 +58,7 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 	usual.CanonicalForm = true
 	for _, stage := range []string{stages.DisableLeaderMigration, stages.InstallCCM} {
 		s := step(t, p, stage)
-		if _, err := plan.Undo(Distro(), s.After(), inTurn, stage, false); err == nil || !strings.Contains(err.Error(), "--canonical") {
-			t.Errorf("%s: %v", stage, err)
-		}
+		assert.Error(plan.Undo(Distro(), s.After(), inTurn, stage, false))(t, "--canonical", stage)
 		steps, err := plan.Undo(Distro(), s.After(), usual, stage, false)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%s: %v", stage, err)

@@ -8,15 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func TestAStrategySaysHowManyControlPlanesItRestarts(t *testing.T) {
-	doc, err := yamledit.ParseString("cluster.yaml", "concurrency: many\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("cluster.yaml", "concurrency: many\n"))(t)
 	for _, c := range []struct {
 		most, all int
 		want      string

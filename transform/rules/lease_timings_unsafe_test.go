@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -86,9 +87,7 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 		for _, f := range found {
 			messages = append(messages, f.Message)
 		}
-		if strings.Join(messages, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: %q", c.name, messages)
-		}
+		assert.Equal(t, strings.Join(messages, "\n"), strings.Join(c.want, "\n"), c.name, messages)
 	}
 }
 
@@ -105,9 +104,7 @@ func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
 				}},
 			}
 		})(0, &found)
-		if len(found) != want {
-			t.Errorf("%s: %v", stage, found)
-		}
+		assert.Equal(t, len(found), want, stage, found)
 	}
 }
 

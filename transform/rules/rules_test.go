@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -17,10 +18,7 @@ import (
 
 func parsed(t *testing.T, text string) yamledit.Node {
 	t.Helper()
-	doc, err := yamledit.ParseString("cluster.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("cluster.yaml", text))(t)
 	return doc.Root()
 }
 
@@ -87,9 +85,7 @@ func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 	move := k8s.Upgrade{From: "v1.26.15", To: "v1.27.16", Is: func(string) bool { return true }}
 	for stage, want := range map[string]bool{"": true, stages.EnableLeaderMigration: false} {
-		if IsInTreeGone(move, stage) != want {
-			t.Errorf("in-tree-gone at %q", stage)
-		}
+		assert.Equal(t, IsInTreeGone(move, stage), want, "in-tree-gone at", stage)
 	}
 	at := parsed(t, "provider: aws\n").Get("provider")
 	equal, half := transform.HostNames{"n": "n"}, transform.HostNames{"n": "n", "o": ""}
@@ -103,22 +99,14 @@ func TestStagesBeforeTheSwitchDoNotAnswerForIt(t *testing.T) {
 		{transform.Target{HostNames: half}, true},
 		{transform.Target{HostNames: half, EndState: transform.EndStateExternal}, true},
 	} {
-		if NodeRename.Open(c.target) != c.want {
-			t.Errorf("%+v", c)
-		}
+		assert.Equal(t, NodeRename.Open(c.target), c.want, c)
 	}
-	if got := NodeRename.Missing(transform.Target{HostNames: half}, "x") + NodeRename.Missing(transform.Target{}, "x"); got != "add the host names of o to the file of --host-names; or x" {
-		t.Error(got)
-	}
-	if got := NodeRename.Some([]string{"a", "b", "c", "d", "e"}); got != "a, b, c and 2 more" {
-		t.Error(got)
-	}
-	if got := said(of(func(f *transform.Findings) {
+	assert.Equal(t, NodeRename.Missing(transform.Target{HostNames: half}, "x")+NodeRename.Missing(transform.Target{}, "x"), "add the host names of o to the file of --host-names; or x")
+	assert.Equal(t, NodeRename.Some([]string{"a", "b", "c", "d", "e"}), "a, b, c and 2 more")
+	assert.Equal(t, said(of(func(f *transform.Findings) {
 		NodeRename.At(at, "", "m", "f", f)
 		NodeRename.At(at, stages.SwitchToExternal, "m", "f", f)
-	})); got != "warning m / f;  m / f" {
-		t.Error(got)
-	}
+	})), "warning m / f;  m / f")
 }
 
 // of returns what a check finds.
@@ -173,9 +161,7 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.28.5"}, f) })):                "apply the stages that rke-lm plan shows",
 		UnknownProvider(args.Placed{Arg: args.With("cloud-provider", "gce"), Node: at}, "kubelet").Error(): `kubelet has the cloud provider "gce"`,
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q lacks %q", got, want)
-		}
+		assert.Contains(t, got, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -20,10 +21,7 @@ func TestOverriddenServicesHaveTheNamesOfTheManagersMinor(t *testing.T) {
 		}
 		return b.String()
 	}
-	doc, err := yamledit.ParseString("cluster.yaml", "config: ''\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("cluster.yaml", "config: ''\n"))(t)
 	for _, c := range []struct {
 		what, config, version, want string
 	}{

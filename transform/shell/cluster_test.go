@@ -3,7 +3,11 @@
 
 package shell
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestCommandsNameTheirCluster(t *testing.T) {
 	prod := Cluster{Context: `"${CONTEXT:?}"`}
@@ -20,10 +24,6 @@ func TestCommandsNameTheirCluster(t *testing.T) {
 			t.Errorf("%s becomes\n%s, want\n%s", command, got, want)
 		}
 	}
-	if got := (Cluster{Kubeconfig: "'my file'"}).In("kubectl get nodes"); got != "kubectl --kubeconfig='my file' get nodes" {
-		t.Error(got)
-	}
-	if got := (Cluster{}).In("kubectl get nodes"); got != "kubectl get nodes" {
-		t.Error(got)
-	}
+	assert.Equal(t, (Cluster{Kubeconfig: "'my file'"}).In("kubectl get nodes"), "kubectl --kubeconfig='my file' get nodes")
+	assert.Equal(t, (Cluster{}).In("kubectl get nodes"), "kubectl get nodes")
 }

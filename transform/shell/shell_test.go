@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestPlainValuesStayAsTheyAre(t *testing.T) {
@@ -14,22 +16,14 @@ func TestPlainValuesStayAsTheyAre(t *testing.T) {
 		"plans/a-b_c.yaml": "plans/a-b_c.yaml", "my plans": "'my plans'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'", "a;b": "'a;b'", "ü": "'ü'",
 		"=ls": "'=ls'", "~": "'~'", "a\nb": `"$(printf 'a\012b')"`, "\u202ex": `"$(printf '\342\200\256x')"`,
 	} {
-		if got := Word(value); got != want {
-			t.Errorf("%q: got %s", value, got)
-		}
+		assert.Equal(t, Word(value), want, value)
 	}
 }
 
 func TestNamesAreNeverFlags(t *testing.T) {
-	if got := Line("kubectl -n %s delete --now %--%s %s", "a", "pod", "b"); got != "kubectl -n a delete --now pod b" {
-		t.Error(got)
-	}
-	if got := Line("kubectl -n %s delete --now %--%s %s", "-a", "pod", "-b"); got != "kubectl -n -a delete --now -- pod -b" {
-		t.Error(got)
-	}
-	if got := strings.Join(Arguments([]string{"up"}, []string{"-a"}, []string{"--x", "y"}), " "); got != "up --x y -- -a" {
-		t.Error(got)
-	}
+	assert.Equal(t, Line("kubectl -n %s delete --now %--%s %s", "a", "pod", "b"), "kubectl -n a delete --now pod b")
+	assert.Equal(t, Line("kubectl -n %s delete --now %--%s %s", "-a", "pod", "-b"), "kubectl -n -a delete --now -- pod -b")
+	assert.Equal(t, strings.Join(Arguments([]string{"up"}, []string{"-a"}, []string{"--x", "y"}), " "), "up --x y -- -a")
 	if Path("-") != "./-" || Path("a") != "a" {
 		t.Error("a path that is a flag")
 	}

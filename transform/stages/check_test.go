@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -22,9 +23,7 @@ func TestEveryStageHasWhatHasToHoldAfterIt(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if After("", long) != (Check{}) {
-		t.Error("before all stages")
-	}
+	assert.Equal(t, After("", long), (Check{}), "before all stages")
 }
 
 func TestWhatHasToHoldFollowsTheChoices(t *testing.T) {
@@ -46,9 +45,7 @@ func TestWhatHasToHoldFollowsTheChoices(t *testing.T) {
 		{"the flag undone", Undone(EnableLeaderMigration, long), Check{Stage: GrantMigrationLease, AtMost: GrantMigrationLease, Granted: true}},
 		{"the right undone", Undone(GrantMigrationLease, long), Check{}},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %+v", c.name, c.got)
-		}
+		assert.Equal(t, c.got, c.want, c.name)
 	}
 	c, after := Undone(DisableLeaderMigration, long), After(SwitchToExternal, long)
 	if c.AtLeast != c.AtMost || c.AtMost != SwitchToExternal || c.Lease != after.Lease {
@@ -63,9 +60,7 @@ func TestEitherManagerMayHoldTheLeaseFromTheInstallationToTheSwitch(t *testing.T
 		"": Anyone, GrantMigrationLease: Anyone, EnableLeaderMigration: KubeManager, InstallCCM: Either, CordonControlPlane: Either,
 		SwitchToExternal: CloudManager, UncordonControlPlane: CloudManager, DisableLeaderMigration: Remaining, VerifyProviderIDs: Remaining,
 	} {
-		if got := After(name, long).Lease; got != want {
-			t.Errorf("%q: %d", name, got)
-		}
+		assert.Equal(t, After(name, long).Lease, want, name)
 	}
 	if Before(SwitchToExternal, long).Lease != Either || Undone(SwitchToExternal, long).Lease != Either {
 		t.Error("before the switch and after its undo")
@@ -86,9 +81,7 @@ func TestBoundsOfACheckAreStages(t *testing.T) {
 func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
 	gaps := 0
 	for _, name := range Names() {
-		if UndoGap(short, name) != "" {
-			t.Errorf("%s: %q", name, UndoGap(short, name))
-		}
+		assert.Equal(t, UndoGap(short, name), "", name)
 		if UndoGap(long, name) != "" {
 			gaps++
 		}
@@ -133,9 +126,7 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 
 func TestTheSwitchPromisesNoGapWithoutLeaderMigration(t *testing.T) {
 	with, without := Cluster{Target: long}.SwitchWhy(false, nil), Cluster{Target: short}.SwitchWhy(false, nil)
-	if with != without+switchGapWhy {
-		t.Errorf("%q\n%q", with, without)
-	}
+	assert.Equal(t, with, without+switchGapWhy, without)
 }
 
 // verify --stage decides as the plan does where it says that it can: in a broken cluster the

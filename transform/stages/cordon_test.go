@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -35,8 +36,6 @@ func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 
 func TestARunIsOneWordForTheShell(t *testing.T) {
 	for cluster, want := range map[string]string{"heron": "leader-migration-heron", "": "leader-migration", "a b; rm": "leader-migration-a-b-rm", "$(x)": "leader-migration-x"} {
-		if got := Mark(cluster); got != want {
-			t.Errorf("%q: %q", cluster, got)
-		}
+		assert.Equal(t, Mark(cluster), want, cluster)
 	}
 }

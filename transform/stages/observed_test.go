@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -25,9 +26,7 @@ func TestManagersShowTheLastStageThatTheyHaveTheResultOf(t *testing.T) {
 		{Managers{External: true, Cloud: true}, DisableLeaderMigration},
 		{Managers{Granted: true, External: true}, GrantMigrationLease},
 	} {
-		if got := Reached(c.m); got != c.want {
-			t.Errorf("%+v: %q", c.m, got)
-		}
+		assert.Equal(t, Reached(c.m), c.want, c.m)
 	}
 }
 
@@ -109,9 +108,7 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 					t.Errorf("%s: %s comes after %v", name, s.Name, s.AfterManual)
 				}
 			}
-			if !slices.Equal(names, c.want) {
-				t.Errorf("%s: %v", name, names)
-			}
+			assert.EqualSlices(t, names, c.want, name)
 		}
 	}
 }

@@ -6,14 +6,14 @@ package stages
 import (
 	"slices"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestStagesThatEditAreInTheOrderOfAll(t *testing.T) {
 	edits := slices.Clone(Names())
 	edits = slices.DeleteFunc(edits, func(s string) bool { return !slices.Contains(EditNames(), s) })
-	if !slices.Equal(edits, EditNames()) {
-		t.Errorf("%v", edits)
-	}
+	assert.EqualSlices(t, edits, EditNames())
 }
 
 func TestStagesHaveNamesOfTheirOwn(t *testing.T) {

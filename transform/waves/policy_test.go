@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // noon is a Wednesday.
@@ -17,14 +19,8 @@ var noon = time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
 
 func window(t *testing.T, on []string, from, to, zone string) *Window {
 	t.Helper()
-	location, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := NewWindow(on, from, to, location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	location := assert.Value(time.LoadLocation(zone))(t)
+	w := assert.Value(NewWindow(on, from, to, location))(t)
 	return w
 }
 
@@ -73,10 +69,7 @@ func TestAPolicyDecidesByTheTimeAndByApprovals(t *testing.T) {
 
 func TestAWindowOpensAndClosesByTheClocksOfItsZone(t *testing.T) {
 	at := func(text string) time.Time {
-		parsed, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := assert.Value(time.Parse(time.RFC3339, text))(t)
 		return parsed
 	}
 	nights := window(t, []string{"Fri", "Sat"}, "22:00", "04:00", "Europe/Berlin")
@@ -134,9 +127,7 @@ func TestClustersArePutIntoWaves(t *testing.T) {
 		{[]Rule{{Name: "rest", Size: 1}}, []string{"a", "b"}, "[{rest [a] false} {rest-2 [b] false}]"},
 		{[]Rule{{Name: "none", Matches: func(string) bool { return false }}, {Name: "all"}}, []string{"a"}, "[{none [] false} {all [a] false}]"},
 	} {
-		if got := fmt.Sprint(Assign(c.rules, c.names)); got != c.want {
-			t.Errorf("%v %v: %s", c.rules, c.names, got)
-		}
+		assert.Equal(t, fmt.Sprint(Assign(c.rules, c.names)), c.want, c.rules, c.names)
 	}
 }
 
@@ -150,9 +141,7 @@ func TestTheResultFollowsFromTheStates(t *testing.T) {
 		{Done, Running, 0, Outcome{}}, {Done, Done, 0, Outcome{Complete: true}}, {Done, Skipped, 0, Outcome{Complete: true}},
 		{Done, Failed, 0, Outcome{Failed: true}}, {Done, Failed, 1, Outcome{Complete: true}}, {Failed, Waiting, 0, Outcome{Failed: true}}, {Done, Gated, 0, Outcome{}},
 	} {
-		if got := Result(list, map[string]State{"a": c.a, "b": c.b}, Limits{Failures: c.most}); got != c.want {
-			t.Errorf("%s %s %d: %+v", c.a, c.b, c.most, got)
-		}
+		assert.Equal(t, Result(list, map[string]State{"a": c.a, "b": c.b}, Limits{Failures: c.most}), c.want, c.a, c.b, c.most)
 	}
 }
 

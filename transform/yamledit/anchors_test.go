@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAliasesAndMergeKeysAreReadAsKubernetesReadsThem(t *testing.T) {
@@ -26,10 +28,7 @@ func TestAliasesAndMergeKeysAreReadAsKubernetesReadsThem(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 			continue
 		}
-		want, err := read([]byte(in))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := assert.Value(read([]byte(in)))(t)
 		if got := asJSON(d.Root().Value()); got != asJSON(want) {
 			t.Errorf("%s: read as %s instead of %s", in, got, asJSON(want))
 		}
@@ -76,9 +75,7 @@ func TestWhatReadersDisagreeAboutIsRefused(t *testing.T) {
 		"b: &b {k: 1}\nm: {<<: [*b, 2]}\n":        "a merge key (<<) refers to something other than a mapping",
 		"b: &b {k: 1}\nm: {<<: *b, <<: {l: 1}}\n": `the key "<<" is duplicated`,
 	} {
-		if _, err := ParseString("in.yaml", in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", in, err, want)
-		}
+		assert.Error(ParseString("in.yaml", in))(t, want, in)
 	}
 }
 
@@ -145,18 +142,13 @@ func TestAnEditOfASharedValueNamesAllWhoShareIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := edited(t, c.in, c.change)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v\nwant %s\n%s", err, c.want, got)
-			}
+			assert.ErrorContains(t, err, c.want, got)
 		})
 	}
 }
 
 func TestANodeReportsWhereItsValueIsWritten(t *testing.T) {
-	d, err := ParseString("in.yaml", "x: &x\n  k:\n    - v\na: *x\nm:\n  <<: *x\ns: &s 1\nt:\n  - *s\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(ParseString("in.yaml", "x: &x\n  k:\n    - v\na: *x\nm:\n  <<: *x\ns: &s 1\nt:\n  - *s\n"))(t)
 	root := d.Root()
 	for path, c := range map[string]struct {
 		node                 Node

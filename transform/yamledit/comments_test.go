@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestCommentsOfWhatGoesStayOnLinesOfTheirOwn(t *testing.T) {
@@ -51,10 +53,7 @@ j: [
   s
 ]
 `
-	d, err := ParseString("in.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(ParseString("in.yaml", text))(t)
 	root := d.Root()
 	for name, c := range map[string]struct {
 		node Node
@@ -80,10 +79,7 @@ j: [
 
 func inner(t *testing.T, n Node) Node {
 	t.Helper()
-	in, err := n.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(n.Embedded())(t)
 	return in.Documents()[0].Root()
 }
 
@@ -96,10 +92,7 @@ func TestNoRemovalLosesAComment(t *testing.T) {
 	}
 	removed := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(file))(t)
 		for _, c := range Split(file, text) {
 			d, err := Parse(c)
 			if err != nil || d.IsJSON() {
@@ -148,9 +141,6 @@ func commented(t *testing.T, d *Document) *Document {
 		}
 		text, n = with, n+1
 	}
-	doc, err := Parse(Chunk{File: d.File(), Bytes: text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(Parse(Chunk{File: d.File(), Bytes: text}))(t)
 	return doc
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestWordsAreHiddenByEscapesTagsAndEncodingsAlone(t *testing.T) {
@@ -30,19 +32,14 @@ func TestWordsAreHiddenByEscapesTagsAndEncodingsAlone(t *testing.T) {
 		"a: \"b\n  c\"\n":                                     false,
 		`\`:                                                   false,
 	} {
-		if got := Disguised([]byte(text)); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		assert.Equal(t, Disguised([]byte(text)), want, text)
 	}
 }
 
 // The YAML library reads neither \/ nor the surrogates of a character, which other programs write.
 func TestJSONIsReadAndEditedWithEveryEscape(t *testing.T) {
 	text := `{"a\/b": "x\/\/y", "emoji \ud83d\ude00": "\ud83d\ude00\ud83d\ude00 é \"\\/\\\ud83d\ude00", "lone": "\ud83d", "z": ["\/", 1]}` + "\n"
-	d, err := Parse(Chunk{File: "in.json", Bytes: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(Parse(Chunk{File: "in.json", Bytes: []byte(text)}))(t)
 	want := map[string]any{"a/b": "x//y", "emoji 😀": "😀😀 é \"\\/\\😀", "lone": "\uFFFD", "z": []any{"/", 1.0}}
 	if got := d.Root().Value(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%#v", got)
@@ -71,18 +68,13 @@ func TestAKeyThatIsHiddenIsRefused(t *testing.T) {
 		"- {!!str a: 1}\n",
 		"!!merge <<: {a: 1}\n",
 	} {
-		if _, err := Parse(Chunk{File: "f", Bytes: []byte(text)}); err == nil || !strings.Contains(err.Error(), "write the key as text") {
-			t.Errorf("%q: %v", text, err)
-		}
+		assert.Error(Parse(Chunk{File: "f", Bytes: []byte(text)}))(t, "write the key as text", text)
 	}
 }
 
 func TestKeysAreThoseOfJSON(t *testing.T) {
 	for text, want := range map[string]string{"1000000": "1000000", "-0": "0", "007": "7", "1e3": "1000", "1.10": "1.1", "yes": "true", "0x10": "16", "1.10000001": "1.1", "x": "x"} {
-		d, err := Parse(Chunk{Bytes: []byte(text + ": v\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(Parse(Chunk{Bytes: []byte(text + ": v\n")}))(t)
 		if got := d.Root().Value(); !reflect.DeepEqual(got, map[string]any{want: "v"}) {
 			t.Errorf("%s: %v", text, got)
 		}

@@ -6,6 +6,8 @@ package yamledit
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // edited applies one edit and checks that its reverse restores the input.
@@ -21,14 +23,8 @@ func edited(t *testing.T, in string, change func(*Edit, Node)) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	back, err := Reverse(d.Bytes(), splices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	restored, err := Apply(after.Bytes(), back)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := assert.Value(Reverse(d.Bytes(), splices))(t)
+	restored := assert.Value(Apply(after.Bytes(), back))(t)
 	if string(restored) != in {
 		t.Fatalf("the reverse gives\n%q\ninstead of\n%q", restored, in)
 	}
@@ -46,13 +42,8 @@ func runEdits(t *testing.T, cases []editCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := edited(t, c.in, c.change)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != c.want {
-				t.Errorf("got\n%s\nwant\n%s\n(%q)", got, c.want, got)
-			}
+			got := assert.Value(edited(t, c.in, c.change))(t)
+			assert.Equal(t, got, c.want)
 		})
 	}
 }
@@ -253,10 +244,7 @@ func TestRemoveTakesOneMemberAndItsLines(t *testing.T) {
 func TestJSONInSingleQuotesIsEditedInPlace(t *testing.T) {
 	inside := func(change func(*Edit, Node)) func(*Edit, Node) {
 		return func(e *Edit, n Node) {
-			in, err := e.Embedded(n.Get("v"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := assert.Value(e.Embedded(n.Get("v")))(t)
 			change(in.Edit(0), in.Documents()[0].Root())
 		}
 	}
@@ -411,9 +399,7 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 			if err == nil {
 				t.Fatalf("no error, but\n%s", got)
 			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %q, want %q", err, c.want)
-			}
+			assert.Contains(t, err.Error(), c.want, err)
 		})
 	}
 }
@@ -429,9 +415,7 @@ func TestDocumentsThatCannotBeReadAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseString("in.yaml", c.in)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			assert.ErrorContains(t, err, c.want)
 		})
 	}
 }
@@ -450,17 +434,10 @@ func TestAliasesThatMultiplyAreRefused(t *testing.T) {
 		p := string(c - 1)
 		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+p+", ", 10), ", ") + "]\n"
 	}
-	if _, err := ParseString("in.yaml", bomb); err == nil || !strings.Contains(err.Error(), "multiply") {
-		t.Errorf("got %v", err)
-	}
+	assert.Error(ParseString("in.yaml", bomb))(t, "multiply")
 	if _, err := ParseString("in.yaml", "a: &a {b: *a}\n"); err == nil {
 		t.Error("an anchor that holds itself was accepted")
 	}
-	d, err := ParseString("in.yaml", "a: &a {b: [1]}\nc: *a\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := asJSON(d.Root().Value()); got != `{"a":{"b":[1]},"c":{"b":[1]}}` {
-		t.Error(got)
-	}
+	d := assert.Value(ParseString("in.yaml", "a: &a {b: [1]}\nc: *a\n"))(t)
+	assert.Equal(t, asJSON(d.Root().Value()), `{"a":{"b":[1]},"c":{"b":[1]}}`)
 }

@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // seeds are streams that have the pitfalls of the package's table tests.
@@ -28,10 +30,7 @@ func seeds(f *testing.F) []string {
 	}
 	var out []string
 	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := assert.Value(os.ReadFile(name))(f)
 		out = append(out, string(b))
 	}
 	return out
@@ -173,10 +172,7 @@ func FuzzReverseRestoresTheBytes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		back, err := Reverse(src, splices)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := assert.Value(Reverse(src, splices))(t)
 		restored, err := Apply(after, back)
 		if err != nil || !bytes.Equal(restored, src) {
 			t.Fatalf("%v: %q", err, restored)

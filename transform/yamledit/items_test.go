@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // itemLists are lists of two objects in the layouts of kubectl and of people.
@@ -32,10 +34,7 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 			}
 			out, at := []byte{}, 0
 			for i, c := range items {
-				d, err := Parse(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := assert.Value(Parse(c))(t)
 				n := d.Root().Get("kind")
 				if s, _ := n.String(); s != "A" || d.Root().Path() != "" || n.Path() != "kind" {
 					t.Errorf("item %d is a %s at %s", i, s, n.Path())
@@ -60,10 +59,7 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 				at = c.Offset - 100 + len(c.Bytes)
 			}
 			out = append(out, text[at:]...)
-			before, err := read([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := assert.Value(read([]byte(text)))(t)
 			for i, item := range before.(map[string]any)["items"].([]any) {
 				item.(map[string]any)["spec"].(map[string]any)["new"] = fmt.Sprintf("value %d", i)
 			}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
@@ -27,14 +29,9 @@ func TestTheObjectsAreThoseThatKubectlApplies(t *testing.T) {
 	} {
 		var got strings.Builder
 		for _, object := range KubectlObjects(Chunk{Bytes: []byte(c.text)}) {
-			text, err := json.Marshal(object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := assert.Value(json.Marshal(object))(t)
 			got.Write(text)
 		}
-		if got.String() != c.want {
-			t.Errorf("%s: %s", name, got.String())
-		}
+		assert.Equal(t, got.String(), c.want, name)
 	}
 }

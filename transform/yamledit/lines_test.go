@@ -5,10 +5,11 @@ package yamledit
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestColumnsAreFoundOnLinesOfAnyCharacters(t *testing.T) {
@@ -44,9 +45,7 @@ func TestColumnsAreFoundOnLinesOfAnyCharacters(t *testing.T) {
 // A column is found without a walk over its line.
 func TestAColumnOfALongLineIsFoundAtOnce(t *testing.T) {
 	ascii, wide := indexLines([]byte(strings.Repeat("a", 1<<16))), indexLines([]byte(strings.Repeat("é", 1<<16)))
-	if len(ascii.wide) != 0 {
-		t.Error("a line of ASCII needs no marks")
-	}
+	assert.Equal(t, len(ascii.wide), 0, "a line of ASCII needs no marks")
 	if got := len(wide.wide[0]); got != 1+1<<16/stride {
 		t.Errorf("%d marks", got)
 	}
@@ -56,8 +55,6 @@ func TestLinesOfPlainTextAreThoseOfAnyText(t *testing.T) {
 	for _, text := range []string{"", "\n", "a", "a\n", "\n\na: b\n\n", "a\nb"} {
 		const other = "\u2028" // which no plain text has
 		plain, any := indexLines([]byte(text)), indexLines([]byte(text+other))
-		if want := any.starts[:len(any.starts)-1]; !slices.Equal(plain.starts, want) {
-			t.Errorf("%q: %v, not %v", text, plain.starts, want)
-		}
+		assert.EqualSlices(t, plain.starts, any.starts[:len(any.starts)-1], text)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // blocks returns mappings inside of each other, a key for each line.
@@ -58,10 +60,7 @@ func blocksOfText(levels int) string {
 }
 
 func TestDocumentsInStringsAreBounded(t *testing.T) {
-	doc, err := ParseString("in.yaml", blocksOfText(MaxEmbedding+3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(ParseString("in.yaml", blocksOfText(MaxEmbedding+3)))(t)
 	for level := 1; ; level++ {
 		in, err := doc.Root().Get("a").Embedded()
 		if level <= MaxEmbedding {
@@ -95,10 +94,7 @@ func TestAnEditDoesNotForgetHowDeepADocumentIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := after.Root().Get("b").Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(after.Root().Get("b").Embedded())(t)
 	if _, err := in.Documents()[0].Root().Get("b").Embedded(); !errors.Is(err, ErrTooDeep) {
 		t.Errorf("%v", err)
 	}

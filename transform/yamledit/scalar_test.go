@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // asEntry is what a reader makes of a plain scalar after a key; false says that
@@ -79,10 +81,7 @@ func TestTheJSONOfANodeIsItsValue(t *testing.T) {
 		"b: {c: &x [1, é], d: *x}\na: |\n  one \"two\" \\\n  <three>\t\n", "yes: 1\n7: 2\n8: !!str 9\n1.0: !!int '3'\n",
 		"a: 12345678901234567890\nb: 00000000-0000-4000-8000-000000000001\nc: .inf\nd: 2001-01-01\n",
 	} {
-		d, err := ParseString("a.yaml", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(ParseString("a.yaml", text))(t)
 		var got any
 		if err := json.Unmarshal(d.Root().JSON(), &got); err != nil || !reflect.DeepEqual(got, d.Root().Value()) {
 			t.Errorf("%q: %s, error %v", text, d.Root().JSON(), err)

@@ -4,9 +4,10 @@
 package yamledit
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAStreamIsCutWhereKubectlCutsIt(t *testing.T) {
@@ -34,9 +35,7 @@ func TestAStreamIsCutWhereKubectlCutsIt(t *testing.T) {
 		for _, chunk := range Split("f", []byte(c.stream)) {
 			got = append(got, string(chunk.Bytes))
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q", name, got)
-		}
+		assert.EqualSlices(t, got, c.want, name)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // without removes documents of the stream under key m.
@@ -55,10 +57,7 @@ func TestRemovingADocumentKeepsAllOthers(t *testing.T) {
 func TestRemovingAndAppendingAtOnce(t *testing.T) {
 	both := func(e *Edit, n Node) {
 		without(1)(e, n)
-		in, err := e.Embedded(n.Get("m"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := assert.Value(e.Embedded(n.Get("m")))(t)
 		in.Append("new: 1\n")
 	}
 	runEdits(t, []editCase{
@@ -69,10 +68,7 @@ func TestRemovingAndAppendingAtOnce(t *testing.T) {
 
 func TestAnEditOfARemovedDocumentIsForgotten(t *testing.T) {
 	got, err := edited(t, "m: |\n  a: 1\n  ---\n  b: 2\n", func(e *Edit, n Node) {
-		in, err := e.Embedded(n.Get("m"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := assert.Value(e.Embedded(n.Get("m")))(t)
 		in.Edit(1).Set(in.Documents()[1].Root().Get("b"), 3)
 		in.Edit(0).Set(in.Documents()[0].Root().Get("a"), 3)
 		in.Remove(1)
@@ -84,10 +80,7 @@ func TestAnEditOfARemovedDocumentIsForgotten(t *testing.T) {
 
 func TestAppendingKeepsABlockThatEndsTheStream(t *testing.T) {
 	append := func(e *Edit, n Node) {
-		in, err := e.Embedded(n.Get("m"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := assert.Value(e.Embedded(n.Get("m")))(t)
 		in.Append("b: 2\n")
 	}
 	runEdits(t, []editCase{
@@ -102,19 +95,13 @@ func TestAppendingKeepsABlockThatEndsTheStream(t *testing.T) {
 func TestAppendingToADocumentThatIsEditedAsWell(t *testing.T) {
 	both := func(change func(*Edit, Node)) func(*Edit, Node) {
 		return func(e *Edit, n Node) {
-			in, err := e.Embedded(n.Get("m"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := assert.Value(e.Embedded(n.Get("m")))(t)
 			change(in.Edit(0), in.Documents()[0].Root())
 			in.Append("b: 1\n")
 		}
 	}
 	inside := both(func(e *Edit, n Node) {
-		in, err := e.Embedded(n.Get("v"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := assert.Value(e.Embedded(n.Get("v")))(t)
 		in.Edit(0).Insert(in.Documents()[0].Root(), "z", "2")
 	})
 	before := both(func(e *Edit, n Node) { e.Set(n.Get("a"), 22) })
@@ -132,10 +119,7 @@ func TestAppendingToADocumentThatIsEditedAsWell(t *testing.T) {
 
 func TestAppendingADocumentThatEndsInABlock(t *testing.T) {
 	block := func(e *Edit, n Node) {
-		in, err := e.Embedded(n.Get("m"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := assert.Value(e.Embedded(n.Get("m")))(t)
 		in.Append("b: |\n  x\n")
 		in.Append("c: |\n  x\n")
 	}
@@ -162,14 +146,8 @@ func TestRemovalsThatWouldChangeAnotherDocumentAreRefused(t *testing.T) {
 
 func TestEmptyReportsWhetherAnythingIsLeft(t *testing.T) {
 	for text, want := range map[string]bool{"a: 1\n": true, "---\na: 1\n...\n": true, "a: 1\n---\nb: 2\n": false, "# ours\n---\na: 1\n": false} {
-		d, err := ParseString("in.yaml", "m: "+jsonText(text)+"\n")
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := d.Root().Get("m").Embedded()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(ParseString("in.yaml", "m: "+jsonText(text)+"\n"))(t)
+		in := assert.Value(d.Root().Get("m").Embedded())(t)
 		in.Remove(0)
 		if got, err := in.Empty(); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)

@@ -6,22 +6,18 @@ package yamledit
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestTheWorkForADocumentIsCounted(t *testing.T) {
-	d, err := Parse(Chunk{File: "c.yaml", Bytes: []byte("a: {b: [1, 2, 3], c: '{d: e}'}\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(Parse(Chunk{File: "c.yaml", Bytes: []byte("a: {b: [1, 2, 3], c: '{d: e}'}\n")}))(t)
 	before := d.texts.work.nodes.Load()
 	d.Root().Get("a", "b").Items() // two keys, three items
 	if n := d.texts.work.nodes.Load() - before; n != 5 {
 		t.Errorf("%d nodes", n)
 	}
-	in, err := d.Root().Get("a", "c").Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(d.Root().Get("a", "c").Embedded())(t)
 	before = d.texts.work.nodes.Load()
 	in.Documents()[0].Root().Get("d")
 	if n := d.texts.work.nodes.Load() - before; n != 1 {
@@ -34,10 +30,7 @@ func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {
 		"values are read":  func(d *Document) { d.texts.work.nodes.Store(Most.Nodes); d.Root().Get("a") },
 		"bytes are parsed": func(d *Document) { d.texts.work.bytes.Store(Most.Bytes); d.parsed(1) },
 	} {
-		d, err := Parse(Chunk{File: "c.yaml", Line: 6, Bytes: []byte("a: b\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(Parse(Chunk{File: "c.yaml", Line: 6, Bytes: []byte("a: b\n")}))(t)
 		func() {
 			defer func() {
 				e, is := recover().(*Error)

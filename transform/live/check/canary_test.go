@@ -5,7 +5,6 @@ package check
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -79,7 +79,5 @@ func TestOnlyWhatIsNewIsAProblem(t *testing.T) {
 		"service-controller on Service shop/web: SyncLoadBalancerFailed: again",
 		"service-controller on Service shop/web: SyncLoadBalancerFailed: more often, token=<redacted>",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
+	assert.EqualSlices(t, got, want)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -39,9 +40,7 @@ func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
 // What was looked at and is not there is checked. A kube-controller-manager always runs, so one that no pod shows is unseen.
 func TestNothingIsNotTheSameAsUnseen(t *testing.T) {
 	all, _ := unchecked(&observed.Observation{}, "")
-	if want := []string{"lease-timings-unsafe", "load-balancer-changed", "node-new", "node-renamed"}; !slices.Equal(all, want) {
-		t.Errorf("%v", all)
-	}
+	assert.EqualSlices(t, all, []string{"lease-timings-unsafe", "load-balancer-changed", "node-new", "node-renamed"})
 	if all, _ := unchecked(&observed.Observation{Before: &observed.Snapshot{}}, ""); !slices.Equal(all, []string{"lease-timings-unsafe"}) {
 		t.Errorf("with a snapshot: %v", all)
 	}
@@ -114,8 +113,6 @@ func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {
 		"one look, and no duration": {observed.Observation{Leases: []observed.Lease{
 			{Name: transform.DefaultLease, Holder: "x"}}}, observed.Unknown},
 	} {
-		if got := Evaluate(&c.o, Choice{}).Lease.Life; got != c.want {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Equal(t, Evaluate(&c.o, Choice{}).Lease.Life, c.want, name)
 	}
 }

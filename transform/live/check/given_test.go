@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // written lets arguments be written in a file from now on.
@@ -41,9 +43,7 @@ func TestGivenArgumentsShowWhatAManagerWithoutAPodOwns(t *testing.T) {
 		{"the pods that there are tell more", newPlay(kube(providerAWS)).written(providerExternal).hold("one_a", km).look(5), "5 kube"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := c.play.summary(); got != c.want {
-				t.Errorf("%s, not %s", got, c.want)
-			}
+			assert.Equal(t, c.play.summary(), c.want)
 		})
 	}
 }
@@ -77,8 +77,6 @@ func TestVersionsOfAnObjectGoWhenNothingIsOpen(t *testing.T) {
 		for _, g := range v.List() {
 			said += fmt.Sprint(g.Args)
 		}
-		if said != step.want {
-			t.Errorf("%d: %s", i, said)
-		}
+		assert.Equal(t, said, step.want, i)
 	}
 }

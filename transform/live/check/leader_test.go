@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -111,12 +112,8 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"cloud-controllers-twice note"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
-				t.Errorf("%v, not %v", got, c.want)
-			}
-			if got := Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}); got != c.open {
-				t.Errorf("a further look may tell: %t", got)
-			}
+			assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want)
+			assert.Equal(t, Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}), c.open, "a further look may tell")
 		})
 	}
 }
@@ -155,9 +152,7 @@ func TestALeaderOwnsAllCloudControllers(t *testing.T) {
 	} {
 		text := "controllerLeaders: [{name: service, component: '" + component + "'}, {name: cloud-node-lifecycle, component: '*'}]"
 		o.Managers[1].Config = &text
-		if got := rulesFound(o, stages.SwitchToExternal); !slices.Equal(got, want) {
-			t.Errorf("%s: %v", component, got)
-		}
+		assert.EqualSlices(t, rulesFound(o, stages.SwitchToExternal), want, component)
 	}
 }
 
@@ -193,9 +188,7 @@ func TestRoutesWithoutARangeAreFoundBeforeTheyEndTheManager(t *testing.T) {
 		"without a controller": {[]string{"--enable-leader-migration=true", "--controllers=*,-route"}, nil},
 	} {
 		o := scene(migrating, c.args, kubeLease(true), term(month, true, 1), migration("k_1", true, 1))
-		if got := rulesFound(o, stages.InstallCCM); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.EqualSlices(t, rulesFound(o, stages.InstallCCM), c.want, name)
 		o.Managers, o.DaemonSets = o.Managers[:1], []observed.DaemonSet{{Namespace: "kube-system", Name: "c", Args: c.args, Observed: true, Desired: 1, Updated: 1, Ready: 1}}
 		if got := rulesFound(o, stages.InstallCCM); slices.Contains(got, "ccm-args-unsafe error") != (c.want != nil) {
 			t.Errorf("%s, of the DaemonSet: %v", name, got)

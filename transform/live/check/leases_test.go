@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -86,9 +87,7 @@ func TestLeasesAreCheckedByWhoLives(t *testing.T) {
 		{"a manager that cannot be seen", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"cloud-controllers-twice note"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := rulesFound(c.o, c.stage); !slices.Equal(got, c.want) {
-				t.Errorf("%v, not %v", got, c.want)
-			}
+			assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want)
 		})
 	}
 }
@@ -112,9 +111,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), stages.EnableLeaderMigration, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}); got != c.want {
-				t.Errorf("%t", got)
-			}
+			assert.Equal(t, Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}), c.want)
 		})
 	}
 }
@@ -128,9 +125,7 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 		t.Errorf("the account may: %v", got)
 	}
 	o.Managers[0].Args = append(slices.Clone(migrating), "--kubeconfig=/etc/kubernetes/kcm.conf")
-	if got := rulesFound(o, ""); !slices.Equal(got, []string{"lease-rbac-missing error"}) {
-		t.Errorf("the user of the kubeconfig may not: %v", got)
-	}
+	assert.EqualSlices(t, rulesFound(o, ""), []string{"lease-rbac-missing error"}, "the user of the kubeconfig may not")
 }
 
 func TestWhatIsSeenShowsTheStage(t *testing.T) {
@@ -151,8 +146,6 @@ func TestWhatIsSeenShowsTheStage(t *testing.T) {
 		{"an unseen manager that holds the lease", scene(nil, waits, kubeLease(true), migration("k_1", true, 1)), stages.InstallCCM},
 		{"an unseen manager that does not", scene(nil, waits, cloudLease(true), migration("c_1", true, 1)), stages.SwitchToExternal},
 	} {
-		if got := Reached(c.o); got != c.want {
-			t.Errorf("%s: %q, not %q", c.name, got, c.want)
-		}
+		assert.Equal(t, Reached(c.o), c.want, c.name)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -230,9 +231,7 @@ func TestWithoutEventsItIsNotCheckedWhetherChangesFail(t *testing.T) {
 				why = n.Why
 			}
 		}
-		if why != c.want {
-			t.Errorf("%s: %q", name, why)
-		}
+		assert.Equal(t, why, c.want, name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -71,8 +72,6 @@ func TestTwoStaticPodsOnANodeAreFound(t *testing.T) {
 		"a rollout of a Deployment":            {twice(external, "kube-controller-manager"), nil},
 	} {
 		got := slices.DeleteFunc(rulesFound(c.o, ""), func(r string) bool { return !strings.HasPrefix(r, "cloud-controllers-twice") })
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.EqualSlices(t, got, c.want, name)
 	}
 }

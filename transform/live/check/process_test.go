@@ -6,8 +6,7 @@ package check
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -74,9 +73,7 @@ func TestArgumentsShowHowControllersAreRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := ReadProcess(observed.Manager{Component: c.component, Image: c.image, Config: c.config, Args: c.args})
-			if diff := cmp.Diff(c.want, modes(p)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, modes(p), c.want)
 		})
 	}
 }
@@ -89,9 +86,7 @@ func TestImagesShowTheirMinor(t *testing.T) {
 		"a/b:v1.27.1@sha256:9f86d081884c7d65":                           "v1.27",
 		"a/b:v2.28.1":                                                   "", "a/b:main": "", "": "",
 	} {
-		if got := versionOf(image); got != want {
-			t.Errorf("%s: %s, not %s", image, got, want)
-		}
+		assert.Equal(t, versionOf(image), want, image)
 	}
 }
 
@@ -118,9 +113,7 @@ func TestContainersShowTheirManager(t *testing.T) {
 		{"mirror.example.org/kubectl:v1.26", []string{"sh", "-c", "kubectl -n kube-system get lease kube-controller-manager"}, ""},
 		{"mirror.example.org/exporter:v1", []string{"exporter", "--watch=/var/lib/kube-controller-manager"}, ""},
 	} {
-		if got := Component(c.image, c.command); got != c.want {
-			t.Errorf("%s %v: %q, not %q", c.image, c.command, got, c.want)
-		}
+		assert.Equal(t, Component(c.image, c.command), c.want, c.image, c.command)
 	}
 }
 
@@ -130,8 +123,6 @@ func TestTheLastConfigurationFileCounts(t *testing.T) {
 		"/c": {"--leader-migration-config", "/c", "--v=2"},
 		"":   {"--v=2"},
 	} {
-		if got := ConfigFile(command); got != want {
-			t.Errorf("%v: %q, not %q", command, got, want)
-		}
+		assert.Equal(t, ConfigFile(command), want, command)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -67,9 +68,7 @@ func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
 		"aws:///eu-west-1a/i-0a4c19d2e7b35f801 ": "space",
 		"aws:///eu-west-1a/i-foo":                "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits",
 	} {
-		if got := malformed(id); !strings.Contains(got, want) {
-			t.Errorf("%q: %q", id, got)
-		}
+		assert.Contains(t, malformed(id), want, id)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -66,8 +67,6 @@ func TestNodesOfWhichNoneHasTheConditionWereNotAsked(t *testing.T) {
 func TestASnapshotShowsWhichNodesWereReady(t *testing.T) {
 	o := &observed.Observation{Nodes: []observed.Node{{Name: "a", Ready: condition("True")}, {Name: "b", Ready: condition("Unknown")}, {Name: "c"}}}
 	for i, n := range o.Snapshot("").Nodes {
-		if n.Ready != (i == 0) {
-			t.Errorf("%+v", n)
-		}
+		assert.Equal(t, n.Ready, (i == 0), n)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -53,9 +52,7 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"after a time without looks nothing is remembered", newPlay(one, two).hold("one_a", km).look(10).blind(20).run(again, two).look(10), "9 kube, 21 unknown, 10 kube"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, c.play.summary()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, c.play.summary(), c.want)
 		})
 	}
 }
@@ -65,18 +62,14 @@ func TestAReplacedHolderOfTheMigrationLeaseOwnsNothing(t *testing.T) {
 	before, waiting := running("k1", "one", "c1", providerAWS, flag), cloud("v1.26.6", flag, noRoutes)
 	p := newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10)
 	p.die(km, mig).run(running("k1", "one", "c9", providerAWS, flag), waiting).look(17).hold("one_b", mig).look(5)
-	if got := p.summary(); got != "10 kube, 17 none, 5 cloud" {
-		t.Error(got)
-	}
+	assert.Equal(t, p.summary(), "10 kube, 17 none, 5 cloud")
 }
 
 // A renewal from before the container was replaced may be seen after it.
 func TestARenewalThatIsSeenLateIsNoSignOfLife(t *testing.T) {
 	p := newPlay(running("k1", "one", "c1", providerAWS)).hold("one_a", km).look(10)
 	p.run(running("k1", "one", "c9", providerAWS)).look(1).die(km).look(19)
-	if got := p.summary(); got != "10 kube, 20 none" {
-		t.Error(got)
-	}
+	assert.Equal(t, p.summary(), "10 kube, 20 none")
 }
 
 // election is a real one of managers on hosts: leases of 15 seconds, renewed every

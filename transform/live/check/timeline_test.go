@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -170,9 +169,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"a lease that its holder gave back", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(5).hold("", mig).die(mig).look(2).hold("one_b", mig).look(5), "5 kube, 2 none, 5 cloud"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, c.play.summary()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.DeepEqual(t, c.play.summary(), c.want)
 		})
 	}
 }
@@ -219,15 +216,11 @@ func TestSlowLooksAreUnknown(t *testing.T) {
 		p.got = append(p.got, p.timeline.Add(Look{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
 		p.now = p.now.Add(4 * time.Second)
 	}
-	if got := p.summary(); got != "14 kube, 12 unknown, 0 unknown" {
-		t.Error(got)
-	}
+	assert.Equal(t, p.summary(), "14 kube, 12 unknown, 0 unknown")
 }
 
 func TestWhatComesAfterTheLastLookOfALostClusterIsUnknown(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag)).hold("one_a", km, mig).look(10).blind(2)
 	p.got = append(p.got, p.timeline.Lost(p.now)...)
-	if got := p.summary(); got != "9 kube, 3 unknown" {
-		t.Error(got)
-	}
+	assert.Equal(t, p.summary(), "9 kube, 3 unknown")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -31,9 +32,7 @@ func TestNodesThatAreNotReadyAreNamedFirstAndWhatTheManagersShowLast(t *testing.
 	accepted := stops("x")
 	accepted.Accepted = true
 	v := Verdict{Findings: []transform.Finding{stops("a"), accepted, stops(nodeNotReady), stops(stageNotReached), stops("cloud-controllers-twice"), {Rule: "w", Severity: transform.Warning}}}
-	if got := idsOf(v.Unmet()); !slices.Equal(got, []string{nodeNotReady, "a", "cloud-controllers-twice", stageNotReached}) {
-		t.Errorf("%v", got)
-	}
+	assert.EqualSlices(t, idsOf(v.Unmet()), []string{nodeNotReady, "a", "cloud-controllers-twice", stageNotReached})
 }
 
 func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {

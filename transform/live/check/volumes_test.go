@@ -4,9 +4,9 @@
 package check
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -32,8 +32,6 @@ func TestVolumesOfADumpWithoutDriversAreNoError(t *testing.T) {
 		if c.drivers != nil {
 			o.Kinds = append(o.Kinds, observed.CSINodes)
 		}
-		if got := rulesFound(o, ""); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		assert.EqualSlices(t, rulesFound(o, ""), c.want, c.name)
 	}
 }

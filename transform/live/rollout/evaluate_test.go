@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -228,8 +229,6 @@ func TestWhatRancherWritesByItselfOvertakesNothing(t *testing.T) {
 		{"another argument", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=3"), true},
 		{"another order without a webhook that writes it", rke2.Distro(), apiServer("", "v=2", "a=b"), apiServer("", "a=b", "v=2"), true},
 	} {
-		if got := Overtaken(c.is, Wanted{Object: c.was, Alike: c.distro.Alike}); got != c.overtaken {
-			t.Errorf("%s: %t", c.name, got)
-		}
+		assert.Equal(t, Overtaken(c.is, Wanted{Object: c.was, Alike: c.distro.Alike}), c.overtaken, c.name)
 	}
 }

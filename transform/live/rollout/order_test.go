@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 )
 
@@ -59,15 +60,11 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 		"nothing changes":          order(nil, func(map[string]string) bool { return false }, same...),
 		"a cluster that RKE makes": Said(Order(Objects{Engine: &Engine{}}, rke2.Distro().Live.Roles, all)),
 	} {
-		if got != "" {
-			t.Errorf("%s: %q", name, got)
-		}
+		assert.Equal(t, got, "", name)
 	}
 	var many []Machine
 	for range 12 {
 		many = append(many, machine("w", "w"))
 	}
-	if got := order(nil, all, append(many, machine("z", "eci"))...); !strings.Contains(got, "and 3 more, one at a time") {
-		t.Error(got)
-	}
+	assert.Contains(t, order(nil, all, append(many, machine("z", "eci"))...), "and 3 more, one at a time")
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestTheObjectsOfRancherAreRead(t *testing.T) {
@@ -95,9 +97,7 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 		{"a configuration that is not base64", map[string][]byte{"plan": []byte(`{"files":[{"path":"/50-rancher.yaml","content":"!"}]}`)}, &Plan{}},
 		{"no plan of Rancher's", map[string][]byte{"plan": []byte("x")}, &Plan{}},
 	} {
-		if diff := cmp.Diff(c.want, ReadPlan(c.data)); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
+		assert.DeepEqual(t, ReadPlan(c.data), c.want, c.name)
 	}
 }
 
@@ -105,18 +105,13 @@ func TestAMachinesPlanIsRead(t *testing.T) {
 // pkg/applyinator).
 func agentOutput(t *testing.T, outputs map[string][]byte) []byte {
 	t.Helper()
-	text, err := json.Marshal(outputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(outputs))(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if _, err := z.Write(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, z.Close())
 	return b.Bytes()
 }
 
@@ -126,9 +121,7 @@ func TestTheOutputOfAFailedTryIsReadToItsEndAndRedacted(t *testing.T) {
 	plan := func(output []byte) *Plan {
 		return ReadPlan(map[string][]byte{"plan": text, "failed-checksum": []byte(hex.EncodeToString(sum[:])), "failure-count": []byte("1"), "max-failures": []byte("-1"), "failed-output": output})
 	}
-	if got := plan(agentOutput(t, map[string][]byte{"install": []byte("pulling\n\nno space left on device\n"), "create": []byte("ok")})).Output; got != "create: ok\ninstall: pulling\ninstall: no space left on device" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, plan(agentOutput(t, map[string][]byte{"install": []byte("pulling\n\nno space left on device\n"), "create": []byte("ok")})).Output, "create: ok\ninstall: pulling\ninstall: no space left on device")
 	long := plan(agentOutput(t, map[string][]byte{"a": []byte(strings.Repeat(strings.Repeat("ä", 900)+"\n", 40) + "the end")})).Output
 	if n := len([]rune(long)); n > 2000 || !strings.HasSuffix(long, "a: the end") {
 		t.Errorf("%d runes: %q", n, long)
@@ -146,8 +139,6 @@ func TestTheOutputOfAFailedTryIsReadToItsEndAndRedacted(t *testing.T) {
 		}
 	}
 	for name, output := range map[string][]byte{"none": nil, "empty": agentOutput(t, map[string][]byte{}), "no gzip": []byte("x"), "cut": agentOutput(t, map[string][]byte{"a": []byte("b")})[:20], "a bomb": agentOutput(t, map[string][]byte{"a": bytes.Repeat([]byte("b"), 2<<20)})} {
-		if got := plan(output).Output; got != "" {
-			t.Errorf("%s: %q", name, got)
-		}
+		assert.Equal(t, plan(output).Output, "", name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -56,14 +57,8 @@ func TestAMachineWithLabelsThatNoPoolHasIsEvaluatedByThem(t *testing.T) {
 		{"none", nil, map[string]any{"cloud-provider-name": "aws"}, ""},
 	} {
 		for kind, text := range map[string]string{"pools": wantedText + wantedPools, "custom": wantedText} {
-			doc, err := yamledit.ParseString("mill", text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			wanted, err := NewWanted(rke2.Distro(), doc, []byte(wantedObject), transform.Target{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := assert.Value(yamledit.ParseString("mill", text))(t)
+			wanted := assert.Value(NewWanted(rke2.Distro(), doc, []byte(wantedObject), transform.Target{}))(t)
 			m := Machine{Name: "m", Node: "n", Labels: c.labels, Plan: &Plan{Applied: true, Config: c.config}}
 			if got := m.waiting(wanted); c.lacks == "" && got != "" || !strings.HasSuffix(got, c.lacks) {
 				t.Errorf("%s, %s: %q", c.name, kind, got)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -24,14 +25,8 @@ const (
 
 func planned(t *testing.T, d transform.Distro, text string) *plan.Plan {
 	t.Helper()
-	doc, err := yamledit.ParseString("c.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
+	p := assert.Value(plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 	return p
 }
 
@@ -56,10 +51,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	p := planned(t, rke2.Distro(), externalRKE2)
 	w := Planner{Distro: rke2.Distro(), Target: transform.Target{CanonicalForm: true}}
-	names, err := RollbackOrder(p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := assert.Value(RollbackOrder(p, ""))(t)
 	var conflict *transform.Conflict
 	if err := w.CheckRollback(p, names, &observed.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -104,10 +105,7 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 		if c.spec != "" {
 			text = `{"metadata":{"name":"w"},"spec":` + c.spec + `}`
 		}
-		before, err := yamledit.ParseString("node", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := assert.Value(yamledit.ParseString("node", text))(t)
 		after, err := Uninitialize(before)
 		if err != nil {
 			t.Fatal(name, err)

@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func parsed(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d, err := yamledit.ParseString("object", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("object", text))(t)
 	return d
 }
 

@@ -6,6 +6,7 @@ package transition
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -28,10 +29,7 @@ spec:
 func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 	server := map[string]string{"rke.cattle.io/rke-machine-pool-name": "servers", "rke.cattle.io/control-plane-role": "true", "rke.cattle.io/etcd-role": "true"}
 	worker := map[string]string{"rke.cattle.io/rke-machine-pool-name": "workers", "rke.cattle.io/worker-role": "true"}
-	doc, err := yamledit.ParseString("orchard", orderText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("orchard", orderText))(t)
 	for _, c := range []struct {
 		name, stage      string
 		target           transform.Target
@@ -44,19 +42,13 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		{"no edit at all", stages.CordonControlPlane, transform.Target{}, false, false},
 	} {
 		w := Planner{Distro: rke2.Distro(), Target: c.target}
-		p, err := plan.Build(w.Distro, transform.Only(doc), c.target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(plan.Build(w.Distro, transform.Only(doc), c.target))(t)
 		step, _ := p.Step(c.stage)
 		l := Transition{From: step.Documents[0].Before, To: step.Documents[0].Before}
 		if step.Changes() {
 			l.To = step.Documents[0].After
 		}
-		changes, err := w.Changes(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		changes := assert.Value(w.Changes(l))(t)
 		if changes(server) != c.servers || changes(worker) != c.workers {
 			t.Errorf("%s: servers %t, workers %t", c.name, changes(server), changes(worker))
 		}
@@ -65,10 +57,7 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 
 // A new release restarts every machine, also one whose arguments stay.
 func TestANewReleaseChangesAllMachines(t *testing.T) {
-	before, err := yamledit.ParseString("orchard", orderText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(yamledit.ParseString("orchard", orderText))(t)
 	e := before.Edit()
 	e.Set(before.Root().Get("spec", "kubernetesVersion"), "v1.27.16+rke2r2")
 	after, _, err := e.Apply()

@@ -6,6 +6,7 @@ package transition
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -31,9 +32,7 @@ func TestAChartIsInstalledWhenItRunsWithItsValues(t *testing.T) {
 		{"a flag that is not wanted", "image: {tag: v1.26.6}\nargs: [--v=2]\n", running("v1.26.6", "--v=2", "--enable-leader-migration=true"), false},
 		{"values that are none", "", running("v1.26.6"), false},
 	} {
-		if got := installed(c.values, c.sets); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
-		}
+		assert.Equal(t, installed(c.values, c.sets), c.want, c.name)
 	}
 }
 
@@ -54,8 +53,6 @@ func TestAManagerHasLeftTheMigrationWithoutTheFlag(t *testing.T) {
 		{"the flag turned off", final, running("v1.27.1", "--v=2", "--enable-leader-migration=false"), true},
 		{"the flag is kept", joining, running("v1.26.6", "--v=2", "--enable-leader-migration=true"), true},
 	} {
-		if got := finished(c.values, c.sets); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
-		}
+		assert.Equal(t, finished(c.values, c.sets), c.want, c.name)
 	}
 }

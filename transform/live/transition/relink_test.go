@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -48,10 +49,7 @@ func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
 
 func TestThePatchOfAMachineFitsOnlyTheIDOfBefore(t *testing.T) {
 	link := Link{Before: "rke2://a", After: "aws:///eu-west-1a/i-0a4c19d2e7b35f801"}
-	p, err := link.Patch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(link.Patch())(t)
 	if !p.Applied([]byte(`{"spec":{"providerID":"aws:///eu-west-1a/i-0a4c19d2e7b35f801"}}`), nil) || p.Applied([]byte(`{"spec":{"providerID":"rke2://b"}}`), nil) {
 		t.Errorf("%s", p.Bytes())
 	}

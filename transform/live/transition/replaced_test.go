@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -30,15 +31,9 @@ const (
 // upgradesOf returns a plan's upgrades with the values that it gives them.
 func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []Upgrade) {
 	t.Helper()
-	doc, err := yamledit.ParseString("c.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
 	r := Planner{Distro: rke1.Distro(), Target: target}
-	p, err := plan.Build(r.Distro, transform.Only(doc), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(plan.Build(r.Distro, transform.Only(doc), target))(t)
 	var names []string
 	for _, s := range p.Steps {
 		names = append(names, s.Stage.Name)
@@ -49,10 +44,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 		if back { // the chart runs and is to be rolled back
 			seen.DaemonSets = running("v1.26.6", "--v=2")
 		}
-		some, err := r.Upgrades(p, names, back, seen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		some := assert.Value(r.Upgrades(p, names, back, seen))(t)
 		all = append(all, some...)
 	}
 	return r, all
@@ -60,10 +52,7 @@ func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d, err := yamledit.ParseString("release", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(yamledit.ParseString("release", text))(t)
 	return d
 }
 

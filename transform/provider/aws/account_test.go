@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -63,9 +64,7 @@ func TestTheClusterIDIsReadFromTheConfiguration(t *testing.T) {
 		"secret://fleet-default:cloud":                              "",
 		"":                                                          "",
 	} {
-		if got := clusterID(config); got != want {
-			t.Errorf("%q: got %q, want %q", config, got, want)
-		}
+		assert.Equal(t, clusterID(config), want, config)
 	}
 }
 
@@ -75,9 +74,7 @@ func ran(t *testing.T, command string, env ...string) (string, error) {
 	bin := t.TempDir()
 	for _, name := range []string{"aws", "kubectl", "install"} {
 		script := "#!/bin/sh\nprintf '%s' " + name + "\nfor a in \"$@\"; do printf ' [%s]' \"$a\"; done\necho\n"
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755))
 	}
 	c := exec.Command("/bin/sh", "-c", command)
 	c.Env = append([]string{"PATH=" + bin + ":/bin:/usr/bin"}, env...)
@@ -110,9 +107,7 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 			"aws [ec2] [describe-instances] [--filters] [Name=tag-key,Values=kubernetes.io/cluster/" + id + "]", "aws [ec2] [describe-subnets]", "aws [ec2] [describe-security-groups]",
 			"aws [ec2] [create-tags] [--resources] [i-1] [subnet-2] [--tags] [Key=kubernetes.io/cluster/" + id + ",Value=owned]",
 		} {
-			if !strings.Contains(all, want) {
-				t.Errorf("not run: %s\n%s", want, all)
-			}
+			assert.Contains(t, all, want, "not run")
 		}
 	}
 }
@@ -120,12 +115,8 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 	p := ECRNeeds(Place{Config: "/etc/x/config.yaml", Folder: "/etc/x", Arguments: true})
 	out, _ := ran(t, p.Actions[1].Command) // the program itself is not there
-	if out != "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n" {
-		t.Error(out)
-	}
-	if said := p.Actions[1].Why; !strings.Contains(said, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x") {
-		t.Error(said)
-	}
+	assert.Equal(t, out, "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n")
+	assert.Contains(t, p.Actions[1].Why, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x")
 	if said := CredentialProvider(Place{Config: "/a", Folder: "/b"}).Why; strings.Contains(said, "--image") {
 		t.Error(said)
 	}
@@ -146,9 +137,7 @@ func TestFilesAreThoseThatCommandsName(t *testing.T) {
 			commands += a.Command + "\n"
 		}
 		for _, f := range p.Files {
-			if !strings.Contains(commands, f.Name) {
-				t.Errorf("no command names %s", f.Name)
-			}
+			assert.Contains(t, commands, f.Name, "no command names")
 		}
 	}
 }

@@ -1,0 +1,88 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package assert is for tests: what most of their statements require, in a line each.
+//
+// Invariant: what does not hold fails the test at the line of the call.
+package assert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// NilError ends the test where there is an error.
+func NilError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Value returns the value of a call, or ends the test with its error.
+func Value[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		NilError(t, err)
+		return v
+	}
+}
+
+// Equal fails the test where two values differ. It shows what they are of, if that is given.
+func Equal[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%sgot\n%v\nwant\n%v", title(of), got, want)
+	}
+}
+
+// DeepEqual fails the test where two values differ anywhere in them.
+func DeepEqual(t testing.TB, got, want any, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s(-want +got):\n%s", title(of), diff)
+	}
+}
+
+func title(of []any) string {
+	if len(of) == 0 {
+		return ""
+	}
+	return fmt.Sprintln(of...)
+}
+
+// EqualSlices fails the test where two lists differ; no list and an empty one are equal.
+func EqualSlices[S ~[]E, E comparable](t testing.TB, got, want S, of ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%sgot\n%v\nwant\n%v", title(of), got, want)
+	}
+}
+
+// Contains fails the test where a text has no such part.
+func Contains(t testing.TB, text, part string, of ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%sno %q in\n%s", title(of), part, text)
+	}
+}
+
+// ErrorContains fails the test where there is no error with such a part in its text.
+func ErrorContains(t testing.TB, err error, part string, of ...any) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), part) {
+		t.Errorf("%sno %q in the error\n%v", title(of), part, err)
+	}
+}
+
+// Error is ErrorContains for a call with a value.
+func Error[T any](_ T, err error) func(t testing.TB, part string, of ...any) {
+	return func(t testing.TB, part string, of ...any) {
+		t.Helper()
+		ErrorContains(t, err, part, of...)
+	}
+}
