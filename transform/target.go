@@ -5,6 +5,7 @@ package transform
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -104,6 +105,12 @@ type Target struct {
 	KeepLeaderMigration bool `json:"keepLeaderMigration,omitempty"`
 	// NoLeaderMigration plans a migration without leader migration, with a gap or an overlap of owners.
 	NoLeaderMigration bool `json:"noLeaderMigration,omitempty"`
+	// ShortLeases gives the managers timings of leases that shorten the gaps.
+	ShortLeases bool `json:"shortLeases,omitempty"`
+	// CloudLease is the lease duration of the cloud-controller-manager of a live cluster; 0 for a file.
+	CloudLease time.Duration `json:"-"`
+	// Before is the cluster before the stage whose result is checked; nil for a cluster as it is.
+	Before Cluster `json:"-"`
 	// LeaderMigrationConfig is one of ConfigDefault (also "") and ConfigGenerate.
 	LeaderMigrationConfig string `json:"leaderMigrationConfig,omitempty"`
 	// LeaseName is the name of the migration lease; "" means DefaultLease. Only

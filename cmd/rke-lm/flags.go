@@ -99,6 +99,7 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 	defer group(f, choiceGroup)()
 	f.BoolVar(&t.KeepLeaderMigration, "keep-leader-migration", false, "keep leader migration enabled at the end")
 	f.BoolVar(&t.NoLeaderMigration, "no-leader-migration", false, "migrate without leader migration: chart, switch, verify")
+	f.BoolVar(&t.ShortLeases, "short-leases", false, "shorten the gaps of the migration with shorter timings of the managers' leases; see background.md")
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {

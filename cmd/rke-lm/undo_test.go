@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
@@ -33,6 +35,8 @@ var undoTargets = map[string]transform.Target{
 	"aws-override, upgraded":                {EndState: transform.EndStateOverride, Version: "next", Cordon: transform.CordonNever},
 	"flag kept":                             {EndState: transform.EndStateExternal, KeepLeaderMigration: true},
 	"flag kept, upgraded":                   {EndState: transform.EndStateOverride, KeepLeaderMigration: true, Version: "next"},
+	"short leases":                          {EndState: transform.EndStateExternal, ShortLeases: true},
+	"short leases, upgraded":                {EndState: transform.EndStateOverride, ShortLeases: true, Version: "next"},
 	"without migration":                     {EndState: transform.EndStateExternal, NoLeaderMigration: true},
 	"without migration, override":           {EndState: transform.EndStateOverride, NoLeaderMigration: true},
 	"without migration, chart of one's own": {EndState: transform.EndStateExternal, NoLeaderMigration: true, Version: "next", ChartVersion: "0.0.7", ImageRepository: "registry.example.com/ccm"},
@@ -59,6 +63,8 @@ func TestEveryStageCanBeUndone(t *testing.T) {
 						savedPlanGoesForwardAndBack(t, p)
 						undoGivesBackTheTreeOrRefuses(t, d, p)
 						whatIsUndoneCanBeAppliedAgain(t, d, p)
+						p.Target.ShortLeases = false // the documents show it
+						undoGivesBackTheTreeOrRefuses(t, d, p)
 					}
 				}
 			})
@@ -214,6 +220,9 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Pla
 		if provider, _ := step.Before()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").String(); provider == "external" && step.Stage.Name == stages.SwitchToExternal {
 			continue // the stage only adds what is missing of the switch, and its undo is that of the whole
 		}
+		if had := bytes.Contains(step.Before()[0].Bytes(), []byte(leadermigration.Flag)); had && step.Stage.Name == stages.EnableLeaderMigration {
+			continue // the stage only adds what is missing of it, and the flag is a part of it
+		}
 		if !yamledit.Same(before, back) {
 			t.Errorf("%s: the tree is another one (-before +after):\n%s", step.Stage.Name, cmp.Diff(before, back))
 		}
@@ -341,6 +350,9 @@ func dropFlag(config map[string]any) {
 		return
 	}
 	rest := args.Without(args.Of(v), "enable-leader-migration")
+	if leadermigration.HasTimings(rest, leadermigration.KubeTimings()) { // which the other manager needs
+		rest = args.Without(rest, args.Names(leadermigration.KubeTimings())...)
+	}
 	if delete(config, key); len(rest) > 0 {
 		config[key] = fmt.Sprint(rest)
 	}

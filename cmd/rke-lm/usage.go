@@ -53,7 +53,7 @@ func groupOf(f *pflag.Flag) string {
 
 // inShort are the flags of groups that --help explains; it names the others, and the verbs' own ones that are rare.
 var (
-	inShort = []string{"accept", "cluster", "context", "end-state", "exclude", "rancher-url", "selector"}
+	inShort = []string{"accept", "cluster", "context", "end-state", "rancher-url", "selector"}
 	rare    = []string{"against", "all-pods", "audit-log", "canary-service", "canonical", "dump", "max-bytes", "replace", "restart-command", "verbose"}
 )
 

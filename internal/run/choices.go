@@ -66,6 +66,8 @@ func checkMigration(t transform.Target) error {
 	switch {
 	case t.KeepLeaderMigration && t.NoLeaderMigration:
 		return errors.New("--keep-leader-migration and --no-leader-migration are mutually exclusive; remove one")
+	case t.ShortLeases && t.NoLeaderMigration:
+		return errors.New("--short-leases and --no-leader-migration are mutually exclusive: without leader migration there is no lease to acquire; remove one")
 	case generated && t.NoLeaderMigration:
 		return errors.New("--leader-migration-config generate and --no-leader-migration are mutually exclusive; remove one")
 	case t.NodeIPAM && !generated && !t.NoLeaderMigration:

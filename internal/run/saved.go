@@ -75,7 +75,9 @@ func blockedSince(d transform.Distro, s *plan.Step, chosen transform.Target) err
 	if err != nil || s.State == plan.Blocked {
 		return err
 	}
-	if c, err = d.Open(s.After(), c.Chosen()); err != nil {
+	chosen = c.Chosen()
+	chosen.Before = c
+	if c, err = d.Open(s.After(), chosen); err != nil {
 		return err
 	}
 	for _, f := range transform.Stopping(c.Findings(s.Stage.Name)) {

@@ -79,6 +79,9 @@ func Without(list []Arg, names ...string) []Arg {
 	return slices.DeleteFunc(slices.Clone(list), func(a Arg) bool { return slices.Contains(names, a.Name) })
 }
 
+// Names returns the names of flags.
+func Names(list []Arg) []string { return lists.Map(list, func(a Arg) string { return a.Name }) }
+
 // Update is a change of the arguments at one location.
 type Update struct {
 	Remove []string // flags that go, by name

@@ -6,6 +6,7 @@ package args
 import (
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -23,6 +24,11 @@ func (p Placed) Holds(n yamledit.Node) bool { return slices.ContainsFunc(p.Nodes
 // Nodes are the argument, and the value that belongs to it if it is another node.
 func (p Placed) Nodes() []yamledit.Node {
 	return slices.DeleteFunc([]yamledit.Node{p.Node, p.apart}, func(n yamledit.Node) bool { return !n.Exists() })
+}
+
+// Plain returns arguments without their places.
+func Plain(list []Placed) []Arg {
+	return lists.Map(list, func(p Placed) Arg { return p.Arg })
 }
 
 // Place returns the arguments in a string or a list of arguments.

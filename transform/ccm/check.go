@@ -14,6 +14,8 @@ func (c Chart) CheckJoined(o Options, nodes []NodeClass) error {
 	switch {
 	case c.Migrates() != o.LeaderMigration:
 		return fmt.Errorf("the chart would not have the expected --%s", LeaderFlag)
+	case o.ShortLeases && leadermigration.LacksTimings(c.Args()):
+		return fmt.Errorf("the chart would not have the timings of short leases")
 	case o.MigrationConfig && !c.ConfigMounted():
 		return fmt.Errorf("the chart would not mount the manager's configuration")
 	case !c.SchedulingShown():

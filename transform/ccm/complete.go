@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -112,7 +114,20 @@ func (c Chart) missingArgs(o Options) []string {
 	if o.CloudConfig && c.lacksCloudConfig() {
 		missing = append(missing, cloudConfigArg)
 	}
+	if o.ShortLeases && leadermigration.LacksTimings(c.Args()) {
+		missing = append(missing, timingArgs()...)
+	}
 	return missing
+}
+
+// timingArgs are the arguments of short leases as the chart has arguments.
+func timingArgs() []string {
+	return lists.Map(leadermigration.CloudTimings(), func(a args.Arg) string { return "--" + a.Text })
+}
+
+// HasShortLeases reports whether the manager has the timings of short leases.
+func (c Chart) HasShortLeases() bool {
+	return leadermigration.HasTimings(c.Args(), leadermigration.CloudTimings())
 }
 
 func (c Chart) completeArgs(at placer, o Options) error {

@@ -22,6 +22,7 @@ type Options struct {
 	Distro          string
 	Minor           string // of the cluster, such as "v1.26"
 	LeaderMigration bool
+	ShortLeases     bool // with the timings of short leases
 	CloudConfig     bool // mount the Secret CloudConfigSecret and name its file
 	MigrationConfig bool // mount the ConfigMap MigrationConfigMap and name its file
 }
@@ -33,7 +34,7 @@ func OptionsFor(t transform.Target, distro, version string, cloudConfig bool) Op
 		ChartVersion: t.ChartVersion, ChartRepo: t.ChartRepo,
 		ImageRepository: t.ImageRepository, ImageTag: t.ImageTag,
 		Distro: distro, Minor: semver.MajorMinor(version), LeaderMigration: !t.NoLeaderMigration && !k8s.From(version, newRights),
-		CloudConfig: cloudConfig,
+		CloudConfig: cloudConfig, ShortLeases: t.ShortLeases,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,8 +63,8 @@ func (w Workload) Args() []args.Arg {
 func (w Workload) last(name string) (args.Arg, bool) { return args.Last(w.Args(), name) }
 
 // Migrate queues that the manager takes part in a leader migration, or that it no
-// longer does. in is the manifest that holds it.
-func (w Workload) Migrate(in *yamledit.Embedded, on bool) error {
+// longer does. in is the manifest that holds it. The timings of its leases come with the flag, and stay.
+func (w Workload) Migrate(in *yamledit.Embedded, on, shortLeases bool) error {
 	items := 0
 	if w.Container.Get("command").IsList() {
 		items = 1 // the program
@@ -75,6 +76,9 @@ func (w Workload) Migrate(in *yamledit.Embedded, on bool) error {
 	u := args.Update{Remove: []string{LeaderFlag}}
 	if on {
 		u = args.Update{Set: []args.Arg{args.On(LeaderFlag)}}
+		if shortLeases && leadermigration.LacksTimings(w.Args()) {
+			u.Set = append(u.Set, leadermigration.CloudTimings()...)
+		}
 	}
 	list.Apply(in.Edit(w.Index), u)
 	return nil

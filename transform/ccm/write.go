@@ -130,6 +130,11 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 		e.Append(d.Root().Get("args"), cloudConfigArg)
 		mounts = append(mounts, cloudConfigMount)
 	}
+	if o.ShortLeases {
+		for _, a := range timingArgs() {
+			e.Append(d.Root().Get("args"), a)
+		}
+	}
 	place := in(e, d.Root())
 	c, err := FromValues(d.Root())
 	if err != nil || addMounts(place, mounts...) != nil || c.completeScheduling(place, o, nodes) != nil {

@@ -141,6 +141,8 @@ func (m *migration) checkJoined() error {
 	switch {
 	case !m.on(leaderFlag):
 		return fmt.Errorf("%s would not get --%s", m.Component, leaderFlag)
+	case len(m.timings()) > 0:
+		return fmt.Errorf("%s would not get the timings of short leases", m.Component)
 	case m.configures() && !configured:
 		return fmt.Errorf("%s would not get --%s", m.Component, configFlag)
 	case m.configures() && !m.mounted(a.Value):

@@ -29,7 +29,11 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 			return nil, err
 		}
 	}
-	return joined(members), nil
+	short, err := members[0].stages().ShortLeases(members[0].Root)
+	for _, m := range members {
+		m.target.ShortLeases = short
+	}
+	return joined(members), err
 }
 
 // lint opens manifests for their findings, whatever their provider. One that cannot be
@@ -62,8 +66,12 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 		target.Named = map[string]bool{Name: slices.ContainsFunc(seen.members, (*migration).inTree)}
 	}
 	target = target.In(situation(seen.members))
-	for _, m := range seen.members {
+	before := membersOf(target.Before)
+	for i, m := range seen.members {
 		m.target = target
+		if i < len(before) {
+			m.target.Before = before[i]
+		}
 	}
 	if len(errs) == 1 {
 		return seen.members, errs[0]
@@ -83,6 +91,17 @@ func (n *neighbours) Manager() yamledit.Node {
 		return n.members[i].Root
 	}
 	return yamledit.Node{}
+}
+
+// membersOf are the manifests of a cluster.
+func membersOf(c transform.Cluster) []*migration {
+	switch c := c.(type) {
+	case *migration:
+		return c.members
+	case *cluster:
+		return c.members
+	}
+	return nil
 }
 
 func joined(members []*migration) transform.Cluster {

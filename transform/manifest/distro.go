@@ -116,7 +116,24 @@ func (m *migration) Stages() []transform.Stage {
 }
 
 // stages is what all distros have in common of them.
-func (m *migration) stages() stages.Cluster { return stages.Cluster{Target: m.target} }
+func (m *migration) stages() stages.Cluster {
+	return stages.Cluster{Target: m.target, Electors: m.electors}
+}
+
+// electors are the managers of the manifest, and of others that were given with it.
+func (m *migration) electors() stages.Electors {
+	e := stages.Electors{Cluster: m.Version}
+	for _, o := range slices.Backward(m.members) {
+		switch o.Component {
+		case kubeManager:
+			e.Kube, e.Cluster = o.plain(), o.Version
+		case cloudManager:
+			e.Cloud, e.Shown, e.Runs, e.Release = o.plain(), true, o.on(leaderFlag), o.Version
+			e.Left = o.finished() && !e.Runs
+		}
+	}
+	return e
+}
 
 // explain lists the arguments of each manager by the occurrence that counts.
 func explain(docs []*yamledit.Document, target transform.Target) ([]transform.MachineClass, error) {

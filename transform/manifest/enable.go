@@ -31,12 +31,31 @@ func (m *migration) join(e *yamledit.Edit) error {
 	if m.configures() {
 		u.Set = append(u.Set, args.With(configFlag, file))
 	}
+	u.Set = append(u.Set, m.timings()...)
 	m.arguments.Apply(e, u)
 	if !m.configures() || m.mounted(file) {
 		return nil
 	}
 	return m.mount(e, file)
 }
+
+// short are the timings of short leases for the manager, and timings those that it lacks where it gets them.
+func (m *Manifest) short() []args.Arg {
+	if m.Component == cloudManager {
+		return leadermigration.CloudTimings()
+	}
+	return leadermigration.KubeTimings()
+}
+
+func (m *migration) timings() []args.Arg {
+	if !m.target.ShortLeases || !leadermigration.LacksTimings(m.plain()) {
+		return nil
+	}
+	return m.short()
+}
+
+// plain are the manager's arguments without their places.
+func (m *Manifest) plain() []args.Arg { return args.Plain(m.arguments.List()) }
 
 // configures reports whether a configuration of its own travels with the manager.
 func (m *migration) configures() bool {
@@ -58,7 +77,7 @@ func (m *migration) configured() string {
 
 // leave takes the manager out of the migration, regardless of how it joined.
 func (m *migration) leave(e *yamledit.Edit, also args.Update) {
-	also.Remove = append(also.Remove, leaderFlag, configFlag)
+	also.Remove = append(append(also.Remove, leaderFlag, configFlag), leadermigration.LeavingTimings(m.plain())...)
 	if _, found := m.flag(configFlag); found {
 		m.unmount(e, m.configured())
 	}
@@ -106,10 +125,15 @@ func (m *Manifest) isExternal() bool {
 	return m.Component == kubeManager && name == external
 }
 
+// joining are the flags with which a manager takes part in the migration.
+func joining() []string {
+	return append([]string{leaderFlag, configFlag}, leadermigration.TimingFlags()...)
+}
+
 // checkEnable requires the flag, and the configuration where the container sees
 // it; nothing else changes.
 func (m *migration) checkEnable(after *migration) error {
-	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
+	if err := m.check(after, promise{flags: joining(), configuration: true}); err != nil {
 		return err
 	}
 	return after.checkJoined()

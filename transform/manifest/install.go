@@ -52,7 +52,7 @@ func (m *migration) installEdit(e *yamledit.Edit) error {
 }
 
 func (m *migration) checkInstall(after *migration) error {
-	if err := m.check(after, promise{flags: []string{leaderFlag, configFlag}, configuration: true}); err != nil {
+	if err := m.check(after, promise{flags: joining(), configuration: true}); err != nil {
 		return err
 	}
 	return after.checkJoined()

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -97,7 +98,7 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 }
 
 // components is the manager, if a rule is about it. Its permission is in another document: files
-// without any permissions, such as a folder of static pods, tell nothing.
+// without any permissions, such as a folder of static pods, tell nothing. Of timings the first manifest has all managers.
 func (m *migration) components(rule string) []rules.Component {
 	if ofKube := slices.Contains([]string{rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID}, rule); ofKube && m.Component != kubeManager {
 		return nil
@@ -105,8 +106,18 @@ func (m *migration) components(rule string) []rules.Component {
 	if rule == rules.LeaseGrantMissing.ID && (len(m.related) == 0 || leadermigration.Granted(m.related, m.target.Lease())) {
 		return nil
 	}
+	if rule == rules.LeaseTimingsUnsafe.ID {
+		if m.Doc != m.members[0].Doc {
+			return nil
+		}
+		return lists.Map(m.members, func(o *migration) rules.Component { return o.component(m.stage) })
+	}
+	return []rules.Component{m.component(m.stage)}
+}
+
+func (m *migration) component(stage string) rules.Component {
 	provider, _ := m.provider()
-	return []rules.Component{{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: m.stage, Target: m.target}}
+	return rules.Component{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: stage, Target: m.target}
 }
 
 // last finds the last argument of a name.

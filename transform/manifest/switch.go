@@ -121,7 +121,7 @@ func (m *migration) withoutIPAM() (value string, changes bool) {
 // checkSwitch requires an external manager without anything of the migration, and
 // nothing else changed.
 func (m *migration) checkSwitch(after *migration) error {
-	p := promise{flags: []string{providerFlag, leaderFlag, configFlag}, configuration: true, release: m.move().Planned(), server: true}
+	p := promise{flags: append(joining(), providerFlag), configuration: true, release: m.move().Planned(), server: true}
 	if m.target.NodeIPAM {
 		p.flags = append(p.flags, leadermigration.ControllersFlag)
 	}

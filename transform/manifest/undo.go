@@ -30,7 +30,7 @@ func (m *migration) joinUndo(e *transform.Reverse) error {
 	if a, _ := m.flag(leaderFlag); !m.isJoined() {
 		return transform.Lost(a.Node, "--"+leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
-	m.leave(e.Edit, args.Update{})
+	m.leave(e.Edit, args.Update{Remove: m.joined()})
 	m.emptied(e)
 	return nil
 }
@@ -42,6 +42,11 @@ func (m *migration) isJoined() bool {
 	if a, found := m.flag(configFlag); found {
 		ours = append(ours, "--"+configFlag+"="+a.Value)
 	}
+	if len(m.joined()) > 0 {
+		for _, a := range m.short() {
+			ours = append(ours, "--"+a.Text)
+		}
+	}
 	if m.Kind == kindConfiguration {
 		return true // a mapping may have sorted them in
 	}
@@ -49,6 +54,14 @@ func (m *migration) isJoined() bool {
 		return false
 	}
 	return slices.EqualFunc(list[len(list)-len(ours):], ours, func(a args.Placed, text string) bool { return a.Text == text })
+}
+
+// joined are the flags of short leases that the manager has.
+func (m *migration) joined() []string {
+	if !leadermigration.HasTimings(m.plain(), m.short()) {
+		return nil
+	}
+	return args.Names(m.short())
 }
 
 // emptied makes the choice for the lists that go with their last item.
@@ -82,7 +95,9 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if m.target.NoLeaderMigration {
 		return nil
 	}
-	return m.join(e.Edit)
+	back := *m
+	back.target.ShortLeases = m.stages().ShortensUndone(e, at)
+	return back.join(e.Edit)
 }
 
 // withIPAM lets kube-controller-manager run nodeipam again.

@@ -219,6 +219,7 @@ func build(d transform.Distro, c *opened, i int, target transform.Target, choice
 	if step.Documents, err = revise(c.Documents(), edit); err != nil {
 		return step, nil, err
 	}
+	target.Before = c.Cluster
 	after, err := open(d, step.After(), target)
 	if err != nil {
 		return step, nil, err

@@ -155,9 +155,15 @@ func (c *comparison) guards() {
 	if len(names) == 0 {
 		return
 	}
-	after, err := c.after.Distro.Open(c.after.Docs, c.old.Target)
+	t := c.old.Target
+	before, err := c.before.Distro.Open(c.before.Docs, t)
 	if err != nil {
 		return // reported as a lost plan
+	}
+	t.Before = before
+	after, err := c.after.Distro.Open(c.after.Docs, t)
+	if err != nil {
+		return // the same
 	}
 	for _, name := range names {
 		own, _ := transform.Unseen(c.after.Distro, after.Findings(name))

@@ -60,11 +60,11 @@ func (c *comparison) evaluate() Change {
 }
 
 // plan plans both sides with the same choices and in the same situation: that of the
-// cluster before the change. Where no end state was chosen, it is that of the change.
+// cluster before the change. Where no end state was chosen, it is that of the change; and so are short leases.
 func (c *comparison) plan() {
 	c.target.Related = c.after.Related
 	if after, err := c.after.Distro.Open(c.after.Docs, c.target); err == nil {
-		c.target.Taken = after.Chosen().Taken
+		c.target.Taken, c.target.ShortLeases = after.Chosen().Taken, after.Chosen().ShortLeases
 	}
 	old, err := plan.Build(c.before.Distro, c.before.Docs, c.target)
 	if err != nil {

@@ -4,7 +4,12 @@
 package rke1
 
 import (
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -95,6 +100,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
+	if m.target.ShortLeases, err = m.stages().ShortLeases(m.Config); err != nil {
+		return nil, err
+	}
 	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
 }
 
@@ -144,7 +152,25 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel}
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
+}
+
+// electors are the managers of the file, and of the one with the chart's values.
+func (m *migration) electors() stages.Electors {
+	e := stages.Electors{Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: args.Plain(m.argsOf(manager))}
+	if m.file != nil {
+		chart := m.file.chart
+		e.Cloud, e.Shown, e.Runs, e.Release = chart.Args(), true, chart.Migrates(), chart.ImageMinor()
+		e.Left = m.isExternal() && !e.Runs && m.target.Situation != transform.Broken
+	}
+	if docs, err := m.bundle().Documents(); err == nil {
+		if w, found := ccm.FindWorkload(docs); found {
+			e.Cloud, e.Shown, e.Left = w.Args(), true, m.isExternal() && !w.Migrates()
+			e.Runs = !e.Left
+			e.Release = semver.MajorMinor(k8s.ParseImage(w.Container.StringAt("image")).Tag)
+		}
+	}
+	return e
 }
 
 // controlPlaneNodeLabel selects RKE's control-plane nodes.

@@ -5,6 +5,7 @@ package rke1
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -28,7 +29,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 }
 
 func (m *migration) enableEdit(e *yamledit.Edit) error {
-	if m.isExternal() || m.migrates() && !m.lacksConfig() {
+	if m.isExternal() || m.migrates() && !m.lacksConfig() && len(m.timings()) == 0 {
 		return nil // nothing puts the flag on an external manager
 	}
 	m.setFlag(e)
@@ -56,21 +57,26 @@ func (m *migration) setFlag(e *yamledit.Edit) {
 
 // The paths of the manager's flags in what RKE reads.
 const (
-	flagPath    = "services.kubeController.extraArgs." + leaderFlag
-	flagsPath   = "services.kubeController.extraArgsArray." + leaderFlag
-	configPath  = "services.kubeController.extraArgs." + configFlag
-	configsPath = "services.kubeController.extraArgsArray." + configFlag
+	argsPath    = "services.kubeController.extraArgs."
+	arrayPath   = "services.kubeController.extraArgsArray."
+	flagPath    = argsPath + leaderFlag
+	flagsPath   = arrayPath + leaderFlag
+	configPath  = argsPath + configFlag
+	configsPath = arrayPath + configFlag
 )
 
 func (m *migration) checkEnable(after *migration) error {
 	err := m.check(after, func(path string, before, now any) bool {
-		return path == flagPath || path == flagsPath || path == configPath && m.configured() && before == nil && now == managerConfig
+		timing := slices.ContainsFunc(m.timings(), func(a args.Arg) bool { return path == argsPath+a.Name && before == nil && now == a.Value })
+		return path == flagPath || path == flagsPath || timing || path == configPath && m.configured() && before == nil && now == managerConfig
 	})
 	switch {
 	case err != nil:
 		return err
 	case !after.migrates():
 		return fmt.Errorf("kube-controller-manager would not get %s", leaderFlag)
+	case len(after.timings()) > 0:
+		return fmt.Errorf("kube-controller-manager would not get the timings of short leases")
 	case after.lacksConfig():
 		return fmt.Errorf("kube-controller-manager would not get %s", configFlag)
 	}

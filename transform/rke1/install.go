@@ -127,7 +127,7 @@ func (m *migration) disableLeaderMigration() transform.Stage {
 	if m.file != nil {
 		return m.disableByValues()
 	}
-	s := transform.Stage{Why: stages.DisableWhy + m.copyWhy()}
+	s := transform.Stage{Why: m.stages().DisableWhy() + m.copyWhy()}
 	if m.target.KeepLeaderMigration && !m.move().Planned() {
 		s.Why = "Not needed: leader migration stays on, and the image has the cluster's minor already."
 		return s

@@ -51,16 +51,25 @@ func (m *migration) leaderArgs() []args.Arg {
 	if m.lacksConfig() {
 		list = append(list, args.With(configFlag, managerConfig))
 	}
-	return list
+	return append(list, m.timings()...)
+}
+
+// timings are the timings of short leases that the manager lacks, where it gets them.
+func (m *migration) timings() []args.Arg {
+	if !m.target.ShortLeases || !leadermigration.LacksTimings(args.Plain(m.argsOf(manager))) {
+		return nil
+	}
+	return leadermigration.KubeTimings()
 }
 
 // leaving are the flags that go with the switch. A configuration goes only where
 // the choices show it to an undo; without the flag it has no effect.
 func (m *migration) leaving() []string {
+	leaving := []string{leaderFlag}
 	if m.generates() && m.configFile() == managerConfig {
-		return []string{leaderFlag, configFlag}
+		leaving = append(leaving, configFlag)
 	}
-	return []string{leaderFlag}
+	return append(leaving, leadermigration.LeavingTimings(args.Plain(m.argsOf(manager)))...)
 }
 
 func (m *migration) configWhy() string {

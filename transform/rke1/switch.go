@@ -171,8 +171,9 @@ func (m *migration) switched(path string, before, now any) bool {
 		return before == nil && now != nil
 	case path == flagPath || path == flagsPath:
 		return now == nil
-	case path == configPath || path == configsPath:
-		return now == nil && slices.Contains(m.leaving(), configFlag)
+	case strings.HasPrefix(path, argsPath) || strings.HasPrefix(path, arrayPath):
+		name := strings.TrimPrefix(strings.TrimPrefix(path, argsPath), arrayPath)
+		return now == nil && slices.Contains(m.leaving(), name) || isComponentPath(path) && isSwitched(before, now)
 	case path == "kubernetesVersion":
 		return m.move().Planned() && now == m.move().To
 	}

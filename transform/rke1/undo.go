@@ -27,7 +27,9 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	m.metadataBack(e)
 	m.componentsBack(e)
 	if !m.target.NoLeaderMigration {
-		m.setFlag(e.Edit)
+		back := *m
+		back.target.ShortLeases = m.stages().ShortensUndone(e, name)
+		back.setFlag(e.Edit)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestUndoUndoesWhatTheFileShows(t *testing.T) {
 	}{
 		{"the flag among others", stages.EnableLeaderMigration, onAWS + others + "      enable-leader-migration: \"true\"\n", onAWS + others, false},
 		{"the flag alone", stages.EnableLeaderMigration, onAWS + flagged, onAWS, true},
-		{"the switch of named nodes", stages.SwitchToExternal, named + granted + others + "cloud_provider:\n  name: external-aws\n", named + granted + others + "      enable-leader-migration: \"true\"\n" + onAWS, false},
+		{"the switch of named nodes", stages.SwitchToExternal, named + granted + others + "cloud_provider:\n  name: external-aws\n", named + granted + others + "      enable-leader-migration: \"true\"\n" + onAWS, true},
 		{"the switch", stages.SwitchToExternal, isOut + granted, onAWS + granted + flagged, true},
 		{"nothing of a flag that is off", stages.EnableLeaderMigration, onAWS, onAWS, false},
 	} {
@@ -48,6 +48,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		{"a release that may have moved", stages.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "the release before the switch was this one or an older one"},
 		{"no right to the lease", stages.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "does not permit kube-controller-manager to acquire the migration lease, and its cloud controllers would not run"},
 		{"no in-tree provider", stages.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "Kubernetes 1.27 and later have no in-tree provider to roll back to"},
+		{"the timings of a manager that is not in the file", stages.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n"), "the default timings, or those of --short-leases"},
 		{"external by arguments alone", stages.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "in another way"},
 	} {
 		target := transform.Target{}

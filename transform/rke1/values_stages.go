@@ -80,7 +80,7 @@ func (m *migration) uncompleteValues(e *transform.Reverse) error {
 // disableByValues takes the chart out of the migration.
 func (m *migration) disableByValues() transform.Stage {
 	s := transform.Stage{
-		Why:   stages.DisableWhy,
+		Why:   m.stages().DisableWhy(),
 		Edit:  transform.EditOf(m.file.doc, m.leaveMigration),
 		Early: func() bool { return !m.isExternal() },
 		Check: transform.CheckBy(m.checkLeft),

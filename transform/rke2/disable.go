@@ -35,9 +35,9 @@ func (m *migration) disableWhy() string {
 	case m.lacksManager():
 		return stages.DisableElsewhere
 	case !m.configured():
-		return stages.DisableWhy
+		return m.stages().DisableWhy()
 	}
-	return stages.DisableWhy + " The configuration leaves the chart as well."
+	return m.stages().DisableWhy() + " The configuration leaves the chart as well."
 }
 
 func (m *migration) disableEdit(e *yamledit.Edit) error {

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -85,7 +88,11 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.checkCloud(); err != nil {
 		return nil, err
 	}
-	return m, m.decide()
+	if err := m.decide(); err != nil {
+		return nil, err
+	}
+	m.target.ShortLeases, err = m.stages().ShortLeases(m.RKEConfig())
+	return m, err
 }
 
 // lint opens a cluster for its findings, whatever its provider. A manifest that
@@ -177,7 +184,29 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel}
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
+}
+
+// electors are the managers of the file. One that has left a migration, or never took part, keeps its timings.
+func (m *migration) electors() (e stages.Electors) {
+	e.Cluster, e.Release = m.minor(), semver.MajorMinor(m.chartOptions().Tag())
+	for _, c := range m.kinds {
+		if c.ControlPlane() {
+			e.Kube = args.Of(m.Effective(c)[managerArgs].Value)
+			break
+		}
+	}
+	if w, found := m.workload(); found {
+		e.Cloud, e.Shown, e.Left = w.Args(), true, m.isExternal() && !w.Migrates()
+		e.Release = semver.MajorMinor(k8s.ParseImage(w.Container.StringAt("image")).Tag)
+	}
+	if chart, found, err := m.chart(); found && err == nil {
+		_, unseen := chart.Unknown("args")
+		e.Cloud, e.Shown, e.Left = chart.Args(), !unseen, m.isExternal() && !chart.Migrates()
+		e.Release = chart.ImageMinor()
+	}
+	e.Runs = m.Manager().Exists() && !e.Left
+	return e
 }
 
 // explain lists the effective configuration of every class.

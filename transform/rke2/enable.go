@@ -131,7 +131,8 @@ func (m *migration) checkEnable(after *migration) error {
 	gained := func(c Class, key string, before, now any) bool {
 		list := args.Of(now)
 		a, on := args.Last(list, leaderFlag)
-		return key == managerArgs && on && a.True() && sameArgs(args.Without(args.Of(before), m.gainedFlags(before)...), args.Without(list, m.gainedFlags(before)...))
+		gained := args.Names(m.missingArgs(args.Of(before)))
+		return key == managerArgs && on && a.True() && sameArgs(args.Without(args.Of(before), gained...), args.Without(list, gained...))
 	}
 	if err := m.check(after, gained); err != nil {
 		return err
@@ -143,16 +144,8 @@ func (m *migration) checkEnable(after *migration) error {
 		list := args.Of(c[managerArgs].Value)
 		flag, on := args.Last(list, leaderFlag)
 		_, named := args.Last(list, configFlag)
-		return on && flag.True() && (named || !after.configured())
+		return on && flag.True() && (named || !after.configured()) && len(after.timings(list)) == 0
 	})
-}
-
-// gainedFlags are the flags that arguments may gain.
-func (m *migration) gainedFlags(before any) []string {
-	if _, named := args.Last(args.Of(before), configFlag); named || !m.configured() {
-		return []string{leaderFlag}
-	}
-	return []string{leaderFlag, configFlag}
 }
 
 // sameArgs compares arguments as they are written, in their order.

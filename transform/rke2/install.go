@@ -78,7 +78,7 @@ func (m *migration) chartOptions() ccm.Options {
 	o := ccm.OptionsFor(m.target, Name, m.Version, config != "")
 	o.MigrationConfig = m.configured()
 	if m.lacksManager() {
-		o.LeaderMigration, o.MigrationConfig = false, false
+		o.LeaderMigration, o.MigrationConfig, o.ShortLeases = false, false, false
 	}
 	return o
 }

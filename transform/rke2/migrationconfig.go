@@ -37,35 +37,49 @@ func (m *migration) leaderArgs() []args.Arg {
 	if m.configured() {
 		list = append(list, args.With(configFlag, managerConfig))
 	}
-	return list
+	return append(list, m.timings(nil)...)
+}
+
+// timings are the timings of short leases that arguments lack, where the managers get them.
+func (m *migration) timings(list []args.Arg) []args.Arg {
+	if !m.target.ShortLeases || !leadermigration.LacksTimings(list) {
+		return nil
+	}
+	return leadermigration.KubeTimings()
 }
 
 // missingArgs are those that arguments need; a configuration that is named
 // already stays.
 func (m *migration) missingArgs(list []args.Arg) []args.Arg {
 	_, named := args.Last(list, configFlag)
-	if named {
-		return []args.Arg{args.On(leaderFlag)}
+	missing := []args.Arg{args.On(leaderFlag)}
+	if m.configured() && !named {
+		missing = append(missing, args.With(configFlag, managerConfig))
 	}
-	return m.leaderArgs()
+	return append(missing, m.timings(list)...)
 }
 
 // appendedArgs are those that rke-lm has added after others.
 func (m *migration) appendedArgs(list []args.Arg) []args.Arg {
+	ours := []args.Arg{args.On(leaderFlag)}
 	if a, _ := args.Last(list, configFlag); a.Value == managerConfig {
-		return []args.Arg{args.On(leaderFlag), args.With(configFlag, managerConfig)}
+		ours = append(ours, args.With(configFlag, managerConfig))
 	}
-	return []args.Arg{args.On(leaderFlag)}
+	if timings := leadermigration.KubeTimings(); leadermigration.HasTimings(list, timings) && isAppended(list, timings...) {
+		ours = append(ours, timings...)
+	}
+	return ours
 }
 
 // leaderFlags are the flags that leave arguments with the switch. A configuration
 // of one's own stays, without effect: nothing else in the file would tell an undo
 // of it.
 func (m *migration) leaderFlags(list []args.Arg) []string {
+	leaving := []string{leaderFlag}
 	if a, _ := args.Last(list, configFlag); m.configured() && a.Value == managerConfig {
-		return []string{leaderFlag, configFlag}
+		leaving = append(leaving, configFlag)
 	}
-	return []string{leaderFlag}
+	return append(leaving, leadermigration.LeavingTimings(list)...)
 }
 
 func textsOf(list []args.Arg) []string {

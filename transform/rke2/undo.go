@@ -25,7 +25,9 @@ func (m *migration) installUndo(e *transform.Reverse) error {
 	case !found:
 		return m.undoWorkload(e, false)
 	}
-	text, err := m.newManifest()
+	back := *m
+	back.target.ShortLeases = chart.HasShortLeases()
+	text, err := back.newManifest()
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (m *migration) installed(chart ccm.Chart, o ccm.Options) bool {
 	if chart.Overrides() {
 		return false
 	}
-	o.LeaderMigration, o.MigrationConfig = chart.Migrates(), chart.OwnConfig()
+	o.LeaderMigration, o.MigrationConfig, o.ShortLeases = chart.Migrates(), chart.OwnConfig(), chart.HasShortLeases()
 	text, ok := ccm.Manifest(o, m.controlPlaneNodes())
 	if !ok {
 		return false

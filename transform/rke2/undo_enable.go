@@ -74,7 +74,7 @@ func (m *migration) takeFlag(e *transform.Reverse, l Layer) error {
 	if !at.IsList() || !isAppended(list, appended...) {
 		return transform.Lost(at, leaderFlag+" differs from what rke-lm writes, so it existed before")
 	}
-	names := lists.Map(appended, func(a args.Arg) string { return a.Name })
+	names := args.Names(appended)
 	if err := (args.Update{Remove: names}).Apply(e.Edit, at); err != nil {
 		return err
 	}

@@ -21,6 +21,13 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if err := m.checkRollback(e); err != nil {
 		return err
 	}
+	back := *m
+	back.target.ShortLeases = !m.target.NoLeaderMigration && m.stages().ShortensUndone(e, m.RKEConfig())
+	return back.provideInTree(e)
+}
+
+// provideInTree queues the reverse of the switch.
+func (m *migration) provideInTree(e *transform.Reverse) error {
 	m.enableStub(e.Edit)
 	m.providerBack(e)
 	for _, key := range componentArgs {

@@ -73,6 +73,7 @@ func TestUndoRestoresWhatTheFileStillShows(t *testing.T) {
 	}{
 		{"every stage", told, stages.UndoNames(), inTurn},
 		{"every stage, with leader migration kept", told, []string{stages.GrantMigrationLease, stages.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
+		{"every stage with short leases", told, stages.UndoNames(), transform.Target{EndState: "external", ShortLeases: true}},
 		{"both stages without leader migration", told, []string{stages.InstallCCM, stages.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
 		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
 		{"a provider that an entry sets", ownManifest + entries + "- config:\n    cloud-provider-name: aws\n    cni: calico\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},

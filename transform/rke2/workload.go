@@ -43,7 +43,7 @@ func (m *migration) editWorkload(e *yamledit.Edit, migrates bool) (found bool, e
 		return true, err
 	}
 	w, _ = ccm.FindWorkload(in.Documents()) // the same, as nodes of the edit
-	return true, w.Migrate(in, migrates)
+	return true, w.Migrate(in, migrates, m.target.ShortLeases)
 }
 
 // checkWorkload requires the flag, or that it is gone.

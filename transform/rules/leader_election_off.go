@@ -27,7 +27,7 @@ var LeaderElectionOff = OfComponents{
 			}
 		}
 		timings, node := timingsOf(c.Args)
-		if message := timings.fault(); message != "" {
+		if message := faultOfTimings(timings); message != "" {
 			at(node, message, defaultTimings)
 		}
 	},

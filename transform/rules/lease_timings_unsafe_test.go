@@ -22,7 +22,7 @@ func timed(t string) []args.Placed {
 	}
 	v := strings.Split(t, "/")
 	return []args.Placed{
-		{Arg: args.With(leaseFlag, v[0]+"s")}, {Arg: args.With(renewFlag, v[1]+"s")}, {Arg: args.With(retryFlag, v[2]+"s")},
+		{Arg: args.With("leader-elect-lease-duration", v[0]+"s")}, {Arg: args.With("leader-elect-renew-deadline", v[1]+"s")}, {Arg: args.With("leader-elect-retry-period", v[2]+"s")},
 	}
 }
 
@@ -77,12 +77,10 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 			return transform.Finding{Message: message, Fix: fix}
 		}
 		var found transform.Findings
-		LeaseTimings(func(int, string) []Component {
-			return []Component{
-				{Name: leadermigration.Manager, Args: append(timed(c.kube), flag), Version: "v1.26.15", Target: c.target, Place: place},
-				{Name: leadermigration.CloudManager, Args: append(timed(c.cloud), flag), Version: c.version, Target: c.target, Place: place},
-			}
-		})(0, &found)
+		leaseTimings(&managers{components: []Component{
+			{Name: leadermigration.Manager, Args: append(timed(c.kube), flag), Version: "v1.26.15", Target: c.target, Place: place},
+			{Name: leadermigration.CloudManager, Args: append(timed(c.cloud), flag), Version: c.version, Target: c.target, Place: place},
+		}}, &found)
 		var messages []string
 		for _, f := range found {
 			messages = append(messages, f.Message)
@@ -91,29 +89,39 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 	}
 }
 
-// The switch makes kube-controller-manager external without its flag, while processes with it may still lead.
+// The switch makes kube-controller-manager external and takes its timings, while processes with both may still lead.
 func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
 	flag := args.Placed{Arg: args.With(leaderFlag, "true")}
-	for stage, want := range map[string]int{stages.SwitchToExternal: 1, stages.DisableLeaderMigration: 0, "": 0} {
+	cloud := Component{Name: leadermigration.CloudManager, Args: append(timed("6/4/1"), flag), Version: "v1.26.6", Place: func(_ yamledit.Node, message, fix string) transform.Finding {
+		return transform.Finding{Message: message, Fix: fix}
+	}}
+	after := []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Stage: stages.SwitchToExternal, Place: cloud.Place}, cloud}
+	for before, want := range map[string]int{"": 1, "15/4/1": 0} {
+		kube := Component{Name: leadermigration.Manager, Version: "v1.26.15", Args: append(timed(before), flag), Place: cloud.Place}
 		var found transform.Findings
-		LeaseTimings(func(int, string) []Component {
-			return []Component{
-				{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Stage: stage},
-				{Name: leadermigration.CloudManager, Args: append(timed("6/4/1"), flag), Version: "v1.26.6", Stage: stage, Place: func(_ yamledit.Node, message, fix string) transform.Finding {
-					return transform.Finding{Message: message, Fix: fix}
-				}},
-			}
-		})(0, &found)
-		assert.Equal(t, len(found), want, stage, found)
+		leaseTimings(&managers{components: after, target: transform.Target{Before: &managers{components: []Component{kube, cloud}}}}, &found)
+		assert.Equal(t, len(found), want, before, found)
 	}
+	var found transform.Findings
+	leaseTimings(&managers{components: after}, &found)
+	assert.Equal(t, len(found), 0, found)
 }
 
 func TestAnExternalManagerRunsNoCloudControllersUnderItsOwnLease(t *testing.T) {
 	var found transform.Findings
-	LeaseTimings(func(int, string) []Component {
-		return []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Args: timed("15/13/2")}}
-	})(0, &found)
+	leaseTimings(&managers{components: []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Args: timed("15/13/2")}}}, &found)
 	if len(found) > 0 {
 		t.Errorf("%v", found)
 	}
 }
+
+// managers is a cluster of nothing else.
+type managers struct {
+	transform.Cluster
+	target     transform.Target
+	components []Component
+}
+
+func (m *managers) Chosen() transform.Target { return m.target }
+
+var leaseTimings = LeaseTimings(func(m *managers, _ string) []Component { return m.components })

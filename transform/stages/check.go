@@ -29,6 +29,9 @@ type Check struct {
 	// ProviderIDsPending means that Nodes may lack a provider ID of AWS, as long as the stage that
 	// sets it was not done.
 	ProviderIDsPending bool
+	// ShortLeases means that every kube-controller-manager has to run with timings that are safe next to a
+	// cloud-controller-manager with short leases.
+	ShortLeases bool
 	// NodesOnly means that nothing is looked at but whether the control planes are
 	// ready: no stage begins or ends without them.
 	NodesOnly bool
@@ -60,6 +63,9 @@ func VerifyCommand(stage string, t transform.Target, flags ...string) []string {
 	}
 	if t.KeepLeaderMigration {
 		words = append(words, "--keep-leader-migration")
+	}
+	if t.ShortLeases {
+		words = append(words, "--short-leases")
 	}
 	if t.NoLeaderMigration {
 		words = append(words, "--no-leader-migration")
@@ -93,7 +99,7 @@ func Gated(stage string, t transform.Target) bool {
 	if late := Late(stage); late != nil && !t.Situation.HasInTreeProvider() {
 		return after == *late
 	}
-	return after == After(stage, transform.Target{KeepLeaderMigration: t.KeepLeaderMigration, NoLeaderMigration: t.NoLeaderMigration})
+	return after == After(stage, transform.Target{KeepLeaderMigration: t.KeepLeaderMigration, NoLeaderMigration: t.NoLeaderMigration, ShortLeases: t.ShortLeases})
 }
 
 // Before is what has to hold before a stage changes anything: what holds after the one

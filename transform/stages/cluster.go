@@ -14,6 +14,8 @@ type Cluster struct {
 	// Selector matches the control planes, on which the DaemonSet of the chart runs; "" for
 	// a cloud-controller-manager of another manifest.
 	Selector string
+	// Electors are the managers in the documents; nil for none.
+	Electors func() Electors
 }
 
 // Set is what a distro makes of the stages for one cluster.
@@ -37,14 +39,6 @@ func (c Cluster) InOrder(set Set) []transform.Stage {
 		list[i].Uncounted = list[i].Uncounted || s.ChecksAlone || s.conditional || Around(s.Name)
 	}
 	return list
-}
-
-// gap is that of a stage with leader migration, for which it was measured.
-func (c Cluster) gap(s *Stage) string {
-	if c.Target.NoLeaderMigration || !c.Target.Situation.HasInTreeProvider() {
-		return ""
-	}
-	return s.gap
 }
 
 // InOtherDocument is a stage that happens in another document, or not at all.

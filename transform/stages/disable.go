@@ -14,14 +14,19 @@ var disableMigration = Stage{
 	Edits:  true,
 	Leader: atTheEnd,
 
-	long:    true,
-	of:      func(s Set) func() transform.Stage { return s.Disable },
-	gap:     disableGap,
-	undoGap: "Expect a gap of 35 to 37 seconds in which no manager runs the cloud controllers.",
-	byPods:  true,
-	shown:   func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
-	past:    func(s Observed) bool { return s.Helm && s.Finished },
-	undo:    func(s Observed) bool { return s.Cloud && !s.Migrates },
+	long:     true,
+	of:       func(s Set) func() transform.Stage { return s.Disable },
+	gap:      "17 to 21 seconds",
+	shortGap: "6 to 9 seconds",
+	waits:    Cluster.cloud,
+
+	undoGap:      expect("35 to 37 seconds") + ".",
+	shortUndoGap: expect("12 to 17 seconds") + ".",
+
+	byPods: true,
+	shown:  func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },
+	past:   func(s Observed) bool { return s.Helm && s.Finished },
+	undo:   func(s Observed) bool { return s.Cloud && !s.Migrates },
 	after: func(t transform.Target) Check {
 		c := Check{Stage: DisableLeaderMigration, AtLeast: DisableLeaderMigration, Lease: Remaining, Manager: true, External: true}
 		if t.KeepLeaderMigration {
@@ -38,14 +43,17 @@ var disableMigration = Stage{
 
 const atTheEnd = "the cloud-controller-manager runs the cloud controllers, and the migration is complete"
 
-// What is said of the stage; DisableElsewhere where no cloud-controller-manager is in the
+// Why the stage is there; DisableElsewhere where no cloud-controller-manager is in the
 // document of an external cluster.
 const (
-	disableGap = "17 to 21 seconds"
-	DisableWhy = "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag from the chart, and the image gets the minor version of the cluster. The permission on the lease stays, because a rollback needs it. " +
-		"Expect a gap of " + disableGap + " in which no manager runs the cloud controllers."
+	disableWhy       = "Only one manager runs the cloud controllers, so the migration lease is not needed: the edit removes the flag from the chart, and the image gets the minor version of the cluster. The permission on the lease stays, because a rollback needs it. "
 	DisableElsewhere = "No cloud-controller-manager of AWS is in the file, so the file does not show whether one still has the flag."
 )
+
+// DisableWhy is why the stage is there, where the document has the cloud-controller-manager.
+func (c Cluster) DisableWhy() string {
+	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(disableShortWhy)
+}
 
 // Disable completes the stage of a distro. unseen says that its document does not show
 // whether the switch was done.

@@ -3,7 +3,11 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+)
 
 // EnableLeaderMigration is the stage that gives kube-controller-manager the flag.
 const EnableLeaderMigration = "enable-leader-migration"
@@ -12,16 +16,18 @@ var enableMigration = Stage{
 	Name:     EnableLeaderMigration,
 	Edits:    true,
 	Leader:   "kube-controller-manager runs the cloud controllers under the migration lease",
-	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: []string{"enable-leader-migration", "leader-migration-config"}},
+	Machines: Machines{Arguments: []string{"kube-controller-manager-arg"}, Flags: append([]string{"enable-leader-migration", "leader-migration-config"}, args.Names(leadermigration.KubeTimings())...)},
 
-	long:    true,
-	of:      func(s Set) func() transform.Stage { return s.Enable },
-	gap:     enableGap,
-	undoGap: "Expect a gap of about 32 seconds in which no manager runs the cloud controllers.",
-	byPods:  true,
-	shown:   func(m Managers) bool { return m.Flag },
-	after: func(transform.Target) Check {
-		return Check{Stage: EnableLeaderMigration, AtLeast: EnableLeaderMigration, Lease: KubeManager, Granted: true}
+	long:      true,
+	of:        func(s Set) func() transform.Stage { return s.Enable },
+	gap:       enableGap,
+	waits:     Cluster.kube,
+	takeovers: 2,
+	undoGap:   "Expect a gap of about 32 seconds in which no manager runs the cloud controllers.",
+	byPods:    true,
+	shown:     func(m Managers) bool { return m.Flag },
+	after: func(t transform.Target) Check {
+		return Check{Stage: EnableLeaderMigration, AtLeast: EnableLeaderMigration, Lease: KubeManager, Granted: true, ShortLeases: t.ShortLeases}
 	},
 	undone: func(t transform.Target) Check { return backTo(grantLease.after(t)) },
 }
@@ -32,14 +38,14 @@ var enableMigration = Stage{
 // No manager gives a lease back when it exits, so each takeover is one lease and a retry;
 // two of them make the long gaps.
 const (
-	enableGap = "18 to 43 seconds"
-	enableWhy = "kube-controller-manager then runs its cloud controllers under the migration lease, which the other manager can acquire. " +
-		"Expect a gap of " + enableGap + " in which no manager runs the cloud controllers: the leader restarts, and the leadership may move to the manager that restarts next."
+	enableGap      = "18 to 43 seconds"
+	enableWhy      = "kube-controller-manager then runs its cloud controllers under the migration lease, which the other manager can acquire. "
+	leaderRestarts = ": the leader restarts, and the leadership may move to the manager that restarts next."
 )
 
 // Enable completes the stage of a distro.
 func (c Cluster) Enable(own transform.Stage) transform.Stage {
-	own.Why = enableWhy + own.Why
+	own.Why = enableWhy + expect(c.gap(&enableMigration)) + leaderRestarts + c.shortWhy(enableShortWhy) + own.Why
 	own.Verify = append(own.Verify, c.held(After(EnableLeaderMigration, c.Target).Lease)...)
 	return own
 }

@@ -21,11 +21,12 @@ var installManager = Stage{
 	Leader: eitherRuns,
 	With:   SwitchToExternal,
 
-	of:      func(s Set) func() transform.Stage { return s.Install },
-	undoGap: "Expect a gap of about 22 seconds in which no manager runs the cloud controllers, until kube-controller-manager acquires the lease.",
-	shown:   func(m Managers) bool { return m.Cloud && m.Flag },
-	past:    func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
-	undo:    func(s Observed) bool { return s.Cloud },
+	of:           func(s Set) func() transform.Stage { return s.Install },
+	undoGap:      "Expect a gap of about 22 seconds" + untilKube,
+	shortUndoGap: "Expect a gap of 15 to 18 seconds" + untilKube,
+	shown:        func(m Managers) bool { return m.Cloud && m.Flag },
+	past:         func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
+	undo:         func(s Observed) bool { return s.Cloud },
 	after: func(t transform.Target) Check {
 		if !t.Situation.HasInTreeProvider() {
 			return runsAlone()
@@ -44,6 +45,8 @@ var installManager = Stage{
 }
 
 const (
+	untilKube = " in which no manager runs the cloud controllers, until kube-controller-manager acquires the lease."
+
 	eitherRuns = "kube-controller-manager or cloud-controller-manager runs the cloud controllers, the one that holds the migration lease, and the other one waits for it"
 
 	installWhy       = "The cloud-controller-manager starts in addition to kube-controller-manager and waits for the migration lease; it initializes nodes from its start. "
@@ -61,7 +64,7 @@ const (
 func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	switch {
 	case c.Target.Situation.HasInTreeProvider():
-		own.Why = installWhy + own.Why
+		own.Why = installWhy + own.Why + c.shortWhy(installShortWhy)
 	default:
 		own.Why, own.Caution = installLateWhy+own.Why, noManagerLeft
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -37,10 +38,14 @@ type Stage struct {
 	upgrades bool
 	// of returns what a distro makes of it; nil where all distros have the same.
 	of func(Set) func() transform.Stage
-	// gap is for how long no one runs the cloud controllers while it rolls out.
-	gap string
+	// gap is for how long no one runs the cloud controllers while it rolls out with the default timings of leases, shortGap
+	// with short leases, where that was measured; waits are the timings of the candidate that decide, and takeovers is how
+	// often the lease may be acquired.
+	gap, shortGap string
+	waits         func(Cluster) leadermigration.Timings
+	takeovers     int
 	// undoGap is for how long no one runs the cloud controllers while it is undone.
-	undoGap string
+	undoGap, shortUndoGap string
 	// after is what has to hold after it, undone what has to hold once it was undone.
 	after, undone func(transform.Target) Check
 	// byPods means that only the arguments of the managers' pods show its result.
@@ -172,16 +177,6 @@ func holdsAlone(stage string, s transform.Situation) string {
 		return cloudRuns
 	}
 	return atTheEnd
-}
-
-// UndoGap states for how long no one runs the cloud controllers while a stage is
-// undone; "" where there is no such time, or where leader migration, of which it is, is not
-// used.
-func UndoGap(t transform.Target, stage string) string {
-	if t.NoLeaderMigration {
-		return ""
-	}
-	return Named(stage).undoGap
 }
 
 // Machines are the keys of a machine's configuration and the flags among its arguments

@@ -8,7 +8,9 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -23,15 +25,17 @@ var switchProvider = Stage{
 	Machines: Machines{
 		Keys:      []string{"cloud-provider-name", "disable-cloud-controller"},
 		Arguments: []string{"kube-controller-manager-arg", "kube-apiserver-arg", "kubelet-arg"},
-		Flags:     []string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates"},
+		Flags:     append([]string{"cloud-provider", "cloud-config", "enable-leader-migration", "leader-migration-config", "feature-gates"}, args.Names(leadermigration.KubeTimings())...),
 	},
 	Snapshot: true,
 
-	of:      func(s Set) func() transform.Stage { return s.Switch },
-	gap:     switchGap,
-	undoGap: "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
-	byPods:  true,
-	shown:   func(m Managers) bool { return m.Cloud && m.External },
+	of:       func(s Set) func() transform.Stage { return s.Switch },
+	gap:      "16 to 20 seconds",
+	shortGap: "6 to 9 seconds",
+	waits:    Cluster.switches,
+	undoGap:  "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
+	byPods:   true,
+	shown:    func(m Managers) bool { return m.Cloud && m.External },
 	after: func(t transform.Target) Check {
 		switch {
 		case t.Situation.SwitchFirst():
@@ -55,8 +59,6 @@ var switchProvider = Stage{
 const (
 	switchWhy = "kube-controller-manager stops the cloud controllers, and the waiting cloud-controller-manager acquires the migration lease. " +
 		"The same edit removes the flag from kube-controller-manager: an external manager with the flag holds the lease and runs nothing. "
-	switchGap    = "16 to 20 seconds"
-	switchGapWhy = "Expect a gap of " + switchGap + " in which no manager runs the cloud controllers. "
 
 	switchBrokenWhy = "The components do not start with the provider aws: Kubernetes 1.27 and later do not have it, and an upgrade to such a release stops at the first machine. With an external provider they start, one machine after another. " +
 		"A control plane that was not upgraded yet runs the in-tree cloud controllers until its turn comes. So the cloud-controller-manager is installed after this stage has reached every control plane; in between no manager runs the cloud controllers. " +
@@ -106,7 +108,7 @@ func (c Cluster) SwitchWhy(made bool, edit func() (*yamledit.Edit, error)) strin
 	case c.Target.NoLeaderMigration:
 		return switchWhy
 	}
-	return switchWhy + switchGapWhy
+	return switchWhy + expect(c.gap(&switchProvider)) + "." + c.switchShortWhy() + " "
 }
 
 // beforeSwitch is what has to be so before the switch: what holds after the stage before.

@@ -1,0 +1,191 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package stages
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Electors are the arguments with which the managers of a cluster ask for their leases.
+type Electors struct {
+	Kube, Cloud []args.Arg
+	// Shown means that the documents have the cloud-controller-manager, Runs that it may run as they have it, and Left that
+	// it has left the migration.
+	Shown, Runs, Left bool
+	Release           string // of the cloud-controller-manager, such as v1.26
+	Cluster           string // the release of the cluster
+}
+
+// firstRecord is the first release whose candidates wait for the lease duration in the leader's record, and no longer for their
+// own (k8s.io/client-go tools/leaderelection, tryAcquireOrRenew at v0.27.0).
+const firstRecord = "v1.27"
+
+// WaitsForRecord reports whether a candidate of a release waits for the lease duration of the leader.
+func WaitsForRecord(release string) bool { return k8s.From(release, firstRecord) }
+
+func (c Cluster) electors() Electors {
+	if c.Electors == nil {
+		return Electors{}
+	}
+	return c.Electors()
+}
+
+// timings are those that arguments set, or those of short leases.
+func (c Cluster) timings(list, short []args.Arg) leadermigration.Timings {
+	if c.Target.ShortLeases && leadermigration.LacksTimings(list) {
+		list = short
+	}
+	t, _ := leadermigration.TimingsOf(list)
+	return t
+}
+
+// kube and cloud are the timings of the two managers during the migration.
+func (c Cluster) kube() leadermigration.Timings {
+	return c.timings(c.electors().Kube, leadermigration.KubeTimings())
+}
+
+func (c Cluster) cloud() leadermigration.Timings {
+	return c.timings(c.electors().Cloud, leadermigration.CloudTimings())
+}
+
+// switches are the timings by which the cloud-controller-manager acquires the lease of kube-controller-manager.
+func (c Cluster) switches() leadermigration.Timings {
+	t := c.cloud()
+	if WaitsForRecord(c.electors().Release) {
+		t.LeaseDuration = c.kube().LeaseDuration
+	}
+	return t
+}
+
+// gap is for how long no manager runs the cloud controllers while a stage rolls out, with leader migration, for which it was
+// measured.
+func (c Cluster) gap(s *Stage) string {
+	if s.gap == "" || c.Target.NoLeaderMigration || !c.Target.Situation.HasInTreeProvider() {
+		return ""
+	}
+	return s.gapOf(s.waits(c))
+}
+
+// gapOf returns the measured gap of a stage, or for other timings what follows from them: no manager gives a lease back when
+// it exits, so a candidate waits for the lease duration and for its next try, which comes after 1 to 2.2 retry periods
+// (k8s.io/client-go tools/leaderelection, JitterFactor).
+func (s *Stage) gapOf(t leadermigration.Timings) string {
+	const slowest = 2.2
+	is := func(o leadermigration.Timings) bool {
+		return t.LeaseDuration == o.LeaseDuration && t.RetryPeriod == o.RetryPeriod
+	}
+	switch {
+	case is(leadermigration.DefaultTimings):
+		return s.gap
+	case is(leadermigration.ShortTimings) && s.shortGap != "":
+		return s.shortGap
+	}
+	most := float64(max(s.takeovers, 1)) * (t.LeaseDuration.Seconds() + slowest*t.RetryPeriod.Seconds())
+	return fmt.Sprintf("%d to %d seconds", t.LeaseDuration/time.Second, int(math.Ceil(most)))
+}
+
+// expect states a gap.
+func expect(gap string) string {
+	if gap == "" {
+		return ""
+	}
+	return "Expect a gap of " + gap + " in which no manager runs the cloud controllers"
+}
+
+// UndoGap states for how long no one runs the cloud controllers while a stage is undone; "" where there is no such time, or
+// where leader migration, of which it is, is not used.
+func UndoGap(t transform.Target, stage string) string {
+	s := Named(stage)
+	switch {
+	case t.NoLeaderMigration:
+		return ""
+	case t.ShortLeases && s.shortUndoGap != "":
+		return s.shortUndoGap
+	}
+	return s.undoGap
+}
+
+// ShortLeases reports whether the managers get short leases: the operator chose them, or the documents show that he did. It
+// refuses them where they shorten nothing, and where a cloud-controller-manager may run already: its timings change pod by
+// pod, and an old and a new pod could lead at the same time.
+func (c Cluster) ShortLeases(at yamledit.Node) (bool, error) {
+	e := c.electors()
+	switch {
+	case c.Target.Upgrades():
+		return c.Target.ShortLeases, nil
+	case !c.Target.Situation.HasInTreeProvider() && !c.Target.ShortLeases:
+		return false, nil
+	case !c.Target.Situation.HasInTreeProvider():
+		return true, at.Errorf("--short-leases: from Kubernetes 1.27 on kube-controller-manager has no cloud controllers, so no lease changes its holder", "remove --short-leases")
+	case c.Target.ShortLeases && e.Runs && leadermigration.LacksTimings(e.Cloud):
+		return true, &transform.Conflict{At: at.Errorf("--short-leases: the cloud-controller-manager of the document has the default timings of leases, and no stage changes those of one that may run: an old and a new pod could lead at the same time",
+			"remove --short-leases; or undo "+InstallCCM+", and plan again with --short-leases")}
+	case e.Left && leadermigration.LacksTimings(e.Cloud):
+		return false, nil
+	case c.Target.NoLeaderMigration, leadermigration.HasTimings(e.Cloud, leadermigration.CloudTimings()):
+		return !c.Target.NoLeaderMigration, nil
+	}
+	return c.Target.ShortLeases || !e.Runs && len(leadermigration.LeavingTimings(e.Kube)) > 0, nil
+}
+
+// ShortensUndone reports whether kube-controller-manager gets its flag back together with the timings of short leases: without
+// them it would lead for longer than a cloud-controller-manager with such leases waits. Where the documents do not show that
+// one, the operator states it.
+func (c Cluster) ShortensUndone(e *transform.Reverse, at yamledit.Node) bool {
+	electors := c.electors()
+	lease := c.Target.CloudLease
+	switch {
+	case c.Target.ShortLeases:
+		return true
+	case electors.Shown:
+		t, _ := leadermigration.TimingsOf(electors.Cloud)
+		lease = t.LeaseDuration
+	case lease == 0:
+		e.Usual(at, "the arguments of the cloud-controller-manager are not in the file: its leases have the default timings, or those of --short-leases, which the undo is to be given then")
+		return false
+	}
+	return leadermigration.DefaultTimings.Outlasts(lease)
+}
+
+// Why stages change the timings of leases, or keep them.
+const (
+	enableShortWhy  = "With --short-leases the leader tries for 4 seconds to renew its leases, so that it ends before the cloud-controller-manager, whose leases last for 6 seconds, acquires the migration lease. Its lease duration stays."
+	installShortWhy = "With --short-leases its leases last for 6 seconds. The stage begins once every kube-controller-manager runs with its timings."
+	switchShortWhy  = " The edit also removes the timings that --short-leases gave kube-controller-manager."
+	disableShortWhy = "The cloud-controller-manager keeps the timings of --short-leases: pods of before and after the edit must not wait for different times."
+
+	recordWhy = " A cloud-controller-manager of 1.27 or later waits for the lease duration that kube-controller-manager recorded, so --short-leases does not shorten this gap."
+)
+
+// switchShortWhy is what the switch does with timings, and what short leases do not shorten.
+func (c Cluster) switchShortWhy() (why string) {
+	e := c.electors()
+	if leadermigration.HasTimings(e.Kube, leadermigration.KubeTimings()) || c.Target.ShortLeases && leadermigration.LacksTimings(e.Kube) {
+		why = switchShortWhy
+	}
+	if c.Target.ShortLeases && WaitsForRecord(e.Release) {
+		why += recordWhy
+		if tag := ccm.TestedTag(e.Cluster); !WaitsForRecord(e.Cluster) && tag != "" {
+			why += " An image of the cluster's minor does: --ccm-image-tag " + tag + "."
+		}
+	}
+	return why
+}
+
+// shortWhy is why a stage changes timings, if it does.
+func (c Cluster) shortWhy(why string) string {
+	if !c.Target.ShortLeases {
+		return ""
+	}
+	return " " + why
+}
