@@ -7,30 +7,25 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAPanicBecomesAnErrorThatNamesTheDocumentAndTheCode(t *testing.T) {
 	var none []string
 	err := Guard("fleet.yaml:12: document 2", func() error { return errors.New(none[3]) })
 	var fault *Fault
-	if !errors.As(err, &fault) || fault.At != "fleet.yaml:12: document 2" {
-		t.Fatalf("%v", err)
-	}
-	if !strings.Contains(fault.What, "index out of range") || !strings.Contains(fault.Code, "fault_test.go:") {
-		t.Errorf("%v", err)
-	}
+	assert.Must(t, errors.As(err, &fault) && fault.At == "fleet.yaml:12: document 2", err)
+	assert.True(t, strings.Contains(fault.What, "index out of range") && strings.Contains(fault.Code, "fault_test.go:"), err)
 }
 
 func TestThePanicOfALibraryIsNotQuoted(t *testing.T) {
 	err := Guard("fleet.yaml", func() error { panic("cannot read hunter2") })
-	if err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 }
 
 func TestAnErrorPassesAGuard(t *testing.T) {
 	want := errors.New("an error")
-	if err := Guard("fleet.yaml", func() error { return want }); !errors.Is(err, want) {
-		t.Errorf("%v", err)
-	}
+	err := Guard("fleet.yaml", func() error { return want })
+	assert.True(t, errors.Is(err, want), err)
 }

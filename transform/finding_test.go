@@ -47,25 +47,19 @@ func TestRefusalsNameRuleAndPlace(t *testing.T) {
 	err := NotMigratable(doc.Root().Get("a"), "no cluster", "name one")
 	var refused *Refused
 	var place *yamledit.Error
-	if !errors.As(err, &refused) || refused.Rule != RuleNotMigratable || !errors.As(err, &place) || place.Line != 1 {
-		t.Errorf("%#v", err)
-	}
-	if want := "l.yaml:1: a: no cluster; name one"; err.Error() != want {
-		t.Errorf("got %q, want %q", err, want)
-	}
+	assert.Truef(t, errors.As(err, &refused) && refused.Rule == RuleNotMigratable && errors.As(err, &place) && place.Line == 1, "%#v", err)
+	want := "l.yaml:1: a: no cluster; name one"
+	assert.Truef(t, err.Error() == want, "got %q, want %q", err, want)
 }
 
 // A configuration that accepts a rule by the name of the release before accepts it.
 func TestARuleIsAcceptedByItsFormerName(t *testing.T) {
 	r := Rule{ID: "cloud-controllers-twice", Severity: Error, Acceptable: true}
 	for name, want := range map[string]bool{"two-owners": true, "cloud-controllers-twice": true, "lease-ownerless": false, "": false} {
-		if got := r.Report([]Finding{{}}, []string{name})[0].Accepted; got != want {
-			t.Errorf("%q: accepted: %v", name, got)
-		}
+		got := r.Report([]Finding{{}}, []string{name})[0].Accepted
+		assert.Truef(t, got == want, "%q: accepted: %v", name, got)
 	}
-	if (Rule{ID: "node-rename"}).Is("") || FormerName("node-rename") != "" {
-		t.Error("a rule whose name is the same has a former name")
-	}
+	assert.True(t, !(Rule{ID: "node-rename"}).Is("") && FormerName("node-rename") == "", "a rule whose name is the same has a former name")
 }
 
 func TestOnlyRulesThatTakeItAreOfferedToAccept(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -26,9 +27,7 @@ func screened(t *testing.T, text string) (rule string, line int) {
 	if !errors.As(err, &refused) {
 		return "not YAML", 0
 	}
-	if refused.At.File != "c.yaml" || refused.At.Do == "" {
-		t.Errorf("%#v", refused.At)
-	}
+	assert.Truef(t, refused.At.File == "c.yaml" && refused.At.Do != "", "%#v", refused.At)
 	return refused.Rule, refused.At.Line
 }
 
@@ -77,9 +76,8 @@ func TestBracesAreNoTemplateWhereYAMLQuotesThem(t *testing.T) {
 		"braces that do not go first": "a: ${b}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if rule, line := screened(t, text); rule != "" {
-				t.Errorf("%q in line %d", rule, line)
-			}
+			rule, line := screened(t, text)
+			assert.Truef(t, rule == "", "%q in line %d", rule, line)
 		})
 	}
 }
@@ -93,9 +91,8 @@ func TestWhatIsNotYAMLIsNoTemplateForBracesElsewhere(t *testing.T) {
 		"duplicate keys": "a: 1\na: 2\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if rule, _ := screened(t, text); rule != "not YAML" {
-				t.Errorf("%q", rule)
-			}
+			rule, _ := screened(t, text)
+			assert.True(t, rule == "not YAML", rule)
 		})
 	}
 }
@@ -128,9 +125,8 @@ func TestOtherThingsNamedSopsAreFine(t *testing.T) {
 		"nothing":      "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if rule, _ := screened(t, text); rule != "" {
-				t.Errorf("%q", rule)
-			}
+			rule, _ := screened(t, text)
+			assert.True(t, rule == "", rule)
 		})
 	}
 }
@@ -138,9 +134,7 @@ func TestOtherThingsNamedSopsAreFine(t *testing.T) {
 func TestRefusalsOfTemplatesSayWhatToDo(t *testing.T) {
 	_, err := Parse(yamledit.Chunk{File: "c.yaml", Bytes: []byte("a: {{ .s3cr3t }}\n")})
 	const want = "c.yaml:1: the file is a template ({{ }}), not a cluster; render it, and plan the result: helm template CHART | rke-lm plan -; then make the same edits in the template"
-	if err == nil || err.Error() != want {
-		t.Errorf("got:  %v\nwant: %s", err, want)
-	}
+	assert.Truef(t, err != nil && err.Error() == want, "got:  %v\nwant: %s", err, want)
 }
 
 func TestADocumentThatKubectlReadsOtherwiseIsRefused(t *testing.T) {
@@ -157,8 +151,6 @@ func TestADocumentThatKubectlReadsOtherwiseIsRefused(t *testing.T) {
 		"a null as a key":             {"a: 1\n~: 2\n", "f:1: kubectl cannot read the document"},
 	} {
 		_, err := Parse(yamledit.Chunk{File: "f", Bytes: []byte(c.text)})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)), "%s: %v", name, err)
 	}
 }

@@ -6,6 +6,8 @@ package values
 import (
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // tested are the image tags: those that kOps tests with a minor up to 1.27, and the newest
@@ -25,9 +27,7 @@ func TestTheValuesOfAllMinorsDifferInTheImageAndTheFlagAlone(t *testing.T) {
 		count := 0
 		for minor, tag := range tested {
 			v, ok := ForMinor(distro, minor)
-			if ok != (minor <= end) {
-				t.Errorf("%s: values for %s: %t", distro, minor, ok)
-			}
+			assert.Truef(t, ok == (minor <= end), "%s: values for %s: %t", distro, minor, ok)
 			if !ok {
 				continue
 			}
@@ -36,24 +36,17 @@ func TestTheValuesOfAllMinorsDifferInTheImageAndTheFlagAlone(t *testing.T) {
 			if minor > "v1.27" {
 				want = strings.Replace(want, "  - --enable-leader-migration=true\n", "", 1)
 			}
-			if v != want {
-				t.Errorf("%s: %s differs in more:\n%s", distro, minor, v)
-			}
-			if !strings.HasPrefix(tag, minor+".") {
-				t.Errorf("%s has an image of another minor: %s", minor, tag)
-			}
+			assert.Truef(t, v == want, "%s: %s differs in more:\n%s", distro, minor, v)
+			assert.Truef(t, strings.HasPrefix(tag, minor+"."), "%s has an image of another minor: %s", minor, tag)
 		}
-		if got := Minors(distro); len(got) != count {
-			t.Errorf("%s: values for %v", distro, got)
-		}
+		got := Minors(distro)
+		assert.Truef(t, len(got) == count, "%s: values for %v", distro, got)
 	}
 }
 
 func TestRKE1SelectsItsOwnRoleAlone(t *testing.T) {
 	v, _ := ForMinor("rke1", "v1.26")
 	for _, want := range []string{"  node-role.kubernetes.io/control-plane: null\n", "  node-role.kubernetes.io/controlplane: \"true\"\n", "  - key: node-role.kubernetes.io/controlplane\n"} {
-		if !strings.Contains(v, want) {
-			t.Errorf("%q is missing in\n%s", want, v)
-		}
+		assert.Truef(t, strings.Contains(v, want), "%q is missing in\n%s", want, v)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform"
@@ -43,9 +44,7 @@ func TestAdviceOfEveryRuleCanBeFollowed(t *testing.T) {
 			}
 		})
 	}
-	if a.accepted < 100 || a.others < 20 {
-		t.Errorf("only %d times was --accept offered, and other flags %d times", a.accepted, a.others)
-	}
+	assert.Truef(t, a.accepted >= 100 && a.others >= 20, "only %d times was --accept offered, and other flags %d times", a.accepted, a.others)
 }
 
 // advisor follows what verbs advise, and counts it.
@@ -117,9 +116,7 @@ func (a *advisor) try(verb, flag, value string, args []string, before int) {
 	case slices.Contains(run.ChoiceValues[flag], value) && !slices.Contains(args, "--"+flag):
 		a.others++
 		r := runHere(a.t, "", append([]string{verb, "--" + flag + "=" + value}, args...)...)
-		if r.code == exitcode.Input && before != exitcode.Input && strings.Contains(r.stderr, "--"+flag) {
-			a.t.Errorf("%s %v advises --%s %s, and refuses it: %s", verb, args, flag, value, r.stderr)
-		}
+		assert.Truef(a.t, r.code != exitcode.Input || before == exitcode.Input || !strings.Contains(r.stderr, "--"+flag), "%s %v advises --%s %s, and refuses it: %s", verb, args, flag, value, r.stderr)
 	}
 }
 
@@ -128,16 +125,10 @@ func (a *advisor) accept(verb, rule string, args []string) {
 	a.t.Helper()
 	with := append([]string{"--accept", rule}, args...)
 	r := runHere(a.t, "", append([]string{verb}, with...)...)
-	if r.code == exitcode.Input && strings.Contains(r.stderr, "--accept "+rule) {
-		a.t.Errorf("%s %v advises --accept %s, and refuses it: %s", verb, args, rule, r.stderr)
-	}
-	if strings.Contains(r.stderr, "error "+rule+"  ") {
-		a.t.Errorf("%s %v: --accept %s changes nothing: %s", verb, args, rule, r.stderr)
-	}
+	assert.Truef(a.t, r.code != exitcode.Input || !strings.Contains(r.stderr, "--accept "+rule), "%s %v advises --accept %s, and refuses it: %s", verb, args, rule, r.stderr)
+	assert.Truef(a.t, !strings.Contains(r.stderr, "error "+rule+"  "), "%s %v: --accept %s changes nothing: %s", verb, args, rule, r.stderr)
 	for _, f := range found(a.t, verb, with) {
-		if f.Rule == rule && f.Stops() {
-			a.t.Errorf("%s %v: --accept %s changes nothing", verb, args, rule)
-		}
+		assert.Truef(a.t, f.Rule != rule || !f.Stops(), "%s %v: --accept %s changes nothing", verb, args, rule)
 	}
 }
 
@@ -152,9 +143,8 @@ func found(t *testing.T, verb string, args []string) (list []transform.Finding) 
 		return nil
 	}
 	var value any
-	if err := json.Unmarshal([]byte(r.stdout), &value); err != nil {
-		t.Fatalf("%s %v: %v", verb, args, err)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &value)
+	assert.Mustf(t, err == nil, "%s %v: %v", verb, args, err)
 	var walk func(any)
 	walk = func(v any) {
 		switch v := v.(type) {

@@ -53,9 +53,8 @@ func TestGoldenAdvisedCommandsRun(t *testing.T) {
 	if *update {
 		putFile(t, advisedTable, text)
 	}
-	if diff := cmp.Diff(textOf(t, advisedTable), text); diff != "" {
-		t.Errorf("make golden rewrites %s (-want +got):\n%s", advisedTable, diff)
-	}
+	diff := cmp.Diff(textOf(t, advisedTable), text)
+	assert.Truef(t, diff == "", "make golden rewrites %s (-want +got):\n%s", advisedTable, diff)
 }
 
 var (
@@ -100,9 +99,7 @@ var programs = map[string]map[string][]string{
 func (m *machine) follow(t *testing.T, command string) {
 	t.Helper()
 	calls := m.run(t, command)
-	if len(calls) == 0 {
-		t.Fatalf("%s: nothing runs", command)
-	}
+	assert.Mustf(t, len(calls) != 0, "%s: nothing runs", command)
 	for _, call := range calls {
 		if call[0] == "rke-lm" {
 			parses(t, call[1:])
@@ -157,7 +154,5 @@ func parses(t *testing.T, args []string) {
 	if err == nil && c.Args != nil {
 		err = cobra.Command{Args: c.Args}.Args(c, c.Flags().Args())
 	}
-	if err != nil {
-		t.Errorf("rke-lm %v: %v", args, err)
-	}
+	assert.Truef(t, err == nil, "rke-lm %v: %v", args, err)
 }

@@ -154,9 +154,7 @@ func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 					held++
 				}
 			}
-			if held == 0 || held == len(dumps) {
-				t.Errorf("%s: %s holds for %d of %d clusters", d.Name, stage, held, len(dumps))
-			}
+			assert.Truef(t, held != 0 && held != len(dumps), "%s: %s holds for %d of %d clusters", d.Name, stage, held, len(dumps))
 		}
 	}
 }
@@ -198,9 +196,7 @@ func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
 				met++
 			}
 		}
-		if met == 0 {
-			t.Errorf("no cluster is in order for %s", stage)
-		}
+		assert.Truef(t, met != 0, "no cluster is in order for %s", stage)
 	}
 }
 
@@ -329,9 +325,7 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *plan.Plan) {
 		"manifest": {"before switch-to-external", "enable-leader-migration", "switch-to-external", "undo of switch-to-external", "verify-provider-ids"},
 	}[d.Name]
 	for _, stage := range want {
-		if !read[stage] {
-			t.Errorf("%s: the runbook says nothing of the lease: %s", d.Name, stage)
-		}
+		assert.Truef(t, read[stage], "%s: the runbook says nothing of the lease: %s", d.Name, stage)
 	}
 }
 
@@ -340,16 +334,13 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *plan.Plan) {
 func TestEveryStageHasChecks(t *testing.T) {
 	for _, stage := range stages.Names() {
 		v := check.Evaluate(&observed.Observation{Partial: true}, check.Choice{Check: stages.After(stage, transform.Target{})})
-		if v.Known() || v.OK() {
-			t.Errorf("%s: a cluster of which nothing was seen is in order", stage)
-		}
+		assert.Truef(t, !v.Known() && !v.OK(), "%s: a cluster of which nothing was seen is in order", stage)
 	}
 	for _, d := range distros() {
 		for _, p := range plansIn(t, d, transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}) {
 			for _, step := range p.Steps {
-				if s := step.Stage; len(s.Verify)+len(s.After) == 0 && s.Edit == nil && !strings.Contains(s.Why, "manifest") {
-					t.Errorf("%s: a person cannot see whether %s is done", d.Name, s.Name)
-				}
+				s := step.Stage
+				assert.Truef(t, len(s.Verify)+len(s.After) != 0 || s.Edit != nil || strings.Contains(s.Why, "manifest"), "%s: a person cannot see whether %s is done", d.Name, s.Name)
 			}
 		}
 	}
@@ -365,9 +356,7 @@ func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testin
 		stages.EnableLeaderMigration: exitcode.Found, stages.SwitchToExternal: exitcode.Found,
 	} {
 		r := runHere(t, "", "verify", "--from", file, "--stage", stage)
-		if r.code != want {
-			t.Errorf("%s: exit code %d\n%s%s", stage, r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == want, "%s: exit code %d\n%s%s", stage, r.code, r.stdout, r.stderr)
 		assert.Equal(t, strings.Contains(r.stdout, "lease-wrong-holder"), (stage == stages.EnableLeaderMigration), stage, r.stdout)
 	}
 }
@@ -380,13 +369,10 @@ func TestVerifyChecksTheStagesThatWerePlanned(t *testing.T) {
 	verify := func(more ...string) ran {
 		return runHere(t, "", append([]string{"verify", "--from", file, "--stage", stages.DisableLeaderMigration}, more...)...)
 	}
-	if r := verify(); r.code != 1 || !strings.Contains(r.stdout, "stage-not-reached") {
-		t.Errorf("the flag should be gone: %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if r := verify("--keep-leader-migration"); r.code != 0 {
-		t.Errorf("the flag was kept: %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if r := verify("--keep-leader-migration", "--no-leader-migration"); r.code != 2 || !strings.Contains(r.stderr, "mutually exclusive") {
-		t.Errorf("both: %d\n%s", r.code, r.stderr)
-	}
+	r := verify()
+	assert.Truef(t, r.code == 1 && strings.Contains(r.stdout, "stage-not-reached"), "the flag should be gone: %d\n%s%s", r.code, r.stdout, r.stderr)
+	r = verify("--keep-leader-migration")
+	assert.Truef(t, r.code == 0, "the flag was kept: %d\n%s%s", r.code, r.stdout, r.stderr)
+	r = verify("--keep-leader-migration", "--no-leader-migration")
+	assert.Truef(t, r.code == 2 && strings.Contains(r.stderr, "mutually exclusive"), "both: %d\n%s", r.code, r.stderr)
 }

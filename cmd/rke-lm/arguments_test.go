@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -45,9 +46,8 @@ func following(t *testing.T, length, after time.Duration, do func(), args ...str
 	r := runHere(t, "", append([]string{"leaders", "--for", length.String(), "-o", "json"}, args...)...)
 	<-done
 	var o report.Ownership
-	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
-		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &o)
+	assert.Mustf(t, err == nil, "%v: exit %d %s", err, r.code, r.stderr)
 	return o, r
 }
 
@@ -61,15 +61,12 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), "cluster.yml")
 		write := func(text string) {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Error(err)
-			}
+			err := os.WriteFile(file, []byte(text), 0o600)
+			assert.True(t, err == nil, err)
 		}
 		write(engineFile)
 		o, r := following(t, 4*time.Second, 0, func() {}, "--kubeconfig", config, "--arguments-from", file)
-		if o.Seconds["1"] != 4 || len(o.Arguments) != 1 || o.Arguments[0] != (report.Arguments{Component: "kube-controller-manager", From: file}) {
-			t.Errorf("%+v\n%s", o, r.stderr)
-		}
+		assert.Truef(t, o.Seconds["1"] == 4 && len(o.Arguments) == 1 && o.Arguments[0] == (report.Arguments{Component: "kube-controller-manager", From: file}), "%+v\n%s", o, r.stderr)
 
 		// The file is changed, then the machine follows, and its new process has another identity.
 		node := apitest.NodeName(0)
@@ -83,9 +80,7 @@ func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 				s.Renews["cloud-provider-extraction-migration"] = false
 			})
 		}, "--kubeconfig", config, "--arguments-from", file)
-		if o.Seconds["unknown"] > 0 || o.Seconds["1"] < 24 || o.Seconds["0"] < 30 || len(o.Arguments) != 2 {
-			t.Errorf("%+v\n%s", o, r.stderr)
-		}
+		assert.Truef(t, o.Seconds["unknown"] <= 0 && o.Seconds["1"] >= 24 && o.Seconds["0"] >= 30 && len(o.Arguments) == 2, "%+v\n%s", o, r.stderr)
 	})
 }
 
@@ -96,13 +91,11 @@ func TestFilesThatHoldNoOneClusterOfRKEAreRefused(t *testing.T) {
 	} {
 		file := filepath.Join(folder, name)
 		putFile(t, file, text)
-		if r := runHere(t, "", "leaders", "--arguments-from", file); r.code != exitcode.Input || !strings.Contains(r.stderr, name) {
-			t.Errorf("%s: exit %d %s", name, r.code, r.stderr)
-		}
+		r := runHere(t, "", "leaders", "--arguments-from", file)
+		assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, name), "%s: exit %d %s", name, r.code, r.stderr)
 	}
-	if r := runHere(t, "", "leaders", "--arguments-from", filepath.Join(folder, "absent.yml")); r.code != exitcode.Input || !strings.Contains(r.stderr, "absent.yml") {
-		t.Errorf("exit %d %s", r.code, r.stderr)
-	}
+	r := runHere(t, "", "leaders", "--arguments-from", filepath.Join(folder, "absent.yml"))
+	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "absent.yml"), "exit %d %s", r.code, r.stderr)
 }
 
 // managingRKE1 is a Rancher with an RKE1 cluster, whose kube-controller-managers are no pods.
@@ -152,9 +145,7 @@ func TestOwnersTakesTheArgumentsOfARancherClusterFromItsObject(t *testing.T) {
 		for _, a := range o.Arguments {
 			from = append(from, a.From)
 		}
-		if o.Seconds["unknown"] > 0 || o.Seconds["1"] < 19 || o.Seconds["1"] > 38 || !slices.Contains(from, "status.appliedSpec of c-x7k2p (curlew)") || !slices.Contains(from, "spec of c-x7k2p (curlew)") {
-			t.Errorf("%+v\n%s", o, out.stderr)
-		}
+		assert.Truef(t, o.Seconds["unknown"] <= 0 && o.Seconds["1"] >= 19 && o.Seconds["1"] <= 38 && slices.Contains(from, "status.appliedSpec of c-x7k2p (curlew)") && slices.Contains(from, "spec of c-x7k2p (curlew)"), "%+v\n%s", o, out.stderr)
 	})
 }
 
@@ -166,8 +157,6 @@ func TestArgumentsThatCannotBeReadAnyMoreAreUnknown(t *testing.T) {
 		r, _, flags := managingRKE1(t)
 		r.Edit(curlewPath, func(o map[string]any) { o["status"] = map[string]any{"appliedSpec": o["spec"]} })
 		o, out := following(t, 30*time.Second, 10*time.Second, func() { r.Remove(curlewPath) }, append([]string{"--cluster", curlewID}, flags...)...)
-		if o.Seconds["0"] > 0 || o.Seconds["1"] > 13 || out.code == exitcode.Done {
-			t.Errorf("exit %d, %+v\n%s", out.code, o, out.stderr)
-		}
+		assert.Truef(t, o.Seconds["0"] <= 0 && o.Seconds["1"] <= 13 && out.code != exitcode.Done, "exit %d, %+v\n%s", out.code, o, out.stderr)
 	})
 }

@@ -108,9 +108,8 @@ func BenchmarkRun(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var errs bytes.Buffer
-				if code := execute(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs}); code != exitcode.Done {
-					b.Fatal(code, errs.String())
-				}
+				code := execute(context.Background(), strings.Fields(line), streams{in: bytes.NewReader(stream), out: io.Discard, err: &errs})
+				assert.Must(b, code == exitcode.Done, code, errs.String())
 			}
 		})
 	}

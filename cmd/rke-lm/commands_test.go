@@ -93,9 +93,8 @@ func TestAValueIsOneArgumentOfACommand(t *testing.T) {
 				want := m.run(t, holding(of, i, harmless).Command)
 				for _, value := range hostile {
 					got := m.run(t, holding(of, i, value).Command)
-					if diff := cmp.Diff(sameBut(want, harmless, value), sameBut(got, value, value)); diff != "" {
-						t.Errorf("argument %d: %q (-want +got):\n%s", i, value, diff)
-					}
+					diff := cmp.Diff(sameBut(want, harmless, value), sameBut(got, value, value))
+					assert.Truef(t, diff == "", "argument %d: %q (-want +got):\n%s", i, value, diff)
 				}
 			}
 		})
@@ -185,16 +184,13 @@ func (m *machine) run(t *testing.T, command string) [][]string {
 	c.Dir = m.folder
 	c.Env = []string{"PATH=" + m.programs, "LOG=" + m.log, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
 	c.Run() // what is not there on this machine fails; which programs are called tells
-	if diff := cmp.Diff(before, m.entries(t)); diff != "" && !strings.Contains(command, action.KubeadmFile) {
-		t.Errorf("%s wrote (-before +after):\n%s", command, diff)
-	}
+	diff := cmp.Diff(before, m.entries(t))
+	assert.Truef(t, diff == "" || strings.Contains(command, action.KubeadmFile), "%s wrote (-before +after):\n%s", command, diff)
 	files := assert.Value(filepath.Glob(filepath.Join(m.log, "*")))(t)
 	var calls [][]string
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil || os.Remove(f) != nil {
-			t.Fatal("the log cannot be read")
-		}
+		assert.Must(t, err == nil && os.Remove(f) == nil, "the log cannot be read")
 		words := strings.Split(string(text), "\x00")
 		if calls = append(calls, words[:len(words)-1]); words[0] == "touch" {
 			t.Errorf("%s runs a value", command)
@@ -210,9 +206,7 @@ func (m *machine) entries(t *testing.T) []string {
 	for _, e := range list {
 		found[e.Name()] = true
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return slices.Sorted(maps.Keys(found))
 }
 
@@ -238,9 +232,8 @@ func TestNamesThatKubernetesRefusesAreRefused(t *testing.T) {
 		putFile(t, file, c.text)
 		for _, verb := range [][]string{{"plan"}, {"lint"}, {"apply", "--next"}} {
 			r := runHere(t, "", append(verb, file)...)
-			if all := r.stdout + r.stderr; r.code != exitcode.Input || !strings.Contains(all, "c.yaml"+c.at) {
-				t.Errorf("%s of\n%sends with %d: %s", verb, c.text, r.code, all)
-			}
+			all := r.stdout + r.stderr
+			assert.Truef(t, r.code == exitcode.Input && strings.Contains(all, "c.yaml"+c.at), "%s of\n%sends with %d: %s", verb, c.text, r.code, all)
 		}
 	}
 }

@@ -50,9 +50,7 @@ var commentedTargets = []transform.Target{
 func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk, target transform.Target) {
 	doc := assert.Value(transform.Parse(c))(t)
 	p, err := plan.Build(d, transform.Only(doc), target)
-	if err != nil {
-		t.Fatalf("with comments there is no plan: %v\n%s", err, c.Bytes)
-	}
+	assert.Mustf(t, err == nil, "with comments there is no plan: %v\n%s", err, c.Bytes)
 	for _, s := range p.Steps {
 		if !s.Changes() {
 			continue

@@ -75,9 +75,7 @@ func TestWhatAFlagCompletesIsWhatItTakes(t *testing.T) {
 func TestEveryFlagIsInHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	root := newRoot(streams{})
-	if screenLines(runHere(t, "", "--help").stdout) > 40 {
-		t.Error("--help has more than 40 lines")
-	}
+	assert.True(t, screenLines(runHere(t, "", "--help").stdout) <= 40, "--help has more than 40 lines")
 	for _, c := range root.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
@@ -118,9 +116,8 @@ func TestTheFlagsOfHelpAllAreInGroups(t *testing.T) {
 			headings = append(headings, choiceGroup)
 		}
 	}
-	if want := []string{"", "Input ", choiceGroup, "Connection ", "Global "}; !slices.Equal(headings, want) {
-		t.Errorf("plan --help has the groups %q, not %q", headings, want)
-	}
+	want := []string{"", "Input ", choiceGroup, "Connection ", "Global "}
+	assert.Truef(t, slices.Equal(headings, want), "plan --help has the groups %q, not %q", headings, want)
 }
 
 // TestNamesOfRulesComplete asks as a shell does.
@@ -135,11 +132,8 @@ func TestNamesOfRulesComplete(t *testing.T) {
 	} {
 		words := strings.Split(args, " ")
 		r := runHere(t, "", append([]string{cobra.ShellCompNoDescRequestCmd}, words...)...)
-		if !slices.Contains(strings.Split(r.stdout, "\n"), want) {
-			t.Errorf("%s: %q", args, r.stdout)
-		}
+		assert.Truef(t, slices.Contains(strings.Split(r.stdout, "\n"), want), "%s: %q", args, r.stdout)
 	}
-	if r := runHere(t, "", cobra.ShellCompNoDescRequestCmd, "plan", "--accept", ""); strings.Contains(r.stdout, "in-tree-gone") {
-		t.Error("--accept completes a rule that it refuses")
-	}
+	r := runHere(t, "", cobra.ShellCompNoDescRequestCmd, "plan", "--accept", "")
+	assert.True(t, !strings.Contains(r.stdout, "in-tree-gone"), "--accept completes a rule that it refuses")
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -168,9 +169,7 @@ func (r *corpusRun) report(what string) {
 	r.t.Logf("%s: planned: %d of %d (%s), by situation %v; %d splices applied (%s); findings: %s",
 		what, r.planned, r.tried, counts(r.chosen), r.situations, r.splices, counts(r.applied), counts(r.findings))
 	r.t.Logf("%s refused:\n%s", what, r.refused.report())
-	if r.mistakes > 0 {
-		r.t.Errorf("%d are refused because an edit went wrong", r.mistakes)
-	}
+	assert.Truef(r.t, r.mistakes <= 0, "%d are refused because an edit went wrong", r.mistakes)
 }
 
 func counts(m map[string]int) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -44,23 +45,17 @@ func chunksMakeUp(t *testing.T, f corpusFile, chunks []yamledit.Chunk) {
 	t.Helper()
 	var joined []byte
 	for i, c := range chunks {
-		if c.Index != i || c.Offset != len(joined) || c.Line != bytes.Count(joined, []byte("\n")) {
-			t.Errorf("%s: document %d says that it is number %d, at byte %d, after line %d", f.name, i, c.Index, c.Offset, c.Line)
-		}
+		assert.Truef(t, c.Index == i && c.Offset == len(joined) && c.Line == bytes.Count(joined, []byte("\n")), "%s: document %d says that it is number %d, at byte %d, after line %d", f.name, i, c.Index, c.Offset, c.Line)
 		joined = append(joined, c.Bytes...)
 	}
-	if !bytes.Equal(joined, f.text) {
-		t.Errorf("%s: its documents, joined, are not the file", f.name)
-	}
+	assert.Truef(t, bytes.Equal(joined, f.text), "%s: its documents, joined, are not the file", f.name)
 }
 
 // isKeptWithoutAnEdit requires that neither reading nor an edit of nothing
 // changes a byte.
 func isKeptWithoutAnEdit(t *testing.T, doc *yamledit.Document, c yamledit.Chunk) {
 	t.Helper()
-	if !bytes.Equal(doc.Bytes(), c.Bytes) {
-		t.Errorf("%s: document %d changes when it is read", c.File, c.Index)
-	}
+	assert.Truef(t, bytes.Equal(doc.Bytes(), c.Bytes), "%s: document %d changes when it is read", c.File, c.Index)
 	after, splices, err := doc.Edit().Apply()
 	switch {
 	case err != nil:
@@ -128,13 +123,9 @@ func TestCorpusGraftedOntoAWS(t *testing.T) {
 			t.Logf("grafted onto AWS: %d of %d in %d variants", len(run.documents), len(all), variants)
 			run.report("variants")
 			t.Logf("grafts that yamledit refused:\n%s", ungraftable.report())
-			if len(run.documents) < kind.fewest {
-				t.Errorf("%d can be planned on AWS, fewer than %d", len(run.documents), kind.fewest)
-			}
+			assert.Truef(t, len(run.documents) >= kind.fewest, "%d can be planned on AWS, fewer than %d", len(run.documents), kind.fewest)
 			for _, s := range kind.occur {
-				if run.situations[s] == 0 {
-					t.Errorf("%v does not occur", s)
-				}
+				assert.Truef(t, run.situations[s] != 0, "%v does not occur", s)
 			}
 		})
 	}

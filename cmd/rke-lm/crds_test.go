@@ -69,9 +69,7 @@ func definition(t *testing.T, d defined) string {
 	if err == nil {
 		err = json.Unmarshal(raw, &whole)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	props := whole.Spec.Versions[0].Schema.OpenAPIV3Schema
 	props.Description = described(t)[d.kind.Name()][""]
 	(&describer{t, described(t)}).fields(props, d.kind)
@@ -84,9 +82,7 @@ func definition(t *testing.T, d defined) string {
 	delete(plain, "status")
 	delete(plain["metadata"].(map[string]any), "creationTimestamp")
 	out, failed := yaml.Marshal(plain)
-	if err != nil || failed != nil {
-		t.Fatal(err, failed)
-	}
+	assert.Must(t, err == nil && failed == nil, err, failed)
 	return string(out)
 }
 
@@ -96,9 +92,7 @@ func described(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	list := map[string]map[string]string{}
 	files, err := filepath.Glob("../../internal/apis/v1alpha1/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	assert.Must(t, err == nil && len(files) != 0, files, err)
 	for _, name := range files {
 		f := assert.Value(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments))(t)
 		for _, d := range f.Decls {
@@ -282,8 +276,7 @@ func TestOptionsOfALeaderMigrationAreFlagsOfChoice(t *testing.T) {
 		t.Errorf("%v", optionProps())
 	}
 	for name := range optionProps() {
-		if _, known := choiceKinds()[name]; !known {
-			t.Errorf("%s is not a migration option", name)
-		}
+		_, known := choiceKinds()[name]
+		assert.Truef(t, known, "%s is not a migration option", name)
 	}
 }

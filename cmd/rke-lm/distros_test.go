@@ -52,9 +52,7 @@ func TestEveryGoldenClusterHasOneDistro(t *testing.T) {
 		for _, d := range distros() {
 			if d.Owns(doc) {
 				owners = append(owners, d.Name)
-				if !d.Words.In(doc.Bytes()) {
-					t.Errorf("%s is one of %s, and a search would pass over it", f.File, d.Name)
-				}
+				assert.Truef(t, d.Words.In(doc.Bytes()), "%s is one of %s, and a search would pass over it", f.File, d.Name)
 			}
 		}
 		if len(owners) > 1 {
@@ -101,9 +99,8 @@ func TestADistroHasAllOfItsFields(t *testing.T) {
 	for _, d := range distros() {
 		v := reflect.ValueOf(d)
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; v.Field(i).IsZero() && !slices.Contains(optional, name) {
-				t.Errorf("%s has no %s", d.Name, name)
-			}
+			name := v.Type().Field(i).Name
+			assert.Truef(t, !v.Field(i).IsZero() || slices.Contains(optional, name), "%s has no %s", d.Name, name)
 		}
 	}
 }

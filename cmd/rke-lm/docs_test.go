@@ -104,9 +104,7 @@ func between(t *testing.T, doc, name, text string) string {
 	t.Helper()
 	head, rest, found := strings.Cut(doc, "<!-- "+name+" -->\n")
 	_, tail, ended := strings.Cut(rest, "<!-- /"+name+" -->\n")
-	if !found || !ended {
-		t.Fatalf("there is nothing between <!-- %s --> and <!-- /%[1]s -->", name)
-	}
+	assert.Mustf(t, found && ended, "there is nothing between <!-- %s --> and <!-- /%[1]s -->", name)
 	return head + "<!-- " + name + " -->\n" + text + "<!-- /" + name + " -->\n" + tail
 }
 
@@ -192,9 +190,7 @@ func TestRulesThatRefuseAreDocumentedAsTheyAre(t *testing.T) {
 		got := runHere(t, "", "plan", "-o", "json", inputOf(t, r.golden))
 		var plans report.Plans
 		assert.NilError(t, json.Unmarshal([]byte(got.stdout), &plans))
-		if got.code != r.code || len(plans.Errors) == 0 || plans.Errors[0].Rule != r.rule {
-			t.Errorf("%s: exit code %d and %+v; documented are %d and %s", r.golden, got.code, plans.Errors, r.code, r.rule)
-		}
+		assert.Truef(t, got.code == r.code && len(plans.Errors) != 0 && plans.Errors[0].Rule == r.rule, "%s: exit code %d and %+v; documented are %d and %s", r.golden, got.code, plans.Errors, r.code, r.rule)
 	}
 }
 
@@ -209,9 +205,7 @@ func TestDocsListEveryExitCode(t *testing.T) {
 		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(doc, -1) {
 			got = append(got, m[1])
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("docs/exit-codes.md: the %s have the codes %v; there are %v", what, got, want)
-		}
+		assert.Truef(t, slices.Equal(got, want), "docs/exit-codes.md: the %s have the codes %v; there are %v", what, got, want)
 	}
 }
 
@@ -230,9 +224,7 @@ func TestDocsListEveryJSONField(t *testing.T) {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(documented)) {
-			if fields[name] == "" {
-				t.Errorf("docs/json.md, %s: there is no field %s", section, name)
-			}
+			assert.Truef(t, fields[name] != "", "docs/json.md, %s: there is no field %s", section, name)
 		}
 	}
 }
@@ -241,9 +233,7 @@ func TestDocsListEveryJSONField(t *testing.T) {
 func documentedFields(t *testing.T, section string) map[string]string {
 	t.Helper()
 	_, text, found := strings.Cut(readDoc(t, "docs/json.md"), "\n## "+section+"\n")
-	if !found {
-		t.Fatalf("docs/json.md has no section on %s", section)
-	}
+	assert.Mustf(t, found, "docs/json.md has no section on %s", section)
 	text, _, _ = strings.Cut(text, "\n## ")
 	fields := map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(text, -1) {
@@ -322,9 +312,8 @@ func plural(kind string) string {
 
 func TestDocsAreRightThatNoJSONFieldIsNull(t *testing.T) {
 	for _, verb := range []string{"plan", "explain"} {
-		if got := runHere(t, "", verb, "-o", "json", "../../examples"); got.code != exitcode.Done || strings.Contains(got.stdout, "\": null") {
-			t.Errorf("%s -o json: exit code %d, or a null in it", verb, got.code)
-		}
+		got := runHere(t, "", verb, "-o", "json", "../../examples")
+		assert.Truef(t, got.code == exitcode.Done && !strings.Contains(got.stdout, "\": null"), "%s -o json: exit code %d, or a null in it", verb, got.code)
 	}
 }
 
@@ -372,9 +361,8 @@ func TestDocsNameFlagsThatExist(t *testing.T) {
 			}
 			for _, w := range words {
 				flag, _, _ := strings.Cut(w, "=")
-				if name, isFlag := strings.CutPrefix(flag, "--"); isFlag && c.Flag(name) == nil {
-					t.Errorf("%s: %s: there is no flag %s", file, code, flag)
-				}
+				name, isFlag := strings.CutPrefix(flag, "--")
+				assert.Truef(t, !isFlag || c.Flag(name) != nil, "%s: %s: there is no flag %s", file, code, flag)
 			}
 		}
 	}
@@ -383,9 +371,7 @@ func TestDocsNameFlagsThatExist(t *testing.T) {
 func TestDocsGuideThroughEveryStage(t *testing.T) {
 	doc := readDoc(t, "docs/stages.md")
 	for _, stage := range stages.Names() {
-		if !regexp.MustCompile(`(?m)^### .*\b` + stage + `$`).MatchString(doc) {
-			t.Errorf("docs/stages.md has no section on %s", stage)
-		}
+		assert.Truef(t, regexp.MustCompile(`(?m)^### .*\b`+stage+`$`).MatchString(doc), "docs/stages.md has no section on %s", stage)
 	}
 }
 
@@ -394,9 +380,7 @@ func TestDocsMapEveryPackage(t *testing.T) {
 	for _, root := range []string{"cmd", "internal", "transform"} {
 		walk(t, root, func(file string) {
 			folder := path.Dir(file)
-			if strings.HasSuffix(file, ".go") && !strings.Contains(doc, "`"+folder+"`") {
-				t.Errorf("ARCHITECTURE.md does not name `%s`", folder)
-			}
+			assert.Truef(t, !strings.HasSuffix(file, ".go") || strings.Contains(doc, "`"+folder+"`"), "ARCHITECTURE.md does not name `%s`", folder)
 		})
 	}
 }
@@ -490,7 +474,5 @@ func walk(t *testing.T, folder string, visit func(file string)) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
@@ -81,27 +82,18 @@ func TestTheManifestsOfAFolderAreOneCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := folderOf(t, files)
 			lint := runHere(t, "", "lint", folder)
-			if lint.code != exitcode.Found || !strings.Contains(lint.stdout, "error ccm-flag-missing") {
-				t.Errorf("lint: %d\n%s", lint.code, lint.stdout)
-			}
+			assert.Truef(t, lint.code == exitcode.Found && strings.Contains(lint.stdout, "error ccm-flag-missing"), "lint: %d\n%s", lint.code, lint.stdout)
 			early := runHere(t, "", "apply", "--stage", "switch-to-external", "--end-state", "external", folder)
-			if early.code != exitcode.Refused || !strings.Contains(early.stderr, "install-ccm comes before switch-to-external and is not done") {
-				t.Errorf("the switch: %d\n%s", early.code, early.stderr)
-			}
+			assert.Truef(t, early.code == exitcode.Refused && strings.Contains(early.stderr, "install-ccm comes before switch-to-external and is not done"), "the switch: %d\n%s", early.code, early.stderr)
 			for file, text := range files {
-				if textOf(t, filepath.Join(folder, file)) != text {
-					t.Errorf("%s was written by a stage that came too early", file)
-				}
+				assert.Truef(t, textOf(t, filepath.Join(folder, file)) == text, "%s was written by a stage that came too early", file)
 			}
 			next := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
-			if next.code != exitcode.Done || !strings.Contains(next.stderr, "install-ccm written") || strings.Contains(next.stderr, "switch-to-external") {
-				t.Errorf("the next stage: %d\n%s", next.code, next.stderr)
-			}
+			assert.Truef(t, next.code == exitcode.Done && strings.Contains(next.stderr, "install-ccm written") && !strings.Contains(next.stderr, "switch-to-external"), "the next stage: %d\n%s", next.code, next.stderr)
 			for file, text := range files {
 				now := textOf(t, filepath.Join(folder, file))
-				if lines := strings.Count(now, "\n") - strings.Count(text, "\n"); strings.Contains(text, "DaemonSet") && lines != 1 || !strings.Contains(text, "DaemonSet") && now != text {
-					t.Errorf("%s: %d more lines, and only install-ccm was applied", file, lines)
-				}
+				lines := strings.Count(now, "\n") - strings.Count(text, "\n")
+				assert.Truef(t, (!strings.Contains(text, "DaemonSet") || lines == 1) && (strings.Contains(text, "DaemonSet") || now == text), "%s: %d more lines, and only install-ccm was applied", file, lines)
 			}
 			if lint := runHere(t, "", "lint", folder); strings.Contains(lint.stdout, "ccm-flag-missing") {
 				t.Errorf("lint after install-ccm:\n%s", lint.stdout)
@@ -114,23 +106,19 @@ func TestManifestsOfTwoClustersInAFolderAreRefused(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": podOfManager, "b.yaml": daemonSetOfCloud, "c.yaml": "# another\n" + podOfManager})
 	for _, args := range [][]string{{"plan"}, {"lint"}, {"apply", "--next", "--end-state", "external"}} {
 		r := runHere(t, "", append(args, folder)...)
-		if both := r.stdout + r.stderr; r.code != exitcode.Refused || !strings.Contains(both, filepath.Join(folder, "c.yaml")+":2") || !strings.Contains(both, filepath.Join(folder, "a.yaml")+":1") {
-			t.Errorf("%v: %d\n%s", args, r.code, both)
-		}
+		both := r.stdout + r.stderr
+		assert.Truef(t, r.code == exitcode.Refused && strings.Contains(both, filepath.Join(folder, "c.yaml")+":2") && strings.Contains(both, filepath.Join(folder, "a.yaml")+":1"), "%v: %d\n%s", args, r.code, both)
 	}
 	apart := folderOf(t, map[string]string{"a.yaml": podOfManager})
-	if r := runHere(t, "", "plan", filepath.Join(folder, "c.yaml"), apart); r.code != exitcode.Done {
-		t.Errorf("in folders of their own they are not: %d\n%s", r.code, r.stderr)
-	}
+	r := runHere(t, "", "plan", filepath.Join(folder, "c.yaml"), apart)
+	assert.Truef(t, r.code == exitcode.Done, "in folders of their own they are not: %d\n%s", r.code, r.stderr)
 }
 
 // A manifest that cannot be read may be the other manager's.
 func TestAManifestThatCannotBeReadKeepsItsClusterFromBeingPlanned(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud + "metadata: {}\n", "kcm.yaml": podOfManager})
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
-	if r.code != exitcode.Input || !strings.Contains(r.stderr, "may describe the same cluster") || textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager {
-		t.Errorf("%d\n%s", r.code, r.stderr)
-	}
+	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "may describe the same cluster") && textOf(t, filepath.Join(folder, "kcm.yaml")) == podOfManager, "%d\n%s", r.code, r.stderr)
 }
 
 func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
@@ -139,30 +127,22 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 		t.Fatal(r.stderr)
 	}
 	for _, name := range []string{"00-start.pod-kube-controller-manager.yaml", "03-install-ccm.daemonset-aws-cloud-controller-manager.yaml", "05-switch-to-external.pod-kube-controller-manager.yaml"} {
-		if _, err := os.Stat(filepath.Join(plans, "kube-system", "kube-controller-manager", name)); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(filepath.Join(plans, "kube-system", "kube-controller-manager", name))
+		assert.True(t, err == nil, err)
 	}
 	one := runHere(t, "", "apply", "--plan", plans, "--next", filepath.Join(folder, "kcm.yaml"))
-	if one.code != exitcode.Refused || !strings.Contains(one.stderr, "has one more document") {
-		t.Errorf("one of two files: %d\n%s", one.code, one.stderr)
-	}
+	assert.Truef(t, one.code == exitcode.Refused && strings.Contains(one.stderr, "has one more document"), "one of two files: %d\n%s", one.code, one.stderr)
 	for _, stage := range []string{"install-ccm", "switch-to-external"} {
-		if r := runHere(t, "", "apply", "--plan", plans, "--stage", stage, folder); r.code != exitcode.Done || !strings.Contains(r.stderr, stage+" written") {
-			t.Fatalf("%s: %d\n%s", stage, r.code, r.stderr)
-		}
+		r := runHere(t, "", "apply", "--plan", plans, "--stage", stage, folder)
+		assert.Mustf(t, r.code == exitcode.Done && strings.Contains(r.stderr, stage+" written"), "%s: %d\n%s", stage, r.code, r.stderr)
 	}
 	if r := runHere(t, "", "apply", "--plan", plans, "--undo", "install-ccm", "--through", folder); r.code != exitcode.Done {
 		t.Fatalf("undo: %d\n%s", r.code, r.stderr)
 	}
-	if textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager || textOf(t, filepath.Join(folder, "ccm.yaml")) != daemonSetOfCloud {
-		t.Error("the undo gives other bytes")
-	}
+	assert.True(t, textOf(t, filepath.Join(folder, "kcm.yaml")) == podOfManager && textOf(t, filepath.Join(folder, "ccm.yaml")) == daemonSetOfCloud, "the undo gives other bytes")
 	putFile(t, filepath.Join(folder, "ccm.yaml"), strings.Replace(daemonSetOfCloud, "v1.26.6", "v1.26.7", 1))
 	r := runHere(t, "", "apply", "--plan", plans, "--next", folder)
-	if r.code != exitcode.Refused || !strings.Contains(r.stderr, "ccm.yaml:1: document 1 (kube-system/kube-controller-manager) has changed since it was planned") {
-		t.Errorf("a changed document: %d\n%s", r.code, r.stderr)
-	}
+	assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "ccm.yaml:1: document 1 (kube-system/kube-controller-manager) has changed since it was planned"), "a changed document: %d\n%s", r.code, r.stderr)
 }
 
 // The second of two files cannot be written: what was written is said, and the same
@@ -183,14 +163,9 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	}
 	err := a.run(context.Background(), []string{folder})
 	said := stderr.String()
-	if err == nil || !strings.Contains(said, "no space left") || !strings.Contains(said, "ccm.yaml: written; "+filepath.Join(folder, "kcm.yaml")+": not written") || !strings.Contains(said, "run the same command again") {
-		t.Errorf("%v\n%s", err, said)
-	}
+	assert.Truef(t, err != nil && strings.Contains(said, "no space left") && strings.Contains(said, "ccm.yaml: written; "+filepath.Join(folder, "kcm.yaml")+": not written") && strings.Contains(said, "run the same command again"), "%v\n%s", err, said)
 	// The manager of the cloud waits for the lease before the other one gives it up.
-	if textOf(t, filepath.Join(folder, "ccm.yaml")) != daemonSetOfCloud+flagLine || textOf(t, filepath.Join(folder, "kcm.yaml")) != podOfManager {
-		t.Error("the files are not between install-ccm and the switch")
-	}
-	if r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder); r.code != exitcode.Done || !strings.Contains(textOf(t, filepath.Join(folder, "kcm.yaml")), "--cloud-provider=external") {
-		t.Errorf("it does not continue: %d\n%s", r.code, r.stderr)
-	}
+	assert.True(t, textOf(t, filepath.Join(folder, "ccm.yaml")) == daemonSetOfCloud+flagLine && textOf(t, filepath.Join(folder, "kcm.yaml")) == podOfManager, "the files are not between install-ccm and the switch")
+	r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder)
+	assert.Truef(t, r.code == exitcode.Done && strings.Contains(textOf(t, filepath.Join(folder, "kcm.yaml")), "--cloud-provider=external"), "it does not continue: %d\n%s", r.code, r.stderr)
 }

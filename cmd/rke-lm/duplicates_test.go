@@ -72,14 +72,12 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 				}
 			}
 			for name, text := range c.files {
-				if got, err := os.ReadFile(name); c.both != "" && !c.warns && (err != nil || string(got) != text) {
-					t.Errorf("%s was written: %v", name, err)
-				}
+				got, err := os.ReadFile(name)
+				assert.Truef(t, c.both == "" || c.warns || err == nil && string(got) == text, "%s was written: %v", name, err)
 			}
 			for _, verb := range []string{"plan", "lint"} {
-				if r := runHere(t, "", append(strings.Fields(verb), "--accept", "duplicate-cluster", ".")...); r.code != exitcode.Done {
-					t.Errorf("%s with the acceptance exits %d:\n%s", verb, r.code, r.stderr)
-				}
+				r := runHere(t, "", append(strings.Fields(verb), "--accept", "duplicate-cluster", ".")...)
+				assert.Truef(t, r.code == exitcode.Done, "%s with the acceptance exits %d:\n%s", verb, r.code, r.stderr)
 			}
 		})
 	}
@@ -90,13 +88,9 @@ func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 		r := runHere(t, twin("ibis")+"---\n"+twin("heron")+"---\n"+twin("ibis"), append(strings.Fields(verb), "-")...)
 		all := r.stdout + r.stderr
 		for _, both := range []string{"is described in <stdin>:1 as well", "is described in <stdin>:19 as well"} {
-			if r.code != exitcode.Found || !strings.Contains(all, both) {
-				t.Errorf("%s exits %d without %q:\n%s", verb, r.code, both, all)
-			}
+			assert.Truef(t, r.code == exitcode.Found && strings.Contains(all, both), "%s exits %d without %q:\n%s", verb, r.code, both, all)
 		}
-		if strings.HasPrefix(verb, "apply") && r.stdout != "" {
-			t.Errorf("%s writes:\n%s", verb, r.stdout)
-		}
+		assert.Truef(t, !strings.HasPrefix(verb, "apply") || r.stdout == "", "%s writes:\n%s", verb, r.stdout)
 	}
 }
 
@@ -113,24 +107,20 @@ func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T) {
 	t.Chdir(t.TempDir())
 	putFile(t, "a.yaml", twin("ibis"))
-	if r := runHere(t, "", "plan", "--out", "plans", "a.yaml"); r.code != exitcode.Done {
-		t.Fatal(r.stderr)
-	}
+	r := runHere(t, "", "plan", "--out", "plans", "a.yaml")
+	assert.Must(t, r.code == exitcode.Done, r.stderr)
 	start := "plans/fleet-default/ibis/00-start.yaml"
 	before := textOf(t, start)
 	for _, verb := range []string{"plan", "lint", "apply --next --dry-run", "explain"} {
 		r := runHere(t, "", append(strings.Fields(verb), ".")...)
-		if all := r.stdout + r.stderr; r.code != exitcode.Done || strings.Count(all, "files of saved plans are not read, such as "+start) != 1 || strings.Contains(all, "form-not-read") || strings.Contains(all, "described in") {
-			t.Errorf("%s exits %d:\n%s", verb, r.code, all)
-		}
+		all := r.stdout + r.stderr
+		assert.Truef(t, r.code == exitcode.Done && strings.Count(all, "files of saved plans are not read, such as "+start) == 1 && !strings.Contains(all, "form-not-read") && !strings.Contains(all, "described in"), "%s exits %d:\n%s", verb, r.code, all)
 	}
-	if r := runHere(t, "", "lint", start); r.code != exitcode.Done || strings.Contains(r.stderr, "are not read") {
-		t.Errorf("a file that is named is not read: %d\n%s", r.code, r.stderr)
-	}
+	r = runHere(t, "", "lint", start)
+	assert.Truef(t, r.code == exitcode.Done && !strings.Contains(r.stderr, "are not read"), "a file that is named is not read: %d\n%s", r.code, r.stderr)
 	putFile(t, start, before+"# edited\n")
-	if r := runHere(t, "", "lint", "."); !strings.Contains(r.stdout, "is described in "+start+":1 as well") {
-		t.Errorf("a file that is not as the plan lists it is not read: %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	r = runHere(t, "", "lint", ".")
+	assert.Truef(t, strings.Contains(r.stdout, "is described in "+start+":1 as well"), "a file that is not as the plan lists it is not read: %d\n%s%s", r.code, r.stdout, r.stderr)
 }
 
 // A plan.json makes files pass for no clusters, so the files that a change lists have to be those of a plan.
@@ -182,9 +172,8 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 					h.commit("the change")
 					args = append(args, "--head", head)
 				}
-				if r := runHere(t, "", args...); r.code != c.want || !strings.Contains(r.stdout+r.stderr, c.says) {
-					t.Errorf("head %q exits %d without %q:\n%s%s", head, r.code, c.says, r.stdout, r.stderr)
-				}
+				r := runHere(t, "", args...)
+				assert.Truef(t, r.code == c.want && strings.Contains(r.stdout+r.stderr, c.says), "head %q exits %d without %q:\n%s%s", head, r.code, c.says, r.stdout, r.stderr)
 			}
 		})
 	}

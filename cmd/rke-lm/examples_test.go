@@ -41,9 +41,8 @@ func documentsOf(t *testing.T, file string) (list []map[string]any) {
 	t.Helper()
 	for text := range strings.SplitSeq(textOf(t, file), "\n---\n") {
 		var doc map[string]any
-		if err := yaml.UnmarshalStrict([]byte(text), &doc); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		err := yaml.UnmarshalStrict([]byte(text), &doc)
+		assert.Mustf(t, err == nil, "%s: %v", file, err)
 		list = append(list, doc)
 	}
 	return list
@@ -71,16 +70,11 @@ func TestTheExamplesOfDeliveryNameTheFolderOfTheClusters(t *testing.T) {
 		"Fleet": at(t, fleet[0], "spec", "paths").([]any)[0], "Argo CD": at(t, argo[0], "spec", "source", "path"), "Flux": at(t, flux[1], "spec", "path"),
 	} {
 		r := runHere(t, "", "plan", "--summary", path.Clean(folder.(string)))
-		if r.code != exitcode.Done || !strings.Contains(r.stdout, "clusters: 2; to do: 2, manual: 0, done: 0\n") {
-			t.Errorf("%s: exit %d\n%s%s", tool, r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "clusters: 2; to do: 2, manual: 0, done: 0\n"), "%s: exit %d\n%s%s", tool, r.code, r.stdout, r.stderr)
 	}
-	if at(t, flux[1], "spec", "sourceRef", "name") != at(t, flux[0], "metadata", "name") || flux[1]["spec"].(map[string]any)["postBuild"] != nil {
-		t.Error("Flux takes other files, or changes them")
-	}
-	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, "clusters: 2;") || r.stderr != "configuration: .rke-lm.yaml\n" {
-		t.Errorf("other files are taken for clusters:\n%s%s", r.stdout, r.stderr)
-	}
+	assert.True(t, at(t, flux[1], "spec", "sourceRef", "name") == at(t, flux[0], "metadata", "name") && flux[1]["spec"].(map[string]any)["postBuild"] == nil, "Flux takes other files, or changes them")
+	r := runHere(t, "", "plan", "--summary", ".")
+	assert.Truef(t, strings.Contains(r.stdout, "clusters: 2;") && r.stderr == "configuration: .rke-lm.yaml\n", "other files are taken for clusters:\n%s%s", r.stdout, r.stderr)
 }
 
 // The whole migration of the example is one commit for each stage, and each passes the review.
@@ -88,14 +82,12 @@ func TestEachStageOfTheExampleIsACommitThatPassesTheReview(t *testing.T) {
 	h := examplesHere(t)
 	for range 5 {
 		h.apply("--next", "clusters/lagoon.yaml")
-		if r := runHere(t, "", "review", "--base", "HEAD", "clusters"); r.code != exitcode.Done {
-			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", "review", "--base", "HEAD", "clusters")
+		assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		h.commit("a stage")
 	}
-	if r := runHere(t, "", "plan", "--exit-code", "clusters/lagoon.yaml"); r.code != exitcode.Done {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	r := runHere(t, "", "plan", "--exit-code", "clusters/lagoon.yaml")
+	assert.Truef(t, r.code == exitcode.Done, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 }
 
 func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
@@ -110,9 +102,7 @@ func TestTerraformDecodesWhatTheFilesHold(t *testing.T) {
 		var stderr bytes.Buffer
 		c.Stderr = &stderr
 		out, err := c.Output()
-		if err != nil {
-			t.Fatalf("terraform %v: %v\n%s%s", args, err, out, stderr.String())
-		}
+		assert.Mustf(t, err == nil, "terraform %v: %v\n%s%s", args, err, out, stderr.String())
 		return out
 	}
 	run("fmt", "-check", "-recursive", "terraform")
@@ -162,9 +152,7 @@ func installed(t *testing.T) string {
 func releaseFolder(t *testing.T, version string) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	name := fmt.Sprintf("rke-lm_%s_%s_%s", version, runtime.GOOS, runtime.GOARCH)
 	program := fmt.Sprintf("#!/usr/bin/env bash\nexec -a rke-lm '%s' \"$@\"\n", self)
 	var b bytes.Buffer
@@ -173,9 +161,7 @@ func releaseFolder(t *testing.T, version string) string {
 	assert.NilError(t, w.WriteHeader(&tar.Header{Name: name + "/rke-lm", Mode: 0o755, Size: int64(len(program))}))
 	_, err = w.Write([]byte(program))
 	for _, err := range []error{err, w.Close(), z.Close()} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
 	folder := t.TempDir()
 	putFile(t, filepath.Join(folder, version, name+".tar.gz"), b.String())
@@ -216,9 +202,8 @@ func runAction(t *testing.T, inputs map[string]string) (stdout, stderr, summary 
 	t.Helper()
 	root := os.Getenv("RKE_LM_ROOT")
 	var a githubAction
-	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a); err != nil || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
-		t.Fatalf("%v %+v", err, a)
-	}
+	err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "action.yml"))), &a)
+	assert.Mustf(t, err == nil && a.Runs.Using == "composite" && len(a.Runs.Steps) == 2, "%v %+v", err, a)
 	work := t.TempDir()
 	paths, sum := filepath.Join(work, "path"), filepath.Join(work, "summary")
 	putFile(t, paths, "")
@@ -231,9 +216,8 @@ func runAction(t *testing.T, inputs map[string]string) (stdout, stderr, summary 
 		for name, value := range step.Env {
 			env = append(env, name+"="+expression.ReplaceAllStringFunc(value, func(e string) string {
 				input := expression.FindStringSubmatch(e)[1]
-				if _, has := a.Inputs[input]; !has {
-					t.Errorf("the action has no input %s", input)
-				}
+				_, has := a.Inputs[input]
+				assert.Truef(t, has, "the action has no input %s", input)
 				return inputs[input]
 			}))
 		}
@@ -270,14 +254,10 @@ func TestTheActionReviewsAPullRequest(t *testing.T) {
 	inputs := map[string]string{"base": "HEAD", "paths": "clusters", "url": "file://" + releases}
 	h.apply("--next", "clusters/lagoon.yaml")
 	out, said, summary, code := runAction(t, inputs)
-	if code != 0 || strings.Contains(out, "::error") || !strings.Contains(summary, "performs grant-migration-lease") {
-		t.Errorf("a good change: exit %d\n%s%s%s", code, out, said, summary)
-	}
+	assert.Truef(t, code == 0 && !strings.Contains(out, "::error") && strings.Contains(summary, "performs grant-migration-lease"), "a good change: exit %d\n%s%s%s", code, out, said, summary)
 	h.replace("clusters/quay.yaml", "cloud-provider-name: aws", "cloud-provider-name: external")
 	out, said, summary, code = runAction(t, inputs)
-	if code != exitcode.Found || !strings.Contains(out, "::error file=clusters/quay.yaml,line=") || !strings.Contains(summary, "| rke2 fleet-default/quay |") {
-		t.Errorf("a bad change: exit %d\n%s%s%s", code, out, said, summary)
-	}
+	assert.Truef(t, code == exitcode.Found && strings.Contains(out, "::error file=clusters/quay.yaml,line=") && strings.Contains(summary, "| rke2 fleet-default/quay |"), "a bad change: exit %d\n%s%s%s", code, out, said, summary)
 	// Each line is one word, and no path is a flag.
 	putFile(t, "--color=wrong", "")
 	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
@@ -301,24 +281,20 @@ func TestTheActionInstallsOnlyTheReleaseOfItsCommit(t *testing.T) {
 	inputs := map[string]string{"base": "HEAD", "url": "file://" + releases}
 	refused := func(why string) {
 		t.Helper()
-		if out, said, _, code := runAction(t, inputs); code == 0 || !strings.Contains(said, why) {
-			t.Errorf("exit %d\n%s%s", code, out, said)
-		}
+		out, said, _, code := runAction(t, inputs)
+		assert.Truef(t, code != 0 && strings.Contains(said, why), "exit %d\n%s%s", code, out, said)
 	}
 	if _, err := os.Stat(filepath.Join(root, "scripts/ci/release.txt")); err != nil {
 		refused("this commit is not the one after a release")
 	}
 	afterRelease(t, releases)
-	if out, said, _, code := runAction(t, inputs); code != 0 {
-		t.Errorf("exit %d\n%s%s", code, out, said)
-	}
+	out, said, _, code := runAction(t, inputs)
+	assert.Truef(t, code == 0, "exit %d\n%s%s", code, out, said)
 	inputs["version"] = "v0.2.0"
 	refused("the release of this commit is v0.1.0, not v0.2.0")
 	inputs["version"] = "v0.1.0"
 	archives, err := filepath.Glob(filepath.Join(releases, "v0.1.0", "*.tar.gz"))
-	if err != nil || len(archives) != 1 {
-		t.Fatal(archives, err)
-	}
+	assert.Must(t, err == nil && len(archives) == 1, archives, err)
 	// The place has another archive with its own sums.
 	putFile(t, archives[0], textOf(t, archives[0])+"more")
 	putFile(t, filepath.Join(releases, "v0.1.0", "checksums.txt"), fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(textOf(t, archives[0]))), filepath.Base(archives[0])))
@@ -331,14 +307,10 @@ func TestActionsAndHooksAreNamedByCommits(t *testing.T) {
 	uses, commit := regexp.MustCompile(`(?m)^.*(?:\buses: |\brev: ).*$`), regexp.MustCompile(`(?:@|rev: "?)[0-9a-f]{40}"? #`)
 	for _, glob := range []string{"examples/ci/*.yaml", "docs/*.md", "README.md"} {
 		files, err := filepath.Glob(filepath.Join(root, glob))
-		if err != nil || len(files) == 0 {
-			t.Fatal(glob, err)
-		}
+		assert.Must(t, err == nil && len(files) != 0, glob, err)
 		for _, file := range files {
 			for _, line := range uses.FindAllString(textOf(t, file), -1) {
-				if !commit.MatchString(line) {
-					t.Errorf("%s: %s", file, line)
-				}
+				assert.Truef(t, commit.MatchString(line), "%s: %s", file, line)
 			}
 		}
 	}
@@ -392,26 +364,20 @@ type hook struct{ ID, Entry, Language, Files string }
 func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
 	root := rooted(t)
 	var hooks []hook
-	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, ".pre-commit-hooks.yaml"))), &hooks); err != nil || len(hooks) != 2 {
-		t.Fatal(err, hooks)
-	}
+	err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, ".pre-commit-hooks.yaml"))), &hooks)
+	assert.Must(t, err == nil && len(hooks) == 2, err, hooks)
 	examplesHere(t)
 	t.Setenv("PATH", installed(t)+":"+os.Getenv("PATH"))
 	for _, h := range hooks {
 		files := regexp.MustCompile(h.Files)
-		if !files.MatchString("clusters/a.yml") || !files.MatchString("a.json") || files.MatchString("a.yaml.txt") {
-			t.Errorf("%s takes other files: %s", h.ID, h.Files)
-		}
-		if out, said, code := inBash(t, h.Entry+" clusters/lagoon.yaml fleet/gitrepo.yaml"); code != exitcode.Done || !strings.Contains(out+said, "errors: 0") {
-			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
-		}
-		if out, said, code := inBash(t, h.Entry+" fleet/gitrepo.yaml"); code != exitcode.Done {
-			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
-		}
+		assert.Truef(t, files.MatchString("clusters/a.yml") && files.MatchString("a.json") && !files.MatchString("a.yaml.txt"), "%s takes other files: %s", h.ID, h.Files)
+		out, said, code := inBash(t, h.Entry+" clusters/lagoon.yaml fleet/gitrepo.yaml")
+		assert.Truef(t, code == exitcode.Done && strings.Contains(out+said, "errors: 0"), "%s: exit %d\n%s%s", h.ID, code, out, said)
+		out, said, code = inBash(t, h.Entry+" fleet/gitrepo.yaml")
+		assert.Truef(t, code == exitcode.Done, "%s: exit %d\n%s%s", h.ID, code, out, said)
 		putFile(t, "bad.yaml", strings.Replace(textOf(t, "clusters/quay.yaml"), "cloud-provider-name: aws", "cloud-provider-name: aws\n      cloud-provider-config: secret://fleet-default:missing\n      kube-controller-manager-arg: [cloud-provider=aws, cloud-provider=external]", 1))
-		if out, said, code := inBash(t, h.Entry+" --target-version v1.27.16+rke2r1 bad.yaml"); code != exitcode.Found {
-			t.Errorf("%s: exit %d\n%s%s", h.ID, code, out, said)
-		}
+		out, said, code = inBash(t, h.Entry+" --target-version v1.27.16+rke2r1 bad.yaml")
+		assert.Truef(t, code == exitcode.Found, "%s: exit %d\n%s%s", h.ID, code, out, said)
 	}
 	var config struct {
 		Repos []struct {
@@ -419,9 +385,8 @@ func TestTheHooksLintTheFilesOfACommit(t *testing.T) {
 			Hooks []hook
 		}
 	}
-	if err := yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/pre-commit.yaml"))), &config); err != nil || len(config.Repos) != 1 || config.Repos[0].Hooks[0].ID != hooks[0].ID {
-		t.Errorf("%v %+v", err, config)
-	}
+	err = yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/pre-commit.yaml"))), &config)
+	assert.Truef(t, err == nil && len(config.Repos) == 1 && config.Repos[0].Hooks[0].ID == hooks[0].ID, "%v %+v", err, config)
 }
 
 // The workflow gives the action inputs that it has.
@@ -439,12 +404,9 @@ func TestTheWorkflowUsesInputsOfTheAction(t *testing.T) {
 	}
 	assert.NilError(t, yaml.Unmarshal([]byte(textOf(t, filepath.Join(root, "examples/ci/github.yaml"))), &workflow))
 	steps := workflow.Jobs["review"].Steps
-	if len(steps) != 2 || steps[0].With["fetch-depth"] != float64(0) || !strings.HasPrefix(steps[1].Uses, "rke-lm/rke-lm@") {
-		t.Fatalf("%+v", steps)
-	}
+	assert.Must(t, len(steps) == 2 && steps[0].With["fetch-depth"] == float64(0) && strings.HasPrefix(steps[1].Uses, "rke-lm/rke-lm@"), steps)
 	for input := range steps[1].With {
-		if _, has := a.Inputs[input]; !has {
-			t.Errorf("the action has no input %s", input)
-		}
+		_, has := a.Inputs[input]
+		assert.Truef(t, has, "the action has no input %s", input)
 	}
 }

@@ -44,17 +44,14 @@ func checkSARIF(t *testing.T, schema gojsonschema.JSONLoader, text string) {
 	var log struct {
 		Runs []struct{ Results []json.RawMessage }
 	}
-	if err := json.Unmarshal([]byte(text), &log); err != nil || len(log.Runs) != 1 || len(log.Runs[0].Results) == 0 {
-		t.Errorf("%v\n%s", err, text)
-	}
+	err := json.Unmarshal([]byte(text), &log)
+	assert.Truef(t, err == nil && len(log.Runs) == 1 && len(log.Runs[0].Results) != 0, "%v\n%s", err, text)
 }
 
 // The validator would also pass what a schema that was not found has no rule for.
 func TestSARIFThatIsNotValidIsFound(t *testing.T) {
 	result, err := gojsonschema.Validate(sarifSchema(t), gojsonschema.NewStringLoader(`{"version": "2.1.0", "runs": [{"results": [{"level": "fatal"}]}]}`))
-	if err != nil || result.Valid() {
-		t.Error("no error", err)
-	}
+	assert.True(t, err == nil && !result.Valid(), "no error", err)
 }
 
 var annotation = regexp.MustCompile(`^::(error|warning|notice) (file=[^,:]+,(line=\d+,)?)?title=[^:]+::.+$`)
@@ -72,9 +69,7 @@ func TestFindingsComeInEveryFormat(t *testing.T) {
 		for format, check := range formatChecks(sarifSchema(t)) {
 			t.Run(verb+" "+format, func(t *testing.T) {
 				r := runHere(t, "", append([]string{args[0], "-o", format}, args[1:]...)...)
-				if r.code != text.code || r.stdout == "" {
-					t.Errorf("exit %d, as text %d\n%s", r.code, text.code, r.stderr)
-				}
+				assert.Truef(t, r.code == text.code && r.stdout != "", "exit %d, as text %d\n%s", r.code, text.code, r.stderr)
 				check(t, r.stdout)
 			})
 		}
@@ -93,26 +88,20 @@ func formatChecks(schema gojsonschema.JSONLoader) map[string]func(*testing.T, st
 					} `xml:"testcase"`
 				} `xml:"testsuite"`
 			}
-			if err := xml.NewDecoder(bytes.NewBufferString(text)).Decode(&suites); err != nil || len(suites.Suites) == 0 || len(suites.Suites[0].Cases) == 0 {
-				t.Errorf("%v\n%s", err, text)
-			}
+			err := xml.NewDecoder(bytes.NewBufferString(text)).Decode(&suites)
+			assert.Truef(t, err == nil && len(suites.Suites) != 0 && len(suites.Suites[0].Cases) != 0, "%v\n%s", err, text)
 		},
 		"github": func(t *testing.T, text string) {
 			for line := range strings.Lines(text) {
-				if !annotation.MatchString(strings.TrimSuffix(line, "\n")) {
-					t.Errorf("%q", line)
-				}
+				assert.True(t, annotation.MatchString(strings.TrimSuffix(line, "\n")), line)
 			}
 		},
 		"html": func(t *testing.T, text string) {
-			if root, err := html.Parse(strings.NewReader(text)); err != nil || !strings.HasPrefix(text, "<!DOCTYPE html>") || !strings.HasSuffix(strings.TrimSpace(text), "</html>") || root.LastChild == nil {
-				t.Errorf("%v\n%.200s", err, text)
-			}
+			root, err := html.Parse(strings.NewReader(text))
+			assert.Truef(t, err == nil && strings.HasPrefix(text, "<!DOCTYPE html>") && strings.HasSuffix(strings.TrimSpace(text), "</html>") && root.LastChild != nil, "%v\n%.200s", err, text)
 		},
 		"markdown": func(t *testing.T, text string) {
-			if !strings.HasPrefix(text, "## rke-lm ") || len(text) > 60_000 {
-				t.Errorf("%d bytes\n%.200s", len(text), text)
-			}
+			assert.Truef(t, strings.HasPrefix(text, "## rke-lm ") && len(text) <= 60_000, "%d bytes\n%.200s", len(text), text)
 		},
 	}
 }

@@ -50,12 +50,10 @@ func formFiles(findings []transform.Finding, severity transform.Severity) (files
 
 func TestAFileOfAnotherProgramWithoutAClusterIsNotCalledWrongYAML(t *testing.T) {
 	here(t, map[string]string{"vpc.tf": "locals {\n  path = \"${path.module}/vpc\"\n}\n", "a.yaml": "a: ${NAME}\nb: [\n"})
-	if r := runHere(t, "", "plan", "vpc.tf"); r.code != exitcode.Refused || !strings.HasPrefix(r.stderr, "error: vpc.tf: no cluster in it; name a file that holds ") {
-		t.Errorf("exit %d: %s", r.code, r.stderr)
-	}
-	if r := runHere(t, "", "plan", "a.yaml"); !strings.Contains(r.stderr, "a.yaml:") || !strings.Contains(r.stderr, "not YAML") {
-		t.Errorf("exit %d: %s", r.code, r.stderr)
-	}
+	r := runHere(t, "", "plan", "vpc.tf")
+	assert.Truef(t, r.code == exitcode.Refused && strings.HasPrefix(r.stderr, "error: vpc.tf: no cluster in it; name a file that holds "), "exit %d: %s", r.code, r.stderr)
+	r = runHere(t, "", "plan", "a.yaml")
+	assert.Truef(t, strings.Contains(r.stderr, "a.yaml:") && strings.Contains(r.stderr, "not YAML"), "exit %d: %s", r.code, r.stderr)
 }
 
 func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
@@ -64,25 +62,19 @@ func TestFormsThatAreNotReadAreNamedInAFolder(t *testing.T) {
 	r := runHere(t, "", "plan", "-o", "json", ".")
 	var plans report.Plans
 	assert.NilError(t, json.Unmarshal([]byte(r.stdout), &plans))
-	if got := formFiles(plans.Findings, transform.Note); r.code != exitcode.Done || len(plans.Clusters) != 1 || !slices.Equal(got, want) {
-		t.Errorf("plan: exit %d, %q\n%s", r.code, got, r.stdout)
-	}
+	got := formFiles(plans.Findings, transform.Note)
+	assert.Truef(t, r.code == exitcode.Done && len(plans.Clusters) == 1 && slices.Equal(got, want), "plan: exit %d, %q\n%s", r.code, got, r.stdout)
 	r = runHere(t, "", "lint", "-o", "json", ".")
 	var found []transform.Finding
 	assert.NilError(t, json.Unmarshal([]byte(r.stdout), &found))
-	if got := formFiles(found, transform.Warning); r.code != exitcode.Done || !slices.Equal(got, want) {
-		t.Errorf("lint: exit %d, %q\n%s", r.code, got, r.stdout)
-	}
+	got = formFiles(found, transform.Warning)
+	assert.Truef(t, r.code == exitcode.Done && slices.Equal(got, want), "lint: exit %d, %q\n%s", r.code, got, r.stdout)
 	for _, line := range []string{"plan --summary .", "plan .", "plan -o markdown .", "plan -o sarif .", "lint ."} {
 		r := runHere(t, "", strings.Fields(line)...)
 		for _, file := range want {
-			if !strings.Contains(r.stdout+r.stderr, file) {
-				t.Errorf("%s does not name %s\n%s%s", line, file, r.stdout, r.stderr)
-			}
+			assert.Truef(t, strings.Contains(r.stdout+r.stderr, file), "%s does not name %s\n%s%s", line, file, r.stdout, r.stderr)
 		}
-		if strings.Contains(r.stdout+r.stderr, "vpc.tf") || strings.Contains(r.stdout+r.stderr, "README") || strings.Contains(r.stdout+r.stderr, "hunter2") || r.code != exitcode.Done {
-			t.Errorf("%s: exit %d\n%s%s", line, r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, !strings.Contains(r.stdout+r.stderr, "vpc.tf") && !strings.Contains(r.stdout+r.stderr, "README") && !strings.Contains(r.stdout+r.stderr, "hunter2") && r.code == exitcode.Done, "%s: exit %d\n%s%s", line, r.code, r.stdout, r.stderr)
 	}
 	if r := runHere(t, "", "lint", "--accept", "form-not-read", "-o", "json", "."); !strings.Contains(r.stdout, `"accepted": true`) {
 		t.Errorf("%s", r.stdout)
@@ -93,17 +85,13 @@ func TestANamedFileInAFormThatIsNotReadIsRefused(t *testing.T) {
 	formsFolder(t)
 	for file, form := range map[string]string{"config.yaml": "configuration file of RKE2", "main.tf": "Terraform", "setup.sh": "script"} {
 		r := runHere(t, "", "plan", file)
-		if r.code != exitcode.Refused || !regexp.MustCompile(`^error: `+file+`:\d+: `+form+`, which is not read; [a-z]`).MatchString(r.stderr) {
-			t.Errorf("%s: exit %d\n%s", file, r.code, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Refused && regexp.MustCompile(`^error: `+file+`:\d+: `+form+`, which is not read; [a-z]`).MatchString(r.stderr), "%s: exit %d\n%s", file, r.code, r.stderr)
 	}
 	var found []transform.Finding
-	if r := runHere(t, "", "lint", "-o", "json", "main.tf"); json.Unmarshal([]byte(r.stdout), &found) != nil || r.code != exitcode.Refused || !slices.Equal(formFiles(found, transform.Warning), []string{"main.tf"}) {
-		t.Errorf("lint has no finding for programs: exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if r := runHere(t, textOf(t, "config.yaml"), "plan", "-"); r.code != exitcode.Refused || !strings.Contains(r.stderr, "error: <stdin>:1: configuration file of RKE2, which is not read; ") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
+	r := runHere(t, "", "lint", "-o", "json", "main.tf")
+	assert.Truef(t, json.Unmarshal([]byte(r.stdout), &found) == nil && r.code == exitcode.Refused && slices.Equal(formFiles(found, transform.Warning), []string{"main.tf"}), "lint has no finding for programs: exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	r = runHere(t, textOf(t, "config.yaml"), "plan", "-")
+	assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "error: <stdin>:1: configuration file of RKE2, which is not read; "), "exit %d\n%s", r.code, r.stderr)
 }
 
 // A dump is read by verify. A manager in it is planned, and a note names the dump: once, however many Nodes it has.
@@ -115,9 +103,8 @@ func TestADumpIsNamedInPlanAndLint(t *testing.T) {
 			r := runHere(t, "", verb, "a.yaml")
 			is := fmt.Sprintf("error: a.yaml:%d: dump of a cluster, which is not read; check it with rke-lm verify --from FILE\n", line)
 			note := fmt.Sprintf("form-not-read  a.yaml:%d\n  dump of a cluster: ", line)
-			if both := r.stdout + r.stderr; name == "live-kubectl" && strings.Count(both, note) != 1 || name != "live-kubectl" && (r.code != exitcode.Refused || !strings.HasPrefix(r.stderr, is)) {
-				t.Errorf("%s %s: exit %d\n%s", verb, name, r.code, both)
-			}
+			both := r.stdout + r.stderr
+			assert.Truef(t, (name != "live-kubectl" || strings.Count(both, note) == 1) && (name == "live-kubectl" || r.code == exitcode.Refused && strings.HasPrefix(r.stderr, is)), "%s %s: exit %d\n%s", verb, name, r.code, both)
 		}
 	}
 }
@@ -135,9 +122,8 @@ func TestAPlaceholderIsNamedAsOne(t *testing.T) {
 		{"rkeConfig:", "rkeConfig: {a: ${x}}\n  more:", "not YAML: ", "envsubst < FILE"},
 	} {
 		here(t, map[string]string{"a.yaml": strings.Replace(pier, c.old, c.new, 1)})
-		if r := runHere(t, "", "plan", "a.yaml"); r.code == exitcode.Done || !strings.Contains(r.stderr, c.at+"a placeholder, which is not filled in; fill it in, and plan the result: "+c.program+" | rke-lm plan -") {
-			t.Errorf("%s: exit %d\n%s", c.new, r.code, r.stderr)
-		}
+		r := runHere(t, "", "plan", "a.yaml")
+		assert.Truef(t, r.code != exitcode.Done && strings.Contains(r.stderr, c.at+"a placeholder, which is not filled in; fill it in, and plan the result: "+c.program+" | rke-lm plan -"), "%s: exit %d\n%s", c.new, r.code, r.stderr)
 	}
 }
 
@@ -147,7 +133,6 @@ func TestADocumentNextToAClusterIsRecognized(t *testing.T) {
 	t.Chdir(t.TempDir())
 	putFile(t, "a.yaml", pier+"---\napiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: RKE2ControlPlane\nmetadata: {name: quay}\nspec:\n  serverConfig:\n    cloudProviderName: aws\n")
 	r := runHere(t, "", "plan", "a.yaml")
-	if line := strings.Count(pier, "\n") + 7; r.code != exitcode.Done || !strings.Contains(r.stderr, fmt.Sprintf("note form-not-read  a.yaml:%d", line)) {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
+	line := strings.Count(pier, "\n") + 7
+	assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stderr, fmt.Sprintf("note form-not-read  a.yaml:%d", line)), "exit %d\n%s", r.code, r.stderr)
 }

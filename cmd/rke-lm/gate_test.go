@@ -37,9 +37,7 @@ func readGateCase(t *testing.T, file string) gateCase {
 	t.Helper()
 	a := assert.Value(txtar.ParseFile(file))(t)
 	why, want, found := strings.Cut(string(a.Comment), "want: ")
-	if !found {
-		t.Fatalf("%s has no line want:", file)
-	}
+	assert.Mustf(t, found, "%s has no line want:", file)
 	c := gateCase{why: strings.TrimSpace(why), base: map[string]string{}, change: map[string]string{}, tip: map[string]string{}}
 	if want = strings.TrimSpace(want); want != "green" {
 		c.want = strings.Fields(want)
@@ -105,18 +103,16 @@ func (c gateCase) review(t *testing.T) ran {
 		t.Chdir(c.folder)
 	}
 	r := runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
-	if _, err := os.Stat(program + ".ran"); err == nil {
-		t.Error("a program of the repository ran")
-	}
+	_, err := os.Stat(program + ".ran")
+	assert.True(t, err != nil, "a program of the repository ran")
 	return r
 }
 
 // runScript runs a script of a case.
 func runScript(t *testing.T, script string) {
 	t.Helper()
-	if out, err := exec.Command("sh", "-eu", "-c", script).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.Command("sh", "-eu", "-c", script).CombinedOutput()
+	assert.Mustf(t, err == nil, "%v\n%s", err, out)
 }
 
 // errorsOf returns the rules of the errors that count in a review as JSON. An input that cannot
@@ -135,9 +131,8 @@ func errorsOf(t *testing.T, r ran) []string {
 		Clusters []struct{ Findings []finding }
 		Errors   []any
 	}
-	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil {
-		t.Fatalf("%v\n%s%s", err, r.stdout, r.stderr)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &got)
+	assert.Mustf(t, err == nil, "%v\n%s%s", err, r.stdout, r.stderr)
 	all := got.Findings
 	for _, c := range got.Clusters {
 		all = append(all, c.Findings...)
@@ -166,12 +161,9 @@ func TestGate(t *testing.T) {
 			r := c.review(t)
 			got := errorsOf(t, r)
 			slices.Sort(c.want)
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%s\nerrors of %v, want %v\n%s%s", c.why, got, c.want, r.stdout, r.stderr)
-			}
-			if stopped := r.code != 0; stopped != (len(c.want) > 0) {
-				t.Errorf("%s\nexit %d with errors of %v", c.why, r.code, got)
-			}
+			assert.Truef(t, slices.Equal(got, c.want), "%s\nerrors of %v, want %v\n%s%s", c.why, got, c.want, r.stdout, r.stderr)
+			stopped := r.code != 0
+			assert.Truef(t, stopped == (len(c.want) > 0), "%s\nexit %d with errors of %v", c.why, r.code, got)
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -211,9 +212,8 @@ func (p stageTexts) compare(t *testing.T) {
 	}
 	for name, got := range files {
 		if *update {
-			if err := golden.Replace(name, []byte(got)); err != nil {
-				t.Error(err)
-			}
+			err := golden.Replace(name, []byte(got))
+			assert.True(t, err == nil, err)
 		} else if want := golden.Stored(name); want != got {
 			t.Errorf("%s differs; if this is right, run: make golden\n%s", name, udiff.Unified("want/"+name, "got/"+name, want, got))
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/fleet"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -26,9 +27,7 @@ func allocated(t *testing.T, text string, line ...string) uint64 {
 	var errs bytes.Buffer
 	code := execute(context.Background(), append(line, "-"), streams{in: strings.NewReader(text), out: io.Discard, err: &errs})
 	runtime.ReadMemStats(&after)
-	if code > exitcode.Found {
-		t.Fatalf("exit code %d: %.500s", code, errs.String())
-	}
+	assert.Mustf(t, code <= exitcode.Found, "exit code %d: %.500s", code, errs.String())
 	return after.TotalAlloc - before.TotalAlloc
 }
 
@@ -70,9 +69,8 @@ func visited(t *testing.T, text string, line ...string) int64 {
 		h.write("c.yaml", strings.Replace(text, "cloud-provider-name: aws\n", "cloud-provider-name: aws\n      cni: calico\n", 1))
 		h.commit("change")
 		before, _ = yamledit.Spent()
-		if r := runHere(t, "", "review", "--base", "main"); r.code > exitcode.Found {
-			t.Fatalf("exit code %d: %.500s", r.code, r.stderr)
-		}
+		r := runHere(t, "", "review", "--base", "main")
+		assert.Mustf(t, r.code <= exitcode.Found, "exit code %d: %.500s", r.code, r.stderr)
 	} else {
 		allocated(t, text, line...)
 	}
@@ -115,9 +113,8 @@ func TestTwiceTheClustersOrTheLayersTakeTwice(t *testing.T) {
 		h.commit("change")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if r := runHere(t, "", "review", "--base", "main"); r.code > exitcode.Found {
-			t.Fatalf("exit code %d: %.500s", r.code, r.stderr)
-		}
+		r := runHere(t, "", "review", "--base", "main")
+		assert.Mustf(t, r.code <= exitcode.Found, "exit code %d: %.500s", r.code, r.stderr)
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}

@@ -34,13 +34,9 @@ func TestAHostileDocumentDoesNotEndTheRunOverAFolder(t *testing.T) {
 	folder := folderOfClusters(t, `"a\u2028\nb"`, strings.Repeat("[", 9998)+strings.Repeat("]", 9998))
 	for _, verb := range []string{"plan", "lint", "explain"} {
 		r := runHere(t, "", verb, folder)
-		if r.code != exitcode.Input && r.code != exitcode.Found {
-			t.Errorf("%s: exit %d: %s", verb, r.code, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Input || r.code == exitcode.Found, "%s: exit %d: %s", verb, r.code, r.stderr)
 		for _, name := range []string{"a-odd", "a-usual", "b-usual"} {
-			if !strings.Contains(r.stdout, name) {
-				t.Errorf("%s says nothing about %s:\n%s%s", verb, name, r.stdout, r.stderr)
-			}
+			assert.Truef(t, strings.Contains(r.stdout, name), "%s says nothing about %s:\n%s%s", verb, name, r.stdout, r.stderr)
 		}
 		assert.Contains(t, r.stdout+r.stderr, "b-odd.yaml:3: more than 250 mappings and lists are nested here", verb, r.stderr)
 	}

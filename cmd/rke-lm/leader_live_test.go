@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -67,12 +68,8 @@ func TestVerifyFollowsTheLeaderOfAFinishedCluster(t *testing.T) {
 					start := time.Now()
 					r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, stage...)...)
 					took := time.Since(start)
-					if r.code != c.code || !strings.Contains(r.stdout, c.want) {
-						t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-					}
-					if took < c.least || took > time.Minute {
-						t.Errorf("it took %s", took)
-					}
+					assert.Truef(t, r.code == c.code && strings.Contains(r.stdout, c.want), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+					assert.Truef(t, took >= c.least && took <= time.Minute, "it took %s", took)
 				})
 			})
 		}
@@ -116,14 +113,10 @@ func TestStatusReportsAClusterWhoseManagerIsRemoved(t *testing.T) {
 			name, config, want string
 		}{{"with its manager", s.Kubeconfig(t), " -\n"}, {"without it", config, " 1 error\n"}} {
 			r := runHere(t, "", "status", "--kubeconfig", c.config)
-			if r.code != exitcode.Done || !strings.Contains(r.stdout, c.want) {
-				t.Errorf("%s: exit %d\n%s%s", c.name, r.code, r.stdout, r.stderr)
-			}
+			assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, c.want), "%s: exit %d\n%s%s", c.name, r.code, r.stdout, r.stderr)
 		}
 		r := runHere(t, "", "status", "-o", "json", "--kubeconfig", config)
-		if !strings.Contains(r.stdout, `"errors": 1`) || !strings.Contains(r.stdout, `"provider": "external"`) {
-			t.Errorf("%s%s", r.stdout, r.stderr)
-		}
+		assert.Truef(t, strings.Contains(r.stdout, `"errors": 1`) && strings.Contains(r.stdout, `"provider": "external"`), "%s%s", r.stdout, r.stderr)
 	})
 }
 
@@ -137,17 +130,13 @@ func TestStatusFollowsTheLeadersOfAllClustersAtOnce(t *testing.T) {
 		config := contexts(t, s, 12, map[int]string{3: lost.URL(), 7: lost.URL(), 9: lost.URL()})
 		start := time.Now()
 		r := runHere(t, "", "status", "--kubeconfig", config)
-		if took := time.Since(start); took < 30*time.Second || took > time.Minute {
-			t.Errorf("it took %s", took)
-		}
+		took := time.Since(start)
+		assert.Truef(t, took >= 30*time.Second && took <= time.Minute, "it took %s", took)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		if r.code != exitcode.Done || len(lines) != 13 {
-			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Mustf(t, r.code == exitcode.Done && len(lines) == 13, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		for i, line := range lines[1:] {
-			if leaderless := i == 3 || i == 7 || i == 9; strings.HasSuffix(line, " 1 error") != leaderless || strings.HasSuffix(line, " -") == leaderless {
-				t.Error(line)
-			}
+			leaderless := i == 3 || i == 7 || i == 9
+			assert.True(t, strings.HasSuffix(line, " 1 error") == leaderless && strings.HasSuffix(line, " -") != leaderless, line)
 		}
 	})
 }

@@ -36,9 +36,7 @@ func TestTheNextLineLeadsToThePromisedEnd(t *testing.T) {
 			ends += leads(t, c.Input(), c.Flags())
 		})
 	}
-	if ends < 100 {
-		t.Errorf("only %d plans had an end", ends)
-	}
+	assert.Truef(t, ends >= 100, "only %d plans had an end", ends)
 }
 
 func TestTheNextLineLeadsToThePromisedEndOfSharedClusters(t *testing.T) {
@@ -60,9 +58,7 @@ func TestTheNextLineLeadsToThePromisedEndOfSharedClusters(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 // leads follows the line next: to the end, and returns 1 if the plan has one.
@@ -96,9 +92,7 @@ func leads(t *testing.T, input string, flags []string) int {
 		r := runHere(t, "", append([]string{"plan", "--summary", "--exit-code"}, left...)...)
 		_, next, more := strings.Cut(strings.TrimSpace(r.stdout), "\nnext: ")
 		if now := filesHere(t); !more || strings.HasPrefix(next, "rke-lm verify ") {
-			if !strings.Contains(r.stdout, ", done: 1\n") || r.code != exitcode.Done {
-				t.Fatalf("exit %d, and nothing is next:\n%s%s", r.code, r.stdout, r.stderr)
-			}
+			assert.Mustf(t, strings.Contains(r.stdout, ", done: 1\n") && r.code == exitcode.Done, "exit %d, and nothing is next:\n%s%s", r.code, r.stdout, r.stderr)
 			if !maps.Equal(now, promised) {
 				t.Fatalf("it is done, and not what was promised:\n%s", udiff.Unified("promised", "now", promised[input], now[input]))
 			}
@@ -107,9 +101,7 @@ func leads(t *testing.T, input string, flags []string) int {
 			}
 			return 1
 		}
-		if strings.Contains(r.stdout, ", done: 1\n") || r.code != exitcode.Found {
-			t.Fatalf("exit %d, and something is next:\n%s", r.code, r.stdout)
-		}
+		assert.Mustf(t, !strings.Contains(r.stdout, ", done: 1\n") && r.code == exitcode.Found, "exit %d, and something is next:\n%s", r.code, r.stdout)
 		args := wordsOf(next)[1:]
 		r = runHere(t, "", args...)
 		switch {
@@ -123,9 +115,8 @@ func leads(t *testing.T, input string, flags []string) int {
 			t.Fatalf("%s, and apply --next: exit %d\n%s", next, r.code, r.stderr)
 		}
 		if slices.Contains(edits, stage) && strings.Contains(r.stdout, stage+"  to do\n") { // no manager runs, as the plan states what to do then
-			if r := runHere(t, "", append([]string{"apply", "--stage", stage}, left...)...); r.code != exitcode.Done {
-				t.Fatalf("exit %d\n%s", r.code, r.stderr)
-			}
+			r := runHere(t, "", append([]string{"apply", "--stage", stage}, left...)...)
+			assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s", r.code, r.stderr)
 			continue
 		}
 		flags = append(slices.Clone(flags), "--manual-done="+stage)

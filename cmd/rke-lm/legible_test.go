@@ -69,9 +69,7 @@ func TestNoTextForPeopleSteersATerminal(t *testing.T) {
 				checkMarkdown(t, name, r.stdout)
 			}
 		}
-		if !shown {
-			t.Errorf("%s: nothing odd was shown", name)
-		}
+		assert.Truef(t, shown, "%s: nothing odd was shown", name)
 	}
 }
 
@@ -85,9 +83,7 @@ func checkMarkdown(t *testing.T, name, text string) {
 	t.Helper()
 	bare := codeSpan.ReplaceAllString(strings.ReplaceAll(fencedBlock.ReplaceAllString(text, ""), "\\`", ""), "")
 	for _, markup := range []string{"\n# done", "@octo", "://evil", "<img", "~~y", "![", "]("} {
-		if strings.Contains(bare, markup) && !strings.Contains(bare, "\\"+markup) {
-			t.Errorf("%s: Markdown with %q:\n%s", name, markup, bare)
-		}
+		assert.Truef(t, !strings.Contains(bare, markup) || strings.Contains(bare, "\\"+markup), "%s: Markdown with %q:\n%s", name, markup, bare)
 	}
 }
 
@@ -98,16 +94,12 @@ func TestDataKeepsItsBytes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
 	putFile(t, file, text)
 	printed := runHere(t, "", "apply", "--next", "--stdout", file)
-	if printed.code != exitcode.Done || !strings.HasSuffix(printed.stdout, "# \u202e comment\r\n") || !strings.Contains(printed.stdout, odd) {
-		t.Errorf("apply --stdout: %d\n%s%s", printed.code, printed.stdout, printed.stderr)
-	}
+	assert.Truef(t, printed.code == exitcode.Done && strings.HasSuffix(printed.stdout, "# \u202e comment\r\n") && strings.Contains(printed.stdout, odd), "apply --stdout: %d\n%s%s", printed.code, printed.stdout, printed.stderr)
 	asJSON, asYAML := runHere(t, "", "explain", "-o", "json", file), runHere(t, "", "explain", "-o", "yaml", file)
 	var one, two any
 	assert.NilError(t, json.Unmarshal([]byte(asJSON.stdout), &one))
 	assert.NilError(t, yaml.Unmarshal([]byte(asYAML.stdout), &two))
 	a, _ := json.Marshal(one)
 	b, _ := json.Marshal(two)
-	if string(a) != string(b) || !strings.Contains(string(a), "\u202e") {
-		t.Errorf("JSON and YAML differ:\n%s\n%s", a, b)
-	}
+	assert.Truef(t, string(a) == string(b) && strings.Contains(string(a), "\u202e"), "JSON and YAML differ:\n%s\n%s", a, b)
 }

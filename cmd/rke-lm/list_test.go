@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 )
 
@@ -27,22 +28,18 @@ func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 		}
 		ok("plan", "--out", plans, file)
 		ok("apply", "--plan", plans, "--stage", "enable-leader-migration", "--through", file)
-		if got := content(); strings.Count(got, "enable-leader-migration") < 2 {
-			t.Errorf("%s: not all items were changed\n%s", name, got)
-		}
+		got := content()
+		assert.Truef(t, strings.Count(got, "enable-leader-migration") >= 2, "%s: not all items were changed\n%s", name, got)
 		ok("apply", "--plan", plans, "--undo", "enable-leader-migration", file)
 		ok("apply", "--plan", plans, "--undo", "grant-migration-lease", file)
-		if got := content(); got != c.Text() {
-			t.Errorf("%s: not the same bytes:\n%s", name, got)
-		}
+		got = content()
+		assert.Truef(t, got == c.Text(), "%s: not the same bytes:\n%s", name, got)
 		staged, err := filepath.Glob(filepath.Join(plans, "*", "*", "*enable-leader-migration.*"))
-		if more, _ := filepath.Glob(filepath.Join(plans, "*", "*enable-leader-migration.*")); err != nil || len(staged)+len(more) < 4 {
-			t.Errorf("%s: files of stages: %v %v", name, staged, more)
-		}
+		more, _ := filepath.Glob(filepath.Join(plans, "*", "*enable-leader-migration.*"))
+		assert.Truef(t, err == nil && len(staged)+len(more) >= 4, "%s: files of stages: %v %v", name, staged, more)
 		for _, document := range staged {
-			if text, err := os.ReadFile(document); err != nil || strings.HasSuffix(document, "aml") && !strings.HasPrefix(string(text), "apiVersion:") {
-				t.Errorf("%s is no file of its own: %v", document, err)
-			}
+			text, err := os.ReadFile(document)
+			assert.Truef(t, err == nil && (!strings.HasSuffix(document, "aml") || strings.HasPrefix(string(text), "apiVersion:")), "%s is no file of its own: %v", document, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
@@ -26,12 +27,10 @@ func verified(t *testing.T, name string) report.Verification {
 	c := golden.Input(t, name)
 	r := runHere(t, "", slices.Concat([]string{"verify", "-o", "json", "--from", filepath.Join(c.LayOut(t), c.Input())}, c.Flags())...)
 	var v report.Verification
-	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
-		t.Fatalf("%v\n%s", err, r.stderr)
-	}
-	if wrong := r.code == exitcode.Found; wrong == v.OK {
-		t.Errorf("exit code %d, and ok is %t", r.code, v.OK)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &v)
+	assert.Mustf(t, err == nil, "%v\n%s", err, r.stderr)
+	wrong := r.code == exitcode.Found
+	assert.Truef(t, wrong != v.OK, "exit code %d, and ok is %t", r.code, v.OK)
 	return v
 }
 
@@ -45,17 +44,12 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 	for _, r := range check.Rules() {
 		t.Run(r.ID, func(t *testing.T) {
 			found := verified(t, "live-"+r.ID).Findings
-			if !slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID && f.Severity == r.Severity }) {
-				t.Errorf("not found in the case that shows it: %+v", found)
-			}
+			assert.Truef(t, slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID && f.Severity == r.Severity }), "not found in the case that shows it: %+v", found)
 			for _, f := range found {
-				if f.Rule != r.ID && !slices.Contains(together[r.ID], f.Rule) || f.Message == "" || f.Fix == "" || f.Path == "" {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, (f.Rule == r.ID || slices.Contains(together[r.ID], f.Rule)) && f.Message != "" && f.Fix != "" && f.Path != "", f)
 			}
-			if v := verified(t, "live-"+r.ID+"-not"); !v.OK || len(v.Findings) > 0 {
-				t.Errorf("found in the case that nearly shows it: %+v", v.Findings)
-			}
+			v := verified(t, "live-"+r.ID+"-not")
+			assert.Truef(t, v.OK && len(v.Findings) == 0, "found in the case that nearly shows it: %+v", v.Findings)
 		})
 	}
 }
@@ -66,19 +60,15 @@ func TestLiveCasesSayWhatTheyShow(t *testing.T) {
 		t.Errorf("%d cases for %d rules", len(cases), len(check.Rules()))
 	}
 	for _, c := range cases {
-		if !strings.HasPrefix(c.Text(), "# ") {
-			t.Errorf("%s does not say what it shows", c.Name)
-		}
+		assert.Truef(t, strings.HasPrefix(c.Text(), "# "), "%s does not say what it shows", c.Name)
 	}
 }
 
 func TestADumpMayComeFromStandardInput(t *testing.T) {
 	c := golden.Input(t, "live-kubectl")
 	file := runHere(t, "", "verify", "--from", filepath.Join(c.LayOut(t), c.Input()))
-	if r := runHere(t, c.Text(), "verify", "--from", "-"); r.code != file.code || r.stdout != file.stdout || r.stderr != file.stderr {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if r := runHere(t, "{", "verify", "--from", "-"); r.code != exitcode.Input || !strings.Contains(r.stderr, "<stdin>:1: ") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
+	r := runHere(t, c.Text(), "verify", "--from", "-")
+	assert.Truef(t, r.code == file.code && r.stdout == file.stdout && r.stderr == file.stderr, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	r = runHere(t, "{", "verify", "--from", "-")
+	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "<stdin>:1: "), "exit %d\n%s", r.code, r.stderr)
 }

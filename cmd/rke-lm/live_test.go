@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher"
@@ -36,12 +37,9 @@ func TestVerifyFollowsTheLeaseUntilItMoves(t *testing.T) {
 		_, config := cluster(t)
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "-o", "json")
 		var v report.Verification
-		if err := json.Unmarshal([]byte(r.stdout), &v); err != nil {
-			t.Fatal(err, r.stderr)
-		}
-		if r.code != exitcode.Done || !v.OK || len(v.Nodes) != 520 || v.Lease.Owner != "kube-controller-manager" || v.Lease.Life != "live" || len(v.Findings) > 0 {
-			t.Errorf("exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
-		}
+		err := json.Unmarshal([]byte(r.stdout), &v)
+		assert.Must(t, err == nil, err, r.stderr)
+		assert.Truef(t, r.code == exitcode.Done && v.OK && len(v.Nodes) == 520 && v.Lease.Owner == "kube-controller-manager" && v.Lease.Life == "live" && len(v.Findings) == 0, "exit %d, %d nodes, %+v %+v", r.code, len(v.Nodes), v.Lease, v.Findings)
 	})
 }
 
@@ -69,12 +67,8 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 				s, config := cluster(t)
 				c.change(s)
 				r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, c.args...)...)
-				if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
-					t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-				}
-				if c.code >= exitcode.Input && r.stdout != "" {
-					t.Errorf("a verdict although nothing was seen:\n%s", r.stdout)
-				}
+				assert.Truef(t, r.code == c.code && strings.Contains(r.stdout+r.stderr, c.want), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+				assert.Truef(t, c.code < exitcode.Input || r.stdout == "", "a verdict although nothing was seen:\n%s", r.stdout)
 			})
 		})
 	}
@@ -101,9 +95,7 @@ func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","message":"admission webhook \"w\" denied the request: labels cannot be empty"}`}
 		}
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
-		if r.code != exitcode.Refused || !strings.Contains(r.stderr, "labels cannot be empty") || strings.Contains(r.stderr, "missing permissions:") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "labels cannot be empty") && !strings.Contains(r.stderr, "missing permissions:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -144,9 +136,7 @@ func TestVerifyWaitsThroughAStorm(t *testing.T) {
 			return apitest.Fault{Status: 500}
 		}
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "3m")
-		if r.code != exitcode.Done || !strings.Contains(r.stdout, "520 of 520") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "520 of 520"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -154,23 +144,18 @@ func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
-		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitcode.Done || !strings.Contains(r.stderr, "snapshot of 520 nodes") {
-			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
+		assert.Mustf(t, r.code == exitcode.Done && strings.Contains(r.stderr, "snapshot of 520 nodes"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
-		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump); r.code != exitcode.Done {
-			t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r = runHere(t, "", "verify", "--kubeconfig", config, "--snapshot="+file, "--dump", dump)
+		assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		s.Do(func() { s.Nodes[9].UID = "another" })
-		if r := runHere(t, "", "verify", "--kubeconfig", config); r.code != exitcode.Found || !strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)) {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
-		if r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot"); r.code != exitcode.Refused {
-			t.Errorf("the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
-		}
-		if r := runHere(t, "", "verify", "--from", dump, "--against", file); r.code != exitcode.Done {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r = runHere(t, "", "verify", "--kubeconfig", config)
+		assert.Truef(t, r.code == exitcode.Found && strings.Contains(r.stdout, "error node-renamed  nodes/"+apitest.NodeName(9)), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		r = runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
+		assert.Truef(t, r.code == exitcode.Refused, "the snapshot was overwritten: exit %d\n%s", r.code, r.stderr)
+		r = runHere(t, "", "verify", "--from", dump, "--against", file)
+		assert.Truef(t, r.code == exitcode.Done, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -179,9 +164,7 @@ func TestOwnersPrintsTheTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, config := cluster(t)
 		o, r := owners(t, config, "4s")
-		if r.code != exitcode.Done || len(o.Intervals) != 1 || o.Intervals[0].Count != "1" || o.Seconds["1"] != 4 || o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] > 0 {
-			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Done && len(o.Intervals) == 1 && o.Intervals[0].Count == "1" && o.Seconds["1"] == 4 && o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] <= 0, "exit %d, %+v\n%s", r.code, o, r.stderr)
 	})
 }
 
@@ -197,12 +180,9 @@ func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 			return apitest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"pods is forbidden: User \"viewer\" cannot list resource \"pods\" in API group \"\" at the cluster scope"}`}
 		}
 		o, r := owners(t, config, "6s")
-		if r.code != exitcode.Done || o.Seconds["1"] != 6 || strings.Count(r.stderr, "outside kube-system") != 1 {
-			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-		}
-		if got := s.Count("/api/v1/pods?"); got > 2 {
-			t.Errorf("what is denied is asked for %d times", got)
-		}
+		assert.Truef(t, r.code == exitcode.Done && o.Seconds["1"] == 6 && strings.Count(r.stderr, "outside kube-system") == 1, "exit %d, %+v\n%s", r.code, o, r.stderr)
+		got := s.Count("/api/v1/pods?")
+		assert.Truef(t, got <= 2, "what is denied is asked for %d times", got)
 	})
 }
 
@@ -222,12 +202,8 @@ func TestOwnersSaysUnknownForACut(t *testing.T) {
 			return [...]apitest.Fault{{Cut: true}, {Status: 500}, {Status: 429}}[len(s.Requests)%3]
 		})
 		o, r := owners(t, config, "16s")
-		if r.code != exitcode.Done || len(o.Intervals) != 3 || o.Intervals[1].Count != "unknown" || o.Seconds["unknown"] < 6.5 || o.Seconds["0"]+o.Seconds["2"] > 0 {
-			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-		}
-		if !strings.Contains(r.stderr, "trying again") || !strings.Contains(r.stderr, "seen again") {
-			t.Error(r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Done && len(o.Intervals) == 3 && o.Intervals[1].Count == "unknown" && o.Seconds["unknown"] >= 6.5 && o.Seconds["0"]+o.Seconds["2"] <= 0, "exit %d, %+v\n%s", r.code, o, r.stderr)
+		assert.True(t, strings.Contains(r.stderr, "trying again") && strings.Contains(r.stderr, "seen again"), r.stderr)
 	})
 }
 
@@ -238,9 +214,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 		start := time.Now()
 		s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
 		o, r := owners(t, config, "1h")
-		if r.code != exitcode.Refused || o.Seconds["1"] < 1 || o.Seconds["0"]+o.Seconds["2"] > 0 || time.Since(start) > run.DeniedTime+5*time.Second {
-			t.Errorf("exit %d, %+v\n%s", r.code, o, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Refused && o.Seconds["1"] >= 1 && o.Seconds["0"]+o.Seconds["2"] <= 0 && time.Since(start) <= run.DeniedTime+5*time.Second, "exit %d, %+v\n%s", r.code, o, r.stderr)
 	})
 }
 
@@ -256,16 +230,12 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 			start := time.Now()
 			r := runHere(t, "", append(strings.Fields(args), "--kubeconfig", config)...)
 			took := time.Since(start)
-			if r.code != exitcode.Failed || took < limits[0] || took > limits[1] || strings.Count(r.stderr, "cannot connect to the API server http://127.0.0.1:") != 1 || !strings.Contains(r.stderr, "of the context orchard: ") {
-				t.Errorf("%s: exit %d after %s\n%s%s", args, r.code, took, r.stdout, r.stderr)
-			}
+			assert.Truef(t, r.code == exitcode.Failed && took >= limits[0] && took <= limits[1] && strings.Count(r.stderr, "cannot connect to the API server http://127.0.0.1:") == 1 && strings.Contains(r.stderr, "of the context orchard: "), "%s: exit %d after %s\n%s%s", args, r.code, took, r.stdout, r.stderr)
 		}
-		if r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "1s"); r.code != exitcode.Failed || r.stdout != "" || strings.Count(r.stderr, "error: http://127.0.0.1:") != 1 || strings.Contains(r.stderr, "unknown from now on") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
-		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitcode.Failed || !strings.Contains(r.stdout, "\norchard ") || !strings.Contains(r.stdout, "connection refused") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "1s")
+		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "" && strings.Count(r.stderr, "error: http://127.0.0.1:") == 1 && !strings.Contains(r.stderr, "unknown from now on"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+		r = runHere(t, "", "status", "--kubeconfig", config)
+		assert.Truef(t, r.code == exitcode.Failed && strings.Contains(r.stdout, "\norchard ") && strings.Contains(r.stdout, "connection refused"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -274,9 +244,8 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Status: 503})
-		if r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "2s"); r.code != exitcode.Failed || r.stdout != "" {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "2s")
+		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "", "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -288,17 +257,14 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
 		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "500ms", "-o", "json")
-		if r.code != exitcode.Failed || r.stdout != "" || !strings.Contains(r.stderr, "the first observation did not complete in time:") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "" && strings.Contains(r.stderr, "the first observation did not complete in time:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
 func TestTimesThatAreNoneAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"leaders", "--for", "0"}, {"leaders", "--for=-5m"}, {"verify", "--wait=-5m"}} {
-		if r := runHere(t, "", args...); r.code != exitcode.Input || !strings.Contains(r.stderr, "is too short; use a longer time, or remove it") {
-			t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", args...)
+		assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "is too short; use a longer time, or remove it"), "%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
 	}
 }
 
@@ -306,9 +272,8 @@ func owners(t *testing.T, config, length string) (report.Ownership, ran) {
 	t.Helper()
 	r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", length, "-o", "json")
 	var o report.Ownership
-	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
-		t.Fatalf("%v: exit %d %s", err, r.code, r.stderr)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &o)
+	assert.Mustf(t, err == nil, "%v: exit %d %s", err, r.code, r.stderr)
 	return o, r
 }
 
@@ -322,9 +287,7 @@ func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
 		var out, errs bytes.Buffer
 		code := execute(ctx, []string{"leaders", "--kubeconfig", config}, streams{in: strings.NewReader(""), out: &out, err: &errs, network: memnet.Dial})
-		if code != exitcode.Done || !strings.Contains(out.String(), "kube-controller-manager\n") || !strings.Contains(out.String(), "seconds with no manager: 0.0, one: ") {
-			t.Errorf("exit %d\n%s%s", code, out.String(), errs.String())
-		}
+		assert.Truef(t, code == exitcode.Done && strings.Contains(out.String(), "kube-controller-manager\n") && strings.Contains(out.String(), "seconds with no manager: 0.0, one: "), "exit %d\n%s%s", code, out.String(), errs.String())
 	})
 }
 
@@ -343,9 +306,7 @@ func TestStatusHasALineForEachCluster(t *testing.T) {
 orchard                v1.26.15+rke2r1  aws       migrating  install-ccm  -                      -
 fleet-default/orchard  v1.26.15+rke2r1  aws       in-tree    -            grant-migration-lease  2 warnings
 `
-		if r.code != exitcode.Done || !strings.HasPrefix(r.stdout, want) || !strings.Contains(r.stdout, "\nfleet-local/local      -                -         -          -            -                      fleet-local/local:") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Done && strings.HasPrefix(r.stdout, want) && strings.Contains(r.stdout, "\nfleet-local/local      -                -         -          -            -                      fleet-local/local:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -355,9 +316,8 @@ func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, config := cluster(t)
 		s.Fault = on("/clusters", apitest.Fault{Status: 403})
-		if r := runHere(t, "", "status", "--kubeconfig", config); r.code != exitcode.Done || !strings.Contains(r.stdout, "install-ccm") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", "status", "--kubeconfig", config)
+		assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "install-ccm"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -368,18 +328,15 @@ func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 		s.Fault = on("/nodes", apitest.Fault{Status: 403})
 		r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
 		var list report.Statuses
-		if err := json.Unmarshal([]byte(r.stdout), &list); err != nil || r.code != exitcode.Refused || len(list.Clusters) != 1 || !strings.Contains(list.Clusters[0].Problem, "list nodes") {
-			t.Errorf("exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
-		}
+		err := json.Unmarshal([]byte(r.stdout), &list)
+		assert.Truef(t, err == nil && r.code == exitcode.Refused && len(list.Clusters) == 1 && strings.Contains(list.Clusters[0].Problem, "list nodes"), "exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 	})
 }
 
 func TestATokenIsSentOverTLSAlone(t *testing.T) {
 	t.Setenv(rancher.TokenVariable, "token-abcde:not-a-real-one")
 	r := runHere(t, "", "status", "--rancher-url", "http://rancher.example.com")
-	if r.code != exitcode.Input || !strings.Contains(r.stderr, "https://") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
+	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "https://"), "exit %d\n%s", r.code, r.stderr)
 	t.Setenv(rancher.TokenVariable, "")
 	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitcode.Input || !strings.Contains(r.stderr, rancher.TokenVariable) {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)

@@ -235,9 +235,8 @@ func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 				if count++; testing.Short() && count%4 != 0 {
 					return
 				}
-				if err := transform.Guard(what, func() error { return tryMalformed("", text) }); err != nil {
-					t.Errorf("%s: %v\n%s", what, err, text)
-				}
+				err := transform.Guard(what, func() error { return tryMalformed("", text) })
+				assert.Truef(t, err == nil, "%s: %v\n%s", what, err, text)
 			}
 			if s.inner == "" {
 				eachWrong(outer, func(v any, what string) { try(marshalled(t, v), what) })
@@ -247,9 +246,7 @@ func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 					try(marshalled(t, outer), "manifest: "+what)
 				})
 			}
-			if count < 50 {
-				t.Errorf("only %d variants", count)
-			}
+			assert.Truef(t, count >= 50, "only %d variants", count)
 		})
 	}
 }
@@ -262,9 +259,8 @@ func TestAForcedDistroRefusesOtherDocuments(t *testing.T) {
 	}
 	for _, distro := range distroNames() {
 		for _, text := range texts {
-			if err := transform.Guard(distro, func() error { return tryMalformed(distro, text) }); err != nil {
-				t.Errorf("%v\n%s", err, text)
-			}
+			err := transform.Guard(distro, func() error { return tryMalformed(distro, text) })
+			assert.Truef(t, err == nil, "%v\n%s", err, text)
 		}
 	}
 }

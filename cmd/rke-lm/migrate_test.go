@@ -35,9 +35,7 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := migratetest.NewRKE2(t)
 		code, out, said := commandOn(t, w, "migrate", "--cluster", "orchard", "--yes", "-o", "json", "--until", "enable-leader-migration")
-		if code != exitcode.Done {
-			t.Fatalf("%d %s", code, said)
-		}
+		assert.Mustf(t, code == exitcode.Done, "%d %s", code, said)
 		var types, names []string
 		var last report.RunEvent
 		for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
@@ -48,16 +46,10 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 			types, names = append(types, last.Type), append(names, last.Stage)
 		}
 		for _, want := range []string{migrate.Began, migrate.Staged, migrate.Written, migrate.Checked, migrate.Finished} {
-			if !slices.Contains(types, want) {
-				t.Errorf("no %s among %v", want, types)
-			}
+			assert.Truef(t, slices.Contains(types, want), "no %s among %v", want, types)
 		}
-		if last.Type != migrate.Finished || last.End == nil || !slices.Equal(last.End.Done, []string{stages.GrantMigrationLease, stages.EnableLeaderMigration}) {
-			t.Errorf("%+v", last)
-		}
-		if slices.Contains(names, stages.InstallCCM) {
-			t.Errorf("%v", names)
-		}
+		assert.True(t, last.Type == migrate.Finished && last.End != nil && slices.Equal(last.End.Done, []string{stages.GrantMigrationLease, stages.EnableLeaderMigration}), last)
+		assert.True(t, !slices.Contains(names, stages.InstallCCM), names)
 	})
 }
 
@@ -66,17 +58,13 @@ func TestThePageOfARunShowsItsStagesWhateverItsEnd(t *testing.T) {
 		w := migratetest.NewRKE2(t)
 		line := []string{"migrate", "--cluster", "orchard", "--yes", "-o", "html", "--timeout", "1m", "--until"}
 		code, out, said := commandOn(t, w, append(line, "enable-leader-migration")...)
-		if code != exitcode.Done || !strings.Contains(said, "ok ") {
-			t.Fatalf("%d %s", code, said)
-		}
+		assert.Mustf(t, code == exitcode.Done && strings.Contains(said, "ok "), "%d %s", code, said)
 		for _, want := range []string{`class="state done">done<`, `title="enable-leader-migration: `, `<span class="added">+`, ">patch Cluster.provisioning.cattle.io fleet-default/orchard<", "Stages that are done: grant-migration-lease, enable-leader-migration."} {
 			assert.Contains(t, out, want)
 		}
 		w.Stick(true)
 		code, out, said = commandOn(t, w, append(line, "install-ccm")...)
-		if code != exitcode.Failed || !strings.Contains(said, "to continue: ") || !strings.Contains(out, `class="state failed">failed<`) || !strings.Contains(out, "<h3>Error</h3>") || strings.Count(out, "To continue:") != 1 {
-			t.Errorf("%d %s\n%s", code, said, out)
-		}
+		assert.Truef(t, code == exitcode.Failed && strings.Contains(said, "to continue: ") && strings.Contains(out, `class="state failed">failed<`) && strings.Contains(out, "<h3>Error</h3>") && strings.Count(out, "To continue:") == 1, "%d %s\n%s", code, said, out)
 	})
 }
 
@@ -119,18 +107,15 @@ func TestARunThatStopsSaysTheCommandsToContinueAndToRollBack(t *testing.T) {
 		w.Rancher.Edit(w.Path, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{"a": "b"} })
 		w.Stick(true)
 		code, out, said := commandOn(t, w, "migrate", "--cluster", "fleet-default/orchard", "--yes", "--timeout", "100ms", "--until", "enable-leader-migration", "--accept", "address-flapping")
-		if code != exitcode.Failed || !strings.Contains(said, "stopped at enable-leader-migration") {
-			t.Fatalf("%d %s %s", code, out, said)
-		}
+		assert.Mustf(t, code == exitcode.Failed && strings.Contains(said, "stopped at enable-leader-migration"), "%d %s %s", code, out, said)
 		for _, want := range []string{
 			"to continue: rke-lm migrate --accept=address-flapping --cluster=fleet-default/orchard --insecure-skip-tls-verify --rancher-url=" + w.URL,
 			" --until=enable-leader-migration --yes\n", "to roll back: rke-lm rollback --accept=address-flapping",
 		} {
 			assert.Contains(t, said, want)
 		}
-		if _, back, _ := strings.Cut(said, "Kubernetes 1.27 and later have no in-tree provider to roll back to"); strings.Contains(back, "until") {
-			t.Errorf("%s", back)
-		}
+		_, back, _ := strings.Cut(said, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
+		assert.True(t, !strings.Contains(back, "until"), back)
 	})
 }
 

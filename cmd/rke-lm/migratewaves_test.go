@@ -34,25 +34,15 @@ func TestMigrateWithASelectorMigratesInWavesAndReports(t *testing.T) {
 		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := commandOnFleet(t, f, "-l", "fleet=yes", "--canary", "birch", "--wave-size", "1", "--yes", "--audit-log", log)
-		if r.code != exitcode.Done {
-			t.Fatalf("%+v", r)
-		}
+		assert.Must(t, r.code == exitcode.Done, r)
 		for _, want := range []string{"CLUSTER", "fleet-default/birch  canary  done   verify-provider-ids", "fleet-default/alder  wave-2", "fleet-default/cedar  wave-3", "done: 3, failed: 0, not started: 0\n"} {
-			if !strings.Contains(r.stdout, want) {
-				t.Errorf("%q is not in\n%s", want, r.stdout)
-			}
+			assert.Truef(t, strings.Contains(r.stdout, want), "%q is not in\n%s", want, r.stdout)
 		}
-		if strings.Contains(r.stdout, "to continue") {
-			t.Errorf("%s", r.stdout)
-		}
+		assert.True(t, !strings.Contains(r.stdout, "to continue"), r.stdout)
 		first, last := strings.Index(r.stderr, "fleet-default/birch: starts in canary\n"), strings.Index(r.stderr, "fleet-default/cedar: done\n")
-		if first < 0 || last < 0 || strings.Index(r.stderr, "fleet-default/alder: starts") < strings.Index(r.stderr, "fleet-default/birch: done") {
-			t.Errorf("%s", r.stderr)
-		}
+		assert.True(t, first >= 0 && last >= 0 && strings.Index(r.stderr, "fleet-default/alder: starts") >= strings.Index(r.stderr, "fleet-default/birch: done"), r.stderr)
 		again := commandOnFleet(t, f, "-l", "fleet=yes", "--yes")
-		if again.code != exitcode.Done || strings.Contains(again.stderr, "patch Cluster") {
-			t.Errorf("%+v", again)
-		}
+		assert.True(t, again.code == exitcode.Done && !strings.Contains(again.stderr, "patch Cluster"), again)
 	})
 }
 
@@ -61,38 +51,26 @@ func TestTheLastValueOfAStreamOverManyClustersIsTheReport(t *testing.T) {
 		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
 		f.Worlds["alder"].Stick(true)
 		r := commandOnFleet(t, f, "-l", "fleet", "--wave-size", "2", "--max-unavailable", "2", "--yes", "-o", "json", "--timeout", "1m", "--until", "enable-leader-migration")
-		if r.code != exitcode.Failed || r.stderr != "" && !strings.HasPrefix(r.stderr, "WARNING") {
-			t.Fatalf("%+v", r)
-		}
+		assert.Must(t, r.code == exitcode.Failed && (r.stderr == "" || strings.HasPrefix(r.stderr, "WARNING")), r)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 		var made report.Migration
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &made); err != nil || made.Kind != "Migration" || made.Done != 1 || made.Failed != 1 || made.NotStarted != 1 || made.Stopped == "" {
-			t.Fatalf("%v %+v", err, made)
-		}
+		err := json.Unmarshal([]byte(lines[len(lines)-1]), &made)
+		assert.Mustf(t, err == nil && made.Kind == "Migration" && made.Done == 1 && made.Failed == 1 && made.NotStarted == 1 && made.Stopped != "", "%v %+v", err, made)
 		failed := made.Clusters[0]
-		if failed.Cluster != "fleet-default/alder" || failed.State != waves.Failed || failed.ExitCode != exitcode.Failed || failed.Since == nil || failed.End == nil {
-			t.Errorf("%+v", failed)
-		}
+		assert.True(t, failed.Cluster == "fleet-default/alder" && failed.State == waves.Failed && failed.ExitCode == exitcode.Failed && failed.Since != nil && failed.End != nil, failed)
 		for _, want := range []string{"rke-lm migrate --cluster=fleet-default/alder", " --until=enable-leader-migration --yes"} {
-			if !strings.Contains(failed.End.Continue, want) || strings.Contains(failed.End.Continue, "wave") || strings.Contains(failed.End.Continue, "selector") {
-				t.Errorf("%s", failed.End.Continue)
-			}
+			assert.True(t, strings.Contains(failed.End.Continue, want) && !strings.Contains(failed.End.Continue, "wave") && !strings.Contains(failed.End.Continue, "selector"), failed.End.Continue)
 		}
-		if !strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") || !strings.Contains(made.Continue, "rke-lm migrate") || !strings.Contains(made.Continue, "--selector=fleet") {
-			t.Errorf("%s\n%s", failed.End.Revert, made.Continue)
-		}
+		assert.Truef(t, strings.Contains(failed.End.Revert, "rke-lm rollback --cluster=fleet-default/alder") && strings.Contains(made.Continue, "rke-lm migrate") && strings.Contains(made.Continue, "--selector=fleet"), "%s\n%s", failed.End.Revert, made.Continue)
 		kinds := map[string]bool{}
 		for _, line := range lines[:len(lines)-1] {
 			var e report.RunEvent
-			if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind != "RunEvent" || e.Time.IsZero() {
-				t.Fatalf("%v %s", err, line)
-			}
+			err := json.Unmarshal([]byte(line), &e)
+			assert.Mustf(t, err == nil && e.Kind == "RunEvent" && !e.Time.IsZero(), "%v %s", err, line)
 			kinds[e.Cluster+" "+e.Type] = true
 		}
 		for _, want := range []string{"fleet-default/alder " + migrate.Stopped, "fleet-default/birch " + migrate.Finished, "fleet-default/birch " + migrate.Watched} {
-			if !kinds[want] {
-				t.Errorf("%s: %v", want, kinds)
-			}
+			assert.Truef(t, kinds[want], "%s: %v", want, kinds)
 		}
 	})
 }
@@ -102,9 +80,7 @@ func TestThePageOfManyRunsHasASectionForEach(t *testing.T) {
 		f := migratetest.NewFleet(t, "alder", "birch", "cedar")
 		f.Worlds["alder"].Stick(true)
 		r := commandOnFleet(t, f, "-l", "fleet", "--wave-size", "2", "--max-unavailable", "2", "--yes", "-o", "html", "--timeout", "1m", "--until", "enable-leader-migration")
-		if r.code != exitcode.Failed || !strings.Contains(r.stderr, "done: 1, failed: 1, not started: 1") {
-			t.Fatalf("%d %s", r.code, r.stderr)
-		}
+		assert.Mustf(t, r.code == exitcode.Failed && strings.Contains(r.stderr, "done: 1, failed: 1, not started: 1"), "%d %s", r.code, r.stderr)
 		for _, want := range []string{`data-state="failed"`, `data-state="done"`, `data-state="waiting"`, `>3 of 3<`} {
 			assert.Equal(t, strings.Count(r.stdout, want), 1, want, r.stdout)
 		}
@@ -118,13 +94,9 @@ func TestAClusterThatCannotBePlannedKeepsAllFromStarting(t *testing.T) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "vsphere"
 		})
 		r := commandOnFleet(t, f, "-l", "fleet", "--yes")
-		if r.code != exitcode.Refused || !strings.Contains(r.stdout, "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)") || f.Worlds["alder"].Patches() > 0 {
-			t.Errorf("%+v", r)
-		}
+		assert.True(t, r.code == exitcode.Refused && strings.Contains(r.stdout, "done: 0, failed: 1, not started: 1 (more clusters failed than are tolerated)") && f.Worlds["alder"].Patches() == 0, r)
 		r = commandOnFleet(t, f, "-l", "fleet", "--yes", "--max-failures", "1", "--until", "grant-migration-lease")
-		if r.code != exitcode.Refused || !strings.Contains(r.stdout, "done: 1, failed: 1, not started: 0\n") {
-			t.Errorf("%+v", r)
-		}
+		assert.True(t, r.code == exitcode.Refused && strings.Contains(r.stdout, "done: 1, failed: 1, not started: 0\n"), r)
 	})
 }
 
@@ -146,9 +118,8 @@ func TestFlagsForManyClustersAreUsedAsTheyShould(t *testing.T) {
 			{[]string{"-l", "fleet=no", "--yes"}, exitcode.Refused, "no such cluster with these labels"},
 			{[]string{"-l", "fleet in (", "--yes"}, exitcode.Input, "invalid label selector"},
 		} {
-			if r := commandOnFleet(t, f, c.words...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
-				t.Errorf("%v: %+v", c.words, r)
-			}
+			r := commandOnFleet(t, f, c.words...)
+			assert.Truef(t, r.code == c.code && strings.Contains(r.stderr, c.want), "%v: %+v", c.words, r)
 		}
 	})
 }
@@ -159,8 +130,6 @@ func TestClustersThatAreNotVisibleKeepAllFromStarting(t *testing.T) {
 		f := migratetest.NewFleet(t, "alder")
 		f.Rancher.Do(func() { f.Rancher.Gated = true })
 		r := commandOnFleet(t, f, "-l", "fleet", "--yes")
-		if r.code != exitcode.Refused || f.Worlds["alder"].Patches() > 0 || r.stdout != "" {
-			t.Errorf("%+v", r)
-		}
+		assert.True(t, r.code == exitcode.Refused && f.Worlds["alder"].Patches() == 0 && r.stdout == "", r)
 	})
 }

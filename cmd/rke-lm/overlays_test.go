@@ -58,15 +58,12 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 		t.Run(c.line, func(t *testing.T) {
 			before := textOf(t, "base/cluster.yaml")
 			r := runHere(t, "", strings.Fields(c.line)...)
-			if r.code != c.code {
-				t.Errorf("exit %d, want %d", r.code, c.code)
-			}
+			assert.Truef(t, r.code == c.code, "exit %d, want %d", r.code, c.code)
 			for _, want := range c.want {
 				assert.Contains(t, r.stdout+r.stderr, want, "does not say", r.stdout, r.stderr)
 			}
-			if after, err := os.ReadFile("base/cluster.yaml"); err != nil || string(after) != before {
-				t.Errorf("the base was written: %v", err)
-			}
+			after, err := os.ReadFile("base/cluster.yaml")
+			assert.Truef(t, err == nil && string(after) == before, "the base was written: %v", err)
 		})
 	}
 }
@@ -74,7 +71,6 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 func TestABaseWhoseOverlaysOnlyNameItIsPlanned(t *testing.T) {
 	overlaid(t)
 	assert.NilError(t, os.RemoveAll("overlays/eu"))
-	if r := runHere(t, "", "plan", "base/cluster.yaml"); r.code != exitcode.Done || r.stderr != "" {
-		t.Errorf("exit %d: %s", r.code, r.stderr)
-	}
+	r := runHere(t, "", "plan", "base/cluster.yaml")
+	assert.Truef(t, r.code == exitcode.Done && r.stderr == "", "exit %d: %s", r.code, r.stderr)
 }

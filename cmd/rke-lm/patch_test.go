@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -26,21 +27,17 @@ func TestGitAppliesTheDiffs(t *testing.T) {
 			here(t, map[string]string{"clusters/a.yaml": text, "clusters/b.yaml": text})
 			args := []string{"apply", "--through", "--stage", "disable-leader-migration", "--end-state", "external", "--accept", "node-rename"}
 			diff := must(t, exitcode.Done, append(args, "--dry-run", "clusters/a.yaml")...).stdout
-			if !strings.Contains(diff, " @@ spec.rkeConfig.") {
-				t.Fatal(diff)
-			}
+			assert.Must(t, strings.Contains(diff, " @@ spec.rkeConfig."), diff)
 			cmd := exec.Command(git, "apply", "-")
 			cmd.Stdin = strings.NewReader(diff)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s\n%s", err, out, diff)
-			}
+			out, err := cmd.CombinedOutput()
+			assert.Mustf(t, err == nil, "%v\n%s\n%s", err, out, diff)
 			must(t, exitcode.Done, append(args, "clusters/b.yaml")...)
 			if a, b := textOf(t, "clusters/a.yaml"), textOf(t, "clusters/b.yaml"); a != b || a == text {
 				t.Errorf("git makes something else of\n%s", diff)
 			}
-			if _, err := os.Stat("clusters/a.yaml.rej"); err == nil {
-				t.Error("git refused a hunk")
-			}
+			_, err = os.Stat("clusters/a.yaml.rej")
+			assert.True(t, err != nil, "git refused a hunk")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -29,9 +30,7 @@ func TestDocsListThePermissionsOfEveryVerb(t *testing.T) {
 	checkDoc(t, file, is, should)
 	for _, r := range rollout.Requirements() {
 		for _, verb := range r.For {
-			if !slices.Contains(verbs, verb) {
-				t.Errorf("%s is no verb", verb)
-			}
+			assert.Truef(t, slices.Contains(verbs, verb), "%s is no verb", verb)
 		}
 	}
 }

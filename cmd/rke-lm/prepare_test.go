@@ -22,18 +22,15 @@ func prepared(t *testing.T, name string, more ...string) map[string]string {
 	t.Helper()
 	r := runHere(t, "", append(append([]string{"plan", "-o", "json"}, more...), inputOf(t, name))...)
 	var plans report.Plans
-	if err := json.Unmarshal([]byte(r.stdout), &plans); err != nil || len(plans.Clusters) != 1 {
-		t.Fatalf("%v: %s", err, r.stderr)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &plans)
+	assert.Mustf(t, err == nil && len(plans.Clusters) == 1, "%v: %s", err, r.stderr)
 	commands := map[string]string{}
 	for _, s := range plans.Clusters[0].Stages {
 		for _, a := range s.Prepare {
 			commands[s.Name] += a.Command + "\n"
 		}
 		for _, a := range s.Actions {
-			if strings.HasPrefix(a.Command, "aws ") {
-				t.Errorf("%s: %s is an action, which a run may carry out", s.Name, a.Command)
-			}
+			assert.Truef(t, !strings.HasPrefix(a.Command, "aws "), "%s: %s is an action, which a run may carry out", s.Name, a.Command)
 		}
 	}
 	return commands
@@ -59,9 +56,8 @@ func TestEveryDistroSaysWhatAWSNeedsBeforeTheManager(t *testing.T) {
 		})
 	}
 	for _, done := range []string{"rke2-already-external", "rke1-already-external", "manifest-external-already", "manifest-cloud-finished"} {
-		if got := prepared(t, done); len(got) > 0 {
-			t.Errorf("%s: %v", done, got)
-		}
+		got := prepared(t, done)
+		assert.Truef(t, len(got) == 0, "%s: %v", done, got)
 	}
 }
 
@@ -73,28 +69,22 @@ func TestKubeletsOf127NeedCredentialsForECR(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, prepared(t, name)[stages.SwitchToExternal], "", "without a move")
-			if got := prepared(t, name, "--target-version", c.version)[stages.SwitchToExternal]; !strings.Contains(got, c.config) || !strings.Contains(got, ".dkr.ecr") {
-				t.Errorf("no %s in %q", c.config, got)
-			}
+			got := prepared(t, name, "--target-version", c.version)[stages.SwitchToExternal]
+			assert.Truef(t, strings.Contains(got, c.config) && strings.Contains(got, ".dkr.ecr"), "no %s in %q", c.config, got)
 		})
 	}
 }
 
 func TestPlanFoldersHoldWhatTheCommandsForAWSName(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "plans")
-	if r := runHere(t, "", "plan", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal")); r.code != exitcode.Done {
-		t.Fatal(r.stderr)
-	}
+	r := runHere(t, "", "plan", "--target-version", "v1.27.16+rke2r1", "--out", out, inputOf(t, "rke2-docs-like-minimal"))
+	assert.Must(t, r.code == exitcode.Done, r.stderr)
 	books, err := filepath.Glob(filepath.Join(out, "*", "*", "runbook.md"))
-	if err != nil || len(books) != 1 {
-		t.Fatal(books, err)
-	}
+	assert.Must(t, err == nil && len(books) == 1, books, err)
 	book := textOf(t, books[0])
 	for _, file := range []string{"aws-ccm-policy.json", "aws-node-policy.json", "ecr-credential-provider.yaml"} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(books[0]), file))
-		if err != nil || len(text) == 0 {
-			t.Errorf("%s: %v", file, err)
-		}
+		assert.Truef(t, err == nil && len(text) != 0, "%s: %v", file, err)
 		assert.Contains(t, book, file, "the runbook does not name")
 	}
 	for _, command := range []string{"aws iam put-role-policy", "aws ec2 create-tags", "install -D -m 0644 /"} {

@@ -43,9 +43,7 @@ func pseudoTerminal(t *testing.T) (program *os.File, read func() string) {
 	if err == nil {
 		program, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { program.Close() })
 	text := make(chan string, 1)
 	go func() {
@@ -88,9 +86,7 @@ func remaining(t *testing.T, text string) string {
 		}
 		text = before[:strings.LastIndex(before, "\n")+1] + after
 	}
-	if strings.ContainsAny(text, "\r\x1b") {
-		t.Errorf("the terminal is steered: %q", text)
-	}
+	assert.Truef(t, !strings.ContainsAny(text, "\r\x1b"), "the terminal is steered: %q", text)
 	return text
 }
 
@@ -110,15 +106,13 @@ func TestLongWorkShowsItsProgressOnATerminalAndLeavesNothingOfIt(t *testing.T) {
 			t.Setenv("COLUMNS", "80")
 			synctest.Test(t, func(t *testing.T) {
 				code := lasting(t, t.Context(), line, streams{out: &plain, err: &plain}, threeClusters()...)
-				if got := lasting(t, t.Context(), line+" --color=never", streams{out: program, err: program}, threeClusters()...); got != code {
-					t.Errorf("exit code %d, not %d", got, code)
-				}
+				got := lasting(t, t.Context(), line+" --color=never", streams{out: program, err: program}, threeClusters()...)
+				assert.Truef(t, got == code, "exit code %d, not %d", got, code)
 			})
 			text := read()
 			assert.Contains(t, text, "clusters: 0", "no progress is shown")
-			if got := strings.Fields(remaining(t, text)); !slices.Equal(got, strings.Fields(plain.String())) {
-				t.Errorf("got %q, want %q", got, plain.String())
-			}
+			got := strings.Fields(remaining(t, text))
+			assert.Truef(t, slices.Equal(got, strings.Fields(plain.String())), "got %q, want %q", got, plain.String())
 		})
 	}
 }
@@ -134,9 +128,7 @@ func TestProgressIsOnlyForTerminalsThatCanRemoveIt(t *testing.T) {
 			s := streams{out: io.Discard, err: program}
 			if c.pipe {
 				r, w, err := os.Pipe()
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, err)
 				defer r.Close()
 				defer w.Close()
 				s.out = w
@@ -154,12 +146,9 @@ func TestAnInterruptLeavesNoProgressOnTheTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer interrupt()
-		if code := lasting(t, ctx, "apply --next --dry-run -", streams{out: io.Discard, err: program}, threeClusters()...); code == exitcode.Done {
-			t.Error("the run was not ended")
-		}
+		code := lasting(t, ctx, "apply --next --dry-run -", streams{out: io.Discard, err: program}, threeClusters()...)
+		assert.True(t, code != exitcode.Done, "the run was not ended")
 	})
 	text := read()
-	if !strings.Contains(text, "clusters: 0") || strings.Contains(remaining(t, text), "clusters:") {
-		t.Errorf("%q", text)
-	}
+	assert.True(t, strings.Contains(text, "clusters: 0") && !strings.Contains(remaining(t, text), "clusters:"), text)
 }

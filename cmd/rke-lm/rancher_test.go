@@ -93,13 +93,9 @@ func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 			assert.Contains(t, out.stdout, want, out.stderr)
 		}
 		for _, never := range []string{"hunter2", "managedFields", "resourceVersion", "observedGeneration"} {
-			if strings.Contains(out.stdout+out.stderr, never) {
-				t.Errorf("%q in\n%s%s", never, out.stdout, out.stderr)
-			}
+			assert.Truef(t, !strings.Contains(out.stdout+out.stderr, never), "%q in\n%s%s", never, out.stdout, out.stderr)
 		}
-		if out.code != exitcode.Done || r.Count("PATCH") > 0 || r.Count("/secrets") > 0 {
-			t.Errorf("exit %d, %v", out.code, r.Requests)
-		}
+		assert.Truef(t, out.code == exitcode.Done && r.Count("PATCH") == 0 && r.Count("/secrets") == 0, "exit %d, %v", out.code, r.Requests)
 	})
 }
 
@@ -109,9 +105,8 @@ func TestPlanTakesAllClustersOfASelector(t *testing.T) {
 		_, flags := managing(t)
 		out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
 		var plans report.Plans
-		if err := json.Unmarshal([]byte(out.stdout), &plans); err != nil || out.code != exitcode.Done || len(plans.Clusters) != 2 {
-			t.Fatalf("%v, exit %d\n%s", err, out.code, out.stderr)
-		}
+		err := json.Unmarshal([]byte(out.stdout), &plans)
+		assert.Mustf(t, err == nil && out.code == exitcode.Done && len(plans.Clusters) == 2, "%v, exit %d\n%s", err, out.code, out.stderr)
 		if one, two := plans.Clusters[0], plans.Clusters[1]; one.Distro != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Distro != "rke2" || two.Name != "harbour" {
 			t.Errorf("%+v %+v", one.Source, two.Source)
 		}
@@ -122,12 +117,10 @@ func TestExplainAndLintTakeALiveCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := managing(t)
-		if out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name"); out.code != exitcode.Done || !strings.Contains(out.stdout, "aws") {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
-		if out := runAt(t, flags, "lint", "--cluster", "harbour", "--end-state", "external"); out.code != exitcode.Done || !strings.Contains(out.stdout, "node-rename") {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "aws"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		out = runAt(t, flags, "lint", "--cluster", "harbour", "--end-state", "external")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "node-rename"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 	})
 }
 
@@ -144,14 +137,10 @@ func TestApplyPatchesALiveCluster(t *testing.T) {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
 		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-		if out.code != exitcode.Refused || !strings.Contains(out.stderr, "cluster-not-settled") || r.Count("PATCH") != 1 {
-			t.Errorf("the change before has not arrived: exit %d\n%s", out.code, out.stderr)
-		}
+		assert.Truef(t, out.code == exitcode.Refused && strings.Contains(out.stderr, "cluster-not-settled") && r.Count("PATCH") == 1, "the change before has not arrived: exit %d\n%s", out.code, out.stderr)
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
 		out = runAt(t, flags, "apply", "--next", "--cluster", "harbour")
-		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "enable-leader-migration") {
-			t.Errorf("exit %d\n%s", out.code, out.stderr)
-		}
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(r.Object(harbourPath), "enable-leader-migration"), "exit %d\n%s", out.code, out.stderr)
 	})
 }
 
@@ -162,9 +151,8 @@ func TestApplyNamesTheCommandThatChecksLiveClusters(t *testing.T) {
 			_, flags := managing(t)
 			out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", selector)
 			_, check, _ := strings.Cut(out.stderr, "wait for the rollout, and check it:\n")
-			if line, _, _ := strings.Cut(check, "\n"); !strings.HasPrefix(line, "  rke-lm verify --stage ") || !strings.HasSuffix(line, want) {
-				t.Errorf("%s: exit %d\n%s", selector, out.code, out.stderr)
-			}
+			line, _, _ := strings.Cut(check, "\n")
+			assert.Truef(t, strings.HasPrefix(line, "  rke-lm verify --stage ") && strings.HasSuffix(line, want), "%s: exit %d\n%s", selector, out.code, out.stderr)
 		}
 	})
 }
@@ -211,12 +199,9 @@ func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 				r, flags := managing(t)
 				before := r.Object(path)
 				out := runAt(t, flags, "apply", "--next", flag, "--cluster", name)
-				if out.code != exitcode.Done || r.Object(path) != before || !strings.Contains(out.stdout, "+++ b/"+name) || !strings.Contains(out.stderr, want) || strings.Contains(out.stdout, "hunter2") {
-					t.Errorf("%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
-				}
-				if patches := r.Count("dryRun=All"); (patches == 1) != (flag == "--dry-run=server") || r.Count("PATCH") != patches {
-					t.Errorf("%s %s: %v", flag, name, r.Requests)
-				}
+				assert.Truef(t, out.code == exitcode.Done && r.Object(path) == before && strings.Contains(out.stdout, "+++ b/"+name) && strings.Contains(out.stderr, want) && !strings.Contains(out.stdout, "hunter2"), "%s %s: exit %d\n%s%s", flag, name, out.code, out.stdout, out.stderr)
+				patches := r.Count("dryRun=All")
+				assert.Truef(t, (patches == 1) == (flag == "--dry-run=server") && r.Count("PATCH") == patches, "%s %s: %v", flag, name, r.Requests)
 			}
 		}
 	})
@@ -267,9 +252,7 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 					args = append(args, "--next")
 				}
 				out := runAt(t, flags, args...)
-				if out.code != exitcode.Refused || !strings.Contains(out.stderr, c.want) || strings.Contains(r.Object(harbourPath), "RoleBinding") {
-					t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-				}
+				assert.Truef(t, out.code == exitcode.Refused && strings.Contains(out.stderr, c.want) && !strings.Contains(r.Object(harbourPath), "RoleBinding"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 			})
 		})
 	}
@@ -289,9 +272,7 @@ func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
 		r.Do(func() { r.Denied["get secrets"] = true })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
-		if out.code != exitcode.Done || !strings.Contains(out.stderr, "error managed-elsewhere, accepted") || !strings.Contains(r.Object(harbourPath), "RoleBinding") || r.Count("/secrets") > 0 {
-			t.Errorf("exit %d\n%s", out.code, out.stderr)
-		}
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stderr, "error managed-elsewhere, accepted") && strings.Contains(r.Object(harbourPath), "RoleBinding") && r.Count("/secrets") == 0, "exit %d\n%s", out.code, out.stderr)
 	})
 }
 
@@ -300,15 +281,12 @@ func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, flags := managing(t)
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
-		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitcode.Done || !strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata") {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
-		if out := runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json"); out.code != exitcode.Found || !strings.Contains(out.stdout, `"managed-elsewhere"`) {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
-		if out := runAt(t, flags, "status", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"errors": 1`) {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		out := runAt(t, flags, "plan", "--cluster", "harbour")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		out = runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json")
+		assert.Truef(t, out.code == exitcode.Found && strings.Contains(out.stdout, `"managed-elsewhere"`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		out = runAt(t, flags, "status", "-o", "json")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `"errors": 1`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 	})
 }
 
@@ -322,14 +300,10 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 		book, err := os.ReadFile(filepath.Join("plans", "fleet-default", "harbour", "runbook.md"))
-		if err != nil || !strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour --rancher-url=https://") || strings.Contains(string(book), "Manually: ") {
-			t.Errorf("%v\n%s", err, book)
-		}
+		assert.Truef(t, err == nil && strings.Contains(string(book), "--stage grant-migration-lease --cluster fleet-default/harbour --rancher-url=https://") && !strings.Contains(string(book), "Manually: "), "%v\n%s", err, book)
 		r.Edit(harbourPath, func(o map[string]any) { o["status"].(map[string]any)["ready"] = false })
 		out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour")
-		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "RoleBinding") {
-			t.Errorf("exit %d\n%s", out.code, out.stderr)
-		}
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(r.Object(harbourPath), "RoleBinding"), "exit %d\n%s", out.code, out.stderr)
 		r.Edit(harbourPath, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1" })
 		if out := runAt(t, flags, "apply", "--plan", "plans", "--next", "--cluster", "harbour"); out.code != exitcode.Refused {
 			t.Errorf("a stale plan is applied: exit %d\n%s", out.code, out.stderr)
@@ -346,24 +320,18 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
 		t.Chdir(t.TempDir())
-		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans"); out.code != exitcode.Done {
-			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans")
+		assert.Mustf(t, out.code == exitcode.Done, "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		book := textOf(t, "plans/fleet-default/harbour/runbook.md")
 		for stage, code := range map[string]int{"install-ccm": exitcode.Done, "switch-to-external": exitcode.Found} {
 			_, gate, found := strings.Cut(book, "\nrke-lm verify --stage "+stage+" ")
 			gate, _, _ = strings.Cut(gate, "\n")
-			if !found || !strings.HasPrefix(gate, "--wait 60m --cluster fleet-default/harbour --rancher-url=https://") {
-				t.Fatalf("%s: %q", stage, gate)
-			}
+			assert.Mustf(t, found && strings.HasPrefix(gate, "--wait 60m --cluster fleet-default/harbour --rancher-url=https://"), "%s: %q", stage, gate)
 			start := time.Now()
 			out := runAt(t, nil, append([]string{"verify", "--stage", stage}, strings.Fields(gate)...)...)
-			if out.code != code || strings.HasSuffix(out.stdout, "\nok\n") != (code == exitcode.Done) {
-				t.Errorf("%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
-			}
-			if waited := time.Since(start); waited > action.RolloutTime+time.Minute || code != exitcode.Done && waited < action.RolloutTime-time.Minute {
-				t.Errorf("%s: it waited %s", stage, waited)
-			}
+			assert.Truef(t, out.code == code && strings.HasSuffix(out.stdout, "\nok\n") == (code == exitcode.Done), "%s: exit %d\n%s%s", stage, out.code, out.stdout, out.stderr)
+			waited := time.Since(start)
+			assert.Truef(t, waited <= action.RolloutTime+time.Minute && (code == exitcode.Done || waited >= action.RolloutTime-time.Minute), "%s: it waited %s", stage, waited)
 		}
 	})
 }
@@ -375,15 +343,12 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 		downstream := apitest.Start(t)
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
-		if out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm"); out.code != exitcode.Done || !strings.Contains(out.stdout, "5 of 5") {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
-		if out := runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "html"); out.code != exitcode.Done || !strings.Contains(out.stdout, `class="timeline"`) || !strings.Contains(out.stdout, "<td>kube-controller-manager</td>") {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
-		if out := runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json"); out.code != exitcode.Done || !strings.Contains(out.stdout, `"kube-controller-manager"`) {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		out := runAt(t, flags, "verify", "--cluster", "harbour", "--stage", "install-ccm")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "5 of 5"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		out = runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "html")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `class="timeline"`) && strings.Contains(out.stdout, "<td>kube-controller-manager</td>"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
+		out = runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json")
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `"kube-controller-manager"`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 	})
 }
 
@@ -410,9 +375,8 @@ func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
 				return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
 			}
 		})
-		if out := runAt(t, flags, "plan", "--cluster", "harbour"); out.code != exitcode.Failed || strings.Contains(out.stderr, "abcdefghijkl") || out.stdout != "" {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		out := runAt(t, flags, "plan", "--cluster", "harbour")
+		assert.Truef(t, out.code == exitcode.Failed && !strings.Contains(out.stderr, "abcdefghijkl") && out.stdout == "", "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 	})
 }
 
@@ -433,9 +397,8 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "cannot be used together; use one of them"},
 		{"verify --from dump.yaml --cluster harbour", "--from reads a file"},
 	} {
-		if out := runHere(t, "", strings.Fields(c.line)...); out.code != exitcode.Input || !strings.Contains(out.stderr, c.want) {
-			t.Errorf("%s: exit %d\n%s", c.line, out.code, out.stderr)
-		}
+		out := runHere(t, "", strings.Fields(c.line)...)
+		assert.Truef(t, out.code == exitcode.Input && strings.Contains(out.stderr, c.want), "%s: exit %d\n%s", c.line, out.code, out.stderr)
 	}
 }
 
@@ -449,16 +412,12 @@ func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 			{"verify", "--cluster", ""}, {"leaders", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
 			{"plan", "--cluster", "harbour", "--rancher-cli="},
 		} {
-			if out := runAt(t, flags, args...); out.code != exitcode.Input || !strings.Contains(out.stderr, " is empty; ") {
-				t.Errorf("%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
-			}
+			out := runAt(t, flags, args...)
+			assert.Truef(t, out.code == exitcode.Input && strings.Contains(out.stderr, " is empty; "), "%q: exit %d\n%s%s", args, out.code, out.stdout, out.stderr)
 		}
-		if len(r.Requests) > 0 {
-			t.Errorf("%v", r.Requests)
-		}
-		if out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", ""); out.code != exitcode.Input || !strings.Contains(out.stderr, "--rancher-url is empty; ") {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
+		assert.True(t, len(r.Requests) == 0, r.Requests)
+		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", "")
+		assert.Truef(t, out.code == exitcode.Input && strings.Contains(out.stderr, "--rancher-url is empty; "), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		// The last one counts, as for every flag.
 		if out := runAt(t, flags, "explain", "--cluster", "", "--cluster", "harbour"); out.code != exitcode.Done {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
@@ -471,8 +430,6 @@ func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := managing(t)
 		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
-		if out.code != exitcode.Done || strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") != 1 {
-			t.Errorf("exit %d\n%s", out.code, out.stderr)
-		}
+		assert.Truef(t, out.code == exitcode.Done && strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") == 1, "exit %d\n%s", out.code, out.stderr)
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const updateDocs = "go test ./cmd/rke-lm -run 'TestReadme|TestRules|TestDocs' -update"
@@ -22,19 +24,14 @@ func TestReadmeSessionsAreWhatHappens(t *testing.T) {
 
 func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
 	block := regexp.MustCompile("(?s)\n## Set up\n.*?\n```sh\n(.*?)```\n").FindStringSubmatch(readDoc(t, "README.md"))
-	if block == nil {
-		t.Fatal("README.md has no block of commands below ## Set up")
-	}
+	assert.Must(t, block != nil, "README.md has no block of commands below ## Set up")
 	targets := makeTargets(t)
 	commands := strings.Split(strings.TrimSpace(block[1]), "\n")
 	for _, c := range commands {
-		if target, isMake := strings.CutPrefix(c, "make "); !isMake || !slices.Contains(targets, target) {
-			t.Errorf("the set-up command %q is not a target of the Makefile", c)
-		}
+		target, isMake := strings.CutPrefix(c, "make ")
+		assert.Truef(t, isMake && slices.Contains(targets, target), "the set-up command %q is not a target of the Makefile", c)
 	}
-	if len(commands) != 2 {
-		t.Errorf("README.md has %d set-up commands, not 2", len(commands))
-	}
+	assert.Truef(t, len(commands) == 2, "README.md has %d set-up commands, not 2", len(commands))
 }
 
 func TestReadmeNamesOnlyFilesOfTheClone(t *testing.T) {
@@ -47,27 +44,21 @@ func TestReadmeNamesOnlyFilesOfTheClone(t *testing.T) {
 			}
 		}
 	}
-	if len(named) == 0 {
-		t.Error("README.md names no file in a command")
-	}
+	assert.True(t, len(named) != 0, "README.md names no file in a command")
 	for _, path := range named {
-		if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
-			t.Errorf("a command of README.md: %v", err)
-		}
+		_, err := os.Stat(filepath.Join("../..", path))
+		assert.Truef(t, err == nil, "a command of README.md: %v", err)
 	}
 }
 
 // A reader gets through the first pages in minutes.
 func TestReadmeAndArchitectureAreShort(t *testing.T) {
 	for file, limit := range map[string]int{"README.md": 120, "ARCHITECTURE.md": 100} {
-		if lines := strings.Count(readDoc(t, file), "\n"); lines > limit {
-			t.Errorf("%s has %d lines, more than %d", file, lines, limit)
-		}
+		lines := strings.Count(readDoc(t, file), "\n")
+		assert.Truef(t, lines <= limit, "%s has %d lines, more than %d", file, lines, limit)
 	}
 	sessions := sessionBlock.FindAllStringSubmatch(readDoc(t, "README.md"), -1)
-	if len(sessions) != 1 || strings.Count(sessions[0][2], "\n") > 40 {
-		t.Errorf("README.md has %d sessions, or one of more than 40 lines", len(sessions))
-	}
+	assert.Truef(t, len(sessions) == 1 && strings.Count(sessions[0][2], "\n") <= 40, "README.md has %d sessions, or one of more than 40 lines", len(sessions))
 }
 
 // readDoc returns a file that is named from the root of the repository on.

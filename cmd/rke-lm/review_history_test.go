@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // history is a repository whose commits are the same on every machine and at every time.
@@ -74,16 +76,14 @@ func (h *history) write(name, text string) { putFile(h.t, name, text) }
 func (h *history) replace(name, old, with string) {
 	h.t.Helper()
 	text := textOf(h.t, name)
-	if n := strings.Count(text, old); n != 1 {
-		h.t.Fatalf("%s has %q %d times", name, old, n)
-	}
+	n := strings.Count(text, old)
+	assert.Mustf(h.t, n == 1, "%s has %q %d times", name, old, n)
 	putFile(h.t, name, strings.Replace(text, old, with, 1))
 }
 
 // apply performs stages as a user does.
 func (h *history) apply(args ...string) {
 	h.t.Helper()
-	if r := runHere(h.t, "", append([]string{"apply"}, args...)...); r.code != 0 {
-		h.t.Fatalf("apply %v: exit %d\n%s", args, r.code, r.stderr)
-	}
+	r := runHere(h.t, "", append([]string{"apply"}, args...)...)
+	assert.Mustf(h.t, r.code == 0, "apply %v: exit %d\n%s", args, r.code, r.stderr)
 }

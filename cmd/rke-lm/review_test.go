@@ -144,9 +144,8 @@ func TestGoldenReviews(t *testing.T) {
 		}
 		fmt.Fprintf(&all, "$ rke-lm review --base base --head %s\n%s%s[exit %d]\n\n", c.name, r.stdout, r.stderr, r.code)
 	}
-	if n := strings.Count(h.git("log", "--all", "--format=%h"), "\n"); n < 20 {
-		t.Errorf("the history has %d commits", n)
-	}
+	n := strings.Count(h.git("log", "--all", "--format=%h"), "\n")
+	assert.Truef(t, n >= 20, "the history has %d commits", n)
 	if *update {
 		putFile(t, golden, all.String())
 		return
@@ -168,16 +167,12 @@ func TestAReviewComesInEveryFormat(t *testing.T) {
 	})
 	for format, check := range formatChecks(schema) {
 		r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", format)
-		if r.code != exitcode.Found {
-			t.Errorf("%s: exit %d\n%s", format, r.code, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Found, "%s: exit %d\n%s", format, r.code, r.stderr)
 		check(t, r.stdout)
 	}
 	r := runHere(t, "", "review", "--base", "main", "--head", "everything", "-o", "json")
 	for _, rule := range []string{"several-stages", "acceptance-added"} {
-		if !strings.Contains(r.stdout, `"rule": "`+rule+`"`) {
-			t.Errorf("%s is missing in\n%s", rule, r.stdout)
-		}
+		assert.Truef(t, strings.Contains(r.stdout, `"rule": "`+rule+`"`), "%s is missing in\n%s", rule, r.stdout)
 	}
 }
 
@@ -187,9 +182,7 @@ func TestWithoutAHeadTheWorkingTreeIsReviewed(t *testing.T) {
 	h.apply("--next", orchard)
 	t.Chdir("clusters")
 	r := runHere(t, "", "review", "--base", "main", "orchard.yaml")
-	if r.code != exitcode.Done || !strings.Contains(r.stdout, "orchard.yaml:4\n  performs grant-migration-lease") || strings.Contains(r.stdout, "clusters/") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "orchard.yaml:4\n  performs grant-migration-lease") && !strings.Contains(r.stdout, "clusters/"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	if r := runHere(t, "", "review", "--base", "main", "harbour.yaml"); r.stdout != "" {
 		t.Errorf("another file is reviewed:\n%s", r.stdout)
 	}
@@ -202,9 +195,7 @@ func TestABrokenFileOfTheChangeIsAnErrorOfInput(t *testing.T) {
 	h := reviewedRepository(t)
 	h.replace(orchard, "metadata:\n  name: orchard\n", "metadata:\n  name: orchard\n  name: twice\n")
 	r := runHere(t, "", "review", "--base", "main", "-o", "json")
-	if r.code != exitcode.Input || !strings.Contains(r.stderr, orchard+":") || !strings.Contains(r.stdout, `"line"`) {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, orchard+":") && strings.Contains(r.stdout, `"line"`), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 }
 
 // What the base leaves out is no part of a review; a change cannot leave out its own files.
@@ -218,18 +209,14 @@ func TestAReviewLeavesOutWhatTheBaseDoes(t *testing.T) {
 		h.write(file, strings.Replace(textOf(t, file), "cloud-provider-name: aws", "cni: calico", 1))
 	}
 	h.write(".rke-lm.yaml", "exclude: [clusters/test, clusters]\n")
-	if r := runHere(t, "", "review", "--base", "HEAD", "--exclude", "wharf.yaml", "--exclude", "test"); r.code != exitcode.Found || !strings.Contains(r.stdout, "excluded-change") || strings.Contains(r.stdout, "provider-lost") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
+	r := runHere(t, "", "review", "--base", "HEAD", "--exclude", "wharf.yaml", "--exclude", "test")
+	assert.Truef(t, r.code == exitcode.Found && strings.Contains(r.stdout, "excluded-change") && !strings.Contains(r.stdout, "provider-lost"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	for _, folder := range []string{".", "clusters"} { // the patterns start where the file is
 		t.Chdir(folder)
 		r := runHere(t, "", "review", "--base", "HEAD", "-o", "json")
-		if r.code != exitcode.Found || strings.Contains(r.stdout, `"pier"`) || !strings.Contains(r.stdout, `"wharf"`) {
-			t.Errorf("in %s: exit %d\n%s%s", folder, r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Found && !strings.Contains(r.stdout, `"pier"`) && strings.Contains(r.stdout, `"wharf"`), "in %s: exit %d\n%s%s", folder, r.code, r.stdout, r.stderr)
 	}
 	h.write("../.rke-lm.yaml", "exclude: [clusters/test]\n")
-	if r := runHere(t, "", "lint", "."); strings.Contains(r.stdout, "pier") || !strings.Contains(r.stdout, "wharf") {
-		t.Errorf("%s", r.stdout)
-	}
+	r = runHere(t, "", "lint", ".")
+	assert.True(t, !strings.Contains(r.stdout, "pier") && strings.Contains(r.stdout, "wharf"), r.stdout)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -30,9 +31,7 @@ func withValuesFile(t *testing.T) *history {
 func reviewOfValues(t *testing.T, want int, args ...string) ran {
 	t.Helper()
 	r := runHere(t, "", append([]string{"review", "--base", "main", "--ccm-values", valuesFile}, args...)...)
-	if r.code != want {
-		t.Errorf("%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
-	}
+	assert.Truef(t, r.code == want, "%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
 	return r
 }
 
@@ -42,9 +41,7 @@ func TestReviewFindsTheStageOfAChangedValuesFile(t *testing.T) {
 	h.commit("before the chart")
 	h.apply("--next", "--ccm-values", valuesFile, depot)
 	r := reviewOfValues(t, exitcode.Done, "clusters")
-	if !strings.Contains(r.stdout, "performs install-ccm\n") || !strings.Contains(r.stdout, "next stage: install-ccm (manual)") {
-		t.Error(r.stdout)
-	}
+	assert.True(t, strings.Contains(r.stdout, "performs install-ccm\n") && strings.Contains(r.stdout, "next stage: install-ccm (manual)"), r.stdout)
 	if r := reviewOfValues(t, exitcode.Input); !strings.Contains(r.stderr, "--ccm-values: "+valuesFile+" has changed, and no cluster is in its folder or in the change") {
 		t.Error(r.stderr)
 	}
@@ -58,9 +55,7 @@ func TestReviewCountsTheStagesOfBothFiles(t *testing.T) {
 	h := withValuesFile(t)
 	h.apply("--through", "--stage", "install-ccm", "--ccm-values", valuesFile, depot)
 	r := reviewOfValues(t, exitcode.Found)
-	if !strings.Contains(r.stdout, "error several-stages") || !strings.Contains(r.stdout, "grant-migration-lease, enable-leader-migration,\n    install-ccm") {
-		t.Error(r.stdout)
-	}
+	assert.True(t, strings.Contains(r.stdout, "error several-stages") && strings.Contains(r.stdout, "grant-migration-lease, enable-leader-migration,\n    install-ccm"), r.stdout)
 	h.git("checkout", "--quiet", depot)
 	if r := reviewOfValues(t, exitcode.Found, "clusters"); !strings.Contains(r.stdout, "error stage-out-of-order  "+valuesFile+":2") {
 		t.Error(r.stdout)
@@ -74,18 +69,16 @@ func TestReviewTakesAValuesFileThatTheChangeAdds(t *testing.T) {
 	h.write(valuesFile, ownValues)
 	h.git("add", valuesFile)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
-	if r := reviewOfValues(t, exitcode.Found); !strings.Contains(r.stdout, "error chart-unpinned  "+valuesFile+":2") || strings.Contains(r.stdout, "performs") {
-		t.Error(r.stdout)
-	}
+	r := reviewOfValues(t, exitcode.Found)
+	assert.True(t, strings.Contains(r.stdout, "error chart-unpinned  "+valuesFile+":2") && !strings.Contains(r.stdout, "performs"), r.stdout)
 }
 
 func TestReviewRefusesAValuesFileOfSeveralClusters(t *testing.T) {
 	h := withValuesFile(t)
 	h.replace(depot, "node-monitor-grace-period: 30s", "node-monitor-grace-period: 40s")
 	h.replace("other/wharf.yaml", "cloud-provider-name: aws", "cni: calico")
-	if r := reviewOfValues(t, exitcode.Input); !strings.Contains(r.stderr, "a second cluster") {
-		t.Error(r.stderr)
-	}
+	r := reviewOfValues(t, exitcode.Input)
+	assert.True(t, strings.Contains(r.stderr, "a second cluster"), r.stderr)
 	if r := runHere(t, "", "review", "--base", "main", "--ccm-values", "../../values.yaml"); r.code != exitcode.Input || !strings.Contains(r.stderr, "not in this repository") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -19,16 +20,11 @@ import (
 func TestEveryRuleIsExplained(t *testing.T) {
 	all, _ := run.Rules(distros())
 	for _, r := range all {
-		if r.Finds == "" || r.Why == "" || r.Source == "" || r.Repair == "" {
-			t.Errorf("%s: %+v", r.Name, r)
-		}
-		if r.Acceptable != (r.Accept != "") {
-			t.Errorf("%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
-		}
+		assert.Truef(t, r.Finds != "" && r.Why != "" && r.Source != "" && r.Repair != "", "%s: %+v", r.Name, r)
+		assert.Truef(t, r.Acceptable == (r.Accept != ""), "%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
 		said := runHere(t, "", "rules", r.Name)
-		if never := strings.Contains(said.stdout, "--accept is refused"); said.code != exitcode.Done || never == r.Acceptable {
-			t.Errorf("rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
-		}
+		never := strings.Contains(said.stdout, "--accept is refused")
+		assert.Truef(t, said.code == exitcode.Done && never != r.Acceptable, "rules %s: exit code %d\n%s", r.Name, said.code, said.stdout)
 	}
 }
 
@@ -49,21 +45,16 @@ func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
 
 // Names of the release before work, and programs get both.
 func TestFormerNamesOfVerbsAndRulesWork(t *testing.T) {
-	if r := runHere(t, "", "rules", "two-owners"); r.code != exitcode.Done || !strings.HasPrefix(r.stdout, "cloud-controllers-twice") {
-		t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	}
-	if r := runHere(t, "", "owners", "--kubeconfig", "missing"); r.code != exitcode.Input || !strings.Contains(r.stderr, "no cluster to connect to") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
-	if r := runHere(t, "", "verify", "--accept", "lease-wrong-owner", "--kubeconfig", "missing"); !strings.Contains(r.stderr, "no cluster to connect to") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
-	if r := runHere(t, "", "plan", "--by-hand", "install-ccm", "missing.yaml"); !strings.Contains(r.stderr, "missing.yaml: no such file") {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
-	if r := runHere(t, "", "--help"); strings.Contains(r.stdout, "owners") {
-		t.Errorf("the former verb is not hidden:\n%s", r.stdout)
-	}
+	r := runHere(t, "", "rules", "two-owners")
+	assert.Truef(t, r.code == exitcode.Done && strings.HasPrefix(r.stdout, "cloud-controllers-twice"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	r = runHere(t, "", "owners", "--kubeconfig", "missing")
+	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "no cluster to connect to"), "exit %d\n%s", r.code, r.stderr)
+	r = runHere(t, "", "verify", "--accept", "lease-wrong-owner", "--kubeconfig", "missing")
+	assert.Truef(t, strings.Contains(r.stderr, "no cluster to connect to"), "exit %d\n%s", r.code, r.stderr)
+	r = runHere(t, "", "plan", "--by-hand", "install-ccm", "missing.yaml")
+	assert.Truef(t, strings.Contains(r.stderr, "missing.yaml: no such file"), "exit %d\n%s", r.code, r.stderr)
+	r = runHere(t, "", "--help")
+	assert.Truef(t, !strings.Contains(r.stdout, "owners"), "the former verb is not hidden:\n%s", r.stdout)
 }
 
 func TestAMisspeltNameIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
@@ -82,8 +73,6 @@ func TestAMisspeltNameIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
 		{[]string{"plan", "-q", "x.yaml"}, "see rke-lm plan --help"},
 	} {
 		r := runHere(t, "", c.args...)
-		if r.code != exitcode.Input || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%v: exit code %d, %s", c.args, r.code, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, c.want), "%v: exit code %d, %s", c.args, r.code, r.stderr)
 	}
 }

@@ -76,9 +76,8 @@ func lintedFile(t *testing.T, file, rule string, flags ...string) []transform.Fi
 	t.Helper()
 	r := runHere(t, "", slices.Concat([]string{"lint", "-o", "json"}, flags, []string{file})...)
 	var list []transform.Finding
-	if err := json.Unmarshal([]byte(r.stdout), &list); err != nil {
-		t.Fatalf("%v\n%s", err, r.stderr)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &list)
+	assert.Mustf(t, err == nil, "%v\n%s", err, r.stderr)
 	return slices.DeleteFunc(list, func(f transform.Finding) bool { return f.Rule != rule })
 }
 
@@ -86,13 +85,9 @@ func TestEveryRuleIsShown(t *testing.T) {
 	for _, r := range allRules(t) {
 		t.Run(r.golden, func(t *testing.T) {
 			list := linted(t, r.golden, r.ID)
-			if len(list) == 0 {
-				t.Fatal("nothing is found in the case that shows it")
-			}
+			assert.Must(t, len(list) != 0, "nothing is found in the case that shows it")
 			for _, f := range list {
-				if f.Line < 2 || f.Message == "" || f.Fix == "" || f.File == "" {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, f.Line >= 2 && f.Message != "" && f.Fix != "" && f.File != "", f)
 			}
 			if list := linted(t, r.golden+"-not", r.ID); len(list) > 0 {
 				t.Errorf("found in the case that nearly shows it: %+v", list)
@@ -103,13 +98,10 @@ func TestEveryRuleIsShown(t *testing.T) {
 
 func TestCasesOfRulesSayWhatTheyShow(t *testing.T) {
 	cases, rules := golden.Inputs(t, "rule-"), allRules(t)
-	if len(cases) != 2*len(rules) {
-		t.Errorf("%d cases for %d rules", len(cases), len(rules))
-	}
+	assert.Truef(t, len(cases) == 2*len(rules), "%d cases for %d rules", len(cases), len(rules))
 	for _, c := range cases {
-		if lines := strings.Count(c.Text()+c.Files["values.yaml"], "\n"); !strings.HasPrefix(c.Text(), "# ") || lines < 25 || lines > 60 {
-			t.Errorf("%s has %d lines, or does not say what it shows", c.Name, lines)
-		}
+		lines := strings.Count(c.Text()+c.Files["values.yaml"], "\n")
+		assert.Truef(t, strings.HasPrefix(c.Text(), "# ") && lines >= 25 && lines <= 60, "%s has %d lines, or does not say what it shows", c.Name, lines)
 	}
 }
 
@@ -128,12 +120,10 @@ func TestFixesHold(t *testing.T) {
 			before := linted(t, r.golden, r.ID)
 			runHere(t, "", "lint", "--fix", file)
 			once := textOf(t, file)
-			if again := runHere(t, "", "lint", "--fix", "--stdout", file); again.stdout != once || once == text {
-				t.Errorf("a second run makes:\n%s", again.stdout)
-			}
-			if after := lintedFile(t, file, r.ID); len(after) >= len(before) {
-				t.Errorf("before: %+v\nafter: %+v", before, after)
-			}
+			again := runHere(t, "", "lint", "--fix", "--stdout", file)
+			assert.Truef(t, again.stdout == once && once != text, "a second run makes:\n%s", again.stdout)
+			after := lintedFile(t, file, r.ID)
+			assert.Truef(t, len(after) < len(before), "before: %+v\nafter: %+v", before, after)
 			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 				t.Errorf("%v, %v", info.Mode(), err)
 			}

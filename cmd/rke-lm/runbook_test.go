@@ -79,17 +79,13 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 				}
 				for _, book := range all {
 					books++
-					if !strings.Contains(book, "Run the commands in the top folder of the repository") == repository {
-						t.Fatalf("%.900s", book)
-					}
+					assert.Mustf(t, !strings.Contains(book, "Run the commands in the top folder of the repository") != repository, "%.900s", book)
 					followed(t, sh, programs, book, ran)
 				}
 			}
 		})
 	}
-	if books < 100 {
-		t.Errorf("there are only %d runbooks", books)
-	}
+	assert.Truef(t, books >= 100, "there are only %d runbooks", books)
 }
 
 func runbooks(t *testing.T) (texts []string) {
@@ -132,7 +128,5 @@ func followed(t *testing.T, sh, programs, book string, ran map[string]bool) {
 			os.Remove(missing)
 		}
 	}
-	if len(commands) == 0 {
-		t.Error("it has no command")
-	}
+	assert.True(t, len(commands) != 0, "it has no command")
 }

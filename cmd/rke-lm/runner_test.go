@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // ours is a workflow command that rke-lm writes: with a title.
@@ -42,13 +44,9 @@ func TestNoNameOrTextOfAChangeCommandsARunner(t *testing.T) {
 			for line := range strings.SplitSeq(r.stdout+"\n"+r.stderr, "\n") {
 				line = strings.TrimLeftFunc(line, unicode.IsSpace)
 				shown = shown || strings.Contains(line, "pwned")
-				if strings.HasPrefix(line, "::") && !ours.MatchString(line) || strings.Contains(line, "##[") || strings.Contains(line, "##vso[") {
-					t.Errorf("%q %v: a command: %q", args, format, line)
-				}
+				assert.Truef(t, (!strings.HasPrefix(line, "::") || ours.MatchString(line)) && !strings.Contains(line, "##[") && !strings.Contains(line, "##vso["), "%q %v: a command: %q", args, format, line)
 			}
 		}
 	}
-	if !shown {
-		t.Error("nothing of the change is shown")
-	}
+	assert.True(t, shown, "nothing of the change is shown")
 }

@@ -70,9 +70,7 @@ func serve(t *testing.T, text string) *server {
 func (s *server) patched(t *testing.T, file string) ([]byte, error) {
 	t.Helper()
 	sent, err := kubeyaml.ToJSON([]byte(textOf(t, file))) // as kubectl reads a patch file
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	patch := assert.Value(evanphx.DecodePatch(sent))(t)
 	return patch.Apply(s.object)
 }
@@ -81,9 +79,7 @@ func (s *server) patched(t *testing.T, file string) ([]byte, error) {
 func (s *server) take(t *testing.T, file string) {
 	t.Helper()
 	after, err := s.patched(t, file)
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	assert.Mustf(t, err == nil, "%s: %v", file, err)
 	s.writes++
 	s.object = after
 	s.write(t, "/metadata/resourceVersion", fmt.Sprint(90000+s.writes))
@@ -95,9 +91,7 @@ func (s *server) take(t *testing.T, file string) {
 func (s *server) write(t *testing.T, path string, value any) {
 	t.Helper()
 	text, err := json.Marshal([]map[string]any{{"op": "replace", "path": path, "value": value}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	patch := assert.Value(evanphx.DecodePatch(text))(t)
 	if s.object, err = patch.Apply(s.object); err != nil {
 		t.Fatal(err)
@@ -128,18 +122,15 @@ func (s *server) guarded(t *testing.T, file string) int {
 	assert.NilError(t, json.Unmarshal([]byte(textOf(t, file)), &operations))
 	tests := 0
 	for _, o := range operations {
-		if strings.Contains(o.Path, "resourceVersion") {
-			t.Errorf("%s: %s %s, which changes all the time", file, o.Op, o.Path)
-		}
+		assert.Truef(t, !strings.Contains(o.Path, "resourceVersion"), "%s: %s %s, which changes all the time", file, o.Op, o.Path)
 		if o.Op != "test" {
 			continue
 		}
 		tests++
 		other := &server{object: s.object}
 		other.write(t, o.Path, "of someone else")
-		if _, err := other.patched(t, file); err == nil {
-			t.Errorf("%s: it overwrites someone else's %s", file, o.Path)
-		}
+		_, err := other.patched(t, file)
+		assert.Truef(t, err != nil, "%s: it overwrites someone else's %s", file, o.Path)
 	}
 	return tests
 }
@@ -161,13 +152,9 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 			here(t, map[string]string{c.file: c.text})
 			must(t, exitcode.Done, "plan", "--out", "plans", c.file)
 			books, err := filepath.Glob("plans/*/*/runbook.md")
-			if err != nil || len(books) != 1 {
-				t.Fatal(books, err)
-			}
+			assert.Must(t, err == nil && len(books) == 1, books, err)
 			book := textOf(t, books[0])
-			if strings.Contains(book, " replace -f") || regexp.MustCompile(` apply -f \S*/\d\d-`).MatchString(book) || !strings.Contains(book, "Do not remove the tests.") {
-				t.Errorf("it has other ways:\n%s", book)
-			}
+			assert.Truef(t, !strings.Contains(book, " replace -f") && !regexp.MustCompile(` apply -f \S*/\d\d-`).MatchString(book) && strings.Contains(book, "Do not remove the tests."), "it has other ways:\n%s", book)
 			live, documents := serve(t, c.object), []string{c.object}
 			var back []string
 			for _, m := range patchCommand.FindAllStringSubmatch(book, -1) {
@@ -180,20 +167,15 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 					back = append(back, file)
 					continue
 				}
-				if live.guarded(t, file) < 2 {
-					t.Errorf("%s tests no more than the UID", file)
-				}
+				assert.Truef(t, live.guarded(t, file) >= 2, "%s tests no more than the UID", file)
 				live.take(t, file)
-				if _, err := live.patched(t, file); err == nil {
-					t.Errorf("%s can be applied twice", file)
-				}
+				_, err := live.patched(t, file)
+				assert.Truef(t, err != nil, "%s can be applied twice", file)
 				document := textOf(t, strings.TrimSuffix(file, ".patch.json")+filepath.Ext(c.file))
 				live.is(t, document)
 				documents = append(documents, document)
 			}
-			if len(documents) < 2 || len(back) != len(documents)-1 {
-				t.Fatalf("%d documents and %d ways back in\n%s", len(documents), len(back), book)
-			}
+			assert.Mustf(t, len(documents) >= 2 && len(back) == len(documents)-1, "%d documents and %d ways back in\n%s", len(documents), len(back), book)
 			for i, file := range slices.Backward(back) {
 				live.guarded(t, file)
 				live.take(t, file)
@@ -214,13 +196,9 @@ func onlyForTheUser(t *testing.T, file string) {
 func TestPatchesHoldNoSecretThatTheirStageDoesNotTouch(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": printedWharf}, "c.yaml")
 	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
-	if err != nil || len(files) != 10 {
-		t.Fatal(files, err)
-	}
+	assert.Must(t, err == nil && len(files) == 10, files, err)
 	for _, file := range files {
-		if strings.Contains(textOf(t, file), "hunter2") {
-			t.Errorf("%s holds a secret of another place", file)
-		}
+		assert.Truef(t, !strings.Contains(textOf(t, file), "hunter2"), "%s holds a secret of another place", file)
 	}
 }
 
@@ -228,9 +206,8 @@ func TestPatchesHoldNoSecretThatTheirStageDoesNotTouch(t *testing.T) {
 func TestAFileOfGitHasNoPatches(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
 	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
-	if book := textOf(t, "plans/fleet-default/wharf/runbook.md"); err != nil || len(files) > 0 || !strings.Contains(book, `kubectl --kubeconfig="${RANCHER_KUBECONFIG:?}" replace -f /`) || strings.Contains(book, " patch ") {
-		t.Error(files, err, book)
-	}
+	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	assert.True(t, err == nil && len(files) == 0 && strings.Contains(book, `kubectl --kubeconfig="${RANCHER_KUBECONFIG:?}" replace -f /`) && !strings.Contains(book, " patch "), files, err, book)
 }
 
 func TestTheRunbookSaysWhyAnObjectHasNoPatch(t *testing.T) {

@@ -167,9 +167,8 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 		must(t, exitcode.Done, strings.Fields(applyCommand.FindStringSubmatch(book)[1])...)
 	}
 	planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
-	if book := textOf(t, "plans/fleet-default/wharf/runbook.md"); !strings.Contains(book, "paths are those of that machine") || !strings.Contains(book, " --plan /") {
-		t.Error(book)
-	}
+	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+	assert.True(t, strings.Contains(book, "paths are those of that machine") && strings.Contains(book, " --plan /"), book)
 }
 
 // A stage that the plan does not have takes no number.
@@ -178,9 +177,7 @@ func TestAPlanAndItsRunbookNumberStagesAlike(t *testing.T) {
 	r := must(t, exitcode.Done, "plan", "--end-state", "external", "--cordon", "never", "--out", "plans", "c.yaml")
 	shown := regexp.MustCompile(`(?m)^ +(\d+) +([a-z-]+)  `).FindAllStringSubmatch(r.stdout, -1)
 	listed := regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z-]+) \|`).FindAllStringSubmatch(textOf(t, "plans/fleet-default/wharf/runbook.md"), -1)
-	if len(shown) != len(listed) || len(shown) < 5 {
-		t.Fatalf("%d stages, and %d in the runbook", len(shown), len(listed))
-	}
+	assert.Mustf(t, len(shown) == len(listed) && len(shown) >= 5, "%d stages, and %d in the runbook", len(shown), len(listed))
 	for i, s := range shown {
 		if n := fmt.Sprint(i + 1); s[1] != n || listed[i][1] != "0"+n || s[2] != listed[i][2] {
 			t.Errorf("%v is %v in the runbook", s[1:], listed[i][1:])
@@ -196,9 +193,7 @@ func TestEveryStageOfTheRunbookHasAGate(t *testing.T) {
 		name, text, _ := strings.Cut(part, "\n")
 		stage := name[strings.LastIndex(name, " ")+1:]
 		gate := "```sh\nrke-lm verify --context=\"${CONTEXT:?}\" --stage " + stage + " --wait 60m\n```\n\n```text\n"
-		if strings.Count(text, "**Gate.** Afterwards ") != 1 || strings.Count(text, gate) != 1 {
-			t.Errorf("%s has no gate\n%s", stage, text)
-		}
+		assert.Truef(t, strings.Count(text, "**Gate.** Afterwards ") == 1 && strings.Count(text, gate) == 1, "%s has no gate\n%s", stage, text)
 		manual := strings.Count(text, "\nManually: put ") // its commands are another way to do the same
 		if boxes, commands := strings.Count(text, "\n- [ ] "), strings.Count(text, "\n```sh\n"); boxes < commands-manual || boxes == 0 {
 			t.Errorf("%s: %d boxes for %d commands", stage, boxes, commands)
@@ -239,9 +234,7 @@ func TestBlockedStagesSayWhyInTheRunbook(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
 	must(t, exitcode.Done, "plan", "--out", "plans", "c.yaml")
 	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
-	if !strings.Contains(book, "- **error** `node-rename`") || !strings.Contains(book, "**These errors block the stage.**") {
-		t.Error(book)
-	}
+	assert.True(t, strings.Contains(book, "- **error** `node-rename`") && strings.Contains(book, "**These errors block the stage.**"), book)
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", "install-ccm", "--through", "c.yaml")
 	before := textOf(t, "c.yaml")
 	says(t, must(t, exitcode.Found, "apply", "--plan", "plans", "--next", "c.yaml"), "stage switch-to-external is blocked by the errors above; correct them, or accept them with --accept node-rename; then plan again with --out")
@@ -253,9 +246,7 @@ func TestDiffsInAPlanFolderHoldNoSecrets(t *testing.T) {
 	planned(t, map[string]string{"c.yaml": strings.Replace(wharf, "etcd:", "registries: {configs: {r: {auth: {password: "+secret+"}}}}\n    etcd:", 1)}, "c.yaml")
 	folder := "plans/fleet-default/wharf/"
 	for _, name := range []string{"01-grant-migration-lease.diff", "05-switch-to-external.diff", "runbook.md", "aws-ccm-values.yaml"} {
-		if strings.Contains(textOf(t, folder+name), secret) {
-			t.Errorf("%s holds a secret", name)
-		}
+		assert.Truef(t, !strings.Contains(textOf(t, folder+name), secret), "%s holds a secret", name)
 	}
 	assert.Contains(t, textOf(t, folder+"05-switch-to-external.yaml"), secret, "the document after a stage is not the cluster's")
 }
@@ -281,9 +272,8 @@ func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 	again := []string{"plan", "--end-state", "external", "--out", "plans", "c.yaml"}
 	const plan = "plans/fleet-default/wharf/plan.json"
 	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	if r := must(t, exitcode.Done, again...); !strings.HasSuffix(r.stdout, "\nrunbook: plans/fleet-default/wharf/runbook.md\nnext: rke-lm apply --plan plans --next c.yaml\n") {
-		t.Error(r.stdout)
-	}
+	r := must(t, exitcode.Done, again...)
+	assert.True(t, strings.HasSuffix(r.stdout, "\nrunbook: plans/fleet-default/wharf/runbook.md\nnext: rke-lm apply --plan plans --next c.yaml\n"), r.stdout)
 	assert.Equal(t, textOf(t, "plans/fleet-default/wharf/.gitignore"), "*\n", "git would take the folder")
 	putFile(t, "c.yaml", strings.Replace(wharf, "# for now", "# until later", 1))
 	must(t, exitcode.Done, again...) // nothing is done, and no plan is of use to another document
@@ -361,14 +351,11 @@ func TestStagesOfASavedPlanComeInTheirOrder(t *testing.T) {
 func TestASavedPlanWorksOnStreams(t *testing.T) {
 	here(t, nil)
 	r := runHere(t, wharf, "plan", "--out", "plans", "-")
-	if r.code != exitcode.Done || !strings.Contains(textOf(t, "plans/fleet-default/wharf/runbook.md"), "--stage grant-migration-lease - < cluster.yaml > changed.yaml") {
-		t.Fatal(r.stderr)
-	}
+	assert.Must(t, r.code == exitcode.Done && strings.Contains(textOf(t, "plans/fleet-default/wharf/runbook.md"), "--stage grant-migration-lease - < cluster.yaml > changed.yaml"), r.stderr)
 	next := runHere(t, wharf, "apply", "--plan", "plans", "--next", "-")
 	assert.Equal(t, next.stdout, textOf(t, "plans/fleet-default/wharf/01-grant-migration-lease.yaml"), next)
-	if back := runHere(t, next.stdout, "apply", "--plan", "plans/fleet-default/wharf", "--undo", "grant-migration-lease", "-"); back.stdout != wharf {
-		t.Error(back)
-	}
+	back := runHere(t, next.stdout, "apply", "--plan", "plans/fleet-default/wharf", "--undo", "grant-migration-lease", "-")
+	assert.True(t, back.stdout == wharf, back)
 }
 
 func TestASavedPlanHoldsItsChoices(t *testing.T) {
@@ -404,9 +391,7 @@ func TestUndoWithoutAPlanUndoesWhatTheFileShows(t *testing.T) {
 	final := textOf(t, "c.yaml")
 	says(t, must(t, exitcode.Refused, "apply", "--undo", "install-ccm", "c.yaml"), "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through")
 	r := must(t, exitcode.Done, "apply", "--undo", "switch-to-external", "--through", "--dry-run", "c.yaml")
-	if !strings.Contains(r.stdout, "+      cloud-provider-name: aws # for now\n") || textOf(t, "c.yaml") != final {
-		t.Error(r.stdout)
-	}
+	assert.True(t, strings.Contains(r.stdout, "+      cloud-provider-name: aws # for now\n") && textOf(t, "c.yaml") == final, r.stdout)
 	for _, stage := range []string{"disable-leader-migration", "switch-to-external", "install-ccm", "enable-leader-migration", "grant-migration-lease"} {
 		says(t, must(t, exitcode.Done, "apply", "--undo", stage, "c.yaml"), "c.yaml: fleet-default/wharf: "+stage+" undone, written\n")
 	}
@@ -431,9 +416,8 @@ func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
 
 func TestPlanWritesYAMLAndMarkdown(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf})
-	if out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") || !strings.Contains(out, "\nkind: Plan\n") || !strings.Contains(out, "    name: grant-migration-lease\n    restarts: []\n    state: todo\n") {
-		t.Error(out)
-	}
+	out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout
+	assert.True(t, strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") && strings.Contains(out, "\nkind: Plan\n") && strings.Contains(out, "    name: grant-migration-lease\n    restarts: []\n    state: todo\n"), out)
 	if out := must(t, exitcode.Done, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke-lm plan\n") || !strings.Contains(out, "\n## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
 		t.Error(out)
 	}
@@ -470,14 +454,10 @@ func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 func TestEveryChoiceCanBeInAConfig(t *testing.T) {
 	kinds := choiceKinds()
 	for _, name := range []string{"distro", "end-state", "target-version", "assume-version", "chart-version", "chart-repo", "ccm-image-repository", "ccm-image-tag", "keep-leader-migration", "no-leader-migration", "cordon", "accept", "exclude", "skip-unknown"} {
-		if kinds[name] == "" {
-			t.Errorf("--%s is missing", name)
-		}
+		assert.Truef(t, kinds[name] != "", "--%s is missing", name)
 	}
 	for _, name := range []string{"out", "output", "stage", "plan", "canonical", "config"} {
-		if kinds[name] != "" {
-			t.Errorf("--%s is no choice", name)
-		}
+		assert.Truef(t, kinds[name] == "", "--%s is no choice", name)
 	}
 }
 
@@ -494,7 +474,5 @@ func TestASavedPlanThatRenamesNodesStopsBeforeTheSwitch(t *testing.T) {
 	putFile(t, saved, strings.ReplaceAll(textOf(t, saved), `"node-rename"`, `"address-flapping"`))
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--stage", stages.InstallCCM, "--through", "wharf.yaml")
 	r := must(t, exitcode.Found, "apply", "--plan", "plans", "--stage", stages.SwitchToExternal, "wharf.yaml")
-	if !strings.Contains(r.stderr, "external renames every node of the machine pools servers") || strings.Contains(textOf(t, "wharf.yaml"), "cloud-provider-name: external") {
-		t.Error(r.stderr)
-	}
+	assert.True(t, strings.Contains(r.stderr, "external renames every node of the machine pools servers") && !strings.Contains(textOf(t, "wharf.yaml"), "cloud-provider-name: external"), r.stderr)
 }

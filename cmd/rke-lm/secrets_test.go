@@ -247,9 +247,7 @@ func TestNoOutputShowsASecret(t *testing.T) {
 				}
 				for _, line := range lines {
 					r := p.run(t, text, append(strings.Fields(line), inputs...)...)
-					if showsDiffs.MatchString(line) && round%len(writings) < 2 && strings.Count(r.stdout, "redacted") < d.shown {
-						t.Errorf("%s shows less than %d places with a secret, so that it could not fail:\n%s%s", line, d.shown, r.stdout, r.stderr)
-					}
+					assert.Truef(t, !showsDiffs.MatchString(line) || round%len(writings) >= 2 || strings.Count(r.stdout, "redacted") >= d.shown, "%s shows less than %d places with a secret, so that it could not fail:\n%s%s", line, d.shown, r.stdout, r.stderr)
 				}
 				p.run(t, text, "plan", "-")
 				p.requireSafeFolder(t, strings.Fields(d.choices), inputs)
@@ -263,9 +261,8 @@ func TestNoOutputShowsASecret(t *testing.T) {
 func (p *planter) requireSafeFolder(t *testing.T, choices, inputs []string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "plans")
-	if r := p.run(t, "", slices.Concat([]string{"plan", "--out", out}, choices, inputs)...); r.code != exitcode.Done {
-		t.Fatalf("exit %d: %s", r.code, r.stderr)
-	}
+	r := p.run(t, "", slices.Concat([]string{"plan", "--out", out}, choices, inputs)...)
+	assert.Mustf(t, r.code == exitcode.Done, "exit %d: %s", r.code, r.stderr)
 	files := assert.Value(filepath.Glob(filepath.Join(out, "*", "*", "*")))(t)
 	kinds := map[string]int{}
 	for _, file := range files {
@@ -273,9 +270,7 @@ func (p *planter) requireSafeFolder(t *testing.T, choices, inputs []string) {
 			p.requireNone(t, textOf(t, file), file)
 		}
 	}
-	if kinds[".diff"] < 3 || kinds[".md"] != 1 {
-		t.Errorf("the folder has %v", kinds)
-	}
+	assert.Truef(t, kinds[".diff"] >= 3 && kinds[".md"] == 1, "the folder has %v", kinds)
 	for _, choice := range []string{"--next", "--through --stage disable-leader-migration", "--undo switch-to-external"} {
 		p.run(t, "", slices.Concat([]string{"apply", "--dry-run", "--plan", out}, strings.Fields(choice), inputs)...)
 	}
@@ -287,13 +282,10 @@ func (p *planter) requireKept(t *testing.T, folder string, choices, inputs []str
 	name := filepath.Base(inputs[0])
 	requireFiles := func(want map[string]string, changed bool) {
 		entries, err := os.ReadDir(folder)
-		if err != nil || len(entries) != len(want) {
-			t.Errorf("other files are left: %v, %v", entries, err)
-		}
+		assert.Truef(t, err == nil && len(entries) == len(want), "other files are left: %v, %v", entries, err)
 		for name, text := range want {
-			if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("the file's mode changed: %v, %v", info, err)
-			}
+			info, err := os.Stat(filepath.Join(folder, name))
+			assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "the file's mode changed: %v, %v", info, err)
 			after := textOf(t, filepath.Join(folder, name))
 			if (after != text) != changed {
 				t.Errorf("%s is changed: %v", name, !changed)
@@ -308,14 +300,11 @@ func (p *planter) requireKept(t *testing.T, folder string, choices, inputs []str
 		}
 		r := runHere(t, before[name], args...)
 		p.requireNone(t, r.stderr, "standard error")
-		if r.code != exitcode.Done {
-			t.Fatalf("%v: exit %d: %s", args, r.code, r.stderr)
-		}
+		assert.Mustf(t, r.code == exitcode.Done, "%v: exit %d: %s", args, r.code, r.stderr)
 		p.requireAll(t, before[name], r.stdout)
 	}
-	if r := p.run(t, "", slices.Concat([]string{"apply"}, choices, inputs)...); r.code != exitcode.Done {
-		t.Fatalf("exit %d: %s", r.code, r.stderr)
-	}
+	r := p.run(t, "", slices.Concat([]string{"apply"}, choices, inputs)...)
+	assert.Mustf(t, r.code == exitcode.Done, "exit %d: %s", r.code, r.stderr)
 	requireFiles(before, true)
 }
 
@@ -345,9 +334,8 @@ func TestNoReviewShowsASecret(t *testing.T) {
 			h.apply("--next", "cluster.yaml")
 			for _, format := range append(report.Formats, "text", "json", "yaml") {
 				r := p.run(t, "", "review", "--base", "HEAD", "-o", format)
-				if least := map[string]int{"markdown": 15, "text": 15, "json": 40, "yaml": 40, "html": 15}[format]; strings.Count(r.stdout, "redacted") < least {
-					t.Errorf("-o %s shows little: %s%s", format, r.stdout, r.stderr)
-				}
+				least := map[string]int{"markdown": 15, "text": 15, "json": 40, "yaml": 40, "html": 15}[format]
+				assert.Truef(t, strings.Count(r.stdout, "redacted") >= least, "-o %s shows little: %s%s", format, r.stdout, r.stderr)
 			}
 		})
 	}

@@ -75,12 +75,10 @@ func TestDocsSessionsAreWhatHappens(t *testing.T) {
 func TestDocsGuidesAreShortAndRun(t *testing.T) {
 	for _, g := range guides {
 		doc := readDoc(t, g.file)
-		if words := len(strings.Fields(doc)); words > 1500 {
-			t.Errorf("%s has %d words, more than 1500", g.file, words)
-		}
-		if rest := sessionBlock.ReplaceAllString(doc, ""); strings.Contains(rest, "```") || rest == doc {
-			t.Errorf("%s has a block of commands that is no session, or no session", g.file)
-		}
+		words := len(strings.Fields(doc))
+		assert.Truef(t, words <= 1500, "%s has %d words, more than 1500", g.file, words)
+		rest := sessionBlock.ReplaceAllString(doc, "")
+		assert.Truef(t, !strings.Contains(rest, "```") && rest != doc, "%s has a block of commands that is no session, or no session", g.file)
 	}
 }
 
@@ -91,13 +89,10 @@ func TestDocsHaveShortParagraphsAndSentences(t *testing.T) {
 			continue
 		}
 		for paragraph := range strings.SplitSeq(anyBlock.ReplaceAllString(readDoc(t, file), ""), "\n\n") {
-			if isProse := strings.IndexAny(strings.TrimSpace(paragraph), "|-#<0123456789") != 0; isProse && strings.Count(strings.TrimSpace(paragraph), "\n") > 4 {
-				t.Errorf("%s has a paragraph of more than 5 lines: %s", file, paragraph)
-			}
+			isProse := strings.IndexAny(strings.TrimSpace(paragraph), "|-#<0123456789") != 0
+			assert.Truef(t, !isProse || strings.Count(strings.TrimSpace(paragraph), "\n") <= 4, "%s has a paragraph of more than 5 lines: %s", file, paragraph)
 			for _, sentence := range endOfSentence.Split(paragraph, -1) {
-				if len(strings.Fields(sentence)) > 25 {
-					t.Errorf("%s has a sentence of more than 25 words: %s", file, sentence)
-				}
+				assert.Truef(t, len(strings.Fields(sentence)) <= 25, "%s has a sentence of more than 25 words: %s", file, sentence)
 			}
 		}
 	}
@@ -113,14 +108,12 @@ var endOfSentence = regexp.MustCompile(`[.:?]\s|\n- |\n\d\. |\|`)
 func TestDocsStateTheTablesOfTheProgram(t *testing.T) {
 	tables := releaseTables()
 	for _, file := range []string{"README.md", "docs/guide.md"} {
-		if doc := readDoc(t, file); !strings.Contains(doc, tables.Newest) || !strings.Contains(doc, "Rancher metadata of "+tables.Date) {
-			t.Errorf("%s does not have %s and the Rancher metadata of %s", file, tables.Newest, tables.Date)
-		}
+		doc := readDoc(t, file)
+		assert.Truef(t, strings.Contains(doc, tables.Newest) && strings.Contains(doc, "Rancher metadata of "+tables.Date), "%s does not have %s and the Rancher metadata of %s", file, tables.Newest, tables.Date)
 	}
 	_, last, _ := strings.Cut(ccm.Known(rke2.Name), " to ")
-	if _, _, sure := k8s.FlagOf("kubelet", "node-ip", "v"+last+".0"); !sure || !strings.Contains(readDoc(t, "docs/guide.md"), ", and are known up to "+last+".\n") {
-		t.Errorf("docs/guide.md does not explain why flags and images are known up to %s", last)
-	}
+	_, _, sure := k8s.FlagOf("kubelet", "node-ip", "v"+last+".0")
+	assert.Truef(t, sure && strings.Contains(readDoc(t, "docs/guide.md"), ", and are known up to "+last+".\n"), "docs/guide.md does not explain why flags and images are known up to %s", last)
 }
 
 // sessionBlock is a block of commands after "$ " with what they print.
@@ -159,9 +152,7 @@ func replaySessions(t *testing.T, g guide, s *terminal) {
 		return parts[1] + s.replay(parts[2]) + parts[3]
 	})
 	t.Chdir(home)
-	if s.commands == 0 {
-		t.Errorf("%s: no session was found", g.file)
-	}
+	assert.Truef(t, s.commands != 0, "%s: no session was found", g.file)
 	checkDoc(t, g.file, is, should)
 }
 
@@ -256,9 +247,7 @@ func (s *terminal) copy(from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, text, 0o644)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 }
 
 // download writes the object of the cluster as a repository has it: without a status.
@@ -273,9 +262,7 @@ func (s *terminal) download(file string) {
 			err = os.WriteFile(file, text, 0o644)
 		}
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 }
 
 // upload does what Fleet or Argo CD do with the file.
@@ -285,9 +272,7 @@ func (s *terminal) upload(file string) {
 	if err == nil {
 		err = yaml.Unmarshal(text, &object)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	s.world.Rancher.Edit(s.world.Path, func(o map[string]any) { o["spec"] = object["spec"] })
 	s.world.Follow()
 }
@@ -357,13 +342,10 @@ func (s *terminal) follow(m *machine, targets []string, line string) {
 	case words[0] == "cd":
 		s.t.Chdir(words[1])
 	case words[0] == "make":
-		if !slices.Contains(targets, words[1]) {
-			s.t.Errorf("%s: no such target", line)
-		}
+		assert.Truef(s.t, slices.Contains(targets, words[1]), "%s: no such target", line)
 	case words[0] == "git":
-		if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
-			s.t.Errorf("%s: %v\n%s", line, err, out)
-		}
+		out, err := exec.Command("sh", "-c", line).CombinedOutput()
+		assert.Truef(s.t, err == nil, "%s: %v\n%s", line, err, out)
 	case words[0] == "jq":
 		s.filter(line, "")
 	case words[0] == "rke-lm" && words[1] == "controller": // it does not end
@@ -393,9 +375,8 @@ func (s *terminal) filter(command, input string) {
 	}
 	c := exec.Command("sh", "-c", command)
 	c.Stdin = strings.NewReader(input)
-	if out, err := c.CombinedOutput(); err != nil || len(out) == 0 && !strings.Contains(command, "| not)") {
-		s.t.Errorf("%s: %v\n%s\nof\n%s", command, err, out, input)
-	}
+	out, err := c.CombinedOutput()
+	assert.Truef(s.t, err == nil && (len(out) != 0 || strings.Contains(command, "| not)")), "%s: %v\n%s\nof\n%s", command, err, out, input)
 }
 
 // The command of the guide reads the host names of all machines, and what it writes decides the end state.
@@ -416,9 +397,8 @@ ssh() { [ "$1" = -n ] && case "$2" in ec2-user@10.0.0.4) echo heron-1.ec2.intern
 		here(t, map[string]string{"clusters/harbour.yaml": cluster.Files[cluster.Input()]})
 		c := exec.Command(sh, "-euc", programs+command)
 		c.Env = append(os.Environ(), "SECOND="+second)
-		if said, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, said)
-		}
+		said, err := c.CombinedOutput()
+		assert.Mustf(t, err == nil, "%v: %s", err, said)
 		if r := runHere(t, "", append(wordsOf(strings.TrimSpace(plan)), "--all")...); !strings.Contains(r.stdout, end) {
 			t.Errorf("%s\n%s%s", textOf(t, "host-names.txt"), r.stdout, r.stderr)
 		}

@@ -41,9 +41,7 @@ func migrating(t *testing.T, w *migratetest.World) *process {
 func started(t *testing.T, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	c := exec.Command(self)
 	c.Args = append([]string{"rke-lm"}, args...)
 	p := &process{Cmd: c}
@@ -51,9 +49,7 @@ func started(t *testing.T, args ...string) *process {
 	if p.out, err = c.StdoutPipe(); err == nil {
 		err = startedAsOnATerminal(c)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { c.Process.Kill() })
 	return p
 }

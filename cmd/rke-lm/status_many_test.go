@@ -43,9 +43,8 @@ func TestStatusOfManyClustersOfARancherIsInTheirOrder(t *testing.T) {
 		_, flags := manyOfARancher(t, count)
 		r := runAt(t, flags, "status")
 		again := runAt(t, flags, "status")
-		if lines := strings.Count(r.stdout, "\n"); r.code != exitcode.Done || lines != count+1 || r.stdout != again.stdout {
-			t.Errorf("exit %d, %d lines\n%s%s", r.code, lines, r.stdout, r.stderr)
-		}
+		lines := strings.Count(r.stdout, "\n")
+		assert.Truef(t, r.code == exitcode.Done && lines == count+1 && r.stdout == again.stdout, "exit %d, %d lines\n%s%s", r.code, lines, r.stdout, r.stderr)
 		for i := range count {
 			assert.Contains(t, r.stdout, fmt.Sprintf("-%d ", i), "no cluster", i)
 		}
@@ -63,9 +62,7 @@ func TestStatusReadsABoundedNumberOfServersAtOnce(t *testing.T) {
 			}
 			start := time.Now()
 			r := runHere(t, "", "status", "--kubeconfig", contexts(t, s, count, down))
-			if r.code != exitcode.Failed || strings.Count(r.stdout, "\n") != count+1 {
-				t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-			}
+			assert.Truef(t, r.code == exitcode.Failed && strings.Count(r.stdout, "\n") == count+1, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 			return time.Since(start)
 		}
 		if all, more := took(run.StatusServers), took(run.StatusServers+1); more < all*3/2 {
@@ -106,9 +103,8 @@ func TestStatusReadsABoundedNumberOfClustersOfARancherAtOnce(t *testing.T) {
 				count(-1)
 			}
 		}
-		if r := runAt(t, flags, "status"); strings.Count(r.stdout, "\n") != 3*run.StatusReads+1 || most != run.StatusReads {
-			t.Errorf("%d at once\n%s%s", most, r.stdout, r.stderr)
-		}
+		r := runAt(t, flags, "status")
+		assert.Truef(t, strings.Count(r.stdout, "\n") == 3*run.StatusReads+1 && most == run.StatusReads, "%d at once\n%s%s", most, r.stdout, r.stderr)
 	})
 }
 
@@ -118,8 +114,7 @@ func BenchmarkStatus(b *testing.B) {
 	s.Slow = func(*http.Request) { time.Sleep(50 * time.Millisecond) }
 	for b.Loop() {
 		var errs bytes.Buffer
-		if code := execute(b.Context(), append([]string{"status"}, flags...), streams{in: strings.NewReader(""), out: io.Discard, err: &errs, network: memnet.Dial}); code != exitcode.Done {
-			b.Fatal(code, errs.String())
-		}
+		code := execute(b.Context(), append([]string{"status"}, flags...), streams{in: strings.NewReader(""), out: io.Discard, err: &errs, network: memnet.Dial})
+		assert.Must(b, code == exitcode.Done, code, errs.String())
 	}
 }

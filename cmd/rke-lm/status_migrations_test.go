@@ -34,15 +34,12 @@ func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
 			`CLUSTER .* REACHED +NEXT +LEADERMIGRATION +FINDINGS`, `fleet-default/harbour .* rke-lm/staging +1 warning`, `c-x7k2p \(curlew\) .* rke-lm/staging +-`,
 			`LEADERMIGRATION +CONDITION +REASON +WAVE +TOTAL`, `rke-lm/staging +Waiting +Soaking +small +2 +1 +0 +1 +0 +0`, `rke-lm/later +- +- +- +0 `,
 		} {
-			if !regexp.MustCompile("(?m)^" + line).MatchString(text.stdout) {
-				t.Errorf("no line %s:\n%s%s", line, text.stdout, text.stderr)
-			}
+			assert.Truef(t, regexp.MustCompile("(?m)^"+line).MatchString(text.stdout), "no line %s:\n%s%s", line, text.stdout, text.stderr)
 		}
 		var out report.Statuses
 		assert.NilError(t, json.Unmarshal([]byte(runAt(t, flags, "status", "-o", "json").stdout), &out))
-		if m := out.Migrations; len(m) != 2 || m[1].Name != "rke-lm/staging" || m[1].Message != "the wave small starts at noon" || m[1].Counts.Done != 1 {
-			t.Errorf("%+v", m)
-		}
+		m := out.Migrations
+		assert.True(t, len(m) == 2 && m[1].Name == "rke-lm/staging" && m[1].Message == "the wave small starts at noon" && m[1].Counts.Done == 1, m)
 		for _, c := range out.Clusters {
 			if has := len(c.Migrations) == 1 && c.Migrations[0] == "rke-lm/staging"; has != (c.Provider != "") { // the others cannot be migrated
 				t.Errorf("%+v", c)
@@ -59,9 +56,7 @@ func TestStatusListsALeaderMigrationThatCannotBeDecoded(t *testing.T) {
 		r.Put(t, `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"later","namespace":"rke-lm"},"spec":{"selector":{},"timeout":"9999999h"}}`)
 		out := runAt(t, flags, "status")
 		for _, line := range []string{`rke-lm/staging +Waiting +Soaking +small +2 `, `rke-lm/later +Failed +InvalidSpec +- +0 `} {
-			if !regexp.MustCompile("(?m)^" + line).MatchString(out.stdout) {
-				t.Errorf("no line %s:\n%s%s", line, out.stdout, out.stderr)
-			}
+			assert.Truef(t, regexp.MustCompile("(?m)^"+line).MatchString(out.stdout), "no line %s:\n%s%s", line, out.stdout, out.stderr)
 		}
 	})
 }

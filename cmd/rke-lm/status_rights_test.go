@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -33,20 +34,17 @@ func TestStatusShowsRKE2ClustersAndSaysWhatMayNotBeListed(t *testing.T) {
 		_, flags := gated(t)
 		r := runHere(t, "", append([]string{"status", "-o", "json"}, flags...)...)
 		var out report.Statuses
-		if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != exitcode.Refused {
-			t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stdout, r.stderr)
-		}
+		err := json.Unmarshal([]byte(r.stdout), &out)
+		assert.Mustf(t, err == nil && r.code == exitcode.Refused, "exit %d: %v\n%s%s", r.code, err, r.stdout, r.stderr)
 		said := map[string]report.Status{}
 		for _, s := range out.Clusters {
 			said[s.Name] = s
 		}
-		if s := said["fleet-default/harbour"]; s.Distro != "rke2" || s.Problem != "" {
-			t.Errorf("%+v", s)
-		}
+		s := said["fleet-default/harbour"]
+		assert.True(t, s.Distro == "rke2" && s.Problem == "", s)
 		for _, name := range []string{"RKE1 clusters", "fleet-default/c-x7k2p"} {
-			if s := said[name]; !strings.Contains(s.Problem, "get clusters.management.cattle.io local") || strings.Contains(s.Problem, "imported") {
-				t.Errorf("%s: %+v", name, s)
-			}
+			s := said[name]
+			assert.Truef(t, strings.Contains(s.Problem, "get clusters.management.cattle.io local") && !strings.Contains(s.Problem, "imported"), "%s: %+v", name, s)
 		}
 	})
 }
@@ -75,9 +73,7 @@ func TestStatusOfRanchersOwnClusterShowsWhatMayBeSeen(t *testing.T) {
 				}
 			})
 			r := runHere(t, "", "status", "--kubeconfig", localContext(t, rancher))
-			if r.code == exitcode.Done || !strings.Contains(r.stdout, shown) {
-				t.Errorf("%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
-			}
+			assert.Truef(t, r.code != exitcode.Done && strings.Contains(r.stdout, shown), "%s: exit %d\n%s%s", part, r.code, r.stdout, r.stderr)
 		})
 	}
 }
@@ -86,9 +82,7 @@ func TestClustersThatMayBeSeenArePlannedAndTheOthersAreAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, flags := gated(t)
 		r := runHere(t, "", append([]string{"lint", "-l", "env=prod"}, flags...)...)
-		if r.code != exitcode.Refused || !strings.Contains(r.stdout, "fleet-default/harbour:") || !strings.Contains(r.stderr, "RKE1 clusters: ") || !strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known") || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stdout, "fleet-default/harbour:") && strings.Contains(r.stderr, "RKE1 clusters: ") && strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known") && strings.Contains(r.stderr, "get clusters.management.cattle.io local"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }
 
@@ -98,9 +92,7 @@ func TestAnRKE1ClusterIsRefusedForTheRightThatRancherAsksFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, flags := gated(t)
 				r := runHere(t, "", append(append(strings.Fields(verb), "--cluster", name), flags...)...)
-				if r.code != exitcode.Refused || !strings.Contains(r.stderr, "get clusters.management.cattle.io local") || strings.Contains(r.stderr, "imported") {
-					t.Errorf("%s %s: exit %d\n%s%s", verb, name, r.code, r.stdout, r.stderr)
-				}
+				assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "get clusters.management.cattle.io local") && !strings.Contains(r.stderr, "imported"), "%s %s: exit %d\n%s%s", verb, name, r.code, r.stdout, r.stderr)
 			})
 		}
 	}

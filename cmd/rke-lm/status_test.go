@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -44,13 +45,10 @@ func TestStatusOfManyClustersToleratesOneThatDoesNotAnswer(t *testing.T) {
 		config := contexts(t, s, 12, map[int]string{3: silent.URL(), 7: "http://127.0.0.1:1"})
 		r := runHere(t, "", "status", "--kubeconfig", config)
 		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		if r.code != exitcode.Failed || len(lines) != 13 || strings.Count(r.stdout, "install-ccm") != 10 {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Failed && len(lines) == 13 && strings.Count(r.stdout, "install-ccm") == 10, "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		for i, line := range lines[1:] {
-			if wrong := i == 3 || i == 7; !strings.HasPrefix(line, fmt.Sprintf("c%02d ", i)) || wrong != strings.Contains(line, "run the command again") {
-				t.Error(line)
-			}
+			wrong := i == 3 || i == 7
+			assert.True(t, strings.HasPrefix(line, fmt.Sprintf("c%02d ", i)) && wrong == strings.Contains(line, "run the command again"), line)
 		}
 	})
 }
@@ -63,8 +61,6 @@ func TestStatusHasOneLineForAProblemOfSeveral(t *testing.T) {
 		s.Fill(3)
 		config := s.KubeconfigOf(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-program-of-anybody, interactiveMode: Never}}")
 		r := runHere(t, "", "status", "--kubeconfig", config)
-		if r.code != exitcode.Failed || strings.Count(r.stdout, "\n") != 2 || !strings.Contains(r.stdout, "log in again") {
-			t.Errorf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Failed && strings.Count(r.stdout, "\n") == 2 && strings.Contains(r.stdout, "log in again"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
 }

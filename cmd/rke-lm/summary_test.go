@@ -26,9 +26,8 @@ func thirty(t *testing.T) string {
 		file := filepath.Join(folder, fmt.Sprintf("cluster-%02d.yaml", i))
 		putFile(t, file, fmt.Sprintf(smallCluster, fmt.Sprintf("cluster-%02d", i)))
 		if stage := through[i%len(through)]; stage != "" {
-			if r := runHere(t, "", "apply", "--end-state", "external", "--through", "--stage", stage, file); r.code != exitcode.Done {
-				t.Fatalf("exit %d\n%s", r.code, r.stderr)
-			}
+			r := runHere(t, "", "apply", "--end-state", "external", "--through", "--stage", stage, file)
+			assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s", r.code, r.stderr)
 		}
 	}
 	return folder
@@ -38,16 +37,12 @@ func TestTheSummaryOfThirtyClustersFitsOnAScreen(t *testing.T) {
 	t.Chdir(thirty(t))
 	r := runHere(t, "", "plan", "--summary", "--end-state", "external", ".")
 	lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
-	if r.code != exitcode.Done || len(lines) > 40 || !strings.HasPrefix(lines[0], "CLUSTER ") {
-		t.Fatalf("exit %d, %d lines\n%s%s", r.code, len(lines), r.stdout, r.stderr)
-	}
+	assert.Mustf(t, r.code == exitcode.Done && len(lines) <= 40 && strings.HasPrefix(lines[0], "CLUSTER "), "exit %d, %d lines\n%s%s", r.code, len(lines), r.stdout, r.stderr)
 	end := strings.Join(lines[31:], "\n")
-	if want := "clusters: 30; to do: 25, manual: 0, done: 5\nnext: rke-lm apply --next --end-state=external ."; end != want {
-		t.Errorf("%s\nwant\n%s", end, want)
-	}
-	if next := runHere(t, "", strings.Fields(lines[32])[2:]...); next.code != exitcode.Done {
-		t.Errorf("the next command: exit %d\n%s", next.code, next.stderr)
-	}
+	want := "clusters: 30; to do: 25, manual: 0, done: 5\nnext: rke-lm apply --next --end-state=external ."
+	assert.Truef(t, end == want, "%s\nwant\n%s", end, want)
+	next := runHere(t, "", strings.Fields(lines[32])[2:]...)
+	assert.Truef(t, next.code == exitcode.Done, "the next command: exit %d\n%s", next.code, next.stderr)
 }
 
 func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
@@ -60,9 +55,8 @@ func TestSeveralClustersContinueWithThePathsThatWereNamed(t *testing.T) {
 		assert.Equal(t, !strings.Contains(r.stderr, "blocked"), strings.HasSuffix(r.stderr, "\nnext: rke-lm apply --next --exclude=old clusters/\n"), r.stderr)
 	}
 	must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "clusters/b.yaml")
-	if r := must(t, exitcode.Done, "plan", "clusters/a.yaml", "clusters/b.yaml"); !strings.Contains(r.stdout, " (blocked: 1), manual: 0, done: 0\nblocked: rke-lm plan --stage switch-to-external clusters/a.yaml shows why\n") || !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n") {
-		t.Errorf("one that continues is named:\n%s", r.stdout)
-	}
+	r := must(t, exitcode.Done, "plan", "clusters/a.yaml", "clusters/b.yaml")
+	assert.Truef(t, strings.Contains(r.stdout, " (blocked: 1), manual: 0, done: 0\nblocked: rke-lm plan --stage switch-to-external clusters/a.yaml shows why\n") && strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next clusters/b.yaml\n"), "one that continues is named:\n%s", r.stdout)
 }
 
 func TestThePageOfPlansEndsWithTheNextCommandAndNamesTheFiles(t *testing.T) {
@@ -72,36 +66,30 @@ func TestThePageOfPlansEndsWithTheNextCommandAndNamesTheFiles(t *testing.T) {
 		"next: <code>rke-lm apply --next --end-state=external a.yaml b</code></p>\n\n<script>": {"--end-state", "external", "a.yaml", "b"},
 	} {
 		page := must(t, exitcode.Done, append([]string{"plan", "-o", "html"}, args...)...).stdout
-		if !strings.Contains(page, want) || !strings.Contains(page, "<th>File</th>") || !strings.Contains(page, "<td>a.yaml</td>") {
-			t.Errorf("no %q in\n%s", want, page)
-		}
+		assert.Truef(t, strings.Contains(page, want) && strings.Contains(page, "<th>File</th>") && strings.Contains(page, "<td>a.yaml</td>"), "no %q in\n%s", want, page)
 	}
 }
 
 func TestThePlanOfTheNextStageEndsWithTheCommandThatAppliesIt(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf})
-	if r := must(t, exitcode.Done, "plan", "--stage", "grant-migration-lease", "a.yaml"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next a.yaml\n") {
-		t.Error(r.stdout)
-	}
+	r := must(t, exitcode.Done, "plan", "--stage", "grant-migration-lease", "a.yaml")
+	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next a.yaml\n"), r.stdout)
 }
 
 func TestApplyEndsWithTheNextCommandAlsoAfterTheLastStageAndAnUndo(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf})
 	const again, check = "next: rke-lm apply --next --end-state=external a.yaml", "next: rke-lm verify --stage disable-leader-migration --context CONTEXT"
 	for _, want := range []string{again, again, again, again, check} {
-		if r := must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "a.yaml"); !strings.HasSuffix(r.stderr, "\n"+want+"\n") {
-			t.Errorf("no %q in\n%s", want, r.stderr)
-		}
+		r := must(t, exitcode.Done, "apply", "--next", "--end-state", "external", "a.yaml")
+		assert.Truef(t, strings.HasSuffix(r.stderr, "\n"+want+"\n"), "no %q in\n%s", want, r.stderr)
 	}
-	if r := must(t, exitcode.Done, "apply", "--undo", "disable-leader-migration", "--end-state", "external", "a.yaml"); !strings.HasSuffix(r.stderr, "\nnext: rke-lm verify --stage switch-to-external --context CONTEXT\n") {
-		t.Error(r.stderr)
-	}
+	r := must(t, exitcode.Done, "apply", "--undo", "disable-leader-migration", "--end-state", "external", "a.yaml")
+	assert.True(t, strings.HasSuffix(r.stderr, "\nnext: rke-lm verify --stage switch-to-external --context CONTEXT\n"), r.stderr)
 }
 
 func TestThePlanOfStandardInputContinuesWithStandardInput(t *testing.T) {
-	if r := runHere(t, wharf, "plan", "-"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next -\n") {
-		t.Error(r.stdout)
-	}
+	r := runHere(t, wharf, "plan", "-")
+	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next -\n"), r.stdout)
 }
 
 func TestAClusterWithoutANameIsCalledAfterItsFile(t *testing.T) {
@@ -118,9 +106,7 @@ func TestAClusterWithoutANameIsCalledAfterItsFile(t *testing.T) {
 		if books, err := filepath.Glob("plans/*/*/runbook.md"); err == nil && len(books) > 0 {
 			text += textOf(t, books[0])
 		}
-		if !strings.Contains(text, want) || strings.Contains(text, "no name") {
-			t.Errorf("%v: no %q in\n%s", args, want, text)
-		}
+		assert.Truef(t, strings.Contains(text, want) && !strings.Contains(text, "no name"), "%v: no %q in\n%s", args, want, text)
 	}
 }
 
@@ -129,15 +115,11 @@ func TestAPlanOfSeveralClustersBeginsAndEndsWithTheSummary(t *testing.T) {
 	short := runHere(t, "", "plan", "--summary", ".").stdout
 	assert.Equal(t, runHere(t, "", "plan", ".").stdout, short, "several clusters need no stages")
 	long := runHere(t, "", "plan", "--all", ".").stdout
-	if !strings.HasPrefix(long, short) || !strings.HasSuffix(long, short) || strings.Count(long, "\nclusters: 30; ") != 2 {
-		t.Errorf("%.2000s", long)
-	}
-	if one := runHere(t, "", "plan", "cluster-00.yaml").stdout; strings.Contains(one, "clusters: 1;") {
-		t.Errorf("one cluster needs no summary:\n%s", one)
-	}
-	if r := runHere(t, "", "plan", "--summary", "."); !strings.Contains(r.stdout, " switch-to-external (blocked) ") || !strings.Contains(r.stdout, "blocked: 5") {
-		t.Errorf("what blocks is not named:\n%s", r.stdout)
-	}
+	assert.Truef(t, strings.HasPrefix(long, short) && strings.HasSuffix(long, short) && strings.Count(long, "\nclusters: 30; ") == 2, "%.2000s", long)
+	one := runHere(t, "", "plan", "cluster-00.yaml").stdout
+	assert.Truef(t, !strings.Contains(one, "clusters: 1;"), "one cluster needs no summary:\n%s", one)
+	r := runHere(t, "", "plan", "--summary", ".")
+	assert.Truef(t, strings.Contains(r.stdout, " switch-to-external (blocked) ") && strings.Contains(r.stdout, "blocked: 5"), "what blocks is not named:\n%s", r.stdout)
 }
 
 // machinePools is that of an example, without which its machines are registered by hand.
@@ -153,24 +135,18 @@ func TestThePlanOfAClusterHasAtMostEightyLinesOfEightyColumns(t *testing.T) {
 		text := textOf(t, file)
 		files[filepath.Base(file)], files["custom-"+filepath.Base(file)] = text, machinePools.ReplaceAllString(text, "")
 	}
-	if err != nil || err2 != nil || len(files) < 10 {
-		t.Fatal(err, err2, len(files))
-	}
+	assert.Must(t, err == nil && err2 == nil && len(files) >= 10, err, err2, len(files))
 	here(t, files)
 	for file := range files {
 		for stage := range 5 {
 			r := must(t, exitcode.Done, "plan", file)
-			if choice := strings.Contains(r.stdout, "switch-to-external  blocked: node-rename, line "); strings.HasPrefix(file, "custom-") && !choice {
-				t.Errorf("%s: no end state has to be chosen:\n%s", file, r.stdout)
-			}
-			if lines := strings.Count(r.stdout, "\n"); lines > 80 {
-				t.Errorf("%s after %d stages: %d lines\n%s", file, stage, lines, r.stdout)
-			}
+			choice := strings.Contains(r.stdout, "switch-to-external  blocked: node-rename, line ")
+			assert.Truef(t, !strings.HasPrefix(file, "custom-") || choice, "%s: no end state has to be chosen:\n%s", file, r.stdout)
+			lines := strings.Count(r.stdout, "\n")
+			assert.Truef(t, lines <= 80, "%s after %d stages: %d lines\n%s", file, stage, lines, r.stdout)
 			text, _, _ := strings.Cut(r.stdout, "\n--- a/") // a diff keeps its lines
 			for line := range strings.SplitSeq(text, "\n") {
-				if utf8.RuneCountInString(line) > 80 {
-					t.Errorf("%s has a line of more than 80 columns: %s", file, line)
-				}
+				assert.Truef(t, utf8.RuneCountInString(line) <= 80, "%s has a line of more than 80 columns: %s", file, line)
 			}
 			runHere(t, "", "apply", "--next", file) // refused where an end state has to be chosen
 		}
@@ -184,17 +160,12 @@ func TestApplyAndLintOfSeveralClustersEndWithTheSummary(t *testing.T) {
 		t.Errorf("%s", r.stderr)
 	}
 	dry := runHere(t, "", "apply", "--next", "--end-state", "external", "--dry-run", ".")
-	if !strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next --end-state=external .\n") {
-		t.Errorf("%s", dry.stderr)
-	}
+	assert.True(t, strings.HasSuffix(dry.stderr, switched+"next: rke-lm apply --next --end-state=external .\n"), dry.stderr)
 	r := runHere(t, "", "apply", "--next", "--end-state", "external", ".")
-	if !strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external .\n") {
-		t.Errorf("%s", r.stderr)
-	}
+	assert.True(t, strings.HasSuffix(r.stderr, "clusters: 30; to do: 20, manual: 0, done: 10\nnext: rke-lm apply --next --end-state=external .\n"), r.stderr)
 	assert.Contains(t, r.stderr, " migrating  grant-migration-lease ", "it does not show how far the cluster is")
-	if one := runHere(t, "", "apply", "--next", "--end-state", "external", "cluster-00.yaml").stderr; strings.Contains(one, "clusters: ") {
-		t.Errorf("one cluster needs no summary:\n%s", one)
-	}
+	one := runHere(t, "", "apply", "--next", "--end-state", "external", "cluster-00.yaml").stderr
+	assert.Truef(t, !strings.Contains(one, "clusters: "), "one cluster needs no summary:\n%s", one)
 }
 
 // The states of very many clusters cost as much as their change.
@@ -206,9 +177,7 @@ func TestApplyAndLintOfVeryManyClustersNameTheVerbThatSumsUp(t *testing.T) {
 	here(t, map[string]string{"a.yaml": stream.String()})
 	for _, verb := range [][]string{{"lint", "a.yaml"}, {"apply", "--next", "--end-state", "external", "a.yaml"}} {
 		r := runHere(t, "", verb...)
-		if !strings.Contains(r.stderr, "clusters: 101; rke-lm plan --summary shows their states\n") || strings.Contains(r.stderr, "REACHED") {
-			t.Errorf("%v: %.2000s", verb, r.stderr)
-		}
+		assert.Truef(t, strings.Contains(r.stderr, "clusters: 101; rke-lm plan --summary shows their states\n") && !strings.Contains(r.stderr, "REACHED"), "%v: %.2000s", verb, r.stderr)
 	}
 }
 
@@ -228,9 +197,8 @@ func TestTheSummaryKeepsWhatIsLeftApartFromWhatIsRefused(t *testing.T) {
 		{[]string{"apply", "--stage", "switch-to-external", "--through", "a.yaml", "b.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 2; to do: 2, manual: 0, done: 0; refused: 1\n"},
 		{[]string{"apply", "--next", "--end-state", "external", "a.yaml", "c.yaml"}, exitcode.Input, func(r ran) string { return r.stderr }, "clusters: 1; to do: 1, manual: 0, done: 0; refused: 1\n"},
 	} {
-		if r := runHere(t, "", c.args...); r.code != c.code || !strings.Contains(c.out(r), c.want) {
-			t.Errorf("%v: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
-		}
+		r := runHere(t, "", c.args...)
+		assert.Truef(t, r.code == c.code && strings.Contains(c.out(r), c.want), "%v: exit %d\n%s%s", c.args, r.code, r.stdout, r.stderr)
 	}
 }
 
@@ -247,18 +215,14 @@ func TestDocumentsThatAreAllRefusedHaveErrorsAndNoTable(t *testing.T) {
 	here(t, map[string]string{"a.yaml": "kind: [\n", "b.yaml": "kind: [\n"})
 	for _, verb := range [][]string{{"plan"}, {"plan", "--summary"}, {"lint"}, {"apply", "--next"}} {
 		r := runHere(t, "", append(verb, "a.yaml", "b.yaml")...)
-		if r.code != exitcode.Input || strings.Contains(r.stdout+r.stderr, "CLUSTER") || strings.Count(r.stderr, "error: ") != 2 {
-			t.Errorf("%v: exit %d\n%s%s", verb, r.code, r.stdout, r.stderr)
-		}
+		assert.Truef(t, r.code == exitcode.Input && !strings.Contains(r.stdout+r.stderr, "CLUSTER") && strings.Count(r.stderr, "error: ") == 2, "%v: exit %d\n%s%s", verb, r.code, r.stdout, r.stderr)
 	}
 }
 
 func TestTheMarkdownOfThirtyClustersIsShort(t *testing.T) {
 	t.Chdir(thirty(t))
 	r := runHere(t, "", "plan", "-o", "markdown", ".")
-	if len(r.stdout) > 60_000 || strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") != 30 || !strings.Contains(r.stdout, "are left out") {
-		t.Errorf("%d bytes\n%.3000s", len(r.stdout), r.stdout)
-	}
+	assert.Truef(t, len(r.stdout) <= 60_000 && strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") == 30 && strings.Contains(r.stdout, "are left out"), "%d bytes\n%.3000s", len(r.stdout), r.stdout)
 }
 
 // A pull request that moves all of them by a stage is a comment that GitHub takes.
@@ -272,23 +236,18 @@ func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 		h.replace(fmt.Sprintf("clusters/cluster-%02d.yaml", 6*i), "kubernetesVersion: v1.26.15+rke2r1", "kubernetesVersion: v1.26.14+rke2r1")
 	}
 	r := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--end-state", "external")
-	if r.code != exitcode.Found || len(r.stdout) > 60_000 || strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") != 25 || strings.Count(r.stdout, "| performs ") != 25 || strings.Count(r.stdout, "- **error** `") < 5 {
-		t.Errorf("exit %d, %d bytes\n%.3000s\n%s", r.code, len(r.stdout), r.stdout, r.stderr)
-	}
+	assert.Truef(t, r.code == exitcode.Found && len(r.stdout) <= 60_000 && strings.Count(r.stdout, "\n| rke2 fleet-default/cluster-") == 25 && strings.Count(r.stdout, "| performs ") == 25 && strings.Count(r.stdout, "- **error** `") >= 5, "exit %d, %d bytes\n%.3000s\n%s", r.code, len(r.stdout), r.stdout, r.stderr)
 	t.Logf("%d bytes", len(r.stdout))
 	small := runHere(t, "", "review", "--base", "HEAD", "-o", "markdown", "--end-state", "external", "--max-bytes", "8000").stdout
-	if len(small) > 8000 || strings.Count(small, "\n| rke2 fleet-default/cluster-") == 0 || !strings.Contains(small, "left out") {
-		t.Errorf("%d bytes\n%s", len(small), small)
-	}
+	assert.Truef(t, len(small) <= 8000 && strings.Count(small, "\n| rke2 fleet-default/cluster-") != 0 && strings.Contains(small, "left out"), "%d bytes\n%s", len(small), small)
 	page := runHere(t, "", "review", "--base", "HEAD", "-o", "html", "--end-state", "external").stdout
 	assert.Equal(t, strings.Count(page, "<section "), 25, page)
 }
 
 func TestNoColorWinsOverColor(t *testing.T) {
 	for want, flag := range map[bool]string{true: "--color=always", false: "--no-color"} {
-		if r := runHere(t, "", "rules", "--color=always", flag); strings.Contains(r.stdout, "\x1b[") != want {
-			t.Errorf("%s: %.200q", flag, r.stdout)
-		}
+		r := runHere(t, "", "rules", "--color=always", flag)
+		assert.Truef(t, strings.Contains(r.stdout, "\x1b[") == want, "%s: %.200q", flag, r.stdout)
 	}
 }
 
@@ -296,35 +255,29 @@ func TestNoColorWinsOverColor(t *testing.T) {
 func TestThePlanOfAStageShowsTheSituationOfTheCluster(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf})
 	must(t, exitcode.Done, "apply", "--stage", "install-ccm", "--through", "a.yaml")
-	if r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml"); !strings.Contains(r.stdout, "\nprovider: aws  situation: migrating\n") {
-		t.Error(r.stdout)
-	}
+	r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml")
+	assert.True(t, strings.Contains(r.stdout, "\nprovider: aws  situation: migrating\n"), r.stdout)
 	ha := strings.Replace(textOf(t, "a.yaml"), "    machineGlobalConfig", "    machinePools: [{name: cp, controlPlaneRole: true, etcdRole: true, quantity: 3}, {name: w, workerRole: true, quantity: 3}]\n    machineGlobalConfig", 1)
 	putFile(t, "ha.yaml", ha)
-	if r := must(t, exitcode.Done, "plan", "--stage", "cordon-control-plane", "ha.yaml"); !strings.Contains(r.stdout, "cordon-control-plane  check") || !strings.Contains(r.stdout, "kubectl cordon") {
-		t.Errorf("it is due before the switch:\n%s", r.stdout)
-	}
+	r = must(t, exitcode.Done, "plan", "--stage", "cordon-control-plane", "ha.yaml")
+	assert.Truef(t, strings.Contains(r.stdout, "cordon-control-plane  check") && strings.Contains(r.stdout, "kubectl cordon"), "it is due before the switch:\n%s", r.stdout)
 	must(t, exitcode.Done, "apply", "--stage", "disable-leader-migration", "--through", "--end-state", "aws-override", "a.yaml")
-	if r := must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml"); !strings.Contains(r.stdout, "\nprovider: external  situation: external\n") {
-		t.Error(r.stdout)
-	}
+	r = must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml")
+	assert.True(t, strings.Contains(r.stdout, "\nprovider: external  situation: external\n"), r.stdout)
 }
 
 // The configuration of the folder applies by itself, a file that the command line names does not.
 func TestTheNextCommandNamesTheConfigurationThatWasNamed(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf, "choices.yaml": "end-state: external\naccept: [node-rename]\n"})
-	if r := must(t, exitcode.Done, "plan", "--config", "choices.yaml", "a.yaml"); !strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next --config=choices.yaml a.yaml\n") {
-		t.Error(r.stdout)
-	}
+	r := must(t, exitcode.Done, "plan", "--config", "choices.yaml", "a.yaml")
+	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next --config=choices.yaml a.yaml\n"), r.stdout)
 }
 
 func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
 	here(t, map[string]string{"a.yaml": strings.Replace(wharf, "    machineGlobalConfig", "    machinePools: [{name: all, controlPlaneRole: true, etcdRole: true, workerRole: true}]\n    machineGlobalConfig", 1)})
 	const line = "\nend state (clusters: 1): aws-override (external renames nodes); --end-state changes it\n"
-	if r := must(t, exitcode.Done, "plan", "--summary", "a.yaml"); !strings.Contains(r.stdout, line) {
-		t.Error(r.stdout)
-	}
-	if r := must(t, exitcode.Done, "plan", "--summary", "--end-state", "aws-override", "a.yaml"); strings.Contains(r.stdout, "end state (") {
-		t.Error(r.stdout)
-	}
+	r := must(t, exitcode.Done, "plan", "--summary", "a.yaml")
+	assert.True(t, strings.Contains(r.stdout, line), r.stdout)
+	r = must(t, exitcode.Done, "plan", "--summary", "--end-state", "aws-override", "a.yaml")
+	assert.True(t, !strings.Contains(r.stdout, "end state ("), r.stdout)
 }

@@ -125,14 +125,11 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *plan.Plan) {
 		return
 	}
 	for _, c := range []plan.Choice{{Next: true}, {Stage: last.Stage.Name}, {Stage: firstEdit(p), Through: true}} {
-		if moves, err := steps(s, doc, c); err != nil || len(moves) > 0 {
-			t.Errorf("%v: something is left to do: %d stages, %v", c, len(moves), err)
-		}
+		moves, err := steps(s, doc, c)
+		assert.Truef(t, err == nil && len(moves) == 0, "%v: something is left to do: %d stages, %v", c, len(moves), err)
 	}
 	moves, err := s.Undo(transform.Only(doc), firstEdit(p), true)
-	if err != nil || len(moves) != made || string(moves[made-1].After()[0].Bytes()) != string(p.Start[0].Bytes()) {
-		t.Errorf("%d of %d stages were undone: %v", len(moves), made, err)
-	}
+	assert.Truef(t, err == nil && len(moves) == made && string(moves[made-1].After()[0].Bytes()) == string(p.Start[0].Bytes()), "%d of %d stages were undone: %v", len(moves), made, err)
 	moved(t, p.Start[0], s, made, last.Documents[0].After, plan.Choice{Stage: lastEdit(p), Through: true})
 }
 
@@ -142,9 +139,8 @@ func savedAndRead(t *testing.T, p *plan.Plan) plan.Saved {
 	text := assert.Value(json.Marshal(p.Save("")))(t)
 	var s plan.Saved
 	assert.NilError(t, json.Unmarshal(text, &s))
-	if last := p.Steps[len(p.Steps)-1].Documents[0].After; s.Source.Around == nil && !endsInKeptComment(p.Start[0], last) {
-		t.Error("a neighbour would make the plan stale")
-	}
+	last := p.Steps[len(p.Steps)-1].Documents[0].After
+	assert.True(t, s.Source.Around != nil || endsInKeptComment(p.Start[0], last), "a neighbour would make the plan stale")
 	return s
 }
 
@@ -160,12 +156,9 @@ func endsInKeptComment(before, after *yamledit.Document) bool {
 func moved(t *testing.T, doc *yamledit.Document, s plan.Saved, stages int, want *yamledit.Document, c plan.Choice) *yamledit.Document {
 	t.Helper()
 	moves, err := steps(s, doc, c)
-	if err != nil || len(moves) != stages {
-		t.Fatalf("%v: %d stages instead of %d: %v", c, len(moves), stages, err)
-	}
-	if got := moves[stages-1].After()[0].Bytes(); string(got) != string(want.Bytes()) {
-		t.Fatalf("%v leads to\n%s", c, got)
-	}
+	assert.Mustf(t, err == nil && len(moves) == stages, "%v: %d stages instead of %d: %v", c, len(moves), stages, err)
+	got := moves[stages-1].After()[0].Bytes()
+	assert.Mustf(t, string(got) == string(want.Bytes()), "%v leads to\n%s", c, got)
 	return want
 }
 
@@ -203,9 +196,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Pla
 			isClear(t, step.Stage.Name, err)
 			continue
 		}
-		if len(steps) != 1 {
-			t.Fatalf("%s: %d steps", step.Stage.Name, len(steps))
-		}
+		assert.Mustf(t, len(steps) == 1, "%s: %d steps", step.Stage.Name, len(steps))
 		before, back := step.Before()[0].Root().Value(), steps[0].After()[0].Root().Value()
 		if step.Stage.Name == stages.SwitchToExternal {
 			switch d.Name {
@@ -234,9 +225,7 @@ func isClear(t *testing.T, stage string, err error) {
 	t.Helper()
 	var c *transform.Conflict
 	hints := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider", "restore a snapshot of etcd together with the release of that time"}
-	if !errors.As(err, &c) || !slices.ContainsFunc(hints, func(w string) bool { return strings.Contains(err.Error(), w) }) {
-		t.Errorf("%s: %v", stage, err)
-	}
+	assert.Truef(t, errors.As(err, &c) && slices.ContainsFunc(hints, func(w string) bool { return strings.Contains(err.Error(), w) }), "%s: %v", stage, err)
 }
 
 // whatIsUndoneCanBeAppliedAgain takes all stages back at once, in the usual form,

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -22,27 +23,19 @@ func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
 		cluster := []string{"--cluster", migratetest.RKE1ID, "--ccm-values", "values.yaml"}
 
 		code, out, said := commandOn(t, w, append([]string{"plan", "--all", "--out", "plans"}, cluster...)...)
-		if code != exitcode.Done || !strings.Contains(out, "helm gets a copy of values.yaml") {
-			t.Fatalf("%d %s\n%s", code, said, out)
-		}
+		assert.Mustf(t, code == exitcode.Done && strings.Contains(out, "helm gets a copy of values.yaml"), "%d %s\n%s", code, said, out)
 		for pattern, flag := range map[string]bool{"plans/*/*/aws-ccm-values.yaml": true, "plans/*/*/aws-ccm-values-final.yaml": false} {
 			files, err := filepath.Glob(pattern)
-			if err != nil || len(files) != 1 {
-				t.Fatalf("%v %v", files, err)
-			}
+			assert.Mustf(t, err == nil && len(files) == 1, "%v %v", files, err)
 			if text := textOf(t, files[0]); !strings.HasPrefix(text, "# Of the chart.\nargs:\n  - --v=4\n") || strings.Contains(text, "enable-leader-migration=true") != flag {
 				t.Errorf("%s:\n%s", files[0], text)
 			}
 		}
 
 		code, _, said = commandOn(t, w, append([]string{"migrate", "--yes", "--until", "install-ccm"}, cluster...)...)
-		if code != exitcode.Done {
-			t.Fatalf("%d %s", code, said)
-		}
+		assert.Mustf(t, code == exitcode.Done, "%d %s", code, said)
 		text, err := os.ReadFile(w.Helm)
-		if err != nil || !strings.Contains(string(text), "# Of the chart.\nargs:\n  - --v=4\n") || textOf(t, "values.yaml") != ownValues {
-			t.Errorf("%v %s", err, text)
-		}
+		assert.Truef(t, err == nil && strings.Contains(string(text), "# Of the chart.\nargs:\n  - --v=4\n") && textOf(t, "values.yaml") == ownValues, "%v %s", err, text)
 	})
 }
 
@@ -91,16 +84,12 @@ func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
 			t.Fatalf("exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
 		}
 		code, out, said = commandOn(t, w, append([]string{"plan", "--all"}, cluster...)...)
-		if code != exitcode.Done || !strings.Contains(out, "helm get values aws-cloud-controller-manager --namespace kube-system") {
-			t.Errorf("exit %d\n%s\n%s", code, out, said)
-		}
+		assert.Truef(t, code == exitcode.Done && strings.Contains(out, "helm get values aws-cloud-controller-manager --namespace kube-system"), "exit %d\n%s\n%s", code, out, said)
 
 		// What the message tells to write is the file that the next run takes.
 		putFile(t, "values.yaml", w.Values(t))
 		code, out, said = commandOn(t, w, append([]string{"migrate", "--yes", "--ccm-values", "values.yaml"}, cluster...)...)
-		if code != exitcode.Done || !strings.Contains(w.Values(t), "mirror.example/hunter2") || strings.Contains(out+said, "release-values") {
-			t.Fatalf("exit %d\n%s\n%s", code, out, said)
-		}
+		assert.Mustf(t, code == exitcode.Done && strings.Contains(w.Values(t), "mirror.example/hunter2") && !strings.Contains(out+said, "release-values"), "exit %d\n%s\n%s", code, out, said)
 		w.Forget()
 		code, out, said = commandOn(t, w, append([]string{"rollback", "--yes", "--canonical", "--to", "switch-to-external"}, cluster...)...)
 		if code != exitcode.Refused || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const (
@@ -115,9 +117,7 @@ func TestGoldenCasesAreReadByTestsOnly(t *testing.T) {
 // The tests above would also pass over files they never found.
 func TestEveryLayerIsFound(t *testing.T) {
 	for _, layer := range []string{"cmd", "internal", "transform", "transform/yamledit"} {
-		if !slices.ContainsFunc(files(t), func(f file) bool { return in(f.folder, layer) && !f.test }) {
-			t.Errorf("no Go files found in %s", layer)
-		}
+		assert.Truef(t, slices.ContainsFunc(files(t), func(f file) bool { return in(f.folder, layer) && !f.test }), "no Go files found in %s", layer)
 	}
 }
 
@@ -160,9 +160,7 @@ func files(t *testing.T) []file {
 		found = append(found, f)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return found
 }
 

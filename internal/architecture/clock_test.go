@@ -39,16 +39,12 @@ func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
 			excused++
 			continue
 		}
-		if used := uses(t, f, clocks); len(used) > 0 && !slices.Contains(f.imports, "testing/synctest") {
-			t.Errorf("%s uses %v; such tests fail on a busy machine: use testing/synctest, as CONTRIBUTING.md says", name, used)
-		}
-		if used := uses(t, f, sockets); len(used) > 0 {
-			t.Errorf("%s uses %v; use memnet.Serve, as CONTRIBUTING.md says", name, used)
-		}
+		used := uses(t, f, clocks)
+		assert.Truef(t, len(used) == 0 || slices.Contains(f.imports, "testing/synctest"), "%s uses %v; such tests fail on a busy machine: use testing/synctest, as CONTRIBUTING.md says", name, used)
+		used = uses(t, f, sockets)
+		assert.Truef(t, len(used) == 0, "%s uses %v; use memnet.Serve, as CONTRIBUTING.md says", name, used)
 	}
-	if excused != len(onTheMachinesTime) {
-		t.Errorf("%d of %v are there", excused, onTheMachinesTime)
-	}
+	assert.Truef(t, excused == len(onTheMachinesTime), "%d of %v are there", excused, onTheMachinesTime)
 }
 
 // uses lists the functions that a file uses of some packages.

@@ -38,9 +38,7 @@ func TestCommandsAreWrittenByShell(t *testing.T) {
 		}
 		looked++
 	}
-	if looked == 0 {
-		t.Error("no file was looked at")
-	}
+	assert.True(t, looked != 0, "no file was looked at")
 }
 
 func TestAnAssembledCommandIsFound(t *testing.T) {
@@ -59,9 +57,8 @@ func TestAnAssembledCommandIsFound(t *testing.T) {
 		`"kubectl get -o yaml prints it; " + "or " + "a dump"`: 0,
 	} {
 		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\nvar x = "+code, 0))(t)
-		if got := len(assembled(file)); got != want {
-			t.Errorf("%s: found %d times", code, got)
-		}
+		got := len(assembled(file))
+		assert.Truef(t, got == want, "%s: found %d times", code, got)
 	}
 }
 

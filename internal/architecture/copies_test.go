@@ -32,15 +32,12 @@ func TestDistrosShareNoCopiedCode(t *testing.T) {
 		own := map[string]string{}
 		for _, file := range sourcesOf(t, distro) {
 			for run, place := range runs(t, file) {
-				if first, twice := seen[run]; twice {
-					t.Errorf("%s is a copy of %s; move it to a package below transform:\n%s", place, first, run)
-				}
+				first, twice := seen[run]
+				assert.Truef(t, !twice, "%s is a copy of %s; move it to a package below transform:\n%s", place, first, run)
 				own[run] = place
 			}
 		}
-		if len(own) == 0 {
-			t.Errorf("no code of %s was looked at", distro)
-		}
+		assert.Truef(t, len(own) != 0, "no code of %s was looked at", distro)
 		for run, place := range own {
 			seen[run] = place
 		}
@@ -65,9 +62,7 @@ func runs(t *testing.T, file string) map[string]string {
 	text := assert.Value(os.ReadFile(file))(t)
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, text, 0) // without comments
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	found := map[string]string{}
 	for _, d := range parsed.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {

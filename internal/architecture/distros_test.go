@@ -43,9 +43,7 @@ func TestNoDistroIsNamedElsewhere(t *testing.T) {
 		}
 		looked++
 	}
-	if looked == 0 {
-		t.Error("no file was looked at")
-	}
+	assert.True(t, looked != 0, "no file was looked at")
 }
 
 // distrosIn returns where a file names a distro, apart from prose.
@@ -79,8 +77,7 @@ func TestANamedDistroIsFound(t *testing.T) {
 		`var rke = 1 // of rke2`:                      0,
 	} {
 		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+code, 0))(t)
-		if got := len(distrosIn(file)); got != want {
-			t.Errorf("%s: found %d, not %d", code, got, want)
-		}
+		got := len(distrosIn(file))
+		assert.Truef(t, got == want, "%s: found %d, not %d", code, got, want)
 	}
 }

@@ -54,14 +54,12 @@ func TestAnErrorSaysItsExitCode(t *testing.T) {
 		})
 	}
 	for name, says := range found {
-		if _, excused := withoutCode[name]; says == excused {
-			t.Errorf("%s: an error has either an exit code or a row in withoutCode", name)
-		}
+		_, excused := withoutCode[name]
+		assert.Truef(t, says != excused, "%s: an error has either an exit code or a row in withoutCode", name)
 	}
 	for name := range withoutCode {
-		if _, there := found[name]; !there {
-			t.Errorf("%s is no error", name)
-		}
+		_, there := found[name]
+		assert.Truef(t, there, "%s is no error", name)
 	}
 }
 

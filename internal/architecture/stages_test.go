@@ -47,7 +47,5 @@ func TestAStageIsNamedInFewFiles(t *testing.T) {
 			t.Errorf("%s is named in %d files, at most %d: %q; use a list of transform/rules, or ask transform/stages", stage, len(in[stage]), most, in[stage])
 		}
 	}
-	if len(known) < 10 {
-		t.Errorf("only %d stages were found: %q", len(known), known)
-	}
+	assert.Truef(t, len(known) >= 10, "only %d stages were found: %q", len(known), known)
 }

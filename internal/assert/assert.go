@@ -48,13 +48,6 @@ func DeepEqual(t testing.TB, got, want any, of ...any) {
 	}
 }
 
-func title(of []any) string {
-	if len(of) == 0 {
-		return ""
-	}
-	return fmt.Sprintln(of...)
-}
-
 // EqualSlices fails the test where two lists differ; no list and an empty one are equal.
 func EqualSlices[S ~[]E, E comparable](t testing.TB, got, want S, of ...any) {
 	t.Helper()
@@ -85,4 +78,44 @@ func Error[T any](_ T, err error) func(t testing.TB, part string, of ...any) {
 		t.Helper()
 		ErrorContains(t, err, part, of...)
 	}
+}
+
+// True fails the test where something does not hold, and shows what is given.
+func True(t testing.TB, holds bool, of ...any) {
+	t.Helper()
+	if !holds {
+		t.Error(title(of))
+	}
+}
+
+// Truef does so with a message.
+func Truef(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
+// Must ends the test where something does not hold.
+func Must(t testing.TB, holds bool, of ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatal(title(of))
+	}
+}
+
+// Mustf does so with a message.
+func Mustf(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
+// title shows what a check is of.
+func title(of []any) string {
+	if len(of) == 0 {
+		return ""
+	}
+	return strings.TrimRight(fmt.Sprintf(strings.Repeat("%+v ", len(of)), of...), " ") + "\n"
 }

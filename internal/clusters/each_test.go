@@ -37,9 +37,8 @@ func TestResultsComeInTheOrderOfTheJobs(t *testing.T) {
 }
 
 func TestNoJobsGiveNoResults(t *testing.T) {
-	if r := Each(t.Context(), 8, numbers(0), double); len(r) > 0 {
-		t.Errorf("got %d", r)
-	}
+	r := Each(t.Context(), 8, numbers(0), double)
+	assert.Truef(t, len(r) == 0, "got %d", r)
 }
 
 func TestSoManyJobsRunAtOnce(t *testing.T) {
@@ -76,9 +75,8 @@ func TestTheEndOfTheContextLeavesNoResults(t *testing.T) {
 			}
 			return i
 		}
-		if got := Each(ctx, 8, numbers(500), work); got != nil {
-			t.Errorf("%d results", len(got))
-		}
+		got := Each(ctx, 8, numbers(500), work)
+		assert.Truef(t, got == nil, "%d results", len(got))
 	})
 }
 
@@ -94,8 +92,7 @@ func TestAfterTheEndOfTheContextNoMoreJobsBegin(t *testing.T) {
 		}
 		Each(ctx, 8, numbers(500), work)
 		time.Sleep(time.Hour)
-		if n := begun.Load(); n > 8 {
-			t.Errorf("%d jobs", n)
-		}
+		n := begun.Load()
+		assert.Truef(t, n <= 8, "%d jobs", n)
 	})
 }

@@ -105,9 +105,7 @@ func (s seen) check(t *testing.T, want ...string) {
 // checkErr fails unless the one error has a code and a text.
 func (s seen) checkErr(t *testing.T, code int, text string) {
 	t.Helper()
-	if len(s.errs) != 1 || exitcode.Of(s.errs[0]) != code || !strings.Contains(s.errs[0].Error(), text) {
-		t.Errorf("want %q with code %d: %v", text, code, s.errs)
-	}
+	assert.Truef(t, len(s.errs) == 1 && exitcode.Of(s.errs[0]) == code && strings.Contains(s.errs[0].Error(), text), "want %q with code %d: %v", text, code, s.errs)
 }
 
 func TestTheClustersOfFilesComeInTheirOrder(t *testing.T) {
@@ -120,17 +118,13 @@ func TestAFolderWithABrokenFileYieldsTheOtherClusters(t *testing.T) {
 	s := find(t, finder(), "", folder)
 	s.check(t, "orchard", "end of a.yaml", "error", "end of b.yaml", "wharf", "end of c.yaml")
 	var at *yamledit.Error
-	if !errors.As(s.errs[0], &at) || filepath.Base(at.File) != "b.yaml" || at.Line == 0 {
-		t.Error(s.errs)
-	}
+	assert.True(t, errors.As(s.errs[0], &at) && filepath.Base(at.File) == "b.yaml" && at.Line != 0, s.errs)
 }
 
 func TestStandardInputIsReadAsAStream(t *testing.T) {
 	s := find(t, finder(), provisioned("orchard")+"---\n"+provisioned("harbour"), "-")
 	s.check(t, "orchard", "harbour", "end of "+filepath.Base(yamledit.Stdin))
-	if s.clusters[0].Sources[0].IsFile() {
-		t.Error("a stream is taken for a file")
-	}
+	assert.True(t, !s.clusters[0].Sources[0].IsFile(), "a stream is taken for a file")
 }
 
 func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T) {
@@ -138,9 +132,7 @@ func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T
 	s := find(t, finder(), "", folder)
 	s.check(t, "orchard", "end of z.yaml", "kube-controller-manager", "end of ccm.yaml and kcm.yaml")
 	c := s.clusters[1]
-	if len(c.Docs) != 2 || len(c.Sources) != 2 || filepath.Base(c.Sources[0].Name) != "kcm.yaml" || filepath.Base(c.Sources[1].Name) != "ccm.yaml" {
-		t.Errorf("%+v", c.Sources)
-	}
+	assert.True(t, len(c.Docs) == 2 && len(c.Sources) == 2 && filepath.Base(c.Sources[0].Name) == "kcm.yaml" && filepath.Base(c.Sources[1].Name) == "ccm.yaml", c.Sources)
 }
 
 func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
@@ -160,9 +152,8 @@ func TestAManifestThatCannotBeReadRefusesTheClusterItMayBeOf(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud + "metadata: {}\n", "kcm.yaml": podOfManager})
 	s := find(t, finder(), "", folder)
 	s.check(t, "error", "end of ccm.yaml", "error", "end of kcm.yaml")
-	if text := s.errs[1].Error(); !strings.Contains(text, "kcm.yaml") || !strings.Contains(text, filepath.Join(folder, "ccm.yaml")+" cannot be read") {
-		t.Error(text)
-	}
+	text := s.errs[1].Error()
+	assert.True(t, strings.Contains(text, "kcm.yaml") && strings.Contains(text, filepath.Join(folder, "ccm.yaml")+" cannot be read"), text)
 }
 
 func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {
@@ -208,9 +199,7 @@ func TestAForcedDistroTakesEveryDocument(t *testing.T) {
 	f := finder()
 	f.Distros, f.Forced = f.Distros[:1], true
 	_, c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")})
-	if err != nil || c.Distro.Name != rke2.Name || f.Expected() != c.Distro.Document {
-		t.Errorf("%+v, %v", c, err)
-	}
+	assert.Truef(t, err == nil && c.Distro.Name == rke2.Name && f.Expected() == c.Distro.Document, "%+v, %v", c, err)
 	f.Forced = false
 	if _, c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")}); err != nil || c.Docs != nil {
 		t.Errorf("%+v, %v", c, err)
@@ -223,13 +212,10 @@ func TestAClusterThatAnOverlayChangesIsRefusedUnlessThatIsAccepted(t *testing.T)
 	s := find(t, finder(), "", filepath.Join(folder, "a.yaml"))
 	s.check(t, "error", "end of a.yaml")
 	refusal := (*transform.Refused)(nil)
-	if !errors.As(s.errs[0], &refusal) {
-		t.Fatal(s.errs)
-	}
+	assert.Must(t, errors.As(s.errs[0], &refusal), s.errs)
 	c := Cluster{overlaid: refusal}
-	if err := c.Refusal(transform.Target{Accept: []string{refusal.Rule}}); err != nil {
-		t.Error(err)
-	}
+	err := c.Refusal(transform.Target{Accept: []string{refusal.Rule}})
+	assert.True(t, err == nil, err)
 }
 
 func TestAPlaceNamesTheDocument(t *testing.T) {
@@ -245,9 +231,8 @@ func TestAPlaceNamesTheDocument(t *testing.T) {
 func TestASearchThatIsEndedFindsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if found := finder().Files(ctx, []string{folderOf(t, map[string]string{"a.yaml": provisioned("orchard")})}, nil); len(found.Results) > 0 {
-		t.Errorf("%+v", found)
-	}
+	found := finder().Files(ctx, []string{folderOf(t, map[string]string{"a.yaml": provisioned("orchard")})}, nil)
+	assert.True(t, len(found.Results) == 0, found)
 }
 
 // configured is such a cluster whose managers read a configuration from a ConfigMap.
@@ -287,7 +272,5 @@ func TestAFileThatIsNamedMayHoldTheObjectOfACluster(t *testing.T) {
 
 func TestManifestsAndClustersOfAFolderAreNotOfOneCluster(t *testing.T) {
 	s := find(t, finder(), configured("waits")+"---\n"+podOfManager+"---\n"+managersConfig+"---\n"+daemonSetOfCloud, "-")
-	if len(s.errs) > 0 || len(s.clusters) != 2 || clusterName(s.clusters[0]) != "waits" || len(s.clusters[0].Docs) != 2 || len(s.clusters[1].Docs) != 2 {
-		t.Errorf("%v, %v", s.lines, s.errs)
-	}
+	assert.Truef(t, len(s.errs) == 0 && len(s.clusters) == 2 && clusterName(s.clusters[0]) == "waits" && len(s.clusters[0].Docs) == 2 && len(s.clusters[1].Docs) == 2, "%v, %v", s.lines, s.errs)
 }

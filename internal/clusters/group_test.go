@@ -27,9 +27,7 @@ func TestTheFilesOfAFolderEndTogetherAndAStreamByItself(t *testing.T) {
 	for i := range 4 {
 		ends = append(ends, of[i].last == i)
 	}
-	if !slices.Equal(ends, []bool{false, true, true, true}) || of[0] != of[3] || of[0] == of[1] || of[1] == of[2] {
-		t.Errorf("%v in %v", ends, of)
-	}
+	assert.Truef(t, slices.Equal(ends, []bool{false, true, true, true}) && of[0] == of[3] && of[0] != of[1] && of[1] != of[2], "%v in %v", ends, of)
 }
 
 // backwards is a distro whose clusters have their documents in the reverse order.
@@ -70,12 +68,9 @@ func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
 	in.see(role, "role")
 	in.add(backwards, b, source.Source{Name: "b"})
 	all, err := in.clusters(in.groups[0])
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%+v, %v", all, err)
-	}
-	if c := all[0]; !slices.Equal(c.Docs, []*yamledit.Document{b, a}) || c.Sources[0].Name != "b" || c.Sources[1].Name != "a" || !slices.Equal(c.Related, []*yamledit.Document{role}) {
-		t.Errorf("%+v", c)
-	}
+	assert.Mustf(t, err == nil && len(all) == 1, "%+v, %v", all, err)
+	c := all[0]
+	assert.True(t, slices.Equal(c.Docs, []*yamledit.Document{b, a}) && c.Sources[0].Name == "b" && c.Sources[1].Name == "a" && slices.Equal(c.Related, []*yamledit.Document{role}), c)
 }
 
 func TestAGroupOfSeveralClustersKnowsTheSourceOfADocumentThatTheyShare(t *testing.T) {
@@ -85,20 +80,16 @@ func TestAGroupOfSeveralClustersKnowsTheSourceOfADocumentThatTheyShare(t *testin
 	in.add(alone, b, source.Source{Name: "b"})
 	in.see(shared, "shared")
 	all, err := in.clusters(in.groups[0])
-	if err != nil || len(all) != 2 {
-		t.Fatalf("%+v, %v", all, err)
-	}
+	assert.Mustf(t, err == nil && len(all) == 2, "%+v, %v", all, err)
 	for i, first := range []*yamledit.Document{a, b} {
-		if c := all[i]; !slices.Equal(c.Docs, []*yamledit.Document{first, shared}) || c.Sources[1].Name != "shared" {
-			t.Errorf("%+v", c)
-		}
+		c := all[i]
+		assert.True(t, slices.Equal(c.Docs, []*yamledit.Document{first, shared}) && c.Sources[1].Name == "shared", c)
 	}
 }
 
 func TestAGroupOfTwoClustersIsRefused(t *testing.T) {
 	in := newFolder()
 	in.add(backwards, parse(t, "refused: true\n"), source.Source{})
-	if _, err := in.clusters(in.groups[0]); err == nil || err.Error() != "two clusters" {
-		t.Error(err)
-	}
+	_, err := in.clusters(in.groups[0])
+	assert.True(t, err != nil && err.Error() == "two clusters", err)
 }

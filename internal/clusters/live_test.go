@@ -58,9 +58,7 @@ func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
 			for _, r := range finder().Rancher(t.Context(), s, "", query) {
 				errs = append(errs, r.Err)
 			}
-			if len(errs) != 1 || exitcode.Of(errs[0]) != code || !strings.Contains(errs[0].Error(), rancher.ErrNone.Error()) {
-				t.Errorf("%+v: %v", query, errs)
-			}
+			assert.Truef(t, len(errs) == 1 && exitcode.Of(errs[0]) == code && strings.Contains(errs[0].Error(), rancher.ErrNone.Error()), "%+v: %v", query, errs)
 		}
 	}, "orchard")
 }
@@ -70,9 +68,8 @@ func TestAnObjectOfAnotherDistroIsRefused(t *testing.T) {
 		f := finder()
 		f.Distros = f.Distros[1:]
 		for _, r := range f.Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}) {
-			if err := r.Err; exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard:") {
-				t.Error(err)
-			}
+			err := r.Err
+			assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "fleet-default/orchard:"), err)
 		}
 	}, "orchard")
 }
@@ -86,13 +83,10 @@ func TestAPausedObjectIsObjectedTo(t *testing.T) {
 			c := result.Cluster
 			accepted := transform.Target{Accept: []string{rollout.NotSettled}}
 			findings, err := c.Preconditions(t.Context(), accepted)
-			if objections := c.Objections(transform.Target{}); len(objections) == 0 || len(findings) < len(objections) {
-				t.Errorf("%+v, %+v", findings, objections)
-			}
+			objections := c.Objections(transform.Target{})
+			assert.Truef(t, len(objections) != 0 && len(findings) >= len(objections), "%+v, %+v", findings, objections)
 			c.Live = nil
-			if len(c.Objections(transform.Target{})) > 0 {
-				t.Error("a file is objected to")
-			}
+			assert.True(t, len(c.Objections(transform.Target{})) == 0, "a file is objected to")
 			if err = errors.Join(result.Err, err); err != nil {
 				t.Error(err)
 			}
@@ -104,18 +98,15 @@ func TestTheRightsThatAVerbNeedsAreRequested(t *testing.T) {
 	managed(t, func(t *testing.T, r *ranchertest.Server, s *rancher.Server) {
 		objects := assert.Value(s.Find(t.Context(), rancher.Query{Name: "orchard"}))(t)
 		l := &Live{Server: s, Object: objects[0]}
-		if err := l.Review(t.Context(), "apply", transform.Target{}); err != nil {
-			t.Error(err)
-		}
+		err := l.Review(t.Context(), "apply", transform.Target{})
+		assert.True(t, err == nil, err)
 		r.Do(func() { r.Denied = map[string]bool{"patch clusters": true} })
-		if err := l.Review(t.Context(), "apply", transform.Target{}); exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "fleet-default/orchard: ") {
-			t.Error(err)
-		}
+		err = l.Review(t.Context(), "apply", transform.Target{})
+		assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "fleet-default/orchard: "), err)
 		accepted := transform.Target{Accept: []string{rollout.NotSettled}}
 		r.Do(func() { r.Denied = map[string]bool{"list machines": true, "list secrets": true, "get secrets": true} })
-		if err := l.Review(t.Context(), "apply", accepted); err != nil {
-			t.Errorf("what is not looked at needs no right: %v", err)
-		}
+		err = l.Review(t.Context(), "apply", accepted)
+		assert.Truef(t, err == nil, "what is not looked at needs no right: %v", err)
 	}, "orchard")
 }
 
@@ -137,9 +128,8 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 				}
 				step, _ := p.Step(stages.SwitchToExternal)
 				found := transform.Stopping(step.Findings)
-				if shared := len(found) == 1 && found[0].Rule == "node-name-shared" && strings.Contains(found[0].Message, "nc-wharf-a"); shared == gone || strings.Contains(fmt.Sprint(found), "hunter2") {
-					t.Errorf("gone: %t, %+v", gone, found)
-				}
+				shared := len(found) == 1 && found[0].Rule == "node-name-shared" && strings.Contains(found[0].Message, "nc-wharf-a")
+				assert.Truef(t, shared != gone && !strings.Contains(fmt.Sprint(found), "hunter2"), "gone: %t, %+v", gone, found)
 			}
 		}
 	})
@@ -158,13 +148,11 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
 		for name, asked := range map[string]int{"orchard": 0, "wharf": 1} {
 			before := r.Count("/machines")
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: name}) {
-				if _, err := plan.Build(c.Distro, c.Docs, c.For(transform.Target{})); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+				_, err := plan.Build(c.Distro, c.Docs, c.For(transform.Target{}))
+				assert.Truef(t, err == nil, "%s: %v", name, err)
 			}
-			if got := r.Count("/machines") - before; got != asked {
-				t.Errorf("%s: the machines are listed %d times, not %d", name, got, asked)
-			}
+			got := r.Count("/machines") - before
+			assert.Truef(t, got == asked, "%s: the machines are listed %d times, not %d", name, got, asked)
 		}
 	}, "orchard")
 }
@@ -187,8 +175,7 @@ func TestHostNamesOfPoolsAreThoseOfTheirMachines(t *testing.T) {
 		{"a custom machine that was not read", []rollout.Machine{pool, custom}, nil, transform.HostNames{"ip-10-0-0-1": "harbour-pool-1", "ip-10-0-0-2": ""}},
 		{"no machines", nil, transform.HostNames{"a": "b"}, transform.HostNames{"a": "b"}},
 	} {
-		if got := (&Live{machines: c.machines}).hostNames(c.read); !maps.Equal(got, c.want) {
-			t.Errorf("%s: %v, not %v", c.name, got, c.want)
-		}
+		got := (&Live{machines: c.machines}).hostNames(c.read)
+		assert.Truef(t, maps.Equal(got, c.want), "%s: %v, not %v", c.name, got, c.want)
 	}
 }

@@ -30,9 +30,8 @@ func folderOf(t *testing.T, files map[string]string) string {
 // checkContent fails unless a file holds a text.
 func checkContent(t *testing.T, path, want string) {
 	t.Helper()
-	if text, err := os.ReadFile(path); err != nil || string(text) != want {
-		t.Errorf("%s holds %q, not %q; %v", path, text, want, err)
-	}
+	text, err := os.ReadFile(path)
+	assert.Truef(t, err == nil && string(text) == want, "%s holds %q, not %q; %v", path, text, want, err)
 }
 
 // changed are files with a new text each, in the order given, which is that of the stages that change them.
@@ -71,9 +70,8 @@ func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 	list := changed(t, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
 	info := assert.Value(os.Stat(filepath.Join(folder, "b.yaml")))(t)
 	b := File{Text: source.Text{Source: source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, Info: info}}
-	if err := w.Write([]File{list[1], b, list[0]}); err != nil || fmt.Sprint(order) != "[c.yaml a.yaml]" {
-		t.Errorf("%v, %v", order, err)
-	}
+	err := w.Write([]File{list[1], b, list[0]})
+	assert.Truef(t, err == nil && fmt.Sprint(order) == "[c.yaml a.yaml]", "%v, %v", order, err)
 	checkContent(t, filepath.Join(folder, "a.yaml"), "new: a.yaml\n")
 	checkContent(t, filepath.Join(folder, "b.yaml"), "b: 1\n")
 }
@@ -83,9 +81,8 @@ func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 	w := &Rewriter{}
 	list := changed(t, filepath.Join(folder, "ccm.yaml"), filepath.Join(folder, "kcm.yaml"))
 	assert.NilError(t, os.WriteFile(filepath.Join(folder, "kcm.yaml"), []byte("b: 1\n# edited meanwhile\n"), 0o600))
-	if err := w.Write(list); !errors.Is(err, files.ErrChanged) {
-		t.Error(err)
-	}
+	err := w.Write(list)
+	assert.True(t, errors.Is(err, files.ErrChanged), err)
 	checkContent(t, filepath.Join(folder, "ccm.yaml"), "a: 1\n")
 }
 
@@ -100,9 +97,7 @@ func TestAWriteThatFailsInTheMiddleNamesWhatWasWritten(t *testing.T) {
 	}}
 	a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
 	err := w.Write(changed(t, a, b, c))
-	if !errors.Is(err, full) || !strings.Contains(err.Error(), a+": written; "+b+", "+c+": not written") {
-		t.Error(err)
-	}
+	assert.True(t, errors.Is(err, full) && strings.Contains(err.Error(), a+": written; "+b+", "+c+": not written"), err)
 	checkContent(t, a, "new: a.yaml\n")
 	checkContent(t, b, "b: 1\n")
 	checkContent(t, c, "c: 1\n")
@@ -116,9 +111,8 @@ func TestADryRunWritesNothing(t *testing.T) {
 	var out strings.Builder
 	w := &Rewriter{DryRun: true, Out: &out}
 	list := changed(t, path)
-	if err := w.Write(list); err != nil || w.Prints(list[0].Text) || out.Len() > 0 {
-		t.Errorf("%v, %q", err, out.String())
-	}
+	err := w.Write(list)
+	assert.Truef(t, err == nil && !w.Prints(list[0].Text) && out.Len() <= 0, "%v, %q", err, out.String())
 	checkContent(t, path, "a: 1\n")
 }
 
@@ -129,9 +123,8 @@ func TestPrintedFilesAreDocumentsOfTheirOwn(t *testing.T) {
 	a, b := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")
 	list := changed(t, a, b)
 	list[1].Changes = nil
-	if err := w.Write(list); err != nil || out.String() != "new: a.yaml\n---\nb: 1\n" {
-		t.Errorf("%v, %q", err, out.String())
-	}
+	err := w.Write(list)
+	assert.Truef(t, err == nil && out.String() == "new: a.yaml\n---\nb: 1\n", "%v, %q", err, out.String())
 	checkContent(t, a, "a: 1\n")
 }
 
@@ -139,9 +132,8 @@ func TestAStreamIsPrintedWithItsChanges(t *testing.T) {
 	var out strings.Builder
 	w := &Rewriter{Out: &out}
 	f := File{source.Text{Source: source.FromReader(yamledit.Stdin, nil), Bytes: []byte("a: 1\n---\nb: 1\n")}, change(t, yamledit.Stdin, "a: 1\n", "a: 2\n", 0)}
-	if err := w.Write([]File{f}); err != nil || !w.Prints(f.Text) || out.String() != "a: 2\n---\nb: 1\n" {
-		t.Errorf("%v, %q", err, out.String())
-	}
+	err := w.Write([]File{f})
+	assert.Truef(t, err == nil && w.Prints(f.Text) && out.String() == "a: 2\n---\nb: 1\n", "%v, %q", err, out.String())
 }
 
 func TestFilesThatArePrintedAreSeparated(t *testing.T) {
@@ -156,12 +148,9 @@ func TestFilesThatArePrintedAreSeparated(t *testing.T) {
 		var out strings.Builder
 		var p Printer
 		for _, text := range []string{c.first, c.second} {
-			if err := p.Print(&out, []byte(text)); err != nil {
-				t.Error(err)
-			}
+			err := p.Print(&out, []byte(text))
+			assert.True(t, err == nil, err)
 		}
-		if out.String() != c.want {
-			t.Errorf("%q and %q: %q", c.first, c.second, out.String())
-		}
+		assert.Truef(t, out.String() == c.want, "%q and %q: %q", c.first, c.second, out.String())
 	}
 }

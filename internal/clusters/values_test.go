@@ -86,9 +86,8 @@ func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
 			docs, ends, errs := foundWith(t, files, c.values, c.paths...)
 			assert.Equal(t, strings.Join(docs, ", "), c.docs, "the clusters are")
 			assert.Equal(t, strings.Trim(strings.Join(ends, ", "), ", "), c.ends, "these end together")
-			if got := strings.Join(errs, "; "); c.err == "" && got != "" || !strings.Contains(got, c.err) || len(errs) > 1 {
-				t.Errorf("the errors are %q", got)
-			}
+			got := strings.Join(errs, "; ")
+			assert.Truef(t, (c.err != "" || got == "") && strings.Contains(got, c.err) && len(errs) <= 1, "the errors are %q", got)
 		})
 	}
 }
@@ -96,7 +95,5 @@ func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
 // Without a cluster the values file is nothing to work on.
 func TestAValuesFileAloneIsNoCluster(t *testing.T) {
 	docs, _, errs := foundWith(t, map[string]string{"values.yaml": "args: []\n", "x.yaml": "a: 1\n"}, "values.yaml", "x.yaml")
-	if len(docs) > 0 || len(errs) != 1 || !strings.Contains(errs[0], "x.yaml: no cluster in it") {
-		t.Errorf("%v, %v", docs, errs)
-	}
+	assert.Truef(t, len(docs) == 0 && len(errs) == 1 && strings.Contains(errs[0], "x.yaml: no cluster in it"), "%v, %v", docs, errs)
 }

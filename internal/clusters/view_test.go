@@ -115,15 +115,11 @@ func checkView(t *testing.T, stream []byte) {
 			continue
 		}
 		i := slices.IndexFunc(left, func(o any) bool { return reflect.DeepEqual(o, v) })
-		if i < 0 {
-			t.Fatalf("kubectl applies %v\nfrom %q\nand reported are %v", v, stream, found)
-		}
+		assert.Mustf(t, i >= 0, "kubectl applies %v\nfrom %q\nand reported are %v", v, stream, found)
 		left = slices.Delete(left, i, i+1)
 	}
 	for _, v := range byRancher(stream) {
-		if isOurs(t, f, v) && !slices.ContainsFunc(found, func(o any) bool { return reflect.DeepEqual(o, v) }) {
-			t.Fatalf("RKE reads %v\nfrom %q\nand reported are %v", v, stream, found)
-		}
+		assert.Mustf(t, !isOurs(t, f, v) || slices.ContainsFunc(found, func(o any) bool { return reflect.DeepEqual(o, v) }), "RKE reads %v\nfrom %q\nand reported are %v", v, stream, found)
 	}
 }
 

@@ -39,9 +39,8 @@ func TestAFileHoldsFlagsByTheirNames(t *testing.T) {
 		{"in JSON", `{"end-state": "external"}`, []review.Setting{{Key: "end-state", Values: []string{"external"}, Lines: []int{1}}}},
 	} {
 		got, err := read(t, c.text)
-		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
-		}
+		diff := cmp.Diff(c.want, got)
+		assert.Truef(t, err == nil && diff == "", "%s: %v (-want +got):\n%s", c.name, err, diff)
 	}
 }
 
@@ -63,14 +62,11 @@ func TestMistakesAreNamedWithTheirLine(t *testing.T) {
 		{"no YAML", "end-state: [\n", "rke-lm.yaml:"},
 	} {
 		got, err := read(t, c.text)
-		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n got: %v\nwant: %s", c.name, err, c.want)
-		}
+		assert.Truef(t, err != nil && got == nil && strings.Contains(err.Error(), c.want), "%s:\n got: %v\nwant: %s", c.name, err, c.want)
 	}
 }
 
 func TestAMissingFileIsAnError(t *testing.T) {
-	if _, err := Read(filepath.Join(t.TempDir(), "none"), known); err == nil || !strings.HasSuffix(err.Error(), "none: no such file or directory; check the path and its permissions") {
-		t.Error(err)
-	}
+	_, err := Read(filepath.Join(t.TempDir(), "none"), known)
+	assert.True(t, err != nil && strings.HasSuffix(err.Error(), "none: no such file or directory; check the path and its permissions"), err)
 }

@@ -52,9 +52,8 @@ func TestTheNearestFileUpToTheTopOfTheRepositoryCounts(t *testing.T) {
 			if c.want != "" {
 				want = filepath.Join(top, c.want)
 			}
-			if got, err := Find(filepath.Join(top, c.from), filepath.Join(top, "home")); err != nil || got != want {
-				t.Errorf("%q, %v; want %q", got, err, want)
-			}
+			got, err := Find(filepath.Join(top, c.from), filepath.Join(top, "home"))
+			assert.Truef(t, err == nil && got == want, "%q, %v; want %q", got, err, want)
 		})
 	}
 }
@@ -62,7 +61,6 @@ func TestTheNearestFileUpToTheTopOfTheRepositoryCounts(t *testing.T) {
 func TestTheFileThatCountsIsNamedFromTheCurrentFolder(t *testing.T) {
 	top := tree(t, "r/.git/", "r/.rke-lm.yaml", "r/a/b/")
 	t.Chdir(filepath.Join(top, "r/a/b"))
-	if got, err := Here(); err != nil || got != filepath.Join("..", "..", ".rke-lm.yaml") {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := Here()
+	assert.Truef(t, err == nil && got == filepath.Join("..", "..", ".rke-lm.yaml"), "%q, %v", got, err)
 }

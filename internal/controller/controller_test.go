@@ -53,22 +53,16 @@ func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
 		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
 		w.run()
 		w.await(v1alpha1.Complete, "")
-		if got := w.states(); got != "alder=done birch=done cedar=done elm=done" || w.most != 2 {
-			t.Errorf("%s, %d at once", got, w.most)
-		}
+		got := w.states()
+		assert.Truef(t, got == "alder=done birch=done cedar=done elm=done" && w.most == 2, "%s, %d at once", got, w.most)
 		w.finished("alder", "birch", "cedar", "elm")
 		s := w.object().Status
-		if len(s.Waves) != 3 || s.Waves[1].Counts.Done != 2 || s.Waves[2].Ended == nil || s.Counts.Done != 4 || s.Counts.Total != 4 || s.Wave != "" || s.ObservedGeneration != w.object().Generation {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, len(s.Waves) == 3 && s.Waves[1].Counts.Done == 2 && s.Waves[2].Ended != nil && s.Counts.Done == 4 && s.Counts.Total == 4 && s.Wave == "" && s.ObservedGeneration == w.object().Generation, s)
 		for _, c := range s.Clusters {
-			if c.NoOwnerSeconds == nil || c.TwoOwnersSeconds != 0 || c.Since == nil || c.ID == "" || c.Stage != stages.VerifyProviderIDs {
-				t.Errorf("%+v", c)
-			}
+			assert.True(t, c.NoOwnerSeconds != nil && c.TwoOwnersSeconds == 0 && c.Since != nil && c.ID != "" && c.Stage == stages.VerifyProviderIDs, c)
 		}
-		if n := w.events("ClusterDone"); n != 4 || len(w.logs) > 0 {
-			t.Errorf("%d Events, %v", n, w.logs)
-		}
+		n := w.events("ClusterDone")
+		assert.Truef(t, n == 4 && len(w.logs) == 0, "%d Events, %v", n, w.logs)
 	})
 }
 
@@ -79,9 +73,8 @@ func TestWavesWaitForTheirApprovals(t *testing.T) {
 		w.run()
 		for _, wave := range []string{"canary", "half", "others"} {
 			w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
-			if c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.Waiting); !strings.Contains(c.Message, wave) {
-				t.Errorf("%+v", c)
-			}
+			c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.Waiting)
+			assert.True(t, strings.Contains(c.Message, wave), c)
 			time.Sleep(time.Hour)
 			w.approve(wave, "")
 			time.Sleep(time.Hour)
@@ -96,9 +89,8 @@ func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"approval":"stage"}`, "alder", "birch")
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
-		if n := w.Worlds["alder"].Patches(); n > 0 {
-			t.Errorf("%d writes before an approval", n)
-		}
+		n := w.Worlds["alder"].Patches()
+		assert.Truef(t, n <= 0, "%d writes before an approval", n)
 		w.approve("rest", stages.GrantMigrationLease)
 		for _, stage := range []string{stages.EnableLeaderMigration, stages.InstallCCM} {
 			time.Sleep(time.Hour)
@@ -130,13 +122,10 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 		w.run()
 		time.Sleep(time.Hour)
 		for _, c := range w.object().Status.Clusters {
-			if c.State != string(waves.Failed) || !strings.Contains(c.Message, "switch-to-external is blocked") || !strings.Contains(c.Message, "node-rename") {
-				t.Errorf("%+v", c)
-			}
+			assert.True(t, c.State == string(waves.Failed) && strings.Contains(c.Message, "switch-to-external is blocked") && strings.Contains(c.Message, "node-rename"), c)
 		}
-		if n := w.Worlds["alder"].Patches(); n > 0 {
-			t.Errorf("%d writes", n)
-		}
+		n := w.Worlds["alder"].Patches()
+		assert.Truef(t, n <= 0, "%d writes", n)
 		retry("1", "alder=failed birch=failed")
 		w.approve("one", "", "node-rename")
 		retry("2", "alder=done birch=failed")
@@ -159,9 +148,8 @@ func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 		}
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.Paused))
-		if c := w.object().Status.Clusters[0]; c.State != string(waves.Gated) || c.Stage != stages.InstallCCM || w.Rancher.Object(w.Worlds["alder"].Lock) != "" {
-			t.Errorf("%+v", c)
-		}
+		c := w.object().Status.Clusters[0]
+		assert.True(t, c.State == string(waves.Gated) && c.Stage == stages.InstallCCM && w.Rancher.Object(w.Worlds["alder"].Lock) == "", c)
 		w.edit(func(spec map[string]any) { spec["pause"] = false })
 		w.await(v1alpha1.Complete, "")
 		w.finished("alder")
@@ -200,9 +188,8 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 		if got := w.states(); got != "alder=failed birch=done cedar=waiting" || !w.object().Status.Clusters[0].RolledBack {
 			t.Fatalf("%s", w.Rancher.Object(path))
 		}
-		if after := w.Worlds["alder"].Spec(t); after != before || w.Worlds["cedar"].Patches() > 0 {
-			t.Errorf("%s\nand not\n%s", after, before)
-		}
+		after := w.Worlds["alder"].Spec(t)
+		assert.Truef(t, after == before && w.Worlds["cedar"].Patches() == 0, "%s\nand not\n%s", after, before)
 		w.finished("birch")
 		w.edit(func(spec map[string]any) { spec["maxFailures"] = 1 })
 		w.await(v1alpha1.Complete, "")
@@ -244,9 +231,8 @@ func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
 		w.run()
 		time.Sleep(3 * time.Second)
 		w.end()
-		if got := w.states(); got != "alder=running birch=waiting" {
-			t.Fatal(got)
-		}
+		got := w.states()
+		assert.Must(t, got == "alder=running birch=waiting", got)
 		w.lead()
 		w.await(v1alpha1.Complete, "")
 		w.finished("alder", "birch")
@@ -262,9 +248,8 @@ func TestMissingPermissionsFailAClusterOnlyIfTheyStayMissing(t *testing.T) {
 				w.deny(true)
 				w.run()
 				time.Sleep(20 * time.Second)
-				if c := w.object().Status.Clusters[0]; c.State != string(waves.Running) || !strings.Contains(c.Message, "missing permissions: patch clusters") {
-					t.Errorf("%+v", c)
-				}
+				c := w.object().Status.Clusters[0]
+				assert.True(t, c.State == string(waves.Running) && strings.Contains(c.Message, "missing permissions: patch clusters"), c)
 				time.Sleep(missing - 20*time.Second)
 				w.deny(false)
 				for w.object().Status.Counts.Running > 0 {
@@ -290,9 +275,7 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 			t.Errorf("%s, %v", got, w.Worlds["alder"].Writes())
 		}
 		first := w.change()
-		if first["stage"] != stages.GrantMigrationLease || !strings.Contains(first["diff"], "+") || first["command"] != "rke-lm apply --stage=grant-migration-lease FILE" || !strings.Contains(first["reason"], "Argo CD") {
-			t.Errorf("%v", first)
-		}
+		assert.True(t, first["stage"] == stages.GrantMigrationLease && strings.Contains(first["diff"], "+") && first["command"] == "rke-lm apply --stage=grant-migration-lease FILE" && strings.Contains(first["reason"], "Argo CD"), first)
 		w.Rancher.Edit(alder, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "kind: Broken: [\n"
 		})
@@ -304,9 +287,8 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		}
 		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "alder"}) // it cannot be planned now, and what was written stays
 		time.Sleep(time.Minute)
-		if now := w.change(); now["stage"] != first["stage"] || len(w.logs) == 0 {
-			t.Errorf("%v %v", now, w.logs)
-		}
+		now := w.change()
+		assert.Truef(t, now["stage"] == first["stage"] && len(w.logs) != 0, "%v %v", now, w.logs)
 	})
 }
 
@@ -315,9 +297,7 @@ func (w *world) change() map[string]string {
 	w.t.Helper()
 	var c corev1.ConfigMap
 	assert.NilError(w.t, json.Unmarshal([]byte(w.Rancher.Object("/api/v1/namespaces/rke-lm/configmaps/summer.fleet-default.alder")), &c))
-	if len(c.OwnerReferences) != 1 || c.OwnerReferences[0].UID != w.object().UID {
-		w.t.Errorf("%+v", c.OwnerReferences)
-	}
+	assert.True(w.t, len(c.OwnerReferences) == 1 && c.OwnerReferences[0].UID == w.object().UID, c.OwnerReferences)
 	return c.Data
 }
 
@@ -329,22 +309,16 @@ func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
 			w := newWorld(t, spec, "alder")
 			w.run()
 			w.await(v1alpha1.Failed, "InvalidSpec")
-			if w.Worlds["alder"].Patches() > 0 {
-				t.Error("the cluster was changed")
-			}
+			assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
 			w.edit(func(spec map[string]any) {
 				delete(spec, "window")
 				delete(spec, "options")
 			})
 			w.await(v1alpha1.Complete, "")
-			if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed) {
-				t.Error("it is still not valid")
-			}
+			assert.True(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed), "it is still not valid")
 		})
 	}
-	if controller.CheckAccept([]string{rollout.ManagedElsewhere}) == nil {
-		t.Error("a cluster that another program manages could be changed")
-	}
+	assert.True(t, controller.CheckAccept([]string{rollout.ManagedElsewhere}) != nil, "a cluster that another program manages could be changed")
 }
 
 func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
@@ -373,9 +347,8 @@ func TestChangesOfClustersThatAreNotSelectedAreBounded(t *testing.T) {
 			w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "alder"})
 			time.Sleep(100 * time.Millisecond)
 		}
-		if lists := w.Rancher.Count(list) - before; lists < 19 || lists > 21 {
-			t.Errorf("%d lists in ten minutes", lists)
-		}
+		lists := w.Rancher.Count(list) - before
+		assert.Truef(t, lists >= 19 && lists <= 21, "%d lists in ten minutes", lists)
 		quiet := w.Rancher.Count(list)
 		time.Sleep(time.Hour)
 		if lists := w.Rancher.Count(list) - quiet; lists > 1 {
@@ -398,8 +371,7 @@ func TestARunEndsWithItsLeaderMigration(t *testing.T) {
 		w.Rancher.Remove(path)
 		w.manager.Changed(t.Context(), w.key, nil)
 		w.manager.Wait()
-		if s := w.Worlds["alder"].Spec(t); strings.Contains(s, `"external"`) || len(w.Worlds["alder"].Cordoned()) > 0 || w.Rancher.Object(w.Worlds["alder"].Lock) != "" {
-			t.Errorf("%s", s)
-		}
+		s := w.Worlds["alder"].Spec(t)
+		assert.True(t, !strings.Contains(s, `"external"`) && len(w.Worlds["alder"].Cordoned()) == 0 && w.Rancher.Object(w.Worlds["alder"].Lock) == "", s)
 	})
 }

@@ -26,9 +26,8 @@ func TestAnRKE1ClusterIsMigratedWithTheHelmOfTheController(t *testing.T) {
 		if spec := one.Spec(t); !one.HelmRan() || !strings.Contains(spec, `"external-aws"`) || strings.Contains(spec, "enable-leader-migration") || len(one.Cordoned()) > 0 {
 			t.Errorf("helm ran: %t, %v, %s", one.HelmRan(), one.Cordoned(), spec)
 		}
-		if s := w.object().Status; s.Counts.Done != 2 || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) {
-			t.Errorf("%+v", s)
-		}
+		s := w.object().Status
+		assert.True(t, s.Counts.Done == 2 && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm), s)
 	})
 }
 

@@ -28,14 +28,11 @@ func TestAProcessThatCannotWorkEndsAndReleasesTheLease(t *testing.T) {
 		go func() { ended <- e.Lead(t.Context(), func(context.Context) error { return broken }) }()
 		select {
 		case err := <-ended:
-			if !errors.Is(err, broken) {
-				t.Error(err)
-			}
+			assert.True(t, errors.Is(err, broken), err)
 		case <-time.After(time.Hour):
 			t.Fatal("it leads, and does nothing")
 		}
-		if lease := w.Rancher.Object("/apis/coordination.k8s.io/v1/namespaces/rke-lm/leases/" + controller.LeaseName); lease == "" || strings.Contains(lease, "first") {
-			t.Errorf("%s", lease)
-		}
+		lease := w.Rancher.Object("/apis/coordination.k8s.io/v1/namespaces/rke-lm/leases/" + controller.LeaseName)
+		assert.True(t, lease != "" && !strings.Contains(lease, "first"), lease)
 	})
 }

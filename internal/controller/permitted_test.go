@@ -48,13 +48,10 @@ func TestAPolicyPermitsWhatItNames(t *testing.T) {
 			w.permits(c.policy)
 		}
 		p, err := w.readPolicy()
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		assert.Truef(t, err == nil, "%s: %v", c.name, err)
 		err = p.Check(c.target, c.options, c.home)
-		if refused := (*controller.NotPermitted)(nil); errors.As(err, &refused) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		refused := (*controller.NotPermitted)(nil)
+		assert.Truef(t, errors.As(err, &refused) == (c.want != "") && (err == nil || strings.Contains(err.Error(), c.want)), "%s: %v", c.name, err)
 	}
 }
 
@@ -69,9 +66,8 @@ func TestAPolicyThatCannotBeReadPermitsNothing(t *testing.T) {
 		w.permits(policy)
 		assert.Error(w.readPolicy())(t, want, policy)
 	}
-	if _, err := controller.ReadPolicy(t.TempDir() + "/none"); err == nil || !strings.HasPrefix(err.Error(), "--policy: ") {
-		t.Errorf("%v", err)
-	}
+	_, err := controller.ReadPolicy(t.TempDir() + "/none")
+	assert.True(t, err != nil && strings.HasPrefix(err.Error(), "--policy: "), err)
 }
 
 func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
@@ -104,9 +100,8 @@ func TestAClusterInANamespaceThatIsNotPermittedFails(t *testing.T) {
 		w.permits("namespaces: [fleet-other]\n")
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
-		if c := w.object().Status.Clusters[0]; c.State != string(waves.Failed) || !strings.Contains(c.Message, "does not permit fleet-default") || w.Worlds["alder"].Patches() > 0 {
-			t.Errorf("%+v", c)
-		}
+		c := w.object().Status.Clusters[0]
+		assert.True(t, c.State == string(waves.Failed) && strings.Contains(c.Message, "does not permit fleet-default") && w.Worlds["alder"].Patches() == 0, c)
 	})
 }
 
@@ -122,12 +117,10 @@ func TestAPolicyHoldsBeforeEachWrite(t *testing.T) {
 		}
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
-		if c := w.object().Status.Clusters[0]; c.Stage != stages.InstallCCM || !strings.Contains(c.Message, "does not permit fleet-default") {
-			t.Errorf("%+v", c)
-		}
-		if s := w.Worlds["alder"].Spec(t); strings.Contains(s, "aws-cloud-controller-manager") || len(w.Worlds["alder"].Cordoned()) > 0 {
-			t.Errorf("%s", s)
-		}
+		c := w.object().Status.Clusters[0]
+		assert.True(t, c.Stage == stages.InstallCCM && strings.Contains(c.Message, "does not permit fleet-default"), c)
+		s := w.Worlds["alder"].Spec(t)
+		assert.True(t, !strings.Contains(s, "aws-cloud-controller-manager") && len(w.Worlds["alder"].Cordoned()) == 0, s)
 	})
 }
 
@@ -138,9 +131,7 @@ func TestThePolicyRequiresApprovals(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		time.Sleep(time.Hour)
-		if w.Worlds["alder"].Patches() > 0 {
-			t.Error("the cluster was changed without an approval")
-		}
+		assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed without an approval")
 		w.approve("rest", "")
 		w.await(v1alpha1.Complete, "")
 		w.finished("alder")
@@ -175,9 +166,7 @@ func TestAnApprovalOfTheSecondInWhichTheLeaderMigrationWasCreatedIsOfAnEarlierOn
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		time.Sleep(time.Hour)
-		if w.Worlds["alder"].Patches() > 0 {
-			t.Error("the cluster was changed")
-		}
+		assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
 	})
 }
 
@@ -210,9 +199,7 @@ func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
 				w.end()
 				w.run()
 				time.Sleep(time.Hour)
-				if w.Worlds["alder"].Patches() > 0 {
-					t.Fatal("the cluster was changed")
-				}
+				assert.Must(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
 				w.edit(func(spec map[string]any) {
 					clear(spec)
 					for k, v := range before {

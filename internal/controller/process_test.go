@@ -18,9 +18,7 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 	var unhealthy error
 	said := ""
 	s, err := serveHTTPS("127.0.0.1:0", probes(NewMetrics(&Manager{}).Handler(), func(*http.Request) error { return unhealthy }), func(text string) { said += text })
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	_, address, _ := strings.Cut(said, " on ")
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // as the kubelet and Prometheus do
 	get := func(path string) (int, string) {
@@ -31,22 +29,18 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 		return answer.StatusCode, string(text)
 	}
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n", "/metrics": "\nrke_lm_active 0\n"} {
-		if code, text := get(path); code != http.StatusOK || !strings.Contains(text, want) {
-			t.Errorf("%s: %d %s", path, code, text)
-		}
+		code, text := get(path)
+		assert.Truef(t, code == http.StatusOK && strings.Contains(text, want), "%s: %d %s", path, code, text)
 	}
 	unhealthy = errors.New("the lease is not renewed")
-	if code, text := get("/healthz"); code != http.StatusInternalServerError || !strings.Contains(text, "the lease is not renewed") {
-		t.Errorf("%d %s", code, text)
-	}
+	code, text := get("/healthz")
+	assert.Truef(t, code == http.StatusInternalServerError && strings.Contains(text, "the lease is not renewed"), "%d %s", code, text)
 	assert.Error(serveHTTPS(address, nil, nil))(t, "--metrics-bind-address "+address, "an address in use")
 	stop(s)
 	if _, err := client.Get("https://" + address + "/healthz"); err == nil {
 		t.Error("it still answers after it was stopped")
 	}
 	s, err = serveHTTPS("", nil, nil)
-	if err != nil {
-		t.Error(err)
-	}
+	assert.True(t, err == nil, err)
 	stop(s)
 }

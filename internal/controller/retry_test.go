@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -48,9 +49,8 @@ func halfFailed(t *testing.T) *world {
 	}
 	w.run()
 	w.await(v1alpha1.Failed, "TooManyFailures")
-	if got := w.states(); got != "alder=failed birch=skipped cedar=waiting" {
-		t.Fatal(got)
-	}
+	got := w.states()
+	assert.Must(t, got == "alder=failed birch=skipped cedar=waiting", got)
 	w.onShow = nil
 	return w
 }
@@ -138,14 +138,11 @@ func TestAnotherProcessFulfillsAWish(t *testing.T) {
 		w.managed("birch", false)
 		w.wish("1")
 		starts := w.restarted(seed)
-		if got := w.states(); starts < 5 || got != "alder=done birch=done cedar=done" || w.object().Status.ObservedRetry != "1" {
-			t.Errorf("%d starts with the seed %d: %s", starts, seed, got)
-		}
+		got := w.states()
+		assert.Truef(t, starts >= 5 && got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%d starts with the seed %d: %s", starts, seed, got)
 		w.finished("alder", "birch", "cedar")
 		for _, c := range w.object().Status.Clusters {
-			if c.State != string(waves.Done) || c.TwoOwnersSeconds != 0 || c.RolledBack || c.Message != "" {
-				t.Errorf("%+v", c)
-			}
+			assert.True(t, c.State == string(waves.Done) && c.TwoOwnersSeconds == 0 && !c.RolledBack && c.Message == "", c)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -72,9 +73,8 @@ func measured(t *testing.T, clusters int) (l load) {
 		start := time.Now()
 		w.approve(w.object().Status.Waves[0].Name, "")
 		for n := 1; n <= clusters; n++ {
-			if m := <-done; m.State != waves.Done {
-				t.Fatalf("%+v", m)
-			}
+			m := <-done
+			assert.Must(t, m.State == waves.Done, m)
 			l.take(w)
 			if n%max(clusters/samples, 1) == 0 {
 				l.heap = max(l.heap, heap()-min(heap(), before))
@@ -164,10 +164,7 @@ func TestManyClustersMakeNoStormOfRequests(t *testing.T) {
 	}
 	t.Log("\n" + chart(all))
 	first, last := all[0], all[len(all)-1]
-	if slices.ContainsFunc(all, func(l load) bool { return l.idle > 0 }) {
-		t.Errorf("requests while nothing happens: %+v", all)
-	}
-	if least := float64(first.inside+first.local) / float64(first.clusters); float64(last.inside+last.local)/float64(last.clusters) > 1.2*least {
-		t.Errorf("a cluster costs more among many: %+v", all)
-	}
+	assert.Truef(t, !slices.ContainsFunc(all, func(l load) bool { return l.idle > 0 }), "requests while nothing happens: %+v", all)
+	least := float64(first.inside+first.local) / float64(first.clusters)
+	assert.Truef(t, float64(last.inside+last.local)/float64(last.clusters) <= 1.2*least, "a cluster costs more among many: %+v", all)
 }

@@ -51,9 +51,7 @@ func TestAStatusFitsIntoEtcdHoweverItsClustersFail(t *testing.T) {
 		for _, n := range []int{1, 500, 1000} {
 			w := worst(n, message)
 			text, err := json.Marshal(w.status())
-			if err != nil || len(text) > etcdLimit*9/10 {
-				t.Errorf("%d clusters, %q: %d bytes, %v", n, message, len(text), err)
-			}
+			assert.Truef(t, err == nil && len(text) <= etcdLimit*9/10, "%d clusters, %q: %d bytes, %v", n, message, len(text), err)
 			if err := tooLarge(w.lm, w.waves); err != nil {
 				t.Errorf("%d clusters: %v", n, err)
 			}
@@ -68,13 +66,9 @@ func TestClustersWhoseStatusWouldNotFitIntoEtcdAreNotSelected(t *testing.T) {
 	fits := func(w *work) error { return tooLarge(w.lm, w.waves) }
 	least := sort.Search(5000, func(n int) bool { return fits(worst(n, "x")) != nil })
 	text, err := json.Marshal(worst(least-1, "<").status())
-	if err != nil || least < 1000 || least > 2000 || len(text) > etcdLimit {
-		t.Errorf("%d clusters are refused, and one less has %d bytes, %v", least, len(text), err)
-	}
+	assert.Truef(t, err == nil && least >= 1000 && least <= 2000 && len(text) <= etcdLimit, "%d clusters are refused, and one less has %d bytes, %v", least, len(text), err)
 	assert.ErrorContains(t, fits(worst(least, "x")), fmt.Sprintf("its %d clusters, and etcd accepts", least))
 	large := worst(1, "x")
 	large.lm.Annotations = map[string]string{"notes": strings.Repeat("x", mostOfObject)}
-	if fits(large) == nil {
-		t.Error("an object that is as large as etcd accepts is selected for")
-	}
+	assert.True(t, fits(large) != nil, "an object that is as large as etcd accepts is selected for")
 }

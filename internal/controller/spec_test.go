@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // An API server that does not check the rules of the definition takes any duration.
@@ -22,9 +23,7 @@ func TestDurationsAreAtMostAYear(t *testing.T) {
 			"spec.waves: the soak of canaries is longer than a year; ": {Waves: []v1alpha1.Wave{{Name: "canaries", Soak: long}}},
 		} {
 			_, err := policyOf(&v1alpha1.LeaderMigration{Spec: spec}, "", nil)
-			if wrong != (err != nil) || err != nil && !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("%s: %v", length, err)
-			}
+			assert.Truef(t, wrong == (err != nil) && (err == nil || strings.HasPrefix(err.Error(), want)), "%s: %v", length, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -28,16 +29,12 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 			t.Errorf("%+v, %v", s, one.Writes())
 		}
 		c := meta.FindStatusCondition(s.Conditions, v1alpha1.NeedsValues)
-		if c == nil || c.Status != "True" || !strings.Contains(c.Message, "c-x7k2p") || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.Failed) {
-			t.Errorf("%+v", s.Conditions)
-		}
+		assert.True(t, c != nil && c.Status == "True" && strings.Contains(c.Message, "c-x7k2p") && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.Failed), s.Conditions)
 		for _, cluster := range s.Clusters {
 			if cluster.Name != "c-x7k2p" {
 				continue
 			}
-			if cluster.Reason != v1alpha1.NeedsValues || !strings.Contains(cluster.Message, "image.repository") || strings.Contains(cluster.Message, "mirror.example") || strings.Join(cluster.Findings, " ") != "release-values-replaced" {
-				t.Errorf("%+v", cluster)
-			}
+			assert.True(t, cluster.Reason == v1alpha1.NeedsValues && strings.Contains(cluster.Message, "image.repository") && !strings.Contains(cluster.Message, "mirror.example") && strings.Join(cluster.Findings, " ") == "release-values-replaced", cluster)
 		}
 
 		// The state outlives the controller.
@@ -96,12 +93,8 @@ func TestAnRKE1ClusterThatGetsValuesOfItsOwnLaterFails(t *testing.T) {
 		time.Sleep(time.Hour)
 		s := w.object().Status
 		for _, c := range s.Clusters {
-			if c.Name == "c-x7k2p" && (c.State != "failed" || c.Reason != "" || !strings.Contains(c.Message, "podAnnotations.team")) {
-				t.Errorf("%+v", c)
-			}
+			assert.True(t, c.Name != "c-x7k2p" || c.State == "failed" && c.Reason == "" && strings.Contains(c.Message, "podAnnotations.team"), c)
 		}
-		if s.Counts.Failed != 1 || !strings.Contains(one.Values(t), "team: platform") {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, s.Counts.Failed == 1 && strings.Contains(one.Values(t), "team: platform"), s)
 	})
 }

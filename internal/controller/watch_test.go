@@ -38,9 +38,8 @@ func (w *world) watch() {
 	}()
 	w.t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			w.t.Error(err)
-		}
+		err := <-ended
+		assert.True(w.t, err == nil, err)
 	})
 }
 
@@ -89,19 +88,16 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 				if got := w.becomes(bad, v1alpha1.Failed, "InvalidSpec"); !strings.Contains(got, c.want) {
 					t.Errorf("%q\n%s", got, w.Rancher.Object(bad))
 				}
-				if now := w.Rancher.Object(bad); strings.Contains(c.status, `"since"`) && !strings.Contains(now, "2026-07-15 12:00") {
-					t.Errorf("its status is lost: %s", now)
-				}
+				now := w.Rancher.Object(bad)
+				assert.Truef(t, !strings.Contains(c.status, `"since"`) || strings.Contains(now, "2026-07-15 12:00"), "its status is lost: %s", now)
 				writes := w.Rancher.Count("/leadermigrations/autumn/status")
 				w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
 				w.await(v1alpha1.Waiting, string(waves.Paused))
 				time.Sleep(time.Hour)
-				if more := w.Rancher.Count("/leadermigrations/autumn/status") - writes; more > 0 {
-					t.Errorf("%d writes of its status in an hour", more)
-				}
-				if err := w.manager.Live(); err != nil || w.Worlds["alder"].Patches() > 0 {
-					t.Errorf("%v, %v", err, w.logs)
-				}
+				more := w.Rancher.Count("/leadermigrations/autumn/status") - writes
+				assert.Truef(t, more <= 0, "%d writes of its status in an hour", more)
+				err := w.manager.Live()
+				assert.Truef(t, err == nil && w.Worlds["alder"].Patches() == 0, "%v, %v", err, w.logs)
 				w.Rancher.Edit(bad, func(o map[string]any) {
 					o["spec"], o["status"] = map[string]any{"selector": map[string]any{}, "approval": "wave"}, map[string]any{}
 				})
@@ -119,14 +115,10 @@ func TestALeaderMigrationThatCannotBeDecodedAnyMoreStopsBeforeItsNextStage(t *te
 		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["timeout"] = "9999999h" })
 		w.becomes(path, v1alpha1.Waiting, "InvalidSpec")
 		time.Sleep(time.Hour)
-		if w.Worlds["alder"].Patches() > 0 {
-			t.Error("the cluster was changed")
-		}
+		assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
 		w.Rancher.Edit(path, func(o map[string]any) { delete(o["spec"].(map[string]any), "timeout") })
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
-		if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed) {
-			t.Error("it is still not valid")
-		}
+		assert.True(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed), "it is still not valid")
 	})
 }
 
@@ -137,9 +129,8 @@ func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 		w.watch()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		time.Sleep(time.Hour)
-		if err := w.manager.Live(); err != nil {
-			t.Error(err)
-		}
+		err := w.manager.Live()
+		assert.True(t, err == nil, err)
 		w.Rancher.Do(func() {
 			w.Rancher.Fault = func(r *http.Request) (f ranchertest.Fault) {
 				if strings.HasSuffix(r.URL.Path, "/leadermigrations") {
@@ -150,17 +141,15 @@ func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 		})
 		w.Rancher.Drop()
 		time.Sleep(5 * time.Minute)
-		if err := w.manager.Live(); err != nil {
-			t.Errorf("an outage of five minutes: %v", err)
-		}
+		err = w.manager.Live()
+		assert.Truef(t, err == nil, "an outage of five minutes: %v", err)
 		time.Sleep(20 * time.Minute) // a watch that is open lasts up to ten of them
 		assert.ErrorContains(t, w.manager.Live(), "LeaderMigration cannot be read since")
 		w.Rancher.Do(func() { w.Rancher.Fault = nil })
 		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["pause"] = true })
 		w.await(v1alpha1.Waiting, string(waves.Paused))
-		if err := w.manager.Live(); err != nil {
-			t.Error(err)
-		}
+		err = w.manager.Live()
+		assert.True(t, err == nil, err)
 	})
 }
 
@@ -171,16 +160,14 @@ func TestAProcessWhoseLoopStopsIsNotAlive(t *testing.T) {
 		w.onShow = func(m migrate.Member, _ migrate.Event) { <-stuck }
 		w.run()
 		time.Sleep(9 * time.Minute)
-		if err := w.manager.Live(); err != nil {
-			t.Error(err)
-		}
+		err := w.manager.Live()
+		assert.True(t, err == nil, err)
 		time.Sleep(2 * time.Minute)
 		assert.ErrorContains(t, w.manager.Live(), "nothing was decided about the LeaderMigration rke-lm/summer since")
 		close(stuck)
 		w.await(v1alpha1.Complete, "")
 		time.Sleep(time.Hour)
-		if err := w.manager.Live(); err != nil {
-			t.Error(err)
-		}
+		err = w.manager.Live()
+		assert.True(t, err == nil, err)
 	})
 }

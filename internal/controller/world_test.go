@@ -199,9 +199,8 @@ func (w *world) finished(clusters ...string) {
 	w.t.Helper()
 	for _, c := range clusters {
 		one := w.Worlds[c]
-		if s := one.Spec(w.t); !strings.Contains(s, `"external"`) || strings.Contains(s, "enable-leader-migration") {
-			w.t.Errorf("%s: %s", c, s)
-		}
+		s := one.Spec(w.t)
+		assert.Truef(w.t, strings.Contains(s, `"external"`) && !strings.Contains(s, "enable-leader-migration"), "%s: %s", c, s)
 		if len(one.Cordoned()) > 0 || w.Rancher.Object(one.Lock) != "" {
 			w.t.Errorf("%s: cordoned %v, lock %s", c, one.Cordoned(), w.Rancher.Object(one.Lock))
 		}

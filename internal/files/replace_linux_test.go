@@ -95,18 +95,15 @@ func setACL(t *testing.T, path, attribute string) {
 	if none(err) {
 		t.Skip("no access lists here")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 func TestTheAccessListIsKept(t *testing.T) {
 	path := make1(t, "a.yaml")
 	setACL(t, path, accessList)
 	assert.NilError(t, replace(path, look(t, path), text("new")))
-	if list, err := readAccessList(path); err != nil || !bytes.Equal(list, acl()) {
-		t.Errorf("the list is %x, %v", list, err)
-	}
+	list, err := readAccessList(path)
+	assert.Truef(t, err == nil && bytes.Equal(list, acl()), "the list is %x, %v", list, err)
 	if info, _ := os.Stat(path); info.Mode() != 0o660 {
 		t.Errorf("the mode is %v", info.Mode())
 	}
@@ -117,9 +114,8 @@ func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
 	assert.NilError(t, os.Chmod(path, 0o644))
 	setACL(t, filepath.Dir(path), "system.posix_acl_default")
 	assert.NilError(t, replace(path, look(t, path), text("new")))
-	if list, err := readAccessList(path); err != nil || list != nil {
-		t.Errorf("the list is %x, %v", list, err)
-	}
+	list, err := readAccessList(path)
+	assert.Truef(t, err == nil && list == nil, "the list is %x, %v", list, err)
 	if info, _ := os.Stat(path); info.Mode() != 0o644 {
 		t.Errorf("the mode is %v", info.Mode())
 	}

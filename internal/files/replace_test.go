@@ -46,9 +46,8 @@ func never(io.Writer) error { panic("write was called") }
 
 func checkContent(t *testing.T, path, want string) {
 	t.Helper()
-	if got, err := os.ReadFile(path); err != nil || string(got) != want {
-		t.Errorf("%s holds %q, %v; want %q", path, got, err, want)
-	}
+	got, err := os.ReadFile(path)
+	assert.Truef(t, err == nil && string(got) == want, "%s holds %q, %v; want %q", path, got, err, want)
 }
 
 // checkAlone fails unless the file is the only one in its folder.
@@ -69,13 +68,9 @@ func checkError(t *testing.T, err error, is error, holds ...string) {
 		return
 	}
 	for _, text := range append(holds, "; ") { // what is wrong; what to do
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("error %q does not hold %q", err, text)
-		}
+		assert.Truef(t, strings.Contains(err.Error(), text), "error %q does not hold %q", err, text)
 	}
-	if strings.Contains(err.Error(), ".tmp") {
-		t.Errorf("error %q names the temporary file", err)
-	}
+	assert.Truef(t, !strings.Contains(err.Error(), ".tmp"), "error %q names the temporary file", err)
 }
 
 func TestAFileIsReplacedByteForByte(t *testing.T) {
@@ -120,9 +115,7 @@ func TestTheOldContentIsThereUntilTheNewIsComplete(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 func TestTheTemporaryFileIsHiddenAndPrivate(t *testing.T) {
@@ -138,9 +131,7 @@ func TestTheTemporaryFileIsHiddenAndPrivate(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 // faults are what may go wrong while the new content is written.
@@ -165,9 +156,7 @@ var faults = map[string]func(t *testing.T, path string, w io.Writer) error{
 func removeHidden(t *testing.T, folder string) {
 	t.Helper()
 	hidden, err := filepath.Glob(filepath.Join(folder, ".*"))
-	if err != nil || len(hidden) != 1 {
-		t.Fatalf("hidden files: %q, %v", hidden, err)
-	}
+	assert.Mustf(t, err == nil && len(hidden) == 1, "hidden files: %q, %v", hidden, err)
 	assert.NilError(t, os.Remove(hidden[0]))
 }
 
@@ -177,9 +166,7 @@ func TestAfterAnErrorTheFileIsAsItWasAndAlone(t *testing.T) {
 			path := make1(t, "a.yaml")
 			seen := look(t, path)
 			err := replace(path, seen, func(w io.Writer) error { return fault(t, path, w) })
-			if err == nil || !strings.HasPrefix(err.Error(), path+": unchanged: ") {
-				t.Errorf("error: %v", err)
-			}
+			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), path+": unchanged: "), "error: %v", err)
 			checkContent(t, path, old)
 			checkAlone(t, path)
 			assert.Equal(t, look(t, path), seen, "the file was touched")
@@ -192,9 +179,7 @@ func TestTheErrorOfWriteIsKept(t *testing.T) {
 	err := replace(path, look(t, path), func(io.Writer) error {
 		return fmt.Errorf("reading: %w", &fs.PathError{Op: "open", Path: "source.yaml", Err: errFull})
 	})
-	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "reading: open source.yaml: no space left") {
-		t.Errorf("error: %v", err)
-	}
+	assert.Truef(t, errors.Is(err, errFull) && strings.Contains(err.Error(), "reading: open source.yaml: no space left"), "error: %v", err)
 }
 
 func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
@@ -215,9 +200,7 @@ func TestAfterAPanicTheFileIsAsItWasAndAlone(t *testing.T) {
 func TestAFolderThatIsRemovedMeanwhileIsAnError(t *testing.T) {
 	path := make1(t, "a.yaml")
 	err := replace(path, look(t, path), func(io.Writer) error { return os.RemoveAll(filepath.Dir(path)) })
-	if err == nil {
-		t.Error("no error")
-	}
+	assert.True(t, err != nil, "no error")
 }
 
 func TestAFolderInThePlaceOfTheFileIsRefused(t *testing.T) {
@@ -262,9 +245,8 @@ func TestAFileThatChangedSinceItWasReadIsRefused(t *testing.T) {
 			now, _ := os.ReadFile(path)
 			checkError(t, replace(path, seen, never), ErrChanged, path, "run the command again")
 			checkAlone(t, path)
-			if left, _ := os.ReadFile(path); string(left) != string(now) {
-				t.Errorf("the file holds %q", left)
-			}
+			left, _ := os.ReadFile(path)
+			assert.Truef(t, string(left) == string(now), "the file holds %q", left)
 		})
 	}
 }
@@ -281,9 +263,8 @@ func TestAFileThatChangesWhileItIsReplacedIsRefused(t *testing.T) {
 			})
 			checkError(t, err, ErrChanged, path, "run the command again")
 			checkAlone(t, path)
-			if left, _ := os.ReadFile(path); string(left) != string(now) {
-				t.Errorf("the file holds %q", left)
-			}
+			left, _ := os.ReadFile(path)
+			assert.Truef(t, string(left) == string(now), "the file holds %q", left)
 		})
 	}
 }

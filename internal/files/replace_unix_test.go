@@ -25,9 +25,8 @@ func link(t *testing.T, target, name string) {
 // checkLink fails unless name is still a link to target.
 func checkLink(t *testing.T, name, target string) {
 	t.Helper()
-	if got, err := os.Readlink(name); err != nil || got != target {
-		t.Errorf("%s leads to %q, %v; want %q", name, got, err, target)
-	}
+	got, err := os.Readlink(name)
+	assert.Truef(t, err == nil && got == target, "%s leads to %q, %v; want %q", name, got, err, target)
 }
 
 func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
@@ -48,9 +47,8 @@ func TestALinkStaysAndItsTargetIsReplaced(t *testing.T) {
 	checkLink(t, absolute, path)
 	checkLink(t, relative, near)
 	checkLink(t, chain, "relative")
-	if entries, _ := os.ReadDir(at); len(entries) != 3 {
-		t.Errorf("beside the links: %v", entries)
-	}
+	entries, _ := os.ReadDir(at)
+	assert.Truef(t, len(entries) == 3, "beside the links: %v", entries)
 }
 
 func TestAFileInALinkedFolderIsReplaced(t *testing.T) {

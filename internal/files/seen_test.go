@@ -19,9 +19,8 @@ func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 	assert.NilError(t, os.WriteFile(path, []byte("before"), 0o600))
 	info := assert.Value(os.Stat(path))(t)
 	seen := See(info)
-	if err := Unchanged(path, seen); err != nil {
-		t.Error(err)
-	}
+	err := Unchanged(path, seen)
+	assert.True(t, err == nil, err)
 	for _, c := range []struct {
 		name   string
 		change func() error
@@ -35,14 +34,11 @@ func TestAFileIsUnchangedOnlyAsItWasSeen(t *testing.T) {
 		}},
 	} {
 		assert.NilError(t, c.change())
-		if err := Unchanged(path, seen); !errors.Is(err, ErrChanged) || !strings.HasSuffix(err.Error(), "; run the command again") {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		err := Unchanged(path, seen)
+		assert.Truef(t, errors.Is(err, ErrChanged) && strings.HasSuffix(err.Error(), "; run the command again"), "%s: %v", c.name, err)
 	}
-	if err := Unchanged(path, Version{}); !errors.Is(err, ErrChanged) {
-		t.Errorf("what was never seen is unchanged: %v", err)
-	}
-	if err := Unchanged(path+".gone", seen); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "the file does not exist") {
-		t.Error(err)
-	}
+	err = Unchanged(path, Version{})
+	assert.Truef(t, errors.Is(err, ErrChanged), "what was never seen is unchanged: %v", err)
+	err = Unchanged(path+".gone", seen)
+	assert.True(t, errors.Is(err, ErrChanged) && strings.Contains(err.Error(), "the file does not exist"), err)
 }

@@ -44,27 +44,22 @@ func TestWhatAKilledProcessLeavesIsRemovedAndNotBefore(t *testing.T) {
 	defer in.Close()
 	out := assert.Value(c.StdoutPipe())(t)
 	assert.NilError(t, c.Start())
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "made\n" {
-		t.Fatal(line, err)
-	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	assert.Must(t, line == "made\n", line, err)
 	clean(folder)
-	if n := entries(t, folder); n != 2 {
-		t.Errorf("%d of 2 are left of a process that is alive", n)
-	}
+	n := entries(t, folder)
+	assert.Truef(t, n == 2, "%d of 2 are left of a process that is alive", n)
 	assert.NilError(t, c.Process.Kill())
 	c.Wait()
 	clean(folder)
-	if n := entries(t, folder); n != 0 {
-		t.Errorf("%d are left of a process that was killed", n)
-	}
+	n = entries(t, folder)
+	assert.Truef(t, n == 0, "%d are left of a process that was killed", n)
 }
 
 func TestWhatIsHeldIsNotRemovedUntilItsRelease(t *testing.T) {
 	folder := t.TempDir()
 	f, l, err := TemporaryFile(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	f.Close() // the lock is not that of the file that is written
 	if clean(folder); entries(t, folder) != 1 {
 		t.Error("a file was removed while it was held")
@@ -85,9 +80,8 @@ func TestOnlyWhatThisPackageMakesIsRemoved(t *testing.T) {
 	if clean(folder); entries(t, folder) != 5 {
 		t.Errorf("%d of 5 are left", entries(t, folder))
 	}
-	if _, err := os.Stat(elsewhere); err != nil {
-		t.Error(err)
-	}
+	_, err := os.Stat(elsewhere)
+	assert.True(t, err == nil, err)
 }
 
 // One run looks once: a folder may hold many clusters.
@@ -95,9 +89,7 @@ func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 	folder := t.TempDir()
 	leave := func() {
 		left, l, err := TemporaryFolder(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if info, err := os.Stat(left); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("others may enter: %v %v", info.Mode(), err)
 		}
@@ -118,9 +110,8 @@ func TestAFolderIsCleanedOnceInARun(t *testing.T) {
 
 func TestWithoutAFolderNothingIsMade(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	if f, l, err := TemporaryFile(gone); !errors.Is(err, fs.ErrNotExist) || f != nil || l != (Lock{}) {
-		t.Errorf("%v %v", f, err)
-	}
+	f, l, err := TemporaryFile(gone)
+	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && f == nil && l == (Lock{}), "%v %v", f, err)
 	if made, l, err := TemporaryFolder(gone); !errors.Is(err, fs.ErrNotExist) || made != "" || l != (Lock{}) {
 		t.Errorf("%q %v", made, err)
 	}
@@ -132,39 +123,31 @@ func TestALockIsOfWhatHasTheNameNow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".rke-lm-1.tmp")
 	assert.NilError(t, os.WriteFile(path, nil, 0o600))
 	f := assert.Value(openToLock(path))(t)
-	if err := os.Rename(path, path+".old"); err != nil || same(f, path) {
-		t.Errorf("%v: what has no name any more is the same", err)
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil || same(f, path) {
-		t.Errorf("%v: another file of the name is the same", err)
-	}
+	err := os.Rename(path, path+".old")
+	assert.Truef(t, err == nil && !same(f, path), "%v: what has no name any more is the same", err)
+	err = os.WriteFile(path, nil, 0o600)
+	assert.Truef(t, err == nil && !same(f, path), "%v: another file of the name is the same", err)
 	f.Close()
-	if same(f, path) {
-		t.Error("a file that is closed is the same")
-	}
+	assert.True(t, !same(f, path), "a file that is closed is the same")
 }
 
 // Where something cannot be locked nothing removes it, so it may be used.
 func TestWhatCannotBeLockedMayBeUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "link")
 	assert.NilError(t, os.Symlink("elsewhere", path))
-	if l, is := Hold(path); !is || l != (Lock{}) {
-		t.Errorf("%v %t", l, is)
-	}
+	l, is := Hold(path)
+	assert.Truef(t, is && l == (Lock{}), "%v %t", l, is)
 	taken := false
 	for _, path := range []string{path, filepath.Join(t.TempDir(), "gone")} {
 		Take(path, func(string) error { taken = true; return nil })
 	}
-	if taken {
-		t.Error("what is none of a killed run was taken")
-	}
+	assert.True(t, !taken, "what is none of a killed run was taken")
 }
 
 func TestAFileThatACleanerRemovesFirstIsMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gone")
-	if _, is := Hold(path); is {
-		t.Error("what is not there is held")
-	}
+	_, is := Hold(path)
+	assert.True(t, !is, "what is not there is held")
 }
 
 func entries(t *testing.T, folder string) int {

@@ -26,9 +26,7 @@ func TestEveryStageAppliesToTheFleet(t *testing.T) {
 		d := assert.Value(transform.Parse(c))(t)
 		p := assert.Value(plan.Build(rke2.Distro(), transform.Only(d), transform.Target{}))(t)
 		for _, s := range p.Steps {
-			if s.Stage.Edit != nil && s.State != plan.Todo {
-				t.Errorf("%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
-			}
+			assert.Truef(t, s.Stage.Edit == nil || s.State == plan.Todo, "%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
 		}
 	}
 }
@@ -45,20 +43,16 @@ func TestOneFileInEveryHundredIsACluster(t *testing.T) {
 		files, clusters = files+1, clusters+strings.Count(string(text), "kind: Cluster\n")
 		return err
 	})
-	if err != nil || files != 200 || clusters != 2 {
-		t.Errorf("%d files, %d clusters, error %v", files, clusters, err)
-	}
+	assert.Truef(t, err == nil && files == 200 && clusters == 2, "%d files, %d clusters, error %v", files, clusters, err)
 }
 
 func TestAFleetThatCannotBeWrittenIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	assert.NilError(t, os.WriteFile(file, nil, 0o600))
-	if err := Folder(file, 1); err == nil {
-		t.Error("a folder was made in a file")
-	}
+	err := Folder(file, 1)
+	assert.True(t, err != nil, "a folder was made in a file")
 	folder := t.TempDir()
 	assert.NilError(t, os.MkdirAll(filepath.Join(folder, "000", "00000.yaml"), 0o755))
-	if err := Folder(folder, 1); err == nil {
-		t.Error("a folder was replaced by a file")
-	}
+	err = Folder(folder, 1)
+	assert.True(t, err != nil, "a folder was replaced by a file")
 }

@@ -36,9 +36,8 @@ func repository(t *testing.T) *Repository {
 
 func do(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
+	out, err := exec.Command("git", args...).CombinedOutput()
+	assert.Mustf(t, err == nil, "git %v: %v\n%s", args, err, out)
 }
 
 func put(t *testing.T, name, text string) {
@@ -126,9 +125,8 @@ func TestLinksAndSubmodulesAreChanges(t *testing.T) {
 		tree := base.Changed(changes)
 		for _, c := range changes {
 			line := c.After.Path + ": " + c.After.Kind()
-			if f, found := tree[c.After.Path]; !found || f != *c.After {
-				t.Errorf("%s is not in the tree", line)
-			}
+			f, found := tree[c.After.Path]
+			assert.Truef(t, found && f == *c.After, "%s is not in the tree", line)
 			if c.Before != nil {
 				line = c.Before.Kind() + " → " + line
 			}
@@ -160,21 +158,16 @@ func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {
 	do(t, "config", "filter.shout.smudge", "tr a-z A-Z") // at a checkout
 	commit := commitAll(t)
 	tree, err := r.Tree(t.Context(), commit)
-	if err != nil || len(tree) != len(texts)+1 {
-		t.Fatal(tree, err)
-	}
+	assert.Must(t, err == nil && len(tree) == len(texts)+1, tree, err)
 	for _, f := range tree {
 		if path.Dir(f.Path) != "a" {
 			continue
 		}
-		if got, err := r.Read(f, 100); err != nil || string(got) != texts[f.Path] {
-			t.Errorf("%s: %q, %v", f.Path, got, err)
-		}
+		got, err := r.Read(f, 100)
+		assert.Truef(t, err == nil && string(got) == texts[f.Path], "%s: %q, %v", f.Path, got, err)
 	}
 	f, found, err := r.File(t.Context(), commit, "b/c")
-	if err != nil || !found {
-		t.Fatal(found, err)
-	}
+	assert.Must(t, err == nil && found, found, err)
 	if text, err := r.Read(f, 2); err != nil || string(text) != "y\n" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -190,17 +183,14 @@ func TestPathsAreNamedAsSeenFromTheCurrentFolder(t *testing.T) {
 	r := open(t)
 	assert.Equal(t, r.Name("a/b/c"), "c")
 	assert.Equal(t, r.Name("z"), filepath.FromSlash("../../z"))
-	if got, inside := r.Path("../x"); got != "a/x" || !inside {
-		t.Error(got, inside)
-	}
-	if _, inside := r.Path("../../../x"); inside {
-		t.Error("a path outside of the repository is inside")
-	}
+	got, inside := r.Path("../x")
+	assert.True(t, got == "a/x" && inside, got, inside)
+	_, inside = r.Path("../../../x")
+	assert.True(t, !inside, "a path outside of the repository is inside")
 	assert.Equal(t, strings.Join(r.Above(), " "), "a/b a .")
 	here := assert.Value(os.Getwd())(t)
-	if got, inside := r.Path(filepath.Join(here, "c")); got != "a/b/c" || !inside {
-		t.Error(got, inside)
-	}
+	got, inside = r.Path(filepath.Join(here, "c"))
+	assert.True(t, got == "a/b/c" && inside, got, inside)
 }
 
 func TestNothingOfTheRepositoryIsWritten(t *testing.T) {
@@ -209,12 +199,10 @@ func TestNothingOfTheRepositoryIsWritten(t *testing.T) {
 	commit := commitAll(t)
 	put(t, "a", "b")
 	before := assert.Value(os.ReadFile(".git/index"))(t)
-	if _, err := r.Changes(t.Context(), commit, ""); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := os.ReadFile(".git/index"); err != nil || string(after) != string(before) {
-		t.Error("the index changed", err)
-	}
+	_, err := r.Changes(t.Context(), commit, "")
+	assert.NilError(t, err)
+	after, err := os.ReadFile(".git/index")
+	assert.True(t, err == nil && string(after) == string(before), "the index changed", err)
 }
 
 func TestErrorsNameWhatIsMissing(t *testing.T) {
@@ -224,9 +212,7 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	assert.Error(r.Commit(t.Context(), "none"))(t, "none: no such commit in this clone")
 	assert.Error(r.Commit(t.Context(), "--output=x"))(t, "no such commit")
 	first, err := r.Commit(t.Context(), "main")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	do(t, "switch", "--quiet", "--orphan", "other")
 	second := ""
 	do(t, "commit", "--quiet", "--allow-empty", "--message", "b")

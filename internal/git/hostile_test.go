@@ -106,9 +106,8 @@ func TestNoSettingOfARepositoryStartsAProgram(t *testing.T) {
 	for _, setting := range programs {
 		unset := a.set(t, setting)
 		a.ran() // git config has hooks too
-		if err := a.read(t); err != nil || a.ran() {
-			t.Errorf("%s: %v, or the program ran", setting, err)
-		}
+		err := a.read(t)
+		assert.Truef(t, err == nil && !a.ran(), "%s: %v, or the program ran", setting, err)
 		unset()
 	}
 }
@@ -124,9 +123,7 @@ func TestSettingsOfARepositoryStartProgramsOtherwise(t *testing.T) {
 		unset := a.set(t, setting)
 		put(t, "a.yaml", setting)
 		exec.Command("git", args...).Run() // the program is no filter, and it fails
-		if !a.ran() {
-			t.Errorf("%s: git %v did not start the program", setting, args)
-		}
+		assert.Truef(t, a.ran(), "%s: git %v did not start the program", setting, args)
 		unset()
 	}
 }
@@ -143,9 +140,8 @@ func TestNeitherTheUsersConfigurationNorVariablesCount(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	if err := a.read(t); err != nil || a.ran() {
-		t.Errorf("%v, or the program ran", err)
-	}
+	err := a.read(t)
+	assert.Truef(t, err == nil && !a.ran(), "%v, or the program ran", err)
 }
 
 // bare commits a folder with all files of a bare repository, which git takes for one, and goes there.
@@ -157,17 +153,14 @@ func (a attack) bare(t *testing.T) {
 	put(t, "clusters/refs/x", "")
 	t.Chdir("clusters")
 	out, _ := exec.Command("git", "status").CombinedOutput()
-	if !a.ran() {
-		t.Fatalf("git does not take the folder for a repository, so this tests nothing\n%s", out)
-	}
+	assert.Mustf(t, a.ran(), "git does not take the folder for a repository, so this tests nothing\n%s", out)
 }
 
 func TestABareRepositoryInAFolderIsNoRepository(t *testing.T) {
 	a := hostile(t)
 	a.bare(t)
-	if err := a.read(t); err != nil || a.ran() {
-		t.Errorf("%v, or the program ran", err)
-	}
+	err := a.read(t)
+	assert.Truef(t, err == nil && !a.ran(), "%v, or the program ran", err)
 }
 
 // olderGit puts a git first in the PATH that has a version, and neither the settings nor the variables
@@ -207,9 +200,8 @@ func TestAGitWithoutItsProtectionsStartsNoProgramEither(t *testing.T) {
 	a.ran()
 	for _, folder := range []string{".", "clusters"} {
 		t.Chdir(folder)
-		if err := a.read(t); err != nil || a.ran() {
-			t.Errorf("%s: %v, or the program ran", folder, err)
-		}
+		err := a.read(t)
+		assert.Truef(t, err == nil && !a.ran(), "%s: %v, or the program ran", folder, err)
 	}
 }
 
@@ -218,9 +210,8 @@ func TestAGitThatIsTooOldIsRefused(t *testing.T) {
 	a.bare(t)
 	for _, version := range []string{"1.9.1", "2.17.1", "2.30.2", "2.37.7.windows.1", "nonsense"} {
 		olderGit(t, version)
-		if err := a.read(t); err == nil || !strings.Contains(err.Error(), "install git 2.38 or later") || a.ran() {
-			t.Errorf("%s: %v, or the program ran", version, err)
-		}
+		err := a.read(t)
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "install git 2.38 or later") && !a.ran(), "%s: %v, or the program ran", version, err)
 	}
 }
 
@@ -233,14 +224,11 @@ func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 	commit := commitAll(t)
 	tree, err := r.Tree(t.Context(), commit)
 	files := []File{tree["large.yaml"], tree["small.yaml"]}
-	if err != nil || len(tree) != 2 {
-		t.Fatal(tree, err)
-	}
+	assert.Must(t, err == nil && len(tree) == 2, tree, err)
 	assert.Error(r.Read(files[0], 1<<20-1))(t, "large.yaml: cannot read it: has 1048576 bytes, more than the 1048575 that are read")
 	for i, size := range []int{1 << 20, 1, 1 << 20} {
-		if text, err := r.Read(files[i%2], size); err != nil || len(text) != size {
-			t.Errorf("%d bytes, %v", len(text), err)
-		}
+		text, err := r.Read(files[i%2], size)
+		assert.Truef(t, err == nil && len(text) == size, "%d bytes, %v", len(text), err)
 	}
 	r.objects.Process.Kill()
 	r.objects.Wait()
@@ -269,16 +257,12 @@ func TestOtherLayoutsOfARepositoryAreRead(t *testing.T) {
 		put(t, "a/b.yaml", "c\n")
 		r := open(t)
 		head, err := r.Commit(t.Context(), "HEAD")
-		if err != nil || head != commit {
-			t.Errorf("%s: %s, %v", name, head, err)
-		}
+		assert.Truef(t, err == nil && head == commit, "%s: %s, %v", name, head, err)
 		if changes, err := r.Changes(t.Context(), commit, ""); err != nil || strings.Join(told(changes), " ") != "a/b.yaml→a/b.yaml" {
 			t.Errorf("%s: %v, %v", name, told(changes), err)
 		}
 		f, found, err := r.File(t.Context(), commit, "a/b.yaml")
-		if err != nil || !found {
-			t.Fatal(found, err)
-		}
+		assert.Must(t, err == nil && found, found, err)
 		if text, err := r.Read(f, 10); err != nil || string(text) != "b\n" {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}

@@ -46,9 +46,8 @@ func TestAnArchiveHoldsAnyBytes(t *testing.T) {
 			continue
 		}
 		for _, c := range again {
-			if want := cases[strings.Count(c.Name, "-")]; c.Name != want.Name || !maps.Equal(c.Files, want.Files) {
-				t.Errorf("%s: %q from\n%s", name, c, packed)
-			}
+			want := cases[strings.Count(c.Name, "-")]
+			assert.Truef(t, c.Name == want.Name && maps.Equal(c.Files, want.Files), "%s: %q from\n%s", name, c, packed)
 		}
 	}
 }
@@ -69,16 +68,13 @@ func TestAnArchiveThatIsWrongIsReported(t *testing.T) {
 	} {
 		assert.Error(unpack("x", []byte(packed)))(t, name)
 	}
-	if _, err := pack([]Case{{"x", map[string]string{"a/b": "c\n", "a": "d\n"}, "x", ""}}); err == nil {
-		t.Error("a file of a folder is stored as one of a case")
-	}
+	_, err := pack([]Case{{"x", map[string]string{"a/b": "c\n", "a": "d\n"}, "x", ""}})
+	assert.True(t, err != nil, "a file of a folder is stored as one of a case")
 }
 
 func TestTheOutputsOfACaseAreReplacedAndItsInputsStay(t *testing.T) {
 	c := Case{Files: map[string]string{"input.yaml": "a", "flags": "--x y", "stale.txt": "b"}}.With(map[string]string{"plan.txt": "c"})
-	if len(c.Files) != 3 || c.Text() != "a" || len(c.Flags()) != 2 || !maps.Equal(c.Outputs(), map[string]string{"plan.txt": "c"}) {
-		t.Errorf("%q", c.Files)
-	}
+	assert.True(t, len(c.Files) == 3 && c.Text() == "a" && len(c.Flags()) == 2 && maps.Equal(c.Outputs(), map[string]string{"plan.txt": "c"}), c.Files)
 }
 
 func TestEveryCaseIsStoredAsItIsRead(t *testing.T) {
@@ -87,8 +83,7 @@ func TestEveryCaseIsStoredAsItIsRead(t *testing.T) {
 		of[c.archive] = append(of[c.archive], c)
 	}
 	for archive, cases := range of {
-		if packed, err := pack(cases); err != nil || string(packed) != Stored(archive+".txtar") {
-			t.Errorf("%s: %v; run: make golden", archive, err)
-		}
+		packed, err := pack(cases)
+		assert.Truef(t, err == nil && string(packed) == Stored(archive+".txtar"), "%s: %v; run: make golden", archive, err)
 	}
 }

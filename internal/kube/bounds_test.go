@@ -71,9 +71,8 @@ func TestAnAnswerWithoutAnEndIsNotReadOnAndNotRequestedAgain(t *testing.T) {
 
 func TestAnAnswerOfTheLargestSizeIsRead(t *testing.T) {
 	c, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) })
-	if a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}); err != nil || len(a.Body) != 1<<20 {
-		t.Errorf("%d bytes, %v", len(a.Body), err)
-	}
+	a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/"})
+	assert.Truef(t, err == nil && len(a.Body) == 1<<20, "%d bytes, %v", len(a.Body), err)
 }
 
 // Clients that watch have the same bound, but for the watch itself, which has no end.
@@ -84,9 +83,8 @@ func TestAnAnswerToAClientThatWatchesIsBounded(t *testing.T) {
 		res := assert.Value(client.Get(c.base + "/" + query))(t)
 		n, err := io.CopyN(io.Discard, res.Body, 8<<20)
 		res.Body.Close()
-		if large := (*TooLarge)(nil); n > most || errors.As(err, &large) != (query == "") {
-			t.Errorf("%q: %d bytes, %v", query, n, err)
-		}
+		large := (*TooLarge)(nil)
+		assert.Truef(t, n <= most && errors.As(err, &large) == (query == ""), "%q: %d bytes, %v", query, n, err)
 	}
 }
 
@@ -95,13 +93,11 @@ func TestAnAnswerFitsIntoTheMemoryOfTheProcess(t *testing.T) {
 	const pod = 512 << 20
 	before := debug.SetMemoryLimit(pod)
 	defer debug.SetMemoryLimit(before)
-	if b := usual(); b.answer != pod/8 {
-		t.Errorf("%d bytes", b.answer)
-	}
+	b := usual()
+	assert.Truef(t, b.answer == pod/8, "%d bytes", b.answer)
 	debug.SetMemoryLimit(math.MaxInt64)
-	if b := usual(); b.answer != largestAnswer {
-		t.Errorf("%d bytes", b.answer)
-	}
+	b = usual()
+	assert.Truef(t, b.answer == largestAnswer, "%d bytes", b.answer)
 }
 
 func TestAListWithoutALastPageEnds(t *testing.T) {
@@ -123,9 +119,8 @@ func TestAListWithoutALastPageEnds(t *testing.T) {
 	}
 	assert.Error(list())(t, "more than 10 pages", "endless")
 	last = 10
-	if n, err := list(); n != 10 || err != nil {
-		t.Errorf("%d nodes, %v", n, err)
-	}
+	n, err := list()
+	assert.Truef(t, n == 10 && err == nil, "%d nodes, %v", n, err)
 }
 
 // TestABodyThatStreamsEndsWithTheRun: a signal ends the context of the run.
@@ -136,14 +131,11 @@ func TestABodyThatStreamsEndsWithTheRun(t *testing.T) {
 		cancel()
 		stream(r, w.Write)
 	})
-	if _, err := c.Do(ctx, Request{What: "list nodes", Method: http.MethodGet, Path: "/"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	_, err := c.Do(ctx, Request{What: "list nodes", Method: http.MethodGet, Path: "/"})
+	assert.True(t, errors.Is(err, context.Canceled), err)
 }
 
 func TestTheBoundsLetHonestAnswersPass(t *testing.T) {
 	const nodes, node, object = 5000, 30 << 10, 1 << 20
-	if largestAnswer < nodes*node || largestAnswer < pageSize*object || mostPages*pageSize < 150_000 {
-		t.Error("a bound is too small")
-	}
+	assert.True(t, largestAnswer >= nodes*node && largestAnswer >= pageSize*object && mostPages*pageSize >= 150_000, "a bound is too small")
 }

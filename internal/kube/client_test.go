@@ -23,9 +23,8 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 		var sent corev1.Event
 		at, code, reason := "", http.StatusCreated, "AlreadyExists"
 		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-				t.Error(err)
-			}
+			err := json.NewDecoder(r.Body).Decode(&sent)
+			assert.True(t, err == nil, err)
 			at = r.Method + " " + r.URL.Path
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
@@ -34,13 +33,10 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 		c := assert.Value(Connect(Connection{Rancher: s.URL, Token: "token-abcde:x", Insecure: true, Dial: memnet.Dial}))(t)
 		e := corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Cluster", Name: "harbour"}, Message: strings.Repeat("x", mostOfEvent-1) + "é"}
 		for _, code = range []int{http.StatusCreated, http.StatusConflict} { // it was created before
-			if err := c.CreateEvent(t.Context(), "1", e); err != nil {
-				t.Error(err)
-			}
+			err := c.CreateEvent(t.Context(), "1", e)
+			assert.True(t, err == nil, err)
 		}
-		if !strings.HasSuffix(at, "POST /k8s/clusters/local/api/v1/namespaces/default/events") || sent.Name != "rke-lm.1" || sent.Source.Component != Program || !utf8.ValidString(sent.Message) || len(sent.Message) != mostOfEvent-1 {
-			t.Errorf("%s: %+v", at, sent)
-		}
+		assert.Truef(t, strings.HasSuffix(at, "POST /k8s/clusters/local/api/v1/namespaces/default/events") && sent.Name == "rke-lm.1" && sent.Source.Component == Program && utf8.ValidString(sent.Message) && len(sent.Message) == mostOfEvent-1, "%s: %+v", at, sent)
 		if code = http.StatusForbidden; c.CreateEvent(t.Context(), "2", e) == nil {
 			t.Error("an Event that was not created is no error")
 		}

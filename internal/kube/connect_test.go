@@ -59,9 +59,7 @@ func TestAConfigurationThatLeadsNowhereIsReported(t *testing.T) {
 		"an address that is none":        {Rancher: "https://user:password@[", Token: "x"},
 	} {
 		c, err := Connect(c)
-		if c != nil || !errors.Is(err, ErrConfig) || strings.Contains(err.Error(), "password") {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Truef(t, c == nil && errors.Is(err, ErrConfig) && !strings.Contains(err.Error(), "password"), "%s: %v", name, err)
 	}
 }
 
@@ -78,9 +76,8 @@ func TestAKubeconfigThatLeadsNowhereIsNamedWithWhatIsWrong(t *testing.T) {
 		"it names /none.pem: no such file or directory": {Kubeconfig: certificate},
 	} {
 		_, err := Connect(c)
-		if want := c.Kubeconfig + ": no cluster to connect to: " + what + advice; err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		want := c.Kubeconfig + ": no cluster to connect to: " + what + advice
+		assert.Truef(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 	}
 	folder, bad := t.TempDir(), file(t, "bad", "{")
 	for several, want := range map[string]string{
@@ -88,27 +85,23 @@ func TestAKubeconfigThatLeadsNowhereIsNamedWithWhatIsWrong(t *testing.T) {
 		certificate + ":" + bad: bad + ": no cluster to connect to: it is not a kubeconfig, line 1: did not find expected node content" + advice,
 	} {
 		t.Setenv("KUBECONFIG", several)
-		if _, err := Connect(Connection{}); err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		_, err := Connect(Connection{})
+		assert.Truef(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 	}
 	gone := filepath.Join(t.TempDir(), "gone")
 	t.Setenv("KUBECONFIG", gone)
-	if _, err := Connect(Connection{}); err == nil || err.Error() != gone+": no cluster to connect to: no such file or directory"+advice {
-		t.Error(err)
-	}
+	_, err := Connect(Connection{})
+	assert.True(t, err != nil && err.Error() == gone+": no cluster to connect to: no such file or directory"+advice, err)
 }
 
 func TestTheContextsOfAConfigurationAreListedInOrder(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	s := memnet.Serve(t, http.NotFoundHandler())
-	if names, err := Contexts(Connection{Kubeconfig: leading(t, s, "{}")}); err != nil || !slices.Equal(names, []string{"a", "b"}) {
-		t.Errorf("%v %v", names, err)
-	}
+	names, err := Contexts(Connection{Kubeconfig: leading(t, s, "{}")})
+	assert.Truef(t, err == nil && slices.Equal(names, []string{"a", "b"}), "%v %v", names, err)
 	for _, text := range []string{"", "{"} {
-		if names, err := Contexts(Connection{Kubeconfig: file(t, "config", text)}); !errors.Is(err, ErrConfig) {
-			t.Errorf("%v %v", names, err)
-		}
+		names, err := Contexts(Connection{Kubeconfig: file(t, "config", text)})
+		assert.Truef(t, errors.Is(err, ErrConfig), "%v %v", names, err)
 	}
 }
 
@@ -130,9 +123,7 @@ func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 		} {
 			c.connection.Dial, c.connection.RetryFor = memnet.Dial, time.Hour
 			client, err := Connect(c.connection)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			start := time.Now()
 			_, err = client.Do(t.Context(), get)
 			if (err == nil) != c.trusted || time.Since(start) > 0 || err != nil && !strings.Contains(err.Error(), "check the address and the certificate authority of the cluster") {
@@ -159,9 +150,8 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			client := answering(t, code(status, "Location", other.URL+"/login?token=secret"))
 			_, err := client.Do(t.Context(), get)
-			if want := fmt.Sprintf("get nodes: the API server answers %d: it sends on to %s/login, which is not followed; check the address and the credentials", status, other.URL); err == nil || err.Error() != want || elsewhere > 0 {
-				t.Errorf("%v", err)
-			}
+			want := fmt.Sprintf("get nodes: the API server answers %d: it sends on to %s/login, which is not followed; check the address and the credentials", status, other.URL)
+			assert.True(t, err != nil && err.Error() == want && elsewhere <= 0, err)
 		}
 	})
 }
@@ -175,23 +165,17 @@ func TestAClusterOfARancherIsReachedByItsID(t *testing.T) {
 		}))
 		c := assert.Value(Connect(Connection{Rancher: s.URL + "/tools/", Token: "token-abcde:x", UserAgent: "rke-lm/test", Insecure: true, Dial: memnet.Dial}))(t)
 		other, through := c.Through("c-m-abcdefgh")
-		if !through {
-			t.Fatal("not through a Rancher")
-		}
+		assert.Must(t, through, "not through a Rancher")
 		for _, c := range []*Client{c, other} {
-			if _, err := c.Do(t.Context(), get); err != nil {
-				t.Error(err)
-			}
-			if at, is := c.Rancher(); !is || at != s.URL+"/tools" {
-				t.Errorf("%s %t", at, is)
-			}
+			_, err := c.Do(t.Context(), get)
+			assert.True(t, err == nil, err)
+			at, is := c.Rancher()
+			assert.Truef(t, is && at == s.URL+"/tools", "%s %t", at, is)
 		}
 		const tail = "/api/v1/nodes/a Bearer token-abcde:x rke-lm/test"
 		assert.EqualSlices(t, asked, []string{"/tools/k8s/clusters/local" + tail, "/tools/k8s/clusters/c-m-abcdefgh" + tail})
 		other.Reviewed()
-		if c.retry.reviewed.Load() {
-			t.Error("the rights on one cluster are taken for those on another")
-		}
+		assert.True(t, !c.retry.reviewed.Load(), "the rights on one cluster are taken for those on another")
 		direct := assert.Value(Connect(Connection{Kubeconfig: leading(t, s, "{}")}))(t)
 		if _, through := direct.Through("c-m-abcdefgh"); through || direct.Address() != s.URL {
 			t.Errorf("a server that is no Rancher leads to another; it is at %s", direct.Address())
@@ -213,7 +197,5 @@ func TestPathsOfAConfigurationHoldInAnotherFolder(t *testing.T) {
 	assert.NilError(t, os.WriteFile("ca.pem", []byte(authority(s)), 0o600))
 	c := assert.Value(Connect(Connection{Rancher: s.URL, Token: "x", TokenFile: "token", Authority: "ca.pem"}))(t)
 	text, err := c.Kubeconfig()
-	if err != nil || !strings.Contains(string(text), filepath.Join(folder, "token")) || !strings.Contains(string(text), filepath.Join(folder, "ca.pem")) {
-		t.Errorf("%v\n%s", err, text)
-	}
+	assert.Truef(t, err == nil && strings.Contains(string(text), filepath.Join(folder, "token")) && strings.Contains(string(text), filepath.Join(folder, "ca.pem")), "%v\n%s", err, text)
 }

@@ -20,9 +20,7 @@ func TestAnEnvelopeIsOpenedAsItsWriterMeantIt(t *testing.T) {
 	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Raw: []byte("raw"), ContentType: "application/protobuf"}
 	body := assert.Value(u.Marshal())(t)
 	o, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body...)}, "PodList")
-	if err != nil || !o.protobuf || string(o.raw) != "raw" {
-		t.Errorf("%q, %v", o.raw, err)
-	}
+	assert.Truef(t, err == nil && o.protobuf && string(o.raw) == "raw", "%q, %v", o.raw, err)
 	if _, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body[:len(body)-2]...)}, "PodList"); err == nil {
 		t.Error("half an envelope is opened")
 	}
@@ -33,9 +31,7 @@ func TestTheMessageOfARefusalIsReadInProtobuf(t *testing.T) {
 	raw := assert.Value((&metav1.Status{Message: "nodes is forbidden"}).Marshal())(t)
 	body := assert.Value((&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}).Marshal())(t)
 	f := newFailure(&http.Response{StatusCode: http.StatusForbidden}, Answer{Body: append([]byte("k8s\x00"), body...)})
-	if f.Message != "nodes is forbidden" || f.page {
-		t.Errorf("%+v", f)
-	}
+	assert.True(t, f.Message == "nodes is forbidden" && !f.page, f)
 }
 
 func pods(n int) *corev1.PodList {

@@ -37,17 +37,15 @@ func TestATokenThatExpiresIsNotTriedAgainUnlessItsFileHasAnother(t *testing.T) {
 		url, asked := gatekeeper(t, &accepted)
 		path := file(t, "token", "\ufefffirst\n")
 		client := assert.Value(Connect(Connection{Rancher: url, TokenFile: path, Insecure: true, RetryFor: time.Hour, Dial: memnet.Dial}))(t)
-		if _, err := client.Do(t.Context(), get); err != nil {
-			t.Error(err)
-		}
+		_, err := client.Do(t.Context(), get)
+		assert.True(t, err == nil, err)
 		accepted, *asked = "second", 0
 		if _, err := client.Do(t.Context(), get); !errors.As(Refusal(err), new(*Denied)) || *asked != 1 {
 			t.Errorf("asked %d times: %v", *asked, err)
 		}
 		assert.NilError(t, os.WriteFile(path, []byte("second"), 0o600))
-		if _, err := client.Do(t.Context(), get); err != nil {
-			t.Error(err)
-		}
+		_, err = client.Do(t.Context(), get)
+		assert.True(t, err == nil, err)
 		for _, text := range []string{"", "two words"} { // it is being written
 			assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 			if token := client.retry.tokens.token(); token != "" {
@@ -74,9 +72,7 @@ func program(t *testing.T, script string) (user, ran string) {
 func times(t *testing.T, ran string) int {
 	t.Helper()
 	text, err := os.ReadFile(ran)
-	if err != nil {
-		t.Error(err)
-	}
+	assert.True(t, err == nil, err)
 	return strings.Count(string(text), "ran")
 }
 

@@ -53,9 +53,8 @@ func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
 		{`Forbidden`, byNoOne},
 		{``, byNoOne},
 	} {
-		if got := deniedBy(c.message); got != c.want {
-			t.Errorf("%q is %d, not %d", c.message, got, c.want)
-		}
+		got := deniedBy(c.message)
+		assert.Truef(t, got == c.want, "%q is %d, not %d", c.message, got, c.want)
 	}
 }
 
@@ -163,9 +162,7 @@ func TestWhatIsDeniedIsNotTakenForSomethingElse(t *testing.T) {
 				client, _ := refusing(t, code, `admission webhook "w" denied the request: it is frozen`)
 				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
 				var f *Failure
-				if !errors.As(err, &f) || !f.NotTaken() || HasStatus(err, code) {
-					t.Errorf("%T %v", err, err)
-				}
+				assert.Truef(t, errors.As(err, &f) && f.NotTaken() && !HasStatus(err, code), "%T %v", err, err)
 				if errors.As(err, new(*Unreached)) || errors.As(Refusal(err), new(*Denied)) || Refusal(err) == nil {
 					t.Errorf("%T %v", Refusal(err), Refusal(err))
 				}
@@ -191,9 +188,7 @@ func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
 				w.Write([]byte(body))
 			})
 			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
-			if HasStatus(err, http.StatusNotFound) != gone || errors.As(err, new(*Unreached)) == gone {
-				t.Errorf("%s: %v", body, err)
-			}
+			assert.Truef(t, HasStatus(err, http.StatusNotFound) == gone && errors.As(err, new(*Unreached)) != gone, "%s: %v", body, err)
 		})
 	}
 }
@@ -209,9 +204,7 @@ func TestThePageOfAProxyIsNoMissingRight(t *testing.T) {
 				w.Write([]byte("\n<!doctype html><title>Sign in</title>"))
 			})
 			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
-			if errors.As(Refusal(err), new(*Denied)) || !errors.As(err, new(*Unreached)) || !strings.Contains(err.Error(), "a proxy before the API server") || asked != 1 {
-				t.Errorf("%d, asked %d times: %v", code, asked, err)
-			}
+			assert.Truef(t, !errors.As(Refusal(err), new(*Denied)) && errors.As(err, new(*Unreached)) && strings.Contains(err.Error(), "a proxy before the API server") && asked == 1, "%d, asked %d times: %v", code, asked, err)
 		})
 	}
 }

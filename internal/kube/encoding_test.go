@@ -32,9 +32,7 @@ func TestCompressedAnswersAreReadWhole(t *testing.T) {
 	for cut, whole := range map[int]bool{0: true, 1: false, 8: false, 100: false} {
 		synctest.Test(t, func(t *testing.T) {
 			a, err := zipped(t, text, cut).Do(t.Context(), Request{What: "get a text", Method: http.MethodGet, Path: "/"})
-			if whole != (err == nil) || whole && !bytes.Equal(a.Body, text) {
-				t.Errorf("without %d bytes: %d of %d bytes, %v", cut, len(a.Body), len(text), err)
-			}
+			assert.Truef(t, whole == (err == nil) && (!whole || bytes.Equal(a.Body, text)), "without %d bytes: %d of %d bytes, %v", cut, len(a.Body), len(text), err)
 		})
 	}
 }

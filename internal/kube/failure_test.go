@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
@@ -21,13 +22,10 @@ import (
 func TestARefusalWithoutAReasonIsRanchersOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for status, gated := range map[int]bool{http.StatusForbidden: true, http.StatusUnauthorized: false, http.StatusNotFound: false} {
-			if _, err := answering(t, code(status)).Do(t.Context(), get); Gated(err) != gated || !HasStatus(err, status) {
-				t.Errorf("%d: %v", status, err)
-			}
+			_, err := answering(t, code(status)).Do(t.Context(), get)
+			assert.Truef(t, Gated(err) == gated && HasStatus(err, status), "%d: %v", status, err)
 		}
-		if Gated(errors.New("another error")) || Gated(nil) {
-			t.Error("what is no refusal is Rancher's")
-		}
+		assert.True(t, !Gated(errors.New("another error")) && !Gated(nil), "what is no refusal is Rancher's")
 	})
 }
 
@@ -44,12 +42,9 @@ func TestARefusalSaysItsMessageAndItsWarningsWithoutSecrets(t *testing.T) {
 				w.Write([]byte(body))
 			})
 			_, err := client.Do(t.Context(), get)
-			if err == nil || !strings.HasPrefix(err.Error(), "get nodes: the API server answers 400: the token ") || strings.Contains(err.Error(), secret) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if said := Warnings(err); len(said) != 1 || strings.Contains(said[0], secret) || !strings.HasPrefix(said[0], "the token ") {
-				t.Errorf("%s: %q", name, said)
-			}
+			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: the API server answers 400: the token ") && !strings.Contains(err.Error(), secret), "%s: %v", name, err)
+			said := Warnings(err)
+			assert.Truef(t, len(said) == 1 && !strings.Contains(said[0], secret) && strings.HasPrefix(said[0], "the token "), "%s: %q", name, said)
 		}
 		rest.SetDefaultWarningHandler(loud{t})
 		defer rest.SetDefaultWarningHandler(rest.WarningLogger{})
@@ -57,9 +52,8 @@ func TestARefusalSaysItsMessageAndItsWarningsWithoutSecrets(t *testing.T) {
 			w.Header().Set("Warning", `299 - "unknown field"`)
 			w.Write([]byte("{}"))
 		})
-		if a, err := client.Do(t.Context(), get); err != nil || len(a.Warnings) != 1 || Warnings(err) != nil {
-			t.Errorf("%q %v", a.Warnings, err)
-		}
+		a, err := client.Do(t.Context(), get)
+		assert.Truef(t, err == nil && len(a.Warnings) == 1 && Warnings(err) == nil, "%q %v", a.Warnings, err)
 	})
 }
 
@@ -74,9 +68,7 @@ func TestWhatTheNetworkSaysIsReportedWithTheAddress(t *testing.T) {
 		l := answering(t, fall)
 		l.retry.allowed = time.Second
 		_, err := l.Do(t.Context(), get)
-		if err == nil || !strings.Contains(err.Error(), "https://127.0.0.1:") || !strings.HasSuffix(err.Error(), ": get nodes: EOF; check the network and the API server, and run the command again") {
-			t.Error(err)
-		}
+		assert.True(t, err != nil && strings.Contains(err.Error(), "https://127.0.0.1:") && strings.HasSuffix(err.Error(), ": get nodes: EOF; check the network and the API server, and run the command again"), err)
 	})
 }
 
@@ -90,9 +82,8 @@ func TestARefusalHasItsOwnExitCode(t *testing.T) {
 		{&Denied{}, exitcode.Refused},
 		{&Unreached{Err: errors.New("EOF")}, exitcode.Failed},
 	} {
-		if got := exitcode.Of(c.err); got != int(c.want) {
-			t.Errorf("%T is %d, not %d", c.err, got, c.want)
-		}
+		got := exitcode.Of(c.err)
+		assert.Truef(t, got == int(c.want), "%T is %d, not %d", c.err, got, c.want)
 	}
 }
 
@@ -101,14 +92,12 @@ func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {
 	expired := &Failure{What: "list pods", Code: http.StatusUnauthorized, server: "https://a.example.com"}
 	other := errors.New("another error")
 	err := Joined([]error{nil, missing("list pods"), other, missing("list nodes"), missing("list pods"), &Denied{Missing: []string{"get secrets"}}})
-	if want := "missing permissions: get secrets, list nodes, list pods; request them, docs/permissions.md has the roles"; err == nil || err.Error() != want {
-		t.Errorf("%v", err)
-	}
+	want := "missing permissions: get secrets, list nodes, list pods; request them, docs/permissions.md has the roles"
+	assert.True(t, err != nil && err.Error() == want, err)
 	for server, first := range map[string]error{"https://a.example.com": expired, "the API server": &Denied{Expired: true}} {
 		err := Joined([]error{missing("list nodes"), first})
-		if want := server + " does not accept the credentials; log in again, they may have expired"; err == nil || err.Error() != want {
-			t.Errorf("%v", err)
-		}
+		want := server + " does not accept the credentials; log in again, they may have expired"
+		assert.True(t, err != nil && err.Error() == want, err)
 	}
 	if err := Joined([]error{nil, other, expired}); !errors.As(err, new(*Denied)) {
 		t.Errorf("%v", err)
@@ -117,17 +106,14 @@ func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	denied := &Denied{Missing: []string{"get secrets"}}
-	if Refusal(denied) != error(denied) || Refusal(nil) != nil {
-		t.Error("a denial is said in other words")
-	}
+	assert.True(t, Refusal(denied) == error(denied) && Refusal(nil) == nil, "a denial is said in other words")
 }
 
 // Rancher makes a user's requests in its own name, and may lack the right to.
 func TestWhatRancherCannotDoForAUserIsNoRightThatTheUserLacks(t *testing.T) {
 	f := &Failure{What: "list nodes", Code: http.StatusForbidden, by: byUnready, Message: "it cannot impersonate"}
-	if err := Refusal(f); err != error(f) || errors.As(err, new(*Denied)) {
-		t.Errorf("%v", err)
-	}
+	err := Refusal(f)
+	assert.True(t, err == error(f) && !errors.As(err, new(*Denied)), err)
 }
 
 // client-go asks a refusal whether a list expired; what a webhook says with the same code
@@ -141,9 +127,7 @@ func TestOnlyAnAPIServersOwnRefusalMeansThatAListExpired(t *testing.T) {
 		{Failure{Code: http.StatusGone, by: byAdmission}, false},
 		{Failure{Code: http.StatusConflict}, false},
 	} {
-		if apierrors.IsResourceExpired(&c.f) != c.want || int(c.f.Status().Code) != c.f.Code {
-			t.Errorf("%+v", c.f)
-		}
+		assert.True(t, apierrors.IsResourceExpired(&c.f) == c.want && int(c.f.Status().Code) == c.f.Code, c.f)
 	}
 }
 
@@ -160,12 +144,9 @@ func TestAllOfManyAreDoneAndNoMoreThanAFewAtOnce(t *testing.T) {
 			return nil
 		})
 		for i, d := range done {
-			if !d {
-				t.Errorf("%d is not done", i)
-			}
+			assert.Truef(t, d, "%d is not done", i)
 		}
-		if took := time.Since(start); err == nil || err.Error() != "the thirteenth" || took != 3*time.Second {
-			t.Errorf("%v after %s", err, took)
-		}
+		took := time.Since(start)
+		assert.Truef(t, err != nil && err.Error() == "the thirteenth" && took == 3*time.Second, "%v after %s", err, took)
 	})
 }

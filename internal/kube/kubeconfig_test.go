@@ -38,20 +38,13 @@ func TestAConfigurationIsPassedOnWhole(t *testing.T) {
 	text := assert.Value(c.Kubeconfig())(t)
 	got := assert.Value(clientcmd.RESTConfigFromKubeConfig(text))(t)
 	want := c.config
-	if got.Host != "https://rancher.example.com/k8s/clusters/c-m-abcdefgh" || got.BearerToken != want.BearerToken || got.ServerName != "inner.example.com" {
-		t.Errorf("%s", got)
-	}
-	if !reflect.DeepEqual(got.Impersonate, want.Impersonate) || got.Impersonate.UserName != "u-other" || got.Impersonate.UID != "7" || len(got.Impersonate.Extra) != 1 {
-		t.Errorf("%+v", got.Impersonate)
-	}
-	if got.Proxy == nil || !strings.Contains(string(text), "proxy-url: http://u:p@proxy.example.com:3128") {
-		t.Errorf("another way:\n%s", text)
-	}
+	assert.True(t, got.Host == "https://rancher.example.com/k8s/clusters/c-m-abcdefgh" && got.BearerToken == want.BearerToken && got.ServerName == "inner.example.com", got)
+	assert.True(t, reflect.DeepEqual(got.Impersonate, want.Impersonate) && got.Impersonate.UserName == "u-other" && got.Impersonate.UID == "7" && len(got.Impersonate.Extra) == 1, got.Impersonate)
+	assert.Truef(t, got.Proxy != nil && strings.Contains(string(text), "proxy-url: http://u:p@proxy.example.com:3128"), "another way:\n%s", text)
 }
 
 func TestCredentialsOfAProgramAreNotPassedOn(t *testing.T) {
 	c := connected(t, strings.Replace(given, `token: "token-abcde:x"`, "exec: {apiVersion: client.authentication.k8s.io/v1, command: get-token, interactiveMode: Never}", 1))
-	if text, err := c.Kubeconfig(); err == nil || !strings.Contains(err.Error(), "--rancher-url") {
-		t.Errorf("%v %s", err, text)
-	}
+	text, err := c.Kubeconfig()
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "--rancher-url"), "%v %s", err, text)
 }

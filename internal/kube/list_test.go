@@ -133,9 +133,7 @@ func TestAListThatIsNotReadWholeIsAnError(t *testing.T) {
 				if kept != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
 					t.Errorf("%d pods, %v: %q", len(kept), err, *asked)
 				}
-				if !errors.As(err, new(*Unreached)) && !errors.As(err, new(*Failure)) {
-					t.Errorf("%T", err)
-				}
+				assert.Truef(t, errors.As(err, new(*Unreached)) || errors.As(err, new(*Failure)), "%T", err)
 			})
 		})
 	}
@@ -150,9 +148,7 @@ func TestACustomResourceIsListedInJSON(t *testing.T) {
 		kept, err := Collect(t.Context(), client, Resource{What: "list clusters", Path: "/apis/x/v1/clusters", Kind: "ClusterList", JSONOnly: true}, func(o *metav1.PartialObjectMetadata, kept []string) []string {
 			return append(kept, o.Name)
 		})
-		if err != nil || !slices.Equal(kept, []string{"orchard"}) {
-			t.Errorf("%v %v", kept, err)
-		}
+		assert.Truef(t, err == nil && slices.Equal(kept, []string{"orchard"}), "%v %v", kept, err)
 	})
 }
 
@@ -168,14 +164,11 @@ func TestASecretIsReadByItsName(t *testing.T) {
 				http.NotFound(w, r)
 			}
 		})
-		if s, err := GetSecret(t.Context(), client, "fleet-default", "there"); err != nil || string(s.Data["plan"]) != "text" {
-			t.Errorf("%v %v", s, err)
-		}
-		if s, err := GetSecret(t.Context(), client, "fleet-default", "gone"); s != nil || err != nil {
-			t.Errorf("%v %v", s, err)
-		}
-		if s, err := GetSecret(t.Context(), client, "fleet-default", "damaged"); s != nil || !errors.As(err, new(*Unreached)) {
-			t.Errorf("%v %v", s, err)
-		}
+		s, err := GetSecret(t.Context(), client, "fleet-default", "there")
+		assert.Truef(t, err == nil && string(s.Data["plan"]) == "text", "%v %v", s, err)
+		s, err = GetSecret(t.Context(), client, "fleet-default", "gone")
+		assert.Truef(t, s == nil && err == nil, "%v %v", s, err)
+		s, err = GetSecret(t.Context(), client, "fleet-default", "damaged")
+		assert.Truef(t, s == nil && errors.As(err, new(*Unreached)), "%v %v", s, err)
 	})
 }

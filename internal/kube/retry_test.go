@@ -107,9 +107,7 @@ func TestNoRequestIsTriedForLongerThanAllowed(t *testing.T) {
 				if took := time.Since(start); err == nil || !strings.Contains(err.Error(), c.want) || took < c.took || took > time.Second {
 					t.Errorf("%v after %s", err, took)
 				}
-				if !errors.As(err, new(*Unreached)) {
-					t.Errorf("%T", err)
-				}
+				assert.Truef(t, errors.As(err, new(*Unreached)), "%T", err)
 			})
 		})
 	}
@@ -127,9 +125,8 @@ func TestARequestIsMadeAgainWithItsWholeBody(t *testing.T) {
 		}
 		client, _ := script(t, note(code(500)), note(cut), note(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) }))
 		patch := Request{What: "patch nodes", Method: http.MethodPatch, Path: "/api/v1/nodes/a", Body: []byte(`[{"op":"test"}]`), ContentType: "application/json-patch+json"}
-		if _, err := client.Do(t.Context(), patch); err != nil || fmt.Sprint(bodies) != strings.TrimSuffix("["+strings.Repeat(`application/json-patch+json [{"op":"test"}] `, 3), " ")+"]" {
-			t.Errorf("%v %q", err, bodies)
-		}
+		_, err := client.Do(t.Context(), patch)
+		assert.Truef(t, err == nil && fmt.Sprint(bodies) == strings.TrimSuffix("["+strings.Repeat(`application/json-patch+json [{"op":"test"}] `, 3), " ")+"]", "%v %q", err, bodies)
 	})
 }
 
@@ -164,9 +161,8 @@ func TestAnInterruptEndsAPause(t *testing.T) {
 		}
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		if _, err := client.Do(ctx, get); err == nil || err.Error() != "get nodes: interrupted" {
-			t.Error(err)
-		}
+		_, err := client.Do(ctx, get)
+		assert.True(t, err != nil && err.Error() == "get nodes: interrupted", err)
 	})
 }
 
@@ -223,18 +219,12 @@ func TestAFirstConnectionThatIsRefusedIsNamedAtOnceAndGivenUpSoon(t *testing.T) 
 					}
 				}
 				client, err := Connect(Connection{Kubeconfig: contextOf(t, "http://127.0.0.1:1"), RetryFor: 30 * time.Second, FirstFor: c.first, Refused: note, Dial: memnet.Dial})
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, err)
 				_, err = client.Do(t.Context(), get)
 				_, again := client.Do(t.Context(), get) // a command may make another request for the same
 				took := time.Since(start)
-				if !errors.Is(err, syscall.ECONNREFUSED) || !errors.Is(again, syscall.ECONNREFUSED) || c.longs != (took > 10*time.Second) || took > time.Minute {
-					t.Errorf("%v, %v after %s", err, again, took)
-				}
-				if len(said) != 1 || !strings.Contains(said[0], "cannot connect to the API server http://127.0.0.1:1 of the context harbour: ") {
-					t.Errorf("%q", said)
-				}
+				assert.Truef(t, errors.Is(err, syscall.ECONNREFUSED) && errors.Is(again, syscall.ECONNREFUSED) && c.longs == (took > 10*time.Second) && took <= time.Minute, "%v, %v after %s", err, again, took)
+				assert.True(t, len(said) == 1 && strings.Contains(said[0], "cannot connect to the API server http://127.0.0.1:1 of the context harbour: "), said)
 			})
 		})
 	}
@@ -248,17 +238,15 @@ func TestAServerThatHasAnsweredIsTriedForAsLongAsOtherRequests(t *testing.T) {
 		s := &http.Server{Handler: answer}
 		go s.Serve(l)
 		client := assert.Value(Connect(Connection{Kubeconfig: contextOf(t, "http://"+l.Addr().String()), RetryFor: 30 * time.Second, FirstFor: 5 * time.Second, Refused: func(text string) { t.Error(text) }, Dial: memnet.Dial}))(t)
-		if _, err := client.Do(t.Context(), get); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.Do(t.Context(), get)
+		assert.NilError(t, err)
 		s.Close()
 		time.AfterFunc(12*time.Second, func() {
 			s = &http.Server{Handler: answer}
 			go s.Serve(l.Again())
 		})
-		if _, err := client.Do(t.Context(), get); err != nil {
-			t.Error(err)
-		}
+		_, err = client.Do(t.Context(), get)
+		assert.True(t, err == nil, err)
 		s.Close()
 	})
 }

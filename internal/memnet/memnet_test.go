@@ -39,14 +39,12 @@ func TestAnAnswerThatTakesAnHourIsWaitedForInNoTime(t *testing.T) {
 func TestAnAddressWhereNoOneListensRefuses(t *testing.T) {
 	l := Listen()
 	at := l.Addr().String()
-	if _, err := Dial(t.Context(), "tcp", at); err != nil {
-		t.Error(err)
-	}
+	_, err := Dial(t.Context(), "tcp", at)
+	assert.True(t, err == nil, err)
 	l.Close()
 	for _, at := range []string{at, "127.0.0.1:1"} {
-		if _, err := Dial(t.Context(), "tcp", at); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("%s: %v", at, err)
-		}
+		_, err := Dial(t.Context(), "tcp", at)
+		assert.Truef(t, errors.Is(err, syscall.ECONNREFUSED), "%s: %v", at, err)
 	}
 	again := l.Again()
 	defer again.Close()
@@ -77,9 +75,7 @@ func TestAConnectionEndsInTheWayItIsEnded(t *testing.T) {
 			if c.want == io.EOF {
 				c.want = nil // as ReadAll says it
 			}
-			if string(text) != "the last word" || !errors.Is(err, c.want) {
-				t.Errorf("%q, %v", text, err)
-			}
+			assert.Truef(t, string(text) == "the last word" && errors.Is(err, c.want), "%q, %v", text, err)
 		})
 	}
 }

@@ -28,14 +28,10 @@ func full(t *testing.T, size int64, do func()) {
 func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 	file := written(t, entry("1", Intent, "u"))
 	a, _, err := openAudit(file, "u")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	info := assert.Value(os.Stat(file))(t)
 	full(t, info.Size()+10, func() { err = a.add(entry("1", Result, "u")) })
-	if err == nil {
-		t.Fatal("half a line was taken for a whole one")
-	}
+	assert.Must(t, err != nil, "half a line was taken for a whole one")
 	assert.NilError(t, errors.Join(a.add(entry("2", Intent, "u")), a.close()))
 	if _, open, err := openAudit(file, "u"); err != nil || len(open) != 2 {
 		t.Errorf("%v %v", err, open)
@@ -44,8 +40,7 @@ func TestALogStaysWholeWhenTheDiskIsFull(t *testing.T) {
 
 func TestALogIsAFile(t *testing.T) {
 	for _, name := range []string{"/dev/full", "/dev/null"} {
-		if _, _, err := openAudit(name, "u"); err == nil || !strings.Contains(err.Error(), "it is not a file, so the entries of an earlier run cannot be read; use another one with --audit-log") {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, _, err := openAudit(name, "u")
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "it is not a file, so the entries of an earlier run cannot be read; use another one with --audit-log"), "%s: %v", name, err)
 	}
 }

@@ -28,9 +28,7 @@ func written(t *testing.T, entries ...Entry) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	a, _, err := openAudit(file, "u")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, e := range entries {
 		assert.NilError(t, a.add(e))
 	}
@@ -45,9 +43,7 @@ func TestIntentsWithoutAResultAreFound(t *testing.T) {
 	for _, e := range open {
 		ids = append(ids, e.ID)
 	}
-	if err != nil || !slices.Equal(ids, []string{"2", "4"}) {
-		t.Errorf("%v %v", err, ids)
-	}
+	assert.Truef(t, err == nil && slices.Equal(ids, []string{"2", "4"}), "%v %v", err, ids)
 }
 
 func TestHalfALineOfAKilledRunIsRemoved(t *testing.T) {
@@ -56,13 +52,10 @@ func TestHalfALineOfAKilledRunIsRemoved(t *testing.T) {
 	for cut := range len(whole) {
 		assert.NilError(t, os.WriteFile(file, append(slices.Clone(whole), whole[:cut]...), 0o600))
 		a, open, err := openAudit(file, "u")
-		if err != nil || len(open) != 1 {
-			t.Fatalf("cut at %d: %v %v", cut, err, open)
-		}
+		assert.Mustf(t, err == nil && len(open) == 1, "cut at %d: %v %v", cut, err, open)
 		assert.NilError(t, errors.Join(a.add(entry("2", Intent, "u")), a.close()))
-		if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") != 2 || !strings.HasPrefix(string(text), string(whole)) {
-			t.Fatalf("cut at %d: %q", cut, text)
-		}
+		text, _ := os.ReadFile(file)
+		assert.Mustf(t, strings.Count(string(text), "\n") == 2 && strings.HasPrefix(string(text), string(whole)), "cut at %d: %q", cut, text)
 	}
 }
 
@@ -70,23 +63,18 @@ func TestAnotherFileIsNoAuditLog(t *testing.T) {
 	for _, content := range []string{"a note\nand half of one", "half a note", "{}\n"} {
 		file := filepath.Join(t.TempDir(), "notes")
 		assert.NilError(t, os.WriteFile(file, []byte(content), 0o600))
-		if _, _, err := openAudit(file, "u"); err == nil || !strings.Contains(err.Error(), "use another file with --audit-log") {
-			t.Errorf("%v", err)
-		}
-		if text, _ := os.ReadFile(file); string(text) != content {
-			t.Errorf("it was changed: %q", text)
-		}
+		_, _, err := openAudit(file, "u")
+		assert.True(t, err != nil && strings.Contains(err.Error(), "use another file with --audit-log"), err)
+		text, _ := os.ReadFile(file)
+		assert.Truef(t, string(text) == content, "it was changed: %q", text)
 	}
-	if _, _, err := openAudit(t.TempDir(), "u"); err == nil {
-		t.Error("a folder")
-	}
+	_, _, err := openAudit(t.TempDir(), "u")
+	assert.True(t, err != nil, "a folder")
 }
 
 func TestALogIsForItsOwnerAlone(t *testing.T) {
 	info, err := os.Stat(written(t))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", err, info)
-	}
+	assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", err, info)
 }
 
 func TestOnlyARefusalSaysThatNothingWasWritten(t *testing.T) {
@@ -109,8 +97,6 @@ func TestAnEventSaysWhoDidWhat(t *testing.T) {
 	e.Error = "refused"
 	assert.Equal(t, message(e), "stage install-ccm: patch Node n, sha256 abc: failed, by anna on desk (refused)")
 	for _, act := range []string{actPatch, actSnapshot, actKeep, actCordon, actRelease, actApply, actDelete, actHelm} {
-		if reasons[act] == "" {
-			t.Errorf("%s has no reason", act)
-		}
+		assert.Truef(t, reasons[act] != "", "%s has no reason", act)
 	}
 }

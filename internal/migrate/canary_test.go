@@ -40,9 +40,7 @@ func (w *world) proving(t *testing.T, agent string) migrate.Options {
 // swept expects that nothing is left of the check.
 func (w *world) swept(t *testing.T) {
 	t.Helper()
-	if w.Holds(canaryNamespace) || w.Holds(canaryService) {
-		t.Error("the namespace or the Service was not deleted")
-	}
+	assert.True(t, !w.Holds(canaryNamespace) && !w.Holds(canaryService), "the namespace or the Service was not deleted")
 }
 
 // canaryWrites are those of the check among the writes that came.
@@ -64,9 +62,8 @@ func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
 		r.OnEvent = func(e migrate.Event) { said += e.Message + "\n" }
 		assert.NilError(t, migrate.Forward(t.Context(), r))
 		want := "PATCH " + canaryNamespace + ", PATCH " + canaryService + ", DELETE " + canaryService + ", DELETE " + canaryNamespace
-		if got := w.canaryWrites(); got != want || !strings.Contains(said, "the canary Service got the address "+migratetest.Address+" and was deleted") {
-			t.Errorf("%s\n%s", got, said)
-		}
+		got := w.canaryWrites()
+		assert.Truef(t, got == want && strings.Contains(said, "the canary Service got the address "+migratetest.Address+" and was deleted"), "%s\n%s", got, said)
 		w.swept(t)
 		w.finished(t, undisturbed(t))
 		audited(t, r.AuditLog)
@@ -86,9 +83,7 @@ func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
 		w := rke2World(t)
 		w.Balance = false
 		err := migrate.Forward(t.Context(), w.proving(t, "one"))
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet"), err)
 		w.swept(t)
 		w.Balance = true
 		if err := migrate.Forward(t.Context(), w.proving(t, "two")); err != nil {
@@ -108,9 +103,8 @@ func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
 				interrupt()
 			}
 		}
-		if err := migrate.Forward(ctx, r); !strings.Contains(fmt.Sprint(err), "interrupted") {
-			t.Errorf("%v", err)
-		}
+		err := migrate.Forward(ctx, r)
+		assert.True(t, strings.Contains(fmt.Sprint(err), "interrupted"), err)
 		w.swept(t)
 	})
 }
@@ -146,9 +140,7 @@ func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
 		}
 		err := migrate.Forward(t.Context(), r)
 		var u *migrate.Unproven
-		if !errors.As(err, &u) || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, errors.As(err, &u) && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "service-controller on Service shop/web: SyncLoadBalancerFailed: no subnet"), err)
 		w.swept(t)
 	})
 }

@@ -41,15 +41,12 @@ func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
 			}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if !strings.Contains(fmt.Sprint(err), "another user changed the object") || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "to continue: again") {
-			t.Fatalf("%v", err)
-		}
+		assert.Must(t, strings.Contains(fmt.Sprint(err), "another user changed the object") && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "to continue: again"), err)
 		w.Stick(false)
 		w.Follow()
 		w.migrate(t, "two")
-		if s := w.Spec(t); !strings.Contains(s, `"profile":"cis"`) || !strings.Contains(s, `"external"`) {
-			t.Errorf("%s", s)
-		}
+		s := w.Spec(t)
+		assert.True(t, strings.Contains(s, `"profile":"cis"`) && strings.Contains(s, `"external"`), s)
 	})
 }
 
@@ -138,15 +135,10 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 		r.Timeout = time.Hour
 		begun := time.Now()
 		err := migrate.Forward(t.Context(), r)
-		if took := time.Since(begun); took > 5*time.Minute {
-			t.Errorf("it took %s", took)
-		}
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so the run does not wait:") {
-			t.Fatalf("%v", err)
-		}
-		if !strings.Contains(err.Error(), "stopped at install-ccm") || len(w.Cordoned()) > 0 {
-			t.Errorf("%v", err)
-		}
+		took := time.Since(begun)
+		assert.Truef(t, took <= 5*time.Minute, "it took %s", took)
+		assert.Must(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "both managers run the cloud controllers, so the run does not wait:"), err)
+		assert.True(t, strings.Contains(err.Error(), "stopped at install-ccm") && len(w.Cordoned()) == 0, err)
 	})
 }
 
@@ -197,8 +189,7 @@ func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.CordonControlPlane
 		assert.NilError(t, migrate.Forward(t.Context(), r))
-		if left := w.Cordoned(); len(left) > 0 {
-			t.Errorf("cordoned: %v", left)
-		}
+		left := w.Cordoned()
+		assert.Truef(t, len(left) == 0, "cordoned: %v", left)
 	})
 }

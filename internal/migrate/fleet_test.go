@@ -100,9 +100,8 @@ func (m *many) finished(names ...string) {
 	m.t.Helper()
 	for _, name := range names {
 		w := &world{World: m.Worlds[name]}
-		if s := w.Spec(m.t); !strings.Contains(s, `"external"`) || strings.Contains(s, "enable-leader-migration") {
-			m.t.Errorf("%s: %s", name, s)
-		}
+		s := w.Spec(m.t)
+		assert.Truef(m.t, strings.Contains(s, `"external"`) && !strings.Contains(s, "enable-leader-migration"), "%s: %s", name, s)
 		if len(w.Cordoned()) > 0 || m.Rancher.Object(w.Lock) != "" {
 			m.t.Errorf("%s: cordoned %v, lock %s", name, w.Cordoned(), m.Rancher.Object(w.Lock))
 		}
@@ -123,18 +122,13 @@ func TestManyClustersAreMigratedInWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMany(t, "alder", "birch", "cedar", "elm", "fir")
 		s := m.fleet([]string{"fleet-default/cedar"}, 2, waves.Limits{Unavailable: 2}).Run(t.Context())
-		if got := states(s); got != "cedar=done alder=done birch=done elm=done fir=done" || s.ExitCode() != exitcode.Done || s.Stopped || s.Err != nil {
-			t.Fatalf("%s %+v", got, s)
-		}
+		got := states(s)
+		assert.Mustf(t, got == "cedar=done alder=done birch=done elm=done fir=done" && s.ExitCode() == exitcode.Done && !s.Stopped && s.Err == nil, "%s %+v", got, s)
 		m.finished("alder", "birch", "cedar", "elm", "fir")
-		if m.most != 2 || m.order[0] != "cedar" {
-			t.Errorf("%d at once, in the order %v", m.most, m.order)
-		}
+		assert.Truef(t, m.most == 2 && m.order[0] == "cedar", "%d at once, in the order %v", m.most, m.order)
 		audited(t, m.log)
 		for _, one := range s.Members {
-			if one.Stage != stages.VerifyProviderIDs || one.Switch == nil || one.Watched == (migrate.Owned{}) || one.Watched.Two > 0 || one.Since.IsZero() {
-				t.Errorf("%+v %v", one, one.Switch)
-			}
+			assert.Truef(t, one.Stage == stages.VerifyProviderIDs && one.Switch != nil && one.Watched != (migrate.Owned{}) && one.Watched.Two <= 0 && !one.Since.IsZero(), "%+v %v", one, one.Switch)
 		}
 	})
 }
@@ -153,13 +147,10 @@ func TestARunSaysForHowLongTheCloudControllersHadNoOwner(t *testing.T) {
 		assert.NilError(t, migrate.Forward(t.Context(), r))
 		// A leader counts until its lease of 15 seconds has expired.
 		last := seen[stages.DisableLeaderMigration]
-		if last.None <= 0 || last.None > 3 || last.Two > 0 || last.None+last.One+last.Unknown < 15 {
-			t.Errorf("%+v", last)
-		}
+		assert.True(t, last.None > 0 && last.None <= 3 && last.Two <= 0 && last.None+last.One+last.Unknown >= 15, last)
 		for _, stage := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.InstallCCM, stages.SwitchToExternal, stages.DisableLeaderMigration} {
-			if _, watched := seen[stage]; !watched {
-				t.Errorf("%s was not watched: %v", stage, seen)
-			}
+			_, watched := seen[stage]
+			assert.Truef(t, watched, "%s was not watched: %v", stage, seen)
 		}
 	})
 }
@@ -180,13 +171,10 @@ func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 		f := m.fleet(nil, 3, waves.Limits{Unavailable: 2})
 		f.OnChange = m.stuckAt("alder", stages.EnableLeaderMigration)
 		s := f.Run(t.Context())
-		if got := states(s); got != "alder=failed birch=done cedar=done elm=waiting" || !s.Stopped || s.ExitCode() != exitcode.Failed {
-			t.Fatalf("%s %+v", got, s)
-		}
+		got := states(s)
+		assert.Mustf(t, got == "alder=failed birch=done cedar=done elm=waiting" && s.Stopped && s.ExitCode() == exitcode.Failed, "%s %+v", got, s)
 		failed := s.Members[0]
-		if failed.Stage != stages.EnableLeaderMigration || failed.Outcome == nil || failed.Outcome.Continue != "again" || !strings.Contains(failed.Err.Error(), "not complete within") {
-			t.Errorf("%+v", failed)
-		}
+		assert.True(t, failed.Stage == stages.EnableLeaderMigration && failed.Outcome != nil && failed.Outcome.Continue == "again" && strings.Contains(failed.Err.Error(), "not complete within"), failed)
 		m.finished("birch")
 		m.untouched("elm")
 
@@ -204,9 +192,8 @@ func TestFailuresAreToleratedUpToTheirNumber(t *testing.T) {
 		f := m.fleet(nil, 1, waves.Limits{Unavailable: 3, Failures: 1})
 		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
 		s := f.Run(t.Context())
-		if got := states(s); got != "alder=done birch=failed cedar=done" || s.Stopped || s.ExitCode() != exitcode.Refused || m.most != 1 {
-			t.Errorf("%s %+v", got, s)
-		}
+		got := states(s)
+		assert.Truef(t, got == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == exitcode.Refused && m.most == 1, "%s %+v", got, s)
 	})
 }
 
@@ -216,9 +203,8 @@ func TestNothingStartsIfTooManyClustersAreRefused(t *testing.T) {
 		f := m.fleet(nil, 0, waves.Limits{Unavailable: 3})
 		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
 		s := f.Run(t.Context())
-		if got := states(s); got != "alder=waiting birch=failed" || !s.Stopped || len(m.order) > 0 {
-			t.Errorf("%s %v", got, m.order)
-		}
+		got := states(s)
+		assert.Truef(t, got == "alder=waiting birch=failed" && s.Stopped && len(m.order) == 0, "%s %v", got, m.order)
 		m.untouched("alder", "birch")
 	})
 }
@@ -229,9 +215,8 @@ func TestACanaryThatFailsStopsEverything(t *testing.T) {
 		f := m.fleet([]string{"fleet-default/birch"}, 1, waves.Limits{Unavailable: 3, Failures: 5})
 		f.OnChange = m.stuckAt("birch", stages.SwitchToExternal)
 		s := f.Run(t.Context())
-		if got := states(s); got != "birch=failed alder=waiting" || !s.Stopped {
-			t.Errorf("%s", got)
-		}
+		got := states(s)
+		assert.True(t, got == "birch=failed alder=waiting" && s.Stopped, got)
 		m.untouched("alder")
 	})
 }
@@ -246,9 +231,8 @@ func TestEachWaveIsConfirmedOnce(t *testing.T) {
 			return w.Name == "wave-1", nil
 		}
 		s := f.Run(t.Context())
-		if got := states(s); got != "alder=done birch=done cedar=waiting" || s.Err == nil || s.ExitCode() != exitcode.Failed || !slices.Equal(asked, []string{"wave-1", "wave-2"}) {
-			t.Errorf("%s %v %v", got, s.Err, asked)
-		}
+		got := states(s)
+		assert.Truef(t, got == "alder=done birch=done cedar=waiting" && s.Err != nil && s.ExitCode() == exitcode.Failed && slices.Equal(asked, []string{"wave-1", "wave-2"}), "%s %v %v", got, s.Err, asked)
 		m.untouched("cedar")
 	})
 }
@@ -265,13 +249,11 @@ func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
 			}
 		}
 		s := f.Run(ctx)
-		if got := states(s); got != "alder=failed birch=failed cedar=waiting" || s.ExitCode() != exitcode.Failed {
-			t.Fatalf("%s %+v", got, s)
-		}
+		got := states(s)
+		assert.Mustf(t, got == "alder=failed birch=failed cedar=waiting" && s.ExitCode() == exitcode.Failed, "%s %+v", got, s)
 		for _, one := range s.Members[:2] {
-			if end := (*migrate.End)(nil); !errors.As(one.Err, &end) || !strings.Contains(one.Err.Error(), "interrupted") {
-				t.Errorf("%v", one.Err)
-			}
+			end := (*migrate.End)(nil)
+			assert.True(t, errors.As(one.Err, &end) && strings.Contains(one.Err.Error(), "interrupted"), one.Err)
 		}
 		m.untouched("cedar")
 		again := m.fleet(nil, 0, waves.Limits{Unavailable: 2}).Run(t.Context())

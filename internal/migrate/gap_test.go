@@ -44,9 +44,8 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 			stages.SwitchToExternal: "a gap of 16 to 20 seconds", stages.DisableLeaderMigration: "a gap of 17 to 21 seconds",
 		} {
 			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
-			if text := forward[stage]; text == "" || !strings.Contains(text, gap) || gap == "" && strings.Contains(text, " gap ") || strings.Contains(text, order) != restarts {
-				t.Errorf("%s: %q", stage, text)
-			}
+			text := forward[stage]
+			assert.Truef(t, text != "" && strings.Contains(text, gap) && (gap != "" || !strings.Contains(text, " gap ")) && strings.Contains(text, order) == restarts, "%s: %q", stage, text)
 		}
 		back := announced(t, w, migrate.Backward)
 		for stage, gap := range map[string]string{
@@ -54,9 +53,8 @@ func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
 			stages.EnableLeaderMigration: "a gap of about 32 seconds",
 		} {
 			restarts := stage == stages.EnableLeaderMigration || stage == stages.SwitchToExternal
-			if text := back[stage]; !strings.HasPrefix(text, "Undoes the stage.") || !strings.Contains(text, gap) || strings.Contains(text, order) != restarts {
-				t.Errorf("back %s: %q", stage, text)
-			}
+			text := back[stage]
+			assert.Truef(t, strings.HasPrefix(text, "Undoes the stage.") && strings.Contains(text, gap) && strings.Contains(text, order) == restarts, "back %s: %q", stage, text)
 		}
 	})
 }

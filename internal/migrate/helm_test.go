@@ -84,12 +84,10 @@ func TestAHelmThatLeftItsRecordIsResumed(t *testing.T) {
 		w := rke1World(t)
 		path := os.Getenv("PATH")
 		w.PutFailingHelm(t, "Error: client connection lost")
-		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed {
-			t.Fatalf("%v", err)
-		}
-		if lease := w.Rancher.Object(w.Lock); !strings.Contains(lease, "aws-cloud-controller-manager.v1") || strings.Contains(lease, "one/") {
-			t.Errorf("the lock is held, or does not say which record was left: %s", lease)
-		}
+		err := w.toChart(t, "one")
+		assert.Must(t, exitcode.Of(err) == exitcode.Failed, err)
+		lease := w.Rancher.Object(w.Lock)
+		assert.Truef(t, strings.Contains(lease, "aws-cloud-controller-manager.v1") && !strings.Contains(lease, "one/"), "the lock is held, or does not say which record was left: %s", lease)
 		t.Setenv("PATH", path)
 		if err := w.toChart(t, "two"); err != nil || w.HasRecord("v1") || w.Rancher.Object(w.Lock) != "" {
 			t.Errorf("left: %t, lock %s, %v", w.HasRecord("v1"), w.Rancher.Object(w.Lock), err)

@@ -46,25 +46,18 @@ func TestMigrateTakesAClusterWithoutACloudProviderToTheExternalOne(t *testing.T)
 		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
 		w.API.Do(func() {
 			for _, n := range w.API.Nodes {
-				if !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || len(n.Spec.Taints) > 0 && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.Contains(t.Key, "uninitialized") }) {
-					t.Errorf("%s has the provider ID %q and the taints %v", n.Name, n.Spec.ProviderID, n.Spec.Taints)
-				}
+				assert.Truef(t, strings.HasPrefix(n.Spec.ProviderID, "aws:///") && (len(n.Spec.Taints) == 0 || !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.Contains(t.Key, "uninitialized") })), "%s has the provider ID %q and the taints %v", n.Name, n.Spec.ProviderID, n.Spec.Taints)
 			}
 		})
 		s := w.Spec(t)
 		for _, want := range []string{"chart: aws-cloud-controller-manager", `"cloud-provider-name":"aws"`, "cloud-provider=external"} {
-			if !strings.Contains(s, want) {
-				t.Errorf("%q is missing in %s", want, s)
-			}
+			assert.Truef(t, strings.Contains(s, want), "%q is missing in %s", want, s)
 		}
-		if strings.Contains(s, "enable-leader-migration") {
-			t.Errorf("there is no manager to migrate from: %s", s)
-		}
+		assert.Truef(t, !strings.Contains(s, "enable-leader-migration"), "there is no manager to migrate from: %s", s)
 		writes := len(w.Writes())
 		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "two")))
-		if more := w.Patches(); more != 2 {
-			t.Errorf("a second run patches the object: %d patches, %d writes before", more, writes)
-		}
+		more := w.Patches()
+		assert.Truef(t, more == 2, "a second run patches the object: %d patches, %d writes before", more, writes)
 	})
 }
 
@@ -97,9 +90,7 @@ func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
 					t.Fatalf("exit code %d: %v", exitcode.Of(err), err)
 				}
 				for _, want := range c.says {
-					if !strings.Contains(err.Error(), want) {
-						t.Errorf("%q is missing in %v", want, err)
-					}
+					assert.Truef(t, strings.Contains(err.Error(), want), "%q is missing in %v", want, err)
 				}
 			})
 		})
@@ -126,9 +117,7 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 		w.Notice()
 		err := migrate.Forward(t.Context(), w.late(t, "two"))
 		const want = `kubectl -n fleet-default patch Amazonec2Machine.v1.rke-machine.cattle.io/orchard-servers-3 --type=merge -p '{"spec":{"providerID":"aws:///`
-		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), want) {
-			t.Fatalf("%v", err)
-		}
+		assert.Must(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), want), err)
 		w.Relink()
 		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "three")))
 	})
@@ -139,9 +128,7 @@ func TestRollbackSaysThatProviderIDsStay(t *testing.T) {
 		w := past126(t, func(*corev1.Node) {})
 		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
 		err := migrate.Backward(t.Context(), w.late(t, "two"))
-		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "provider IDs never change, so set-provider-ids cannot be undone either") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "provider IDs never change, so set-provider-ids cannot be undone either"), err)
 	})
 }
 
@@ -150,9 +137,7 @@ func TestMigrateRefusesAClusterWhoseComponentsDoNotStart(t *testing.T) {
 		w := &world{World: migratetest.NewRKE2(t)}
 		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
 		err := migrate.Forward(t.Context(), w.late(t, "one"))
-		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "rke-lm apply --cluster") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "rke-lm apply --cluster"), err)
 	})
 }
 
@@ -168,7 +153,6 @@ func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	err := migrate.RestartCommand(`echo "no route to $ADDRESS"; echo AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY1; exit 255`).Restart(t.Context(), m)
-	if text := fmt.Sprint(err); !strings.Contains(text, "--restart-command for the node ip-10-0-1-5: exit status 255: no route to 10.0.1.5") || strings.Contains(text, "wJalr") {
-		t.Errorf("%v", err)
-	}
+	text := fmt.Sprint(err)
+	assert.True(t, strings.Contains(text, "--restart-command for the node ip-10-0-1-5: exit status 255: no route to 10.0.1.5") && !strings.Contains(text, "wJalr"), err)
 }

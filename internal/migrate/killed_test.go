@@ -113,9 +113,7 @@ func patched(t *testing.T, log []migrate.Entry) {
 		}
 	}
 	for _, stage := range stages.UndoNames() {
-		if !acts["patch "+stage] {
-			t.Errorf("the patch of %s is not in the log: %v", stage, acts)
-		}
+		assert.Truef(t, acts["patch "+stage], "the patch of %s is not in the log: %v", stage, acts)
 	}
 }
 
@@ -145,9 +143,7 @@ func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 			}
 		})
 		assert.NilError(t, migrate.Forward(t.Context(), r))
-		if took < 15*time.Second || took > 20*time.Second {
-			t.Errorf("it was taken over after %s", took)
-		}
+		assert.Truef(t, took >= 15*time.Second && took <= 20*time.Second, "it was taken over after %s", took)
 		w.finished(t, undisturbed(t))
 	})
 }
@@ -171,9 +167,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 		second := w.run(t, "two", logged(t))
 		err := migrate.Forward(t.Context(), second)
 		var by *migrate.Locked
-		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || !strings.Contains(by.Holder, "one/") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, errors.As(err, &by) && exitcode.Of(err) == exitcode.Refused && strings.Contains(by.Holder, "one/"), err)
 		close(done)
 		if err := <-ended; err != nil {
 			t.Errorf("the first: %v", err)

@@ -82,9 +82,8 @@ func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
 			}
 		}
 		s := l.fleet.Run(t.Context())
-		if got := states(s); got != "alder=done birch=done" || !l.waited(waves.Soaking) || started["fleet-default/birch"].Sub(s.Members[0].Since) != 5*time.Hour {
-			t.Errorf("%s %v", got, started)
-		}
+		got := states(s)
+		assert.Truef(t, got == "alder=done birch=done" && l.waited(waves.Soaking) && started["fleet-default/birch"].Sub(s.Members[0].Since) == 5*time.Hour, "%s %v", got, started)
 	})
 }
 
@@ -96,17 +95,15 @@ func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 			if one.State != waves.Gated {
 				return
 			}
-			if lock := l.Rancher.Object(l.Worlds["alder"].Lock); lock != "" || one.Err != nil || !strings.Contains(one.Waiting, "not approved") {
-				t.Errorf("%+v, lock %s", one, lock)
-			}
+			lock := l.Rancher.Object(l.Worlds["alder"].Lock)
+			assert.Truef(t, lock == "" && one.Err == nil && strings.Contains(one.Waiting, "not approved"), "%+v, lock %s", one, lock)
 			go l.later(24*time.Hour, func(p *waves.Policy) {
 				p.Approvals = append(p.Approvals, waves.Approval{Wave: "wave-1", Stage: one.Stage})
 			})
 		}
 		s := l.fleet.Run(t.Context())
-		if got := states(s); got != "alder=done" || !l.waited(waves.ApprovalRequired) {
-			t.Errorf("%s %+v", got, s)
-		}
+		got := states(s)
+		assert.Truef(t, got == "alder=done" && l.waited(waves.ApprovalRequired), "%s %+v", got, s)
 		l.finished("alder")
 	})
 }
@@ -121,9 +118,8 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 			}
 		}
 		s := l.fleet.Run(ctx)
-		if got := states(s); got != "alder=running birch=waiting" {
-			t.Fatalf("%s", got)
-		}
+		got := states(s)
+		assert.Must(t, got == "alder=running birch=waiting", got)
 		if w := (&world{World: l.Worlds["alder"]}); len(w.Cordoned()) > 0 || l.Rancher.Object(w.Lock) != "" {
 			t.Errorf("cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
 		}
@@ -132,9 +128,8 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		next.policy.Pause = true // what has begun is continued, up to its next stage
 		go next.later(24*time.Hour, func(p *waves.Policy) { p.Pause = false })
 		s = next.fleet.Run(t.Context())
-		if got := states(s); got != "alder=done birch=done" || !next.waited(waves.Paused) {
-			t.Errorf("%s", got)
-		}
+		got = states(s)
+		assert.True(t, got == "alder=done birch=done" && next.waited(waves.Paused), got)
 		l.finished("alder", "birch")
 	})
 }
@@ -152,12 +147,10 @@ func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 		}
 		s := l.fleet.Run(t.Context())
 		one := s.Members[0]
-		if got := states(s); got != "alder=failed birch=done" || !one.RolledBack || one.Err == nil || !strings.Contains(one.Err.Error(), "not complete within") {
-			t.Fatalf("%s %+v", got, one)
-		}
-		if after := l.Worlds["alder"].Spec(t); after != before {
-			t.Errorf("%s\nand not\n%s", after, before)
-		}
+		got := states(s)
+		assert.Mustf(t, got == "alder=failed birch=done" && one.RolledBack && one.Err != nil && strings.Contains(one.Err.Error(), "not complete within"), "%s %+v", got, one)
+		after := l.Worlds["alder"].Spec(t)
+		assert.Truef(t, after == before, "%s\nand not\n%s", after, before)
 		l.finished("birch")
 	})
 }

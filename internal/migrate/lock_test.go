@@ -44,9 +44,8 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 		}))
 		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
 		var held *Locked
-		if err := l.acquire(t.Context(), func(string) {}); !errors.As(err, &held) || held.Holder != "somebody" {
-			t.Error(err)
-		}
+		err := l.acquire(t.Context(), func(string) {})
+		assert.True(t, errors.As(err, &held) && held.Holder == "somebody", err)
 	})
 }
 
@@ -145,9 +144,8 @@ func TestALockIsReleasedWhenARenewalWasInProgress(t *testing.T) {
 			s.set(func() { s.late = true })
 			time.Sleep(lockTime/5 + time.Second) // it renews
 			s.set(func() { s.late = false })
-			if err := l.release(t.Context()); err != nil {
-				t.Error(err)
-			}
+			err := l.release(t.Context())
+			assert.True(t, err == nil, err)
 			switch spec, _ := s.lease["spec"].(map[string]any); {
 			case helm == "" && s.lease != nil:
 				t.Errorf("the lock was not released: %v", s.lease)
@@ -165,12 +163,9 @@ func TestAnInterruptedRunLeavesNoLock(t *testing.T) {
 		l := newLock(client(t, memnet.Serve(t, s).URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, interrupt)
-		if err := l.acquire(ctx, func(string) {}); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		if s.lease != nil {
-			t.Errorf("the lock was left: %v", s.lease)
-		}
+		err := l.acquire(ctx, func(string) {})
+		assert.True(t, errors.Is(err, context.Canceled), err)
+		assert.Truef(t, s.lease == nil, "the lock was left: %v", s.lease)
 	})
 }
 
@@ -183,12 +178,9 @@ func TestAnInterruptedRunDoesNotDeleteTheLockOfARunThatDied(t *testing.T) {
 		s.set(func() { s.late, s.lost = true, true })
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(lockTime+10*time.Second, interrupt)
-		if err := newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me").acquire(ctx, func(string) {}); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		if s.lease == nil {
-			t.Error("the lock of the run that died was deleted")
-		}
+		err := newLock(client(t, address), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me").acquire(ctx, func(string) {})
+		assert.True(t, errors.Is(err, context.Canceled), err)
+		assert.True(t, s.lease != nil, "the lock of the run that died was deleted")
 	})
 }
 
@@ -202,13 +194,11 @@ func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
 		if err := other.acquire(t.Context(), func(string) {}); err != nil { // the first one is not renewed
 			t.Fatal(err)
 		}
-		if err := l.release(t.Context()); err != nil || s.lease["spec"].(map[string]any)["holderIdentity"] != "another" {
-			t.Errorf("%v: %v", err, s.lease)
-		}
+		err := l.release(t.Context())
+		assert.Truef(t, err == nil && s.lease["spec"].(map[string]any)["holderIdentity"] == "another", "%v: %v", err, s.lease)
 		var held *Locked
-		if err := l.confirm(t.Context()); !errors.As(err, &held) || held.Holder != "another" {
-			t.Error(err)
-		}
+		err = l.confirm(t.Context())
+		assert.True(t, errors.As(err, &held) && held.Holder == "another", err)
 	})
 }
 

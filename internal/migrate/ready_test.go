@@ -46,9 +46,7 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 				onEvent, waited := held(t, w, 1)
 				r.OnEvent = onEvent
 				assert.NilError(t, work(t.Context(), r))
-				if !waited.Load() {
-					t.Error("the run did not wait for the control plane")
-				}
+				assert.True(t, waited.Load(), "the run did not wait for the control plane")
 				w.finished(t, want)
 			})
 		})
@@ -70,9 +68,8 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 			if now := w.Patches(); now != before {
 				t.Errorf("%d patches while it waits", now-before)
 			}
-			if isRollback := strings.Contains(t.Name(), "rollback"); isRollback && !told {
-				t.Error("the message does not state how to roll back without the node")
-			}
+			isRollback := strings.Contains(t.Name(), "rollback")
+			assert.True(t, !isRollback || told, "the message does not state how to roll back without the node")
 			w.ready(node, corev1.ConditionTrue)
 		}
 	}, &waited
@@ -93,9 +90,8 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 				w.ready(2, corev1.ConditionTrue)
 			}
 		}
-		if err := migrate.Forward(t.Context(), r); err != nil || !waited {
-			t.Fatalf("waited: %t, %v", waited, err)
-		}
+		err := migrate.Forward(t.Context(), r)
+		assert.Mustf(t, err == nil && waited, "waited: %t, %v", waited, err)
 		w.finished(t, undisturbed(t))
 	})
 }

@@ -57,18 +57,12 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 		name := w.lastNode().Name
 		assert.NilError(t, migrate.Forward(t.Context(), w.restarting(t, "one")))
 		want := transition.KubeletRestart{Node: name, Address: "10.0.0.4", Command: "systemctl restart rke2-agent"}
-		if len(w.asked) != 1 || w.asked[0] != want {
-			t.Errorf("restarted: %+v", w.asked)
-		}
+		assert.Truef(t, len(w.asked) == 1 && w.asked[0] == want, "restarted: %+v", w.asked)
 		n := w.lastNode()
-		if n.Name != name || !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || n.Spec.Unschedulable {
-			t.Errorf("%s has %q, cordoned: %v", n.Name, n.Spec.ProviderID, n.Spec.Unschedulable)
-		}
+		assert.Truef(t, n.Name == name && strings.HasPrefix(n.Spec.ProviderID, "aws:///") && !n.Spec.Unschedulable, "%s has %q, cordoned: %v", n.Name, n.Spec.ProviderID, n.Spec.Unschedulable)
 		w.API.Do(func() {
 			for _, p := range w.API.Pods {
-				if strings.HasPrefix(p.Name, "web-") {
-					t.Errorf("%s was not evicted", p.Name)
-				}
+				assert.Truef(t, !strings.HasPrefix(p.Name, "web-"), "%s was not evicted", p.Name)
 			}
 		})
 		for _, write := range []string{"/api/v1/nodes/" + name, "/pods/web-1/eviction", "/amazonec2machines/orchard-servers-3"} {
@@ -76,9 +70,8 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 				t.Errorf("%s is missing in %v", write, w.Writes())
 			}
 		}
-		if err := migrate.Forward(t.Context(), w.restarting(t, "two")); err != nil || len(w.asked) != 1 {
-			t.Errorf("a second run restarts %d machines: %v", len(w.asked), err)
-		}
+		err := migrate.Forward(t.Context(), w.restarting(t, "two"))
+		assert.Truef(t, err == nil && len(w.asked) == 1, "a second run restarts %d machines: %v", len(w.asked), err)
 	})
 }
 
@@ -97,12 +90,10 @@ func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
 				}
 			})
 		}
-		if err := migrate.Forward(t.Context(), w.restarting(t, "one")); err != nil || !lost {
-			t.Fatal(lost, err)
-		}
-		if n := w.lastNode(); !strings.HasPrefix(n.Spec.ProviderID, "aws:///") || n.UID != "another" {
-			t.Errorf("%s has %q", n.Name, n.Spec.ProviderID)
-		}
+		err := migrate.Forward(t.Context(), w.restarting(t, "one"))
+		assert.Must(t, err == nil && lost, lost, err)
+		n := w.lastNode()
+		assert.Truef(t, strings.HasPrefix(n.Spec.ProviderID, "aws:///") && n.UID == "another", "%s has %q", n.Name, n.Spec.ProviderID)
 	})
 }
 
@@ -139,12 +130,9 @@ func TestARegistrationStops(t *testing.T) {
 				o := w.restarting(t, "one")
 				c.prepare(w, &o)
 				err := migrate.Forward(t.Context(), o)
-				if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), c.want) {
-					t.Errorf("%v", err)
-				}
-				if names := w.Cordoned(); len(names) > 0 {
-					t.Errorf("still cordoned: %v", names)
-				}
+				assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), c.want), err)
+				names := w.Cordoned()
+				assert.Truef(t, len(names) == 0, "still cordoned: %v", names)
 			})
 		})
 	}
@@ -160,9 +148,8 @@ func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 			w.Replace()
 			return nil
 		}
-		if err := migrate.Forward(t.Context(), o); err != nil || len(w.asked) != 1 {
-			t.Errorf("%v, restarted: %v", err, w.asked)
-		}
+		err := migrate.Forward(t.Context(), o)
+		assert.Truef(t, err == nil && len(w.asked) == 1, "%v, restarted: %v", err, w.asked)
 	})
 }
 
@@ -175,9 +162,7 @@ func TestADeletedNodeIsNotForgotten(t *testing.T) {
 			t.Fatal("the machine restarted")
 		}
 		err := migrate.Forward(t.Context(), w.late(t, "two"))
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") || !strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent") {
-			t.Errorf("without the command: %v", err)
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "was deleted, and its machine has not registered it again") && strings.Contains(fmt.Sprint(err), "systemctl restart rke2-agent"), "without the command: %v", err)
 		if err := migrate.Forward(t.Context(), w.restarting(t, "three")); err != nil || len(w.asked) != 1 {
 			t.Errorf("%v, restarted: %v", err, w.asked)
 		}
@@ -189,8 +174,7 @@ func TestTwoControlPlanesAreNeverDownAtOnce(t *testing.T) {
 		return observed.Node{Name: name, Labels: map[string]string{"node-role.kubernetes.io/control-plane": "true"}, Ready: &observed.Condition{Status: ready}}
 	}
 	nodes := []observed.Node{plane("a", "True"), plane("b", "False"), plane("c", "True")}
-	if other := transition.Others(nodes, nodes[0]); other != "b" {
-		t.Errorf("a restarts although %q is all that waits", other)
-	}
+	other := transition.Others(nodes, nodes[0])
+	assert.Truef(t, other == "b", "a restarts although %q is all that waits", other)
 	assert.Equal(t, transition.Others(nodes, nodes[1]), "", "b waits for")
 }

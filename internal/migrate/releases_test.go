@@ -39,9 +39,7 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 			assert.Contains(t, text, want)
 		}
 		for _, value := range []string{"mirror.example", "s3cr3t", "64Mi"} {
-			if strings.Contains(text, value) {
-				t.Errorf("%s\nshows the value %s", text, value)
-			}
+			assert.Truef(t, !strings.Contains(text, value), "%s\nshows the value %s", text, value)
 		}
 		assert.Equal(t, w.ReadValues(), "get values aws-cloud-controller-manager --namespace kube-system --output json --revision 1\n")
 	})
@@ -74,9 +72,7 @@ func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
 		r.Planner.Target.Values, r.Planner.Target.CanonicalForm = values, true
 		assert.NilError(t, migrate.Forward(t.Context(), r))
 		text := strings.Join(notes, "\n")
-		if strings.Count(text, "has values that values.yaml does not have or changes") != 1 || !strings.Contains(text, ": resources.limits.memory") || strings.Contains(text, "image.repository") {
-			t.Error(text)
-		}
+		assert.True(t, strings.Count(text, "has values that values.yaml does not have or changes") == 1 && strings.Contains(text, ": resources.limits.memory") && !strings.Contains(text, "image.repository"), text)
 		if text, err := os.ReadFile(w.Helm); err != nil || !strings.Contains(string(text), "mirror.example/ccm") || strings.Contains(string(text), "64Mi") {
 			t.Errorf("%v %s", err, text)
 		}
@@ -97,9 +93,8 @@ func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
 		if exitcode.Of(err) != exitcode.Found || migrate.NeedsValues(err) || !strings.Contains(fmt.Sprint(err), "podAnnotations.team") || strings.Contains(fmt.Sprint(err), "platform") {
 			t.Fatalf("exit code %d, %v", exitcode.Of(err), err)
 		}
-		if values := w.Values(t); !strings.Contains(values, "team: platform") || !strings.Contains(values, "enable-leader-migration") {
-			t.Error(values)
-		}
+		values := w.Values(t)
+		assert.True(t, strings.Contains(values, "team: platform") && strings.Contains(values, "enable-leader-migration"), values)
 	})
 }
 
@@ -153,12 +148,10 @@ func TestTheValuesAreThoseOfTheNewestFinishedRecord(t *testing.T) {
 				w.Follow()
 				r := w.run(t, "one", logged(t))
 				r.Confirm = func(_ context.Context, stage string) (bool, error) { return false, nil }
-				if err := migrate.Forward(t.Context(), r); err == nil || migrate.NeedsValues(err) {
-					t.Error(err)
-				}
-				if reads := w.ReadValues(); reads != c.want {
-					t.Errorf("%q, and not %q", reads, c.want)
-				}
+				err := migrate.Forward(t.Context(), r)
+				assert.True(t, err != nil && !migrate.NeedsValues(err), err)
+				reads := w.ReadValues()
+				assert.Truef(t, reads == c.want, "%q, and not %q", reads, c.want)
 			})
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -68,9 +69,7 @@ func failing(t *testing.T, most string) *world {
 // failedTry recognises the note of a failed try; it may name no secret.
 func failedTry(t *testing.T, e migrate.Event) bool {
 	t.Helper()
-	if strings.Contains(e.Message, "Sommer") {
-		t.Error(e.Message)
-	}
+	assert.True(t, !strings.Contains(e.Message, "Sommer"), e.Message)
 	return e.Type == migrate.Noted && strings.Contains(e.Message, "machine orchard-servers-1: 1 attempt of its plan failed") && strings.Contains(e.Message, "no space left on device")
 }
 
@@ -93,9 +92,7 @@ func TestATryThatFailedIsShownAndTheRunContinuesWhenTheNextOnePasses(t *testing.
 			}
 		})
 		err := migrate.Forward(t.Context(), r)
-		if err != nil || !shown || !strings.Contains(waiting[1], "no space left on device") {
-			t.Fatalf("%v, shown %v, %v", err, shown, waiting)
-		}
+		assert.Mustf(t, err == nil && shown && strings.Contains(waiting[1], "no space left on device"), "%v, shown %v, %v", err, shown, waiting)
 		w.finished(t, undisturbed(t))
 	})
 }
@@ -119,9 +116,8 @@ func TestAMachineThatFailsForeverEndsTheRunAtItsTimeLimit(t *testing.T) {
 				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || exitcode.Of(err) != exitcode.Failed || notes != 1 {
 					t.Errorf("%d notes, code %d: %v", notes, exitcode.Of(err), err)
 				}
-				if s := w.Spec(t); strings.Contains(s, "HelmChart") {
-					t.Error("the next stage began")
-				}
+				s := w.Spec(t)
+				assert.True(t, !strings.Contains(s, "HelmChart"), "the next stage began")
 			})
 		})
 	}

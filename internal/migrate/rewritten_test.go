@@ -52,13 +52,11 @@ func TestWritesOfRanchersOwnDoNotStopARun(t *testing.T) {
 				if work == "rollback" {
 					run = migrate.Backward
 				}
-				if err := run(t.Context(), r); err != nil {
-					t.Fatalf("seed %d: %s: %v", seed, work, err)
-				}
+				err := run(t.Context(), r)
+				assert.Mustf(t, err == nil, "seed %d: %s: %v", seed, work, err)
 				want := map[string]string{"migrate": "cloud-provider=external", "rollback": "cloud-provider=aws"}[work]
-				if s := w.Spec(t); !strings.Contains(s, want) || !strings.Contains(s, "audit-log-maxage=30") {
-					t.Errorf("%s", s)
-				}
+				s := w.Spec(t)
+				assert.True(t, strings.Contains(s, want) && strings.Contains(s, "audit-log-maxage=30"), s)
 			}
 		})
 	}
@@ -85,9 +83,7 @@ func TestAChangeOfAnotherClientIsNoWriteOfRanchersOwn(t *testing.T) {
 			}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "has changed in the meantime") || !strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "has changed in the meantime") && strings.Contains(err.Error(), "now: kube-controller-manager or cloud-controller-manager runs"), err)
 	})
 }
 
@@ -107,15 +103,13 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 		w.Follow()
 		before := w.Spec(t)
 		w.migrate(t, "one")
-		if s := w.Spec(t); !strings.Contains(s, `"external-aws"`) || !strings.Contains(s, `"kubeController":{}`) {
-			t.Errorf("%s", s)
-		}
+		s := w.Spec(t)
+		assert.True(t, strings.Contains(s, `"external-aws"`) && strings.Contains(s, `"kubeController":{}`), s)
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.CanonicalForm = true
 		assert.NilError(t, migrate.Backward(t.Context(), r))
-		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") {
-			t.Errorf("%s\n%s", before, after)
-		}
+		after := w.Spec(t)
+		assert.Truef(t, !strings.Contains(after, "external-aws") && !strings.Contains(after, "enable-leader-migration"), "%s\n%s", before, after)
 	})
 }
 
@@ -165,9 +159,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 				err := migrate.Forward(t.Context(), r)
 				assert.Contains(t, fmt.Sprint(err), c.want, err)
 				var end *migrate.End
-				if !errors.As(err, &end) || end.Stage != stages.SwitchToExternal {
-					t.Errorf("%v", err)
-				}
+				assert.True(t, errors.As(err, &end) && end.Stage == stages.SwitchToExternal, err)
 			})
 		})
 	}

@@ -29,9 +29,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		assert.NilError(t, os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700))
 		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "helm upgrade: exit status 1: Error: chart not found") && !strings.Contains(err.Error(), "hunter2"), err)
 	})
 }
 
@@ -43,9 +41,8 @@ func TestNodesThatRKEReleasedAreReported(t *testing.T) {
 		r := w.run(t, "one", func(e migrate.Event) { notes = append(notes, e.Message) })
 		r.Until = stages.GrantMigrationLease
 		assert.NilError(t, migrate.Forward(t.Context(), r))
-		if said := strings.Join(notes, "\n"); strings.Count(said, "was cordoned before the run") != 1 || !strings.Contains(said, w.API.Nodes[1].Name) {
-			t.Errorf("%s", said)
-		}
+		said := strings.Join(notes, "\n")
+		assert.True(t, strings.Count(said, "was cordoned before the run") == 1 && strings.Contains(said, w.API.Nodes[1].Name), said)
 	})
 }
 
@@ -56,17 +53,12 @@ func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 		before := w.Spec(t)
 		w.migrate(t, "one")
 		s := w.Spec(t)
-		if !strings.Contains(s, `"external-aws"`) || strings.Contains(s, "enable-leader-migration") {
-			t.Errorf("%s", s)
-		}
+		assert.True(t, strings.Contains(s, `"external-aws"`) && !strings.Contains(s, "enable-leader-migration"), s)
 		text, err := os.ReadFile(w.Helm)
-		if err != nil || !strings.Contains(string(text), "--values aws-ccm-values-final.yaml") || strings.Contains(string(text), "enable-leader-migration") {
-			t.Errorf("%v %s", err, text)
-		}
+		assert.Truef(t, err == nil && strings.Contains(string(text), "--values aws-ccm-values-final.yaml") && !strings.Contains(string(text), "enable-leader-migration"), "%v %s", err, text)
 		folder, err := os.ReadFile(w.Helm + ".folder")
-		if _, gone := os.Stat(strings.TrimSpace(string(folder))); err != nil || !os.IsNotExist(gone) {
-			t.Errorf("the folder of helm is left: %v %v", err, gone)
-		}
+		_, gone := os.Stat(strings.TrimSpace(string(folder)))
+		assert.Truef(t, err == nil && os.IsNotExist(gone), "the folder of helm is left: %v %v", err, gone)
 		if config, err := os.ReadFile(w.Helm + ".kubeconfig"); err != nil || !strings.Contains(string(config), "/k8s/clusters/"+migratetest.RKE1ID) {
 			t.Errorf("%v %s", err, config)
 		}
@@ -77,12 +69,10 @@ func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 		r := w.run(t, "three", logged(t))
 		r.Planner.Target.CanonicalForm = true
 		assert.NilError(t, migrate.Backward(t.Context(), r))
-		if after := w.Spec(t); strings.Contains(after, "external-aws") || strings.Contains(after, "enable-leader-migration") || strings.Contains(after, "RoleBinding") {
-			t.Errorf("%s\n%s", before, after)
-		}
-		if left := w.Cordoned(); len(left) > 0 {
-			t.Errorf("cordoned: %v", left)
-		}
+		after := w.Spec(t)
+		assert.Truef(t, !strings.Contains(after, "external-aws") && !strings.Contains(after, "enable-leader-migration") && !strings.Contains(after, "RoleBinding"), "%s\n%s", before, after)
+		left := w.Cordoned()
+		assert.Truef(t, len(left) == 0, "cordoned: %v", left)
 	})
 }
 
@@ -91,9 +81,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		w := rke1World(t)
 		t.Setenv("PATH", t.TempDir())
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if err == nil || exitcode.Of(err) != exitcode.Failed || !strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager") {
-			t.Fatalf("%v", err)
-		}
+		assert.Must(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager"), err)
 		// Someone runs it.
 		assert.NilError(t, os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600))
 		w.Follow()
@@ -123,9 +111,8 @@ func TestAMigrationWithoutLeaderMigrationOfRKETakesTheSwitchBackBeforeTheChart(t
 			assert.NilError(t, work(t.Context(), r))
 		}
 		text, err := os.ReadFile(w.Helm)
-		if s := w.Spec(t); err != nil || strings.Contains(s, "external-aws") || !strings.HasPrefix(string(text), "uninstall") {
-			t.Errorf("%v %s %s", err, text, s)
-		}
+		s := w.Spec(t)
+		assert.Truef(t, err == nil && !strings.Contains(s, "external-aws") && strings.HasPrefix(string(text), "uninstall"), "%v %s %s", err, text, s)
 	})
 }
 
@@ -145,13 +132,11 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 			return string(text)
 		}
 		assert.NilError(t, migrate.Forward(t.Context(), with("one", stages.InstallCCM)))
-		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || !strings.Contains(text, "team: platform") || !strings.Contains(text, "--enable-leader-migration=true") {
-			t.Error(text)
-		}
+		text := helm()
+		assert.True(t, strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") && strings.Contains(text, "team: platform") && strings.Contains(text, "--enable-leader-migration=true"), text)
 		assert.NilError(t, migrate.Forward(t.Context(), with("two", "")))
-		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || strings.Contains(text, "enable-leader-migration") {
-			t.Error(text)
-		}
+		text = helm()
+		assert.True(t, strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") && !strings.Contains(text, "enable-leader-migration"), text)
 		w.Forget()
 		if err := migrate.Forward(t.Context(), with("three", "")); err != nil || len(w.Writes()) > 0 {
 			t.Errorf("a second one: %v %v", err, w.Writes())
@@ -159,9 +144,8 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 		r := with("four", "")
 		r.Planner.To = stages.SwitchToExternal
 		assert.NilError(t, migrate.Backward(t.Context(), r))
-		if text := helm(); !strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") || !strings.Contains(text, "--enable-leader-migration=true") {
-			t.Error(text)
-		}
+		text = helm()
+		assert.True(t, strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") && strings.Contains(text, "--enable-leader-migration=true"), text)
 		assert.Equal(t, string(values.Bytes()), own, "the operator's own file is changed")
 	})
 }

@@ -39,12 +39,10 @@ var undisturbedSpec string
 // finished expects a world at the end of a migration.
 func (w *world) finished(t *testing.T, want string) {
 	t.Helper()
-	if got := w.Spec(t); got != want {
-		t.Errorf("the object is not that of an undisturbed run:\n%s\n%s", got, want)
-	}
-	if left := w.Cordoned(); len(left) > 0 {
-		t.Errorf("cordoned: %v", left)
-	}
+	got := w.Spec(t)
+	assert.Truef(t, got == want, "the object is not that of an undisturbed run:\n%s\n%s", got, want)
+	left := w.Cordoned()
+	assert.Truef(t, len(left) == 0, "cordoned: %v", left)
 	assert.Equal(t, w.Rancher.Object(w.Lock), "", "the lock was not released")
 }
 
@@ -59,9 +57,8 @@ func audited(t *testing.T, file string) []migrate.Entry {
 			intents++
 		}
 	}
-	if open := migrate.Unfinished(list); len(open) > 0 || 2*intents != len(list) {
-		t.Errorf("%d intents in %d entries, without a result: %v", intents, len(list), open)
-	}
+	open := migrate.Unfinished(list)
+	assert.Truef(t, len(open) == 0 && 2*intents == len(list), "%d intents in %d entries, without a result: %v", intents, len(list), open)
 	return list
 }
 
@@ -76,9 +73,7 @@ func TestASecondMigrateChangesNothing(t *testing.T) {
 			t.Errorf("writes: %v", w.Writes())
 		}
 		for path, text := range w.Rancher.Objects() {
-			if before[path] != text {
-				t.Errorf("%s changed", path)
-			}
+			assert.Truef(t, before[path] == text, "%s changed", path)
 		}
 	})
 }
@@ -89,9 +84,8 @@ func TestAStageMayBeTheLast(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.InstallCCM
 		assert.NilError(t, migrate.Forward(t.Context(), r))
-		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
-			t.Errorf("%s", s)
-		}
+		s := w.Spec(t)
+		assert.True(t, strings.Contains(s, "HelmChart") && !strings.Contains(s, `"external"`), s)
 		w.migrate(t, "two")
 		w.finished(t, undisturbed(t))
 	})
@@ -118,9 +112,8 @@ func TestRollbackStopsAfterAStage(t *testing.T) {
 		r := w.run(t, "two", logged(t))
 		r.Planner.To = stages.InstallCCM
 		assert.NilError(t, migrate.Backward(t.Context(), r))
-		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) || !strings.Contains(s, `"enable-leader-migration"`) {
-			t.Errorf("%s", s)
-		}
+		s := w.Spec(t)
+		assert.True(t, strings.Contains(s, "HelmChart") && !strings.Contains(s, `"external"`) && strings.Contains(s, `"enable-leader-migration"`), s)
 		w.migrate(t, "three")
 		w.finished(t, undisturbed(t))
 	})
@@ -131,9 +124,8 @@ func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
 		w := rke2World(t)
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		w.migrate(t, "one")
-		if left := w.Cordoned(); len(left) != 1 || left[0] != w.API.Nodes[1].Name || len(w.API.Nodes[1].Annotations) > 0 {
-			t.Errorf("cordoned: %v", left)
-		}
+		left := w.Cordoned()
+		assert.Truef(t, len(left) == 1 && left[0] == w.API.Nodes[1].Name && len(w.API.Nodes[1].Annotations) == 0, "cordoned: %v", left)
 	})
 }
 
@@ -180,14 +172,11 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		for path, o := range w.Rancher.Objects() {
 			if strings.Contains(path, "/events/") {
 				events++
-				if strings.Contains(o, secret) {
-					t.Error(o)
-				}
+				assert.True(t, !strings.Contains(o, secret), o)
 			}
 		}
-		if results := len(audited(t, log)) / 2; events != results {
-			t.Errorf("%d Events for %d acts", events, results)
-		}
+		results := len(audited(t, log)) / 2
+		assert.Truef(t, events == results, "%d Events for %d acts", events, results)
 	})
 }
 
@@ -198,9 +187,7 @@ func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 		want := undisturbed(t)
 		w.Gap = 17 * time.Second
 		assert.NilError(t, migrate.Forward(t.Context(), w.run(t, "one", nil)))
-		if !w.Led.Load() {
-			t.Error("the run ended while no one led")
-		}
+		assert.True(t, w.Led.Load(), "the run ended while no one led")
 		w.finished(t, want)
 	})
 }
@@ -213,15 +200,13 @@ func TestAMigrationWithoutLeaderMigrationMakesTheChartAndTheSwitchInOneChange(t 
 		r.Planner.Target.NoLeaderMigration = true
 		assert.NilError(t, migrate.Forward(t.Context(), r))
 		patches := w.Patches()
-		if s := w.Spec(t); patches != 1 || !strings.Contains(s, "HelmChart") || !strings.Contains(s, `"external"`) {
-			t.Errorf("%d patches, %s", patches, s)
-		}
+		s := w.Spec(t)
+		assert.Truef(t, patches == 1 && strings.Contains(s, "HelmChart") && strings.Contains(s, `"external"`), "%d patches, %s", patches, s)
 		r = w.run(t, "half", logged(t))
 		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, stages.InstallCCM
 		assert.NilError(t, migrate.Backward(t.Context(), r))
-		if s := w.Spec(t); !strings.Contains(s, "HelmChart") || strings.Contains(s, `"external"`) {
-			t.Errorf("the chart stays and the switch goes: %s", s)
-		}
+		s = w.Spec(t)
+		assert.Truef(t, strings.Contains(s, "HelmChart") && !strings.Contains(s, `"external"`), "the chart stays and the switch goes: %s", s)
 		r = w.run(t, "two", logged(t))
 		r.Planner.Target.NoLeaderMigration = true
 		assert.NilError(t, migrate.Backward(t.Context(), r))

@@ -71,9 +71,7 @@ func restored(t *testing.T, backup string) any {
 	var cluster struct {
 		Spec map[string]any
 	}
-	if err != nil || json.Unmarshal(text, &cluster) != nil {
-		t.Fatalf("%v %s", err, text)
-	}
+	assert.Mustf(t, err == nil && json.Unmarshal(text, &cluster) == nil, "%v %s", err, text)
 	return cluster.Spec["rancherKubernetesEngineConfig"]
 }
 
@@ -100,13 +98,10 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 				same++
 			}
 		}
-		if same != 1 {
-			t.Errorf("%d snapshots have the configuration from before the first write", same)
-		}
+		assert.Truef(t, same == 1, "%d snapshots have the configuration from before the first write", same)
 		text, err := os.ReadFile(log)
-		if said := shown.String() + string(text); err != nil || strings.Contains(said, worldKey) || strings.Contains(said, "H4sI") {
-			t.Errorf("%v %s", err, said)
-		}
+		said := shown.String() + string(text)
+		assert.Truef(t, err == nil && !strings.Contains(said, worldKey) && !strings.Contains(said, "H4sI"), "%v %s", err, said)
 	})
 }
 
@@ -133,9 +128,8 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 			}
 		})
 		r.EtcdSnapshot = true
-		if err := migrate.Forward(t.Context(), r); exitcode.Of(err) != exitcode.Failed || !shown || !strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") || strings.Contains(fmt.Sprint(err), "Sommer") {
-			t.Errorf("shown %v: %v", shown, err)
-		}
+		err := migrate.Forward(t.Context(), r)
+		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && shown && strings.Contains(fmt.Sprint(err), "the snapshot of etcd failed") && !strings.Contains(fmt.Sprint(err), "Sommer"), "shown %v: %v", shown, err)
 	})
 }
 
@@ -146,9 +140,8 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 		r := w.run(t, "one", func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
 		r.EtcdSnapshot = true
 		err := migrate.Forward(t.Context(), r)
-		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Failed || !strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") || strings.Contains(said, worldKey) {
-			t.Error(said)
-		}
+		said := fmt.Sprint(err)
+		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(said, "the snapshot of etcd failed: cannot reach s3") && !strings.Contains(said, worldKey), said)
 		assert.Equal(t, w.Spec(t), before, "the cluster was changed without its snapshot")
 	})
 }
@@ -164,9 +157,8 @@ func TestAnEtcdBackupThatAQuotaRefusesIsNotTakenForOneThatExists(t *testing.T) {
 		}
 		r := w.run(t, "one", logged(t))
 		r.EtcdSnapshot = true
-		if err := migrate.Forward(t.Context(), r); exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "on resourcequotas") {
-			t.Error(err)
-		}
+		err := migrate.Forward(t.Context(), r)
+		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "on resourcequotas"), err)
 	})
 }
 
@@ -180,8 +172,6 @@ func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *
 		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.Writes()) > 0 {
 			t.Errorf("%v %s", w.Writes(), said)
 		}
-		if w.Rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") > 0 {
-			t.Error("an EtcdBackup was made")
-		}
+		assert.True(t, w.Rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") == 0, "an EtcdBackup was made")
 	})
 }

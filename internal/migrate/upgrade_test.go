@@ -39,14 +39,11 @@ func TestMigrateContinuesWithOneMinorAfterTheOther(t *testing.T) {
 		r.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"}
 		assert.NilError(t, migrate.Forward(t.Context(), r))
 		one := []string{stages.UpgradeKubernetes, stages.UpgradeCCM}
-		if got := slices.DeleteFunc(slices.Clone(done), func(s string) bool { return !slices.Contains(one, s) }); !slices.Equal(got, slices.Concat(one, one)) {
-			t.Errorf("stages of the upgrade: %v of %v", got, done)
-		}
+		got := slices.DeleteFunc(slices.Clone(done), func(s string) bool { return !slices.Contains(one, s) })
+		assert.Truef(t, slices.Equal(got, slices.Concat(one, one)), "stages of the upgrade: %v of %v", got, done)
 		s := w.Spec(t)
 		for _, want := range []string{`"kubernetesVersion":"v1.33.3+rke2r1"`, "tag: v1.33.4"} {
-			if !strings.Contains(s, want) {
-				t.Errorf("%q is missing in %s", want, s)
-			}
+			assert.Truef(t, strings.Contains(s, want), "%q is missing in %s", want, s)
 		}
 		patches := w.Patches()
 		if err := migrate.Forward(t.Context(), r); err != nil || w.Patches() != patches {
@@ -62,9 +59,8 @@ func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
 		r := w.late(t, "two")
 		r.Planner.Target, r.Until = transform.Target{Version: "v1.33.3+rke2r1"}, stages.UpgradeKubernetes
 		assert.NilError(t, migrate.Forward(t.Context(), r))
-		if s := w.Spec(t); !strings.Contains(s, "v1.32.7+rke2r1") || !strings.Contains(s, "tag: v1.31.9") {
-			t.Errorf("got %s", s)
-		}
+		s := w.Spec(t)
+		assert.Truef(t, strings.Contains(s, "v1.32.7+rke2r1") && strings.Contains(s, "tag: v1.31.9"), "got %s", s)
 	})
 }
 
@@ -110,8 +106,6 @@ func TestAnImageThatIsOlderThanTheClusterStopsAnUpgrade(t *testing.T) {
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.Version = "v1.28.15-rancher1-1"
 		err := migrate.Forward(t.Context(), r)
-		if err == nil || exitcode.Of(err) != exitcode.Found || !strings.Contains(err.Error(), "has the image v1.26.6 on Kubernetes v1.27.16-rancher1-1") {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Found && strings.Contains(err.Error(), "has the image v1.26.6 on Kubernetes v1.27.16-rancher1-1"), err)
 	})
 }

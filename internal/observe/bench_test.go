@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 )
 
@@ -18,9 +19,8 @@ func BenchmarkLook(b *testing.B) {
 	ob := observer(b, s, 10*time.Second)
 	b.ReportAllocs()
 	for b.Loop() {
-		if o, err := ob.Look(b.Context()); err != nil || len(o.Nodes) != 5000 {
-			b.Fatal(err)
-		}
+		o, err := ob.Look(b.Context())
+		assert.Must(b, err == nil && len(o.Nodes) == 5000, err)
 	}
 	b.ReportMetric(float64(s.Count(""))/float64(b.N), "requests/op")
 }

@@ -31,9 +31,7 @@ func TestADumpShowsWhatWasLookedAt(t *testing.T) {
 		"a kind of another group":  {node + "---\napiVersion: example.com/v1\nkind: Pod\nmetadata: {name: p, namespace: kube-system}\n", []string{observed.Nodes}},
 	} {
 		o, err := observe.ReadDumpFrom("d.yaml", strings.NewReader(c.text))
-		if err != nil || !slices.Equal(o.Kinds, c.want) {
-			t.Errorf("%s: %v, %v", name, o, err)
-		}
+		assert.Truef(t, err == nil && slices.Equal(o.Kinds, c.want), "%s: %v, %v", name, o, err)
 	}
 }
 
@@ -72,9 +70,7 @@ func TestWhatKubectlPrintsIsReadInAllItsForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(o.Nodes) != 1 || o.Nodes[0].Name != "one" || o.Nodes[0].ProviderID == "" || len(o.Leases) != 1 || !o.Partial {
-			t.Errorf("%s: %+v", name, o)
-		}
+		assert.Truef(t, len(o.Nodes) == 1 && o.Nodes[0].Name == "one" && o.Nodes[0].ProviderID != "" && len(o.Leases) == 1 && o.Partial, "%s: %+v", name, o)
 	}
 }
 
@@ -103,7 +99,6 @@ func TestADumpIsPrivateEvenWhereTheFileWasNot(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := observe.ReadDump(file); err != nil {
-		t.Error(err)
-	}
+	_, err := observe.ReadDump(file)
+	assert.True(t, err == nil, err)
 }

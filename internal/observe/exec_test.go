@@ -46,12 +46,10 @@ func TestAProgramGivesTheCredentials(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)
 		user, ran := program(t, login)
-		if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
-			t.Errorf("%q, %v", text, err)
-		}
+		_, err := asUser(t, s, user).Look(t.Context())
+		assert.True(t, err == nil, err)
+		text, err := os.ReadFile(ran)
+		assert.Truef(t, err == nil && strings.Count(string(text), "ran") == 1, "%q, %v", text, err)
 	})
 }
 
@@ -80,11 +78,9 @@ func TestAProgramThatFailsInBetweenIsCalledAgain(t *testing.T) {
 		s.Fill(3)
 		expired := strings.Replace(login, `"token"`, `"expirationTimestamp":"1999-03-11T10:02:44Z","token"`, 1)
 		user, ran := program(t, `[ "$(wc -l < "${0%login}ran")" -eq 2 ] && exit 1`+"\n"+expired)
-		if _, err := asUser(t, s, user).Look(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") < 3 {
-			t.Errorf("%q, %v", text, err)
-		}
+		_, err := asUser(t, s, user).Look(t.Context())
+		assert.True(t, err == nil, err)
+		text, err := os.ReadFile(ran)
+		assert.Truef(t, err == nil && strings.Count(string(text), "ran") >= 3, "%q, %v", text, err)
 	})
 }

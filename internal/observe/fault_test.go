@@ -61,9 +61,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 				for _, n := range o.Nodes {
 					seen[n.Name] = true
 				}
-				if len(o.Nodes) != 700 || len(seen) != 700 || len(o.Leases) != 3 || len(o.Managers) != 6 {
-					t.Errorf("%d nodes, %d of them different, %d leases, %d managers", len(o.Nodes), len(seen), len(o.Leases), len(o.Managers))
-				}
+				assert.Truef(t, len(o.Nodes) == 700 && len(seen) == 700 && len(o.Leases) == 3 && len(o.Managers) == 6, "%d nodes, %d of them different, %d leases, %d managers", len(o.Nodes), len(seen), len(o.Leases), len(o.Managers))
 			})
 		})
 	}
@@ -139,9 +137,7 @@ func TestWhatDoesNotPassIsReported(t *testing.T) {
 				s := large(t)
 				s.Fault = c.fault
 				o, err := observer(t, s, time.Second).Look(t.Context())
-				if o != nil || err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("%v", err)
-				}
+				assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), c.want), err)
 			})
 		})
 	}
@@ -158,9 +154,7 @@ func TestAServerThatGoesSilentIsReported(t *testing.T) {
 				s := large(t)
 				s.Fault = often(1<<30, "continue=500", f)
 				o, err := observer(t, s, time.Second).Look(t.Context())
-				if o != nil || err == nil || !strings.Contains(err.Error(), ": the API server stopped responding in the middle; check the network") {
-					t.Errorf("%v", err)
-				}
+				assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), ": the API server stopped responding in the middle; check the network"), err)
 			})
 		})
 	}
@@ -203,9 +197,8 @@ func TestAnErrorShowsNoSecret(t *testing.T) {
 		s.Fill(3)
 		for _, code := range []int{400, 500} {
 			s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"invalid bearer ` + secret + `"}`})
-			if _, err := observer(t, s, 0).Look(t.Context()); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "invalid bearer") {
-				t.Errorf("%d: %v", code, err)
-			}
+			_, err := observer(t, s, 0).Look(t.Context())
+			assert.Truef(t, err != nil && !strings.Contains(err.Error(), secret) && strings.Contains(err.Error(), "invalid bearer"), "%d: %v", code, err)
 		}
 	})
 }
@@ -217,9 +210,7 @@ func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
 		s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
 		o, err := observer(t, s, time.Minute).Look(t.Context())
 		var denied *kube.Denied
-		if o != nil || !errors.As(err, &denied) || !denied.Expired {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, o == nil && errors.As(err, &denied) && denied.Expired, err)
 	})
 }
 
@@ -239,7 +230,5 @@ func TestAnInterruptEndsALook(t *testing.T) {
 
 func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	c, err := kube.Connect(kube.Connection{Kubeconfig: "testdata/no-such-file"})
-	if !errors.Is(err, kube.ErrConfig) {
-		t.Errorf("%v, %v", c, err)
-	}
+	assert.Truef(t, errors.Is(err, kube.ErrConfig), "%v, %v", c, err)
 }

@@ -46,12 +46,9 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(1203)
 		o := look(t, s)
-		if len(o.Nodes) != 1203 || len(o.Managers) != 6 || len(o.DaemonSets) != 1 || len(o.Leases) != 3 || len(o.Reviews) != 8 || o.Version != "v1.26.15+rke2r1" {
-			t.Errorf("%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
-		}
-		if got := s.Count("/nodes"); got != 3 {
-			t.Errorf("%d requests for nodes", got)
-		}
+		assert.Truef(t, len(o.Nodes) == 1203 && len(o.Managers) == 6 && len(o.DaemonSets) == 1 && len(o.Leases) == 3 && len(o.Reviews) == 8 && o.Version == "v1.26.15+rke2r1", "%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
+		got := s.Count("/nodes")
+		assert.Truef(t, got == 3, "%d requests for nodes", got)
 		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")
 		for _, n := range []int{0, 499, 500, 1202} {
 			if o.Nodes[n].Name != apitest.NodeName(n) {
@@ -124,9 +121,8 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 				n.Annotations = map[string]string{"rke2.io/node-args": *c.args}
 			}
 			want := transform.HostNames{n.Name: c.host}
-			if got := look(t, s).HostNames(transform.HostNames{n.Name: ""}); !maps.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", c.name, got, want)
-			}
+			got := look(t, s).HostNames(transform.HostNames{n.Name: ""})
+			assert.Truef(t, maps.Equal(got, want), "%s: %v, want %v", c.name, got, want)
 		})
 	}
 }
@@ -151,9 +147,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "dump.yaml")
 		assert.NilError(t, observe.WriteDump(file, look(t, s)))
 		text, err := os.ReadFile(file)
-		if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE") {
-			t.Errorf("%v\n%s", err, text)
-		}
+		assert.Truef(t, err == nil && !strings.Contains(string(text), "hunter2") && !strings.Contains(string(text), "AKIAIOSFODNN7EXAMPLE"), "%v\n%s", err, text)
 		o := assert.Value(observe.ReadDump(file))(t)
 		want := []*observed.Condition{{Status: "False", Reason: "KubeletNotReady", Since: since.Time}, {Status: "Unknown", Since: since.Time}, nil, {Status: "True", Reason: o.Nodes[3].Ready.Reason, Since: since.Time}}
 		var got []*observed.Condition
@@ -173,13 +167,9 @@ func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
 			about := r.ResourceAttributes
 			named := about.Name == "cloud-provider-extraction-migration" || about.Name == "cloud-controller-manager" && strings.HasSuffix(r.User, ":cloud-controller-manager")
 			account := slices.Contains(r.Groups, "system:serviceaccounts:kube-system")
-			if about.Namespace != "kube-system" || about.Resource != "leases" || named == (about.Verb == "create") || account != strings.HasPrefix(r.User, "system:serviceaccount:") || !slices.Contains(r.Groups, "system:authenticated") {
-				t.Errorf("%+v %+v", r, about)
-			}
+			assert.Truef(t, about.Namespace == "kube-system" && about.Resource == "leases" && named != (about.Verb == "create") && account == strings.HasPrefix(r.User, "system:serviceaccount:") && slices.Contains(r.Groups, "system:authenticated"), "%+v %+v", r, about)
 		}
-		if len(s.Reviews) != 8 {
-			t.Errorf("%d questions", len(s.Reviews))
-		}
+		assert.Truef(t, len(s.Reviews) == 8, "%d questions", len(s.Reviews))
 	})
 }
 
@@ -194,9 +184,7 @@ func TestPodsOfAllNamespacesAreReadWhenRequested(t *testing.T) {
 		ob := observer(t, s, time.Minute)
 		ob.AllPods = true
 		o, err := ob.Look(t.Context())
-		if err != nil || len(o.Volumes) != 1 || o.Volumes[0].Name != "shop/cart" {
-			t.Errorf("%+v, %v", o, err)
-		}
+		assert.Truef(t, err == nil && len(o.Volumes) == 1 && o.Volumes[0].Name == "shop/cart", "%+v, %v", o, err)
 	})
 }
 
@@ -226,9 +214,7 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 				spec.Containers[0].VolumeMounts = []corev1.VolumeMount{c.mount}
 				spec.Volumes = []corev1.Volume{{Name: "conf", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "lm"}, Items: c.items}}}}
 				for _, m := range look(t, s).Managers {
-					if m.Pod == s.Pods[1].Name && (m.Config == nil || *m.Config != "leaderName: other\n") {
-						t.Errorf("%+v", m)
-					}
+					assert.True(t, m.Pod != s.Pods[1].Name || m.Config != nil && *m.Config == "leaderName: other\n", m)
 				}
 			})
 		})
@@ -252,9 +238,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "dump.yaml")
 		assert.NilError(t, observe.WriteDump(file, o))
 		text, err := os.ReadFile(file)
-		if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), "short-one") || !strings.Contains(string(text), "--v=3") {
-			t.Errorf("%v\n%s", err, text)
-		}
+		assert.Truef(t, err == nil && !strings.Contains(string(text), secret) && !strings.Contains(string(text), "short-one") && strings.Contains(string(text), "--v=3"), "%v\n%s", err, text)
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
@@ -271,24 +255,19 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 		o := look(t, s)
 		first := o.Snapshot("install-ccm")
 		assert.NilError(t, ob.KeepSnapshot(t.Context(), first))
-		if err := ob.KeepSnapshot(t.Context(), first); err != nil {
-			t.Errorf("the same again, as after a lost answer: %v", err)
-		}
+		err := ob.KeepSnapshot(t.Context(), first)
+		assert.Truef(t, err == nil, "the same again, as after a lost answer: %v", err)
 		second := first
 		second.Reached = "switch-to-external"
-		if err := ob.KeepSnapshot(t.Context(), second); !errors.Is(err, observe.ErrKept) {
-			t.Errorf("%v", err)
-		}
-		if before := look(t, s).Before; before == nil || before.Reached != "install-ccm" || len(before.Nodes) != 1500 {
-			t.Errorf("%+v", before)
-		}
+		err = ob.KeepSnapshot(t.Context(), second)
+		assert.True(t, errors.Is(err, observe.ErrKept), err)
+		before := look(t, s).Before
+		assert.True(t, before != nil && before.Reached == "install-ccm" && len(before.Nodes) == 1500, before)
 		file := filepath.Join(t.TempDir(), "snapshot.yaml")
 		assert.NilError(t, observe.WriteSnapshot(file, first))
-		if err := observe.WriteSnapshot(file, second); !errors.Is(err, observe.ErrKept) {
-			t.Errorf("%v", err)
-		}
-		if got, err := observe.ReadSnapshot(file); err != nil || cmp.Diff(first.Nodes, got.Nodes) != "" {
-			t.Errorf("%v, %+v", err, got)
-		}
+		err = observe.WriteSnapshot(file, second)
+		assert.True(t, errors.Is(err, observe.ErrKept), err)
+		got, err := observe.ReadSnapshot(file)
+		assert.Truef(t, err == nil && cmp.Diff(first.Nodes, got.Nodes) == "", "%v, %+v", err, got)
 	})
 }

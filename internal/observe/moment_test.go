@@ -24,9 +24,7 @@ func TestWhatMovesIsOfOneMoment(t *testing.T) {
 		s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 11 * time.Second}))
 		o := assert.Value(observer(t, s, time.Minute).Look(t.Context()))(t)
 		for _, l := range o.Leases {
-			if l.Name == "kube-controller-manager" && l.Holder != "somebody-else" {
-				t.Errorf("held by %s", l.Holder)
-			}
+			assert.Truef(t, l.Name != "kube-controller-manager" || l.Holder == "somebody-else", "held by %s", l.Holder)
 		}
 	})
 }
@@ -57,8 +55,7 @@ func TestAnswersThatAreNeverOfOneMomentAreReported(t *testing.T) {
 			}
 			return apitest.Fault{}
 		}
-		if o, err := observer(t, s, time.Minute).Look(t.Context()); o != nil || err == nil || !strings.Contains(err.Error(), "the responses take too long to describe one moment") {
-			t.Errorf("%v", err)
-		}
+		o, err := observer(t, s, time.Minute).Look(t.Context())
+		assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), "the responses take too long to describe one moment"), err)
 	})
 }

@@ -58,16 +58,11 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 		for _, m := range o.Managers {
 			names = append(names, m.Path())
 		}
-		if len(o.Managers) != 6 || names[0] != "aws-ccm/pods/aws-cloud-controller-manager-0" || len(o.DaemonSets) != 1 || o.DaemonSets[0].Namespace != "aws-ccm" || o.KubeSystemOnly {
-			t.Errorf("%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
-		}
-		if v := check.Evaluate(o, check.Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
-			t.Errorf("%+v", v.Findings)
-		}
+		assert.Truef(t, len(o.Managers) == 6 && names[0] == "aws-ccm/pods/aws-cloud-controller-manager-0" && len(o.DaemonSets) == 1 && o.DaemonSets[0].Namespace == "aws-ccm" && !o.KubeSystemOnly, "%v, %+v, %t", names, o.DaemonSets, o.KubeSystemOnly)
+		v := check.Evaluate(o, check.Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
+		assert.True(t, !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }), v.Findings)
 		for _, r := range s.Requests {
-			if strings.HasSuffix(r.URL.Path, "/pods") && r.URL.Query().Get("labelSelector") == "" {
-				t.Errorf("all pods are asked for: %s", r.URL)
-			}
+			assert.Truef(t, !strings.HasSuffix(r.URL.Path, "/pods") || r.URL.Query().Get("labelSelector") != "", "all pods are asked for: %s", r.URL)
 		}
 	})
 }
@@ -84,9 +79,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 			c.Args = slices.DeleteFunc(c.Args, func(a string) bool { return strings.Contains(a, "leader-migration") })
 		}
 		v := check.Evaluate(look(t, s), check.Choice{})
-		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "cloud-controllers-twice" && f.Stops() }) {
-			t.Errorf("%+v", v)
-		}
+		assert.True(t, slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "cloud-controllers-twice" && f.Stops() }), v)
 	})
 }
 
@@ -104,9 +97,7 @@ func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
 			t.Errorf("%+v", v.Findings)
 		}
 		for _, r := range s.Reviews {
-			if r.User == user && !slices.Contains(r.Groups, "system:serviceaccounts:aws-ccm") {
-				t.Errorf("%+v", r)
-			}
+			assert.True(t, r.User != user || slices.Contains(r.Groups, "system:serviceaccounts:aws-ccm"), r)
 		}
 	})
 }
@@ -131,12 +122,8 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 			s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, narrow(r, denied...)) }
 			ob := observer(t, s, time.Minute)
 			o, err := ob.Look(t.Context())
-			if err != nil {
-				t.Fatalf("%v: %v", denied, err)
-			}
-			if !o.KubeSystemOnly || len(o.Managers) != 6 || len(o.DaemonSets) != 1 {
-				t.Errorf("%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
-			}
+			assert.Mustf(t, err == nil, "%v: %v", denied, err)
+			assert.Truef(t, o.KubeSystemOnly && len(o.Managers) == 6 && len(o.DaemonSets) == 1, "%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			v := check.Evaluate(o, check.Choice{})
 			if !v.OK() || !slices.ContainsFunc(v.NotChecked, func(n check.NotChecked) bool {
 				return n.Rule == "cloud-controllers-twice" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
@@ -160,9 +147,8 @@ func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
 		s.Fault = func(r *http.Request) apitest.Fault {
 			return deniedTo(r, strings.HasSuffix(r.URL.Path, "/pods") && !strings.Contains(r.URL.Path, "/kube-system/"))
 		}
-		if o := look(t, s); !o.KubeSystemOnly || len(o.DaemonSets) != 1 || len(o.Managers) != 3 {
-			t.Errorf("%+v", o)
-		}
+		o := look(t, s)
+		assert.True(t, o.KubeSystemOnly && len(o.DaemonSets) == 1 && len(o.Managers) == 3, o)
 	})
 }
 
@@ -189,13 +175,10 @@ func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) 
 			}
 			o := look(t, s)
 			for _, m := range o.Managers {
-				if m.Component == observed.CloudManager && (m.ConfigDenied != denied || !denied && (m.Config == nil || *m.Config != "leaderName: other\n")) {
-					t.Errorf("%t: %+v", denied, m)
-				}
+				assert.Truef(t, m.Component != observed.CloudManager || m.ConfigDenied == denied && (denied || m.Config != nil && *m.Config == "leaderName: other\n"), "%t: %+v", denied, m)
 			}
-			if unknown := check.Evaluate(o, check.Choice{}).Now.Unknown; denied != strings.Contains(unknown, "get configmaps in aws-ccm is not allowed") {
-				t.Errorf("%t: %q", denied, unknown)
-			}
+			unknown := check.Evaluate(o, check.Choice{}).Now.Unknown
+			assert.Truef(t, denied == strings.Contains(unknown, "get configmaps in aws-ccm is not allowed"), "%t: %q", denied, unknown)
 		})
 	}
 }
@@ -207,9 +190,8 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 		s.Fill(3)
 		s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, strings.HasSuffix(r.URL.Path, "/daemonsets")) }
 		_, err := observer(t, s, time.Minute).Look(t.Context())
-		if denied, is := err.(*kube.Denied); !is || !slices.Equal(denied.Missing, []string{"list daemonsets.apps in kube-system"}) {
-			t.Errorf("%v", err)
-		}
+		denied, is := err.(*kube.Denied)
+		assert.True(t, is && slices.Equal(denied.Missing, []string{"list daemonsets.apps in kube-system"}), err)
 	})
 }
 
@@ -219,9 +201,8 @@ func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(5000)
 		look(t, s)
-		if got := s.Count(""); got != 31 {
-			t.Errorf("%d requests", got)
-		}
+		got := s.Count("")
+		assert.Truef(t, got == 31, "%d requests", got)
 	})
 }
 
@@ -235,20 +216,15 @@ func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
 		o := assert.Value(dumped(t, text))(t)
 		return o
 	}
-	if o := in("kube-system", "aws-ccm"); len(o.Managers) != 2 || o.KubeSystemOnly || o.Managers[1].Namespace != "aws-ccm" {
-		t.Errorf("%+v", o)
-	}
-	if o := in("kube-system"); len(o.Managers) != 1 || !o.KubeSystemOnly {
-		t.Errorf("%+v", o)
-	}
-	if o := in("aws-ccm"); o.Looked(observed.Pods) {
-		t.Error("pods of another namespace say nothing about those of kube-system")
-	}
+	o := in("kube-system", "aws-ccm")
+	assert.True(t, len(o.Managers) == 2 && !o.KubeSystemOnly && o.Managers[1].Namespace == "aws-ccm", o)
+	o = in("kube-system")
+	assert.True(t, len(o.Managers) == 1 && o.KubeSystemOnly, o)
+	o = in("aws-ccm")
+	assert.True(t, !o.Looked(observed.Pods), "pods of another namespace say nothing about those of kube-system")
 }
 
 func TestADumpOfAnEarlierVersionIsOfKubeSystem(t *testing.T) {
 	o, err := dumped(t, "apiVersion: rke-lm/v1\nkind: Observation\nmanagers:\n- {component: cloud-controller-manager, pod: ccm-1, node: a, hosts: [a], image: i, args: [], account: cloud-controller-manager, running: true, restarts: 0}\n")
-	if err != nil || o.Managers[0].Path() != "kube-system/pods/ccm-1" {
-		t.Errorf("%+v, %v", o, err)
-	}
+	assert.Truef(t, err == nil && o.Managers[0].Path() == "kube-system/pods/ccm-1", "%+v, %v", o, err)
 }

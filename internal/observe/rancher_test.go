@@ -64,9 +64,7 @@ func TestRanchersOwnClusterShowsWhatSettledWithoutAListOfSecrets(t *testing.T) {
 		assert.DeepEqual(t, o.ControlPlanes, want)
 		assert.DeepEqual(t, o.MachinePlans, []observed.MachinePlan{{Namespace: "fleet-default", Name: "one-machine-plan", Applied: true}, {Namespace: "fleet-default", Name: "two-machine-plan"}})
 		for _, r := range s.Requests {
-			if strings.HasSuffix(r.URL.Path, "/secrets") {
-				t.Error("Secrets are listed: ", r.URL)
-			}
+			assert.True(t, !strings.HasSuffix(r.URL.Path, "/secrets"), "Secrets are listed: ", r.URL)
 		}
 	})
 }
@@ -92,9 +90,7 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 			assert.EqualSlices(t, o.Withheld, []string{want}, part)
 			v := check.Evaluate(o, check.Choice{})
 			i := slices.IndexFunc(v.NotChecked, func(n check.NotChecked) bool { return n.Rule == "cluster-not-settled" })
-			if i < 0 || !strings.Contains(v.NotChecked[i].Why, want) {
-				t.Errorf("%s: %+v, %+v", part, v.NotChecked, v.Findings)
-			}
+			assert.Truef(t, i >= 0 && strings.Contains(v.NotChecked[i].Why, want), "%s: %+v, %+v", part, v.NotChecked, v.Findings)
 		})
 	}
 }
@@ -115,8 +111,7 @@ func TestAPermissionThatIsMissingIsNotRequestedByEveryMachine(t *testing.T) {
 			return apitest.Fault{}
 		}
 		look(t, s)
-		if n := s.Count("/secrets/"); n > 16 {
-			t.Errorf("%d requests", n)
-		}
+		n := s.Count("/secrets/")
+		assert.Truef(t, n <= 16, "%d requests", n)
 	})
 }

@@ -52,9 +52,8 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 				o := assert.Value(ob.Look(t.Context()))(t)
 				time.Sleep(time.Second)
 				assert.NilError(t, ob.Again(t.Context(), o))
-				if l, _ := o.Lease("kube-controller-manager"); l.Life() != observed.Live {
-					t.Fatalf("%+v", l)
-				}
+				l, _ := o.Lease("kube-controller-manager")
+				assert.Must(t, l.Life() == observed.Live, l)
 				s.Do(func() { clear(s.Renews) })
 				contain(s, c.id, c.state)
 				time.Sleep(time.Second)
@@ -64,9 +63,8 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 						t.Errorf("%s: %s, %+v", lease, l.Life(), l)
 					}
 				}
-				if l, _ := o.Lease("cloud-controller-manager"); l.Life() != observed.Live {
-					t.Errorf("%+v", l)
-				}
+				l, _ = o.Lease("cloud-controller-manager")
+				assert.True(t, l.Life() == observed.Live, l)
 			})
 		})
 	}

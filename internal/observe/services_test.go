@@ -55,9 +55,8 @@ func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
 			Failure: &observed.Failure{Reason: "SyncLoadBalancerFailed", Message: "Error syncing load balancer: AccessDenied, key <redacted>"},
 		}}
 		assert.DeepEqual(t, o.Services, want)
-		if got := o.Services[0].For(o.Clock); got < time.Hour-time.Minute || got > time.Hour {
-			t.Errorf("pending for %s", got)
-		}
+		got := o.Services[0].For(o.Clock)
+		assert.Truef(t, got >= time.Hour-time.Minute && got <= time.Hour, "pending for %s", got)
 	})
 }
 
@@ -128,9 +127,7 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 			{Namespace: "shop", Name: "typed", Hosts: []string{}, UID: "u-1", Deleting: true, Asked: at},
 		}
 		assert.DeepEqual(t, got, want)
-		if !got[0].Stale() || got[1].Stale() || !got[2].Stale() {
-			t.Errorf("%+v", got)
-		}
+		assert.True(t, got[0].Stale() && !got[1].Stale() && got[2].Stale(), got)
 	})
 }
 
@@ -144,14 +141,12 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 		s.Services = []corev1.Service{served}
 		ob := observer(t, s, time.Minute)
 		for range 30 {
-			if _, err := ob.Look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := ob.Look(t.Context())
+			assert.NilError(t, err)
 			time.Sleep(2 * time.Second)
 		}
-		if n := s.Count("/events"); n != 2 {
-			t.Errorf("%d lists of events in a minute", n)
-		}
+		n := s.Count("/events")
+		assert.Truef(t, n == 2, "%d lists of events in a minute", n)
 		s.Fault = func(r *http.Request) (f apitest.Fault) {
 			if strings.HasSuffix(r.URL.Path, "/events") {
 				f.Status = http.StatusNotFound
@@ -159,9 +154,8 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 			return f
 		}
 		for range 2 { // what was not read is no answer
-			if _, err := ob.Look(t.Context()); err == nil {
-				t.Error("the cluster was observed without its Events")
-			}
+			_, err := ob.Look(t.Context())
+			assert.True(t, err != nil, "the cluster was observed without its Events")
 		}
 	})
 }
@@ -216,13 +210,11 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 				s.Fill(3)
 				s.Services = c.services
 				o := look(t, s)
-				if n := s.Count("/events"); n != c.lists {
-					t.Errorf("%d requests for events: %+v", n, o.Services)
-				}
+				n := s.Count("/events")
+				assert.Truef(t, n == c.lists, "%d requests for events: %+v", n, o.Services)
 				for _, r := range s.Requests {
-					if f := r.URL.Query().Get("fieldSelector"); strings.HasSuffix(r.URL.Path, "/events") && f != "involvedObject.kind=Service" {
-						t.Errorf("%s selects %q", r.URL.Path, f)
-					}
+					f := r.URL.Query().Get("fieldSelector")
+					assert.Truef(t, !strings.HasSuffix(r.URL.Path, "/events") || f == "involvedObject.kind=Service", "%s selects %q", r.URL.Path, f)
 				}
 			})
 		})
@@ -247,9 +239,8 @@ func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
 			}
 			return apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","code":403,"message":"events is forbidden: User \"u\" cannot list resource \"events\""}`}
 		}
-		if o := look(t, s); !o.EventsDenied || len(o.Services) != 1 || o.Services[0].Failure != nil {
-			t.Errorf("%+v", o.Services)
-		}
+		o := look(t, s)
+		assert.True(t, o.EventsDenied && len(o.Services) == 1 && o.Services[0].Failure == nil, o.Services)
 	})
 }
 

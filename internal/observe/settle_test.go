@@ -33,9 +33,8 @@ func TestLeasesAreFollowedForAsLongAsTheyLast(t *testing.T) {
 		{"kube-controller-manager", 86400, 5 * time.Minute},
 	} {
 		o := &observed.Observation{Managers: []observed.Manager{own}, Leases: []observed.Lease{{Name: c.name, DurationSeconds: c.seconds}}}
-		if got := settleTime(o); got != c.want {
-			t.Errorf("%s of %d s: %s, not %s", c.name, c.seconds, got, c.want)
-		}
+		got := settleTime(o)
+		assert.Truef(t, got == c.want, "%s of %d s: %s, not %s", c.name, c.seconds, got, c.want)
 	}
 }
 
@@ -45,24 +44,19 @@ func TestAnOutageIsNotedWhenItBeginsAndWhenItEnds(t *testing.T) {
 	o.Over()
 	cut := &kube.Unreached{What: "list nodes", Err: errors.New("connection refused")}
 	for range 2 {
-		if !o.Retryable(cut) || o.Lost != cut {
-			t.Errorf("%v", o.Lost)
-		}
+		assert.True(t, o.Retryable(cut) && o.Lost == cut, o.Lost)
 	}
 	o.Over()
 	o.Over()
-	if want := "unknown from now on, trying again: list nodes: connection refused\nseen again\n"; notes.String() != want || o.Lost != nil {
-		t.Errorf("%q, %v", notes.String(), o.Lost)
-	}
+	want := "unknown from now on, trying again: list nodes: connection refused\nseen again\n"
+	assert.Truef(t, notes.String() == want && o.Lost == nil, "%q, %v", notes.String(), o.Lost)
 }
 
 func TestAClusterThatRefusesFromTheBeginningIsNotTriedAgain(t *testing.T) {
 	var notes strings.Builder
 	for _, err := range []error{&kube.Denied{Expired: true}, errors.New("getting credentials: exec: not found")} {
 		o := Outage{Notes: &notes, Denials: time.Minute}
-		if o.Retryable(err) || o.Lost != err || notes.Len() > 0 {
-			t.Errorf("%v: %q", err, notes.String())
-		}
+		assert.Truef(t, !o.Retryable(err) && o.Lost == err && notes.Len() <= 0, "%v: %q", err, notes.String())
 	}
 }
 
@@ -76,8 +70,6 @@ func TestADenialOfWhatWasAllowedMayPassForSomeTime(t *testing.T) {
 			time.Sleep(30 * time.Second)
 		}
 		o.Over()
-		if !o.Retryable(&kube.Denied{}) {
-			t.Error("the time begins again with each outage")
-		}
+		assert.True(t, o.Retryable(&kube.Denied{}), "the time begins again with each outage")
 	})
 }

@@ -56,9 +56,7 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 				ob := observer(t, s, time.Second)
 				_, err := ob.Look(t.Context())
 				var lost *kube.Unreached
-				if err == nil || errors.As(err, &lost) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap") {
-					t.Error(err)
-				}
+				assert.True(t, err != nil && !errors.As(err, &lost) && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap"), err)
 				ob.Before = &observed.Snapshot{Reached: "install-ccm"}
 				if o, err := ob.Look(t.Context()); err != nil || o.Before != ob.Before {
 					t.Error(err)
@@ -99,15 +97,12 @@ func TestASnapshotOfFiveThousandNodesFitsIntoAConfigMap(t *testing.T) {
 		s := apitest.Start(t)
 		s.Fill(3)
 		ob := observer(t, s, time.Second)
-		if err := ob.KeepSnapshot(t.Context(), big(5000)); err != nil {
-			t.Error(err)
-		}
-		if got := len(s.ConfigMaps[observe.SnapshotName].BinaryData["snapshot.json.gz"]); got > 1<<19 {
-			t.Errorf("%d bytes", got)
-		}
+		err := ob.KeepSnapshot(t.Context(), big(5000))
+		assert.True(t, err == nil, err)
+		got := len(s.ConfigMaps[observe.SnapshotName].BinaryData["snapshot.json.gz"])
+		assert.Truef(t, got <= 1<<19, "%d bytes", got)
 		s.Do(func() { clear(s.ConfigMaps) })
-		if err := ob.KeepSnapshot(t.Context(), big(40000)); err == nil || !strings.Contains(err.Error(), "--snapshot=FILE") || len(s.ConfigMaps) > 0 {
-			t.Error(err)
-		}
+		err = ob.KeepSnapshot(t.Context(), big(40000))
+		assert.True(t, err != nil && strings.Contains(err.Error(), "--snapshot=FILE") && len(s.ConfigMaps) == 0, err)
 	})
 }

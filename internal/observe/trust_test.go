@@ -29,9 +29,8 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 		s.Fill(700)
 		file := filepath.Join(t.TempDir(), "token")
 		write := func(token string) {
-			if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-				t.Error(err)
-			}
+			err := os.WriteFile(file, []byte(token), 0o600)
+			assert.True(t, err == nil, err)
 		}
 		write("the-first-one")
 		asked := 0
@@ -45,9 +44,8 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 			return apitest.Fault{Status: 401}
 		}
 		c := assert.Value(kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), RetryFor: 5 * time.Minute}))(t)
-		if o, err := (&observe.Observer{Client: c}).Look(t.Context()); err != nil || len(o.Nodes) != 700 || asked != 2 {
-			t.Errorf("%v after %d refusals", err, asked)
-		}
+		o, err := (&observe.Observer{Client: c}).Look(t.Context())
+		assert.Truef(t, err == nil && len(o.Nodes) == 700 && asked == 2, "%v after %d refusals", err, asked)
 	})
 }
 
@@ -70,14 +68,12 @@ func TestARightThatWasReviewedIsRequestedAgain(t *testing.T) {
 		ob := observer(t, s, 5*time.Minute)
 		s.Fault = forbidden(1)
 		var denied *kube.Denied
-		if _, err := ob.Look(t.Context()); !errors.As(err, &denied) {
-			t.Errorf("without a review: %v", err)
-		}
+		_, err := ob.Look(t.Context())
+		assert.Truef(t, errors.As(err, &denied), "without a review: %v", err)
 		s.Do(func() { s.Fault = forbidden(2) })
 		ob.Reviewed()
-		if _, err := ob.Look(t.Context()); err != nil {
-			t.Errorf("with one: %v", err)
-		}
+		_, err = ob.Look(t.Context())
+		assert.Truef(t, err == nil, "with one: %v", err)
 	})
 }
 

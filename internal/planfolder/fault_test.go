@@ -91,13 +91,10 @@ func complete(t *testing.T, path string) int {
 		return 0
 	}
 	p, err := read(path)
-	if err != nil {
-		t.Fatalf("the folder is not a plan: %v", err)
-	}
+	assert.Mustf(t, err == nil, "the folder is not a plan: %v", err)
 	for _, name := range p.Files {
-		if text, err := os.ReadFile(filepath.Join(path, name)); err != nil || string(text) != "content of "+name {
-			t.Fatalf("%s is not whole: %q, %v", name, text, err)
-		}
+		text, err := os.ReadFile(filepath.Join(path, name))
+		assert.Mustf(t, err == nil && string(text) == "content of "+name, "%s is not whole: %q, %v", name, text, err)
 	}
 	n := 0
 	fmt.Sscan(p.Cluster.Version, &n)
@@ -143,9 +140,8 @@ func writeWith(t *testing.T, d *faulty, old int, cut bool) {
 	if cut {
 		return // no one is there to tidy up
 	}
-	if left := hiddenBeside(path); len(left) > 0 && err != nil {
-		t.Errorf("not removed: %v", left)
-	}
+	left := hiddenBeside(path)
+	assert.Truef(t, len(left) == 0 || err == nil, "not removed: %v", left)
 }
 
 func hiddenBeside(path string) []string {
@@ -161,9 +157,8 @@ func TestALostRaceForTheFolderIsAnError(t *testing.T) {
 	if err == nil || theirs(path) != "theirs" {
 		t.Errorf("got %v, and %s is there", err, theirs(path))
 	}
-	if left := hiddenBeside(path); len(left) > 0 {
-		t.Errorf("not removed: %v", left)
-	}
+	left := hiddenBeside(path)
+	assert.Truef(t, len(left) == 0, "not removed: %v", left)
 }
 
 // racing is a disk on which someone else makes the folder in the meantime.

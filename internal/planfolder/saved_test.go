@@ -50,9 +50,7 @@ func named(names ...string) []File {
 func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 	root := t.TempDir()
 	path, err := Write(root, harbour(), named("runbook.md"), false)
-	if err != nil || path != filepath.Join(root, "fleet-default", "harbour") {
-		t.Fatal(path, err)
-	}
+	assert.Must(t, err == nil && path == filepath.Join(root, "fleet-default", "harbour"), path, err)
 	for _, folder := range []string{root, path} {
 		plans := assert.Value(Read(folder))(t)
 		assert.DeepEqual(t, plans, []plan.Saved{harbour()}, folder)
@@ -84,17 +82,14 @@ func TestOnlyTheUserReadsAPlan(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 	root := t.TempDir()
 	assert.NilError(t, os.Chmod(root, 0o755))
-	if _, err := Write(root, harbour(), nil, false); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Write(root, harbour(), nil, false)
+	assert.NilError(t, err)
 	if info, err := os.Stat(root); err != nil || info.Mode().Perm() != 0o755 {
 		t.Error(info.Mode(), err)
 	}
@@ -102,9 +97,8 @@ func TestAFolderThatIsThereKeepsItsMode(t *testing.T) {
 
 func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 	root := t.TempDir()
-	if _, err := Write(root, harbour(), named("old.diff", "runbook.md"), false); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Write(root, harbour(), named("old.diff", "runbook.md"), false)
+	assert.NilError(t, err)
 	next := harbour()
 	next.Cluster.Version = "v1.27.16+rke2r1"
 	path := assert.Value(Write(root, next, named("new.diff", "runbook.md"), false))(t)
@@ -139,9 +133,8 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 			path := filepath.Join(root, Place(harbour()))
 			assert.NilError(t, prepare(path))
 			before := snapshot(t, root)
-			if _, err := Write(root, harbour(), named("runbook.md"), false); !errors.Is(err, ErrForeign) {
-				t.Errorf("got %v", err)
-			}
+			_, err := Write(root, harbour(), named("runbook.md"), false)
+			assert.Truef(t, errors.Is(err, ErrForeign), "got %v", err)
 			assert.DeepEqual(t, snapshot(t, root), before, "it was touched (-before +after)")
 		})
 	}
@@ -173,9 +166,7 @@ func TestClustersWithoutANameAreKeptApartByTheirFolders(t *testing.T) {
 	for _, path := range []string{"/clusters/heron/cluster.yml", "/clusters/dunlin/cluster.yml"} {
 		places[filepath.ToSlash(Place(plan.Saved{Source: plan.SavedSource{File: "cluster.yml", Path: path}}))] = true
 	}
-	if !places["default/heron-cluster-0"] || !places["default/dunlin-cluster-0"] {
-		t.Errorf("%v", places)
-	}
+	assert.True(t, places["default/heron-cluster-0"] && places["default/dunlin-cluster-0"], places)
 }
 
 func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
@@ -189,9 +180,8 @@ func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 		hidden:                         ": it has no plan; use a folder from plan --out",
 		broken:                         "plan.json: cannot read the plan: not JSON: unexpected end of JSON input; plan again with --out",
 	} {
-		if _, err := Read(folder); err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%s: %v", folder, err)
-		}
+		_, err := Read(folder)
+		assert.Truef(t, err != nil && strings.HasSuffix(err.Error(), want), "%s: %v", folder, err)
 	}
 }
 
@@ -218,9 +208,7 @@ func snapshot(t *testing.T, root string) map[string]string {
 		content[path] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return content
 }
 
@@ -230,9 +218,7 @@ func TestWhatAKilledRunHasLeftGoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			path, err := Write(root, harbour(), named("runbook.md"), false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			made, old := filepath.Join(filepath.Dir(path), ".rke-lm-1.tmp"), path
 			if placed {
 				if old, err = Write(t.TempDir(), harbour(), named("runbook.md"), false); err != nil {
@@ -265,11 +251,9 @@ func TestAPlanListsItsFilesByNameAndContent(t *testing.T) {
 		{"01-start.yaml", "content of 00-start.yaml", false},
 		{PlanFile, string(text), false},
 	} {
-		if _, got := Lists(text, c.name, []byte(c.content)); got != c.want {
-			t.Errorf("%s with %.20q: %t", c.name, c.content, got)
-		}
+		_, got := Lists(text, c.name, []byte(c.content))
+		assert.Truef(t, got == c.want, "%s with %.20q: %t", c.name, c.content, got)
 	}
-	if _, listed := Lists([]byte(`{"kind":"SavedPlan","sha256":{"a.yaml":""}}`), "a.yaml", nil); listed {
-		t.Error("the plan of another version lists files")
-	}
+	_, listed := Lists([]byte(`{"kind":"SavedPlan","sha256":{"a.yaml":""}}`), "a.yaml", nil)
+	assert.True(t, !listed, "the plan of another version lists files")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
 
@@ -18,9 +19,8 @@ func TestARefusalComesWithTheWarningsOfTheServer(t *testing.T) {
 			r.Warning = "unknown field spec.rkeConfig.x"
 			r.Refuse = func(map[string]any) string { return "spec: Invalid value" }
 		})
-		if _, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); !rejected(err) || len(warnings) != 1 || warnings[0] != r.Warning {
-			t.Errorf("%q %v", warnings, err)
-		}
+		_, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
+		assert.Truef(t, rejected(err) && len(warnings) == 1 && warnings[0] == r.Warning, "%q %v", warnings, err)
 	})
 }
 
@@ -31,9 +31,8 @@ func TestADryRunIsNeverLost(t *testing.T) {
 			r, s := open(t)
 			o := find(t, s, "orchard")
 			r.Do(func() { patchFault(f)(r) })
-			if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, true); err == nil || lostAnswer(err) || !unreached(err) && !failed(err) {
-				t.Errorf("%d: %T %v", f.Status, err, err)
-			}
+			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, true)
+			assert.Truef(t, err != nil && !lostAnswer(err) && (unreached(err) || failed(err)), "%d: %T %v", f.Status, err, err)
 		}
 	})
 }
@@ -44,8 +43,7 @@ func TestAPageInThePlaceOfAnAnswerIsTriedAgain(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
 		r.Do(func() { patchFault(ranchertest.Fault{Status: 200, Body: "<html>starting</html>", Lost: true})(r) })
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); err != nil || r.Count("PATCH") != 2 {
-			t.Errorf("%v %v", err, r.Requests)
-		}
+		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
+		assert.Truef(t, err == nil && r.Count("PATCH") == 2, "%v %v", err, r.Requests)
 	})
 }

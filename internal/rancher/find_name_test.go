@@ -21,9 +21,7 @@ func TestANameThatIsNoneAsksNoOne(t *testing.T) {
 		for _, name := range []string{"/", "fleet-default/", "/orchard", "fleet-default/orchard/x", "fleet-default/..", "./orchard", "fleet-default/a%2fb"} {
 			assert.Error(s.Find(t.Context(), Query{Name: name}))(t, "NAMESPACE/NAME", name)
 		}
-		if len(r.Requests) > 0 {
-			t.Errorf("%v", r.Requests)
-		}
+		assert.True(t, len(r.Requests) == 0, r.Requests)
 	})
 }
 
@@ -72,9 +70,7 @@ func TestAClusterOfRKEIsFoundByTheLabelsOfEither(t *testing.T) {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"team": "birds"}
 		})
 		list, err := s.Find(t.Context(), Query{Selector: "team=birds"})
-		if err != nil || len(list) != 1 || list[0].Kind != transform.Management || list[0].Title() != "c-x7k2p (curlew)" {
-			t.Errorf("%v %v", list, err)
-		}
+		assert.Truef(t, err == nil && len(list) == 1 && list[0].Kind == transform.Management && list[0].Title() == "c-x7k2p (curlew)", "%v %v", list, err)
 	})
 }
 
@@ -91,9 +87,8 @@ func TestTheServerOfAnotherClusterIsNotTakenForARancher(t *testing.T) {
 				}
 			})
 			for _, name := range []string{"fleet-default/orchard", "orchard", ""} {
-				if _, err := s.Find(t.Context(), Query{Name: name}); !errors.Is(err, ErrNoRancher) {
-					t.Errorf("%d, %q: %v", status, name, err)
-				}
+				_, err := s.Find(t.Context(), Query{Name: name})
+				assert.Truef(t, errors.Is(err, ErrNoRancher), "%d, %q: %v", status, name, err)
 			}
 		}
 	})
@@ -109,9 +104,8 @@ func TestACutIsNoAnswerAboutAClusterOfRKE(t *testing.T) {
 					return ranchertest.Fault{Lost: strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p")}
 				}
 			})
-			if list, err := s.Find(t.Context(), Query{Name: name}); !unreached(err) {
-				t.Errorf("%s: %v %v", name, list, err)
-			}
+			list, err := s.Find(t.Context(), Query{Name: name})
+			assert.Truef(t, unreached(err), "%s: %v %v", name, list, err)
 		}
 	})
 }

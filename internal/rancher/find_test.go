@@ -45,13 +45,11 @@ func TestClustersAreListedOnceEach(t *testing.T) {
 			for _, o := range list {
 				titles = append(titles, o.Title())
 			}
-			if got := strings.Join(titles, ", "); err != nil || got != want {
-				t.Errorf("%q: %v %s, not %s", selector, err, got, want)
-			}
+			got := strings.Join(titles, ", ")
+			assert.Truef(t, err == nil && got == want, "%q: %v %s, not %s", selector, err, got, want)
 		}
-		if _, err := s.Find(t.Context(), Query{Selector: "env in"}); err == nil {
-			t.Error("half of a selector is taken")
-		}
+		_, err := s.Find(t.Context(), Query{Selector: "env in"})
+		assert.True(t, err != nil, "half of a selector is taken")
 	})
 }
 
@@ -79,9 +77,7 @@ func TestManyClustersAreAllFoundOnceEach(t *testing.T) {
 		for _, o := range list {
 			titles[o.Title()] = true
 		}
-		if err != nil || !expired || len(list) != more+3 || len(titles) != more+3 {
-			t.Errorf("%v, %d clusters, %d of them different", err, len(list), len(titles))
-		}
+		assert.Truef(t, err == nil && expired && len(list) == more+3 && len(titles) == more+3, "%v, %d clusters, %d of them different", err, len(list), len(titles))
 		find(t, s, "flock-1099")
 	})
 }
@@ -108,9 +104,8 @@ func TestANameThatMeansNoneOrSeveralIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		for _, name := range []string{"heron", "fleet-default/heron"} {
-			if _, err := s.Find(t.Context(), Query{Name: name}); !errors.Is(err, ErrNone) {
-				t.Errorf("%s: %v", name, err)
-			}
+			_, err := s.Find(t.Context(), Query{Name: name})
+			assert.Truef(t, errors.Is(err, ErrNone), "%s: %v", name, err)
 		}
 		r.Put(t, strings.Replace(orchardText, "fleet-default", "other", 1))
 		assert.Error(s.Find(t.Context(), Query{Name: "orchard"}))(t, "fleet-default/orchard, other/orchard")
@@ -124,16 +119,12 @@ func TestTheTextIsWithoutWhatTheServerKeeps(t *testing.T) {
 		r, s := open(t)
 		before := find(t, s, "fleet-default/orchard")
 		for _, part := range []string{"managedFields", "resourceVersion", "status", `"generation"`} {
-			if strings.Contains(string(before.Text), part) {
-				t.Errorf("the text has %s:\n%s", part, before.Text)
-			}
+			assert.Truef(t, !strings.Contains(string(before.Text), part), "the text has %s:\n%s", part, before.Text)
 		}
 		assert.Contains(t, string(before.Text), `"additionalManifest": "a: \u003cb\u003e \u0026 c\n"`, "a value is not the text that the server wrote", before.Text)
 		r.Edit(orchard, func(o map[string]any) { o["status"] = map[string]any{"ready": false} })
 		after := find(t, s, "fleet-default/orchard")
-		if string(after.Text) != string(before.Text) || after.ResourceVersion == before.ResourceVersion {
-			t.Errorf("a status makes it another text:\n%s", after.Text)
-		}
+		assert.Truef(t, string(after.Text) == string(before.Text) && after.ResourceVersion != before.ResourceVersion, "a status makes it another text:\n%s", after.Text)
 	})
 }
 
@@ -159,9 +150,7 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 				r, s := open(t)
 				r.Do(func() { r.Fault = func(*http.Request) ranchertest.Fault { return c.fault } })
 				_, err := s.Find(t.Context(), Query{})
-				if err == nil || !strings.Contains(err.Error(), c.want) || !c.is(err) || strings.Contains(err.Error(), "abcdefgh") {
-					t.Errorf("%T %v", err, err)
-				}
+				assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && c.is(err) && !strings.Contains(err.Error(), "abcdefgh"), "%T %v", err, err)
 			})
 		})
 	}
@@ -181,9 +170,7 @@ func TestAnotherClusterIsReachedThroughRancherAlone(t *testing.T) {
 		})
 		c := assert.Value(s.Downstream("c-m-8kqlhbsd"))(t)
 		a, err := c.Do(t.Context(), kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version"})
-		if err != nil || !strings.Contains(string(a.Body), `"/version"`) {
-			t.Errorf("%v %s", err, a.Body)
-		}
+		assert.Truef(t, err == nil && strings.Contains(string(a.Body), `"/version"`), "%v %s", err, a.Body)
 		direct := &Server{local: &kube.Client{}}
 		assert.Error(direct.Downstream("c-m-8kqlhbsd"))(t, "--rancher-url")
 	})

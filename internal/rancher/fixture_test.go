@@ -47,9 +47,7 @@ func source(t *testing.T, r *ranchertest.Server) Source {
 func find(t *testing.T, s *Server, name string) Object {
 	t.Helper()
 	list, err := s.Find(t.Context(), Query{Name: name})
-	if err != nil || len(list) != 1 {
-		t.Fatalf("%v %v", list, err)
-	}
+	assert.Mustf(t, err == nil && len(list) == 1, "%v %v", list, err)
 	return list[0]
 }
 

@@ -43,9 +43,7 @@ func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {
 			}(),
 			"rollout": func() error { _, err := s.Rollout(t.Context(), o); return err }(),
 		} {
-			if !denied(err) || !strings.Contains(err.Error(), gate) || !strings.Contains(err.Error(), "Rancher itself rejects every request for management.cattle.io, regardless of other permissions") {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Truef(t, denied(err) && strings.Contains(err.Error(), gate) && strings.Contains(err.Error(), "Rancher itself rejects every request for management.cattle.io, regardless of other permissions"), "%s: %v", name, err)
 		}
 	})
 }
@@ -63,9 +61,7 @@ func TestClustersThatMayBeSeenAreFoundWithoutTheOthers(t *testing.T) {
 		if !errors.As(err, &part) || titles(list) != "fleet-default/guest, fleet-default/orchard" {
 			t.Fatalf("%s: %v", titles(list), err)
 		}
-		if len(part.Unseen) != 2 || part.Unseen[0].Title != "RKE1 clusters" || part.Unseen[1].Title != "fleet-default/c-x7k2p" || strings.Count(err.Error(), gate) < 2 || !denied(err) {
-			t.Errorf("%v", err)
-		}
+		assert.True(t, len(part.Unseen) == 2 && part.Unseen[0].Title == "RKE1 clusters" && part.Unseen[1].Title == "fleet-default/c-x7k2p" && strings.Count(err.Error(), gate) >= 2 && denied(err), err)
 	})
 }
 
@@ -98,9 +94,8 @@ func TestANameIsRefusedWhereNotAllClustersAreSeen(t *testing.T) {
 		r, s := open(t)
 		r.Do(func() { r.Gated = true })
 		for _, name := range []string{"orchard", "curlew"} {
-			if list, err := s.Find(t.Context(), Query{Name: name}); !denied(err) || !strings.Contains(err.Error(), gate) || !strings.Contains(err.Error(), "NAMESPACE/NAME") || errors.As(err, new(*Incomplete)) && len(list) > 0 {
-				t.Errorf("%s: %v %v", name, list, err)
-			}
+			list, err := s.Find(t.Context(), Query{Name: name})
+			assert.Truef(t, denied(err) && strings.Contains(err.Error(), gate) && strings.Contains(err.Error(), "NAMESPACE/NAME") && (!errors.As(err, new(*Incomplete)) || len(list) == 0), "%s: %v %v", name, list, err)
 		}
 	})
 }
@@ -120,9 +115,7 @@ func TestAnRKE1ClusterThatMayNotBeSeenIsNotTakenForAnother(t *testing.T) {
 				}
 			})
 			list, err := s.Find(t.Context(), Query{Name: "fleet-default/c-x7k2p"})
-			if !denied(err) || !strings.Contains(err.Error(), "it is not known whether this is an RKE1 cluster") || !strings.Contains(err.Error(), "get clusters.management.cattle.io") {
-				t.Errorf("%v %v", list, err)
-			}
+			assert.Truef(t, denied(err) && strings.Contains(err.Error(), "it is not known whether this is an RKE1 cluster") && strings.Contains(err.Error(), "get clusters.management.cattle.io"), "%v %v", list, err)
 		})
 	}
 }
@@ -142,9 +135,8 @@ func TestAnExpiredTokenIsNotTakenForAMissingRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, expired, o, _ := withExpired(t)
 		var d *kube.Denied
-		if _, err := expired.Get(t.Context(), o); !errors.As(err, &d) || !d.Expired {
-			t.Errorf("%v", err)
-		}
+		_, err := expired.Get(t.Context(), o)
+		assert.True(t, errors.As(err, &d) && d.Expired, err)
 	})
 }
 
@@ -154,9 +146,8 @@ func TestATokenThatIsRenewedAfterARefusalOfRancherIsUsedAtOnce(t *testing.T) {
 		before := r.Count("selfsubjectaccessreviews")
 		r.Do(func() {
 			r.Fault = func(*http.Request) ranchertest.Fault {
-				if err := os.WriteFile(tokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
-					t.Error(err)
-				}
+				err := os.WriteFile(tokenFile, []byte(ranchertest.Token+"\n"), 0o600)
+				assert.True(t, err == nil, err)
 				return ranchertest.Fault{}
 			}
 		})
@@ -182,9 +173,7 @@ func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
 				}
 			})
 			_, err := s.Get(t.Context(), o)
-			if (err == nil) != through || !through && (!unreached(err) || !strings.Contains(err.Error(), "403 without a reason from Rancher, although its API server reports that the user has permission to")) {
-				t.Errorf("%v: %v", refusing, err)
-			}
+			assert.Truef(t, (err == nil) == through && (through || unreached(err) && strings.Contains(err.Error(), "403 without a reason from Rancher, although its API server reports that the user has permission to")), "%v: %v", refusing, err)
 		})
 	}
 }
@@ -204,9 +193,7 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 				}
 			})
 			err := s.Review(t.Context(), rollout.Permissions("apply", rollout.Subject{Kind: transform.Management, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
-			if asks != denied(err) || asks && !strings.Contains(err.Error(), gate) || !asks && err != nil {
-				t.Errorf("%v: %v", asks, err)
-			}
+			assert.Truef(t, asks == denied(err) && (!asks || strings.Contains(err.Error(), gate)) && (asks || err == nil), "%v: %v", asks, err)
 		})
 	}
 }
@@ -227,9 +214,7 @@ func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *te
 				}
 			})
 			missing, err := s.Rights(t.Context(), []rollout.Permission{rollout.ClusterPermission("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
-			if err != nil || (len(missing) == 0) != lets || !lets && missing[0] != rollout.ClusterPermission("c-m-x7k2p") || (asked > 0) != lets {
-				t.Errorf("%v: %v, asked %d times, %v", lets, missing, asked, err)
-			}
+			assert.Truef(t, err == nil && (len(missing) == 0) == lets && (lets || missing[0] == rollout.ClusterPermission("c-m-x7k2p")) && (asked > 0) == lets, "%v: %v, asked %d times, %v", lets, missing, asked, err)
 		})
 	}
 }

@@ -45,16 +45,10 @@ func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
 		}
 		seen := assert.Value(s.Rollout(t.Context(), find(t, s, "orchard")))(t)
 		c := seen.ControlPlane
-		if c == nil || c.Generation != 4 || c.Observed != 4 || c.Conditions["Reconciled"].Status != "Unknown" || len(seen.Machines) != 2 {
-			t.Fatalf("%+v %+v", c, seen.Machines)
-		}
+		assert.Mustf(t, c != nil && c.Generation == 4 && c.Observed == 4 && c.Conditions["Reconciled"].Status == "Unknown" && len(seen.Machines) == 2, "%+v %+v", c, seen.Machines)
 		one, two := seen.Machines[0], seen.Machines[1]
-		if one.Name != "m-1" || one.Node != "ip-m-1" || one.Plan == nil || !one.Plan.Applied || one.Plan.Config["cloud-provider-name"] != "aws" {
-			t.Errorf("%+v %+v", one, one.Plan)
-		}
-		if two.Plan == nil || two.Plan.Applied || two.Plan.Config["cloud-provider-name"] != "external" {
-			t.Errorf("%+v", two.Plan)
-		}
+		assert.Truef(t, one.Name == "m-1" && one.Node == "ip-m-1" && one.Plan != nil && one.Plan.Applied && one.Plan.Config["cloud-provider-name"] == "aws", "%+v %+v", one, one.Plan)
+		assert.True(t, two.Plan != nil && !two.Plan.Applied && two.Plan.Config["cloud-provider-name"] == "external", two.Plan)
 	})
 }
 
@@ -71,9 +65,7 @@ func TestManyMachinesArePlannedFor(t *testing.T) {
 			t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets/"))
 		}
 		for _, m := range seen.Machines {
-			if m.Plan == nil {
-				t.Errorf("%s has no plan", m.Name)
-			}
+			assert.Truef(t, m.Plan != nil, "%s has no plan", m.Name)
 		}
 	})
 }
@@ -88,13 +80,9 @@ func TestWhatIsNoPlanOfTheMachineIsNone(t *testing.T) {
 		r.Put(t, strings.Replace(plan("m-1", `{}`, ""), "rke.cattle.io/machine-plan", "Opaque", 1))
 		r.Put(t, strings.Replace(plan("m-2", `{}`, ""), `"rke.cattle.io/machine-name":"m-2"`, `"rke.cattle.io/machine-name":"m-1"`, 1))
 		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-		if err != nil || len(seen.Machines) != 3 {
-			t.Fatalf("%v %+v", err, seen.Machines)
-		}
+		assert.Mustf(t, err == nil && len(seen.Machines) == 3, "%v %+v", err, seen.Machines)
 		for _, m := range seen.Machines {
-			if m.Plan != nil {
-				t.Errorf("%s has a plan", m.Name)
-			}
+			assert.Truef(t, m.Plan == nil, "%s has a plan", m.Name)
 		}
 	})
 }
@@ -114,9 +102,7 @@ func TestNoSecretsAreListed(t *testing.T) {
 			}
 		})
 		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-		if err != nil || len(seen.Machines) != 1 || seen.Machines[0].Plan == nil {
-			t.Errorf("%v %+v", err, seen.Machines)
-		}
+		assert.Truef(t, err == nil && len(seen.Machines) == 1 && seen.Machines[0].Plan != nil, "%v %+v", err, seen.Machines)
 	})
 }
 
@@ -124,9 +110,7 @@ func TestTheRolloutOfAnEngineIsInItsObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := open(t)
 		seen, err := s.Rollout(t.Context(), find(t, s, "curlew"))
-		if err != nil || seen.Engine == nil || seen.Engine.Conditions["Ready"].Status != "True" || seen.Engine.Spec["kubernetesVersion"] != "v1.26.15-rancher1-1" {
-			t.Errorf("%v %+v", err, seen.Engine)
-		}
+		assert.Truef(t, err == nil && seen.Engine != nil && seen.Engine.Conditions["Ready"].Status == "True" && seen.Engine.Spec["kubernetesVersion"] == "v1.26.15-rancher1-1", "%v %+v", err, seen.Engine)
 	})
 }
 
@@ -144,9 +128,8 @@ func TestARolloutThatIsNotSeenWholeIsAnError(t *testing.T) {
 					return ranchertest.Fault{}
 				}
 			})
-			if _, err := s.Rollout(t.Context(), o); !denied(err) {
-				t.Errorf("%s: %v", part, err)
-			}
+			_, err := s.Rollout(t.Context(), o)
+			assert.Truef(t, denied(err), "%s: %v", part, err)
 		}
 	})
 }
@@ -157,9 +140,7 @@ func TestWhatIsAroundAClusterIsRead(t *testing.T) {
 		r.Put(t, controlPlaneText)
 		r.Put(t, `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},"spec":{"paused":true}}`)
 		seen, err := s.Around(t.Context(), find(t, s, "orchard"))
-		if err != nil || !strings.Contains(string(seen.ControlPlane), "RKEControlPlane") || !strings.Contains(string(seen.Infrastructure), `"paused":true`) || !strings.Contains(string(seen.Object), "managedFields") {
-			t.Errorf("%v %s %s", err, seen.ControlPlane, seen.Infrastructure)
-		}
+		assert.Truef(t, err == nil && strings.Contains(string(seen.ControlPlane), "RKEControlPlane") && strings.Contains(string(seen.Infrastructure), `"paused":true`) && strings.Contains(string(seen.Object), "managedFields"), "%v %s %s", err, seen.ControlPlane, seen.Infrastructure)
 		if seen, err := s.Around(t.Context(), find(t, s, "curlew")); err != nil || seen.ControlPlane != nil || seen.Object == nil {
 			t.Errorf("%v %s", err, seen.ControlPlane)
 		}
@@ -183,13 +164,11 @@ func TestAPageIsNothingAroundACluster(t *testing.T) {
 				}
 			}
 			r.Do(func() { r.Fault = page(2) })
-			if seen, err := s.Around(t.Context(), o); err != nil || seen.ControlPlane != nil || seen.Infrastructure != nil {
-				t.Errorf("%s: %v %s%s", part, err, seen.ControlPlane, seen.Infrastructure)
-			}
+			seen, err := s.Around(t.Context(), o)
+			assert.Truef(t, err == nil && seen.ControlPlane == nil && seen.Infrastructure == nil, "%s: %v %s%s", part, err, seen.ControlPlane, seen.Infrastructure)
 			r.Do(func() { r.Fault = page(-1) })
-			if _, err := s.Around(t.Context(), o); !unreached(err) {
-				t.Errorf("%s: %v", part, err)
-			}
+			_, err = s.Around(t.Context(), o)
+			assert.Truef(t, unreached(err), "%s: %v", part, err)
 		}
 	})
 }
@@ -201,11 +180,8 @@ func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
 		r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
 		needed := rollout.Permissions("migrate", rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{action.NeedsCordon}})
 		missing, err := s.Rights(t.Context(), needed)
-		if err != nil || fmt.Sprint(missing) != "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]" {
-			t.Error(err, missing)
-		}
-		if n := r.Count("POST /k8s/clusters/c-m-8kqlhbsd/apis/authorization.k8s.io"); n == 0 || r.Count("PATCH") > 0 {
-			t.Errorf("%d reviews on the cluster, %v", n, r.Requests)
-		}
+		assert.True(t, err == nil && fmt.Sprint(missing) == "[list machines.cluster.x-k8s.io in fleet-default patch nodes of the cluster c-m-8kqlhbsd]", err, missing)
+		n := r.Count("POST /k8s/clusters/c-m-8kqlhbsd/apis/authorization.k8s.io")
+		assert.Truef(t, n != 0 && r.Count("PATCH") == 0, "%d reviews on the cluster, %v", n, r.Requests)
 	})
 }

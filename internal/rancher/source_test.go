@@ -86,9 +86,8 @@ func TestEverySourceLeadsToTheRancher(t *testing.T) {
 				from.Dial = memnet.Dial
 				s := assert.Value(Open(from))(t)
 				find(t, s, "orchard")
-				if _, err := s.Downstream("c-m-8kqlhbsd"); err != nil {
-					t.Error(err)
-				}
+				_, err := s.Downstream("c-m-8kqlhbsd")
+				assert.True(t, err == nil, err)
 			})
 		})
 	}
@@ -122,9 +121,8 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			configure(t, c.config)
-			if _, err := Open(c.source); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%v", err)
-			}
+			_, err := Open(c.source)
+			assert.True(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "hunter2"), err)
 		})
 	}
 	t.Setenv(folderVariable, filepath.Join(t.TempDir(), "nowhere"))
@@ -135,9 +133,8 @@ func TestACertificateThatIsNotTrustedSaysHowToGetIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
 		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), TokenFile: r.TokenFile(t), RetryFor: time.Minute}}))(t)
-		if _, err := s.Find(t.Context(), Query{}); err == nil || !strings.Contains(err.Error(), "/v3/settings/cacerts") || !unreached(err) {
-			t.Errorf("%v", err)
-		}
+		_, err := s.Find(t.Context(), Query{})
+		assert.True(t, err != nil && strings.Contains(err.Error(), "/v3/settings/cacerts") && unreached(err), err)
 	})
 }
 
@@ -146,9 +143,8 @@ func TestATokenThatIsNotAcceptedSaysWhy(t *testing.T) {
 		r, _ := open(t)
 		t.Setenv(TokenVariable, "token-abcde:expired")
 		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Rancher: r.URL(), Authority: r.Authority(t)}}))(t)
-		if _, err := s.Find(t.Context(), Query{}); !denied(err) || strings.Contains(err.Error(), "token-abcde") {
-			t.Errorf("%v", err)
-		}
+		_, err := s.Find(t.Context(), Query{})
+		assert.True(t, denied(err) && !strings.Contains(err.Error(), "token-abcde"), err)
 	})
 }
 
@@ -163,9 +159,8 @@ func TestAnAddressIsTakenUpToTheRancher(t *testing.T) {
 		"https://rancher.example.com/k8s/clusters/c-m-abc": "https://rancher.example.com",
 		"https://[::1]:8443/v3":                            "https://[::1]:8443",
 	} {
-		if got, err := address(given); err != nil || got != want {
-			t.Errorf("%s is %q, not %s: %v", given, got, want, err)
-		}
+		got, err := address(given)
+		assert.Truef(t, err == nil && got == want, "%s is %q, not %s: %v", given, got, want, err)
 	}
 }
 
@@ -196,9 +191,8 @@ func TestAnAddressIsShownWithoutCredentials(t *testing.T) {
 		if at, is := s.local.Rancher(); !is || at != "https://127.0.0.1:1" || s.local.Address() != at+"/k8s/clusters/local" {
 			t.Errorf("%s %s", at, s.local.Address())
 		}
-		if _, err := s.Find(t.Context(), Query{}); err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%v", err)
-		}
+		_, err := s.Find(t.Context(), Query{})
+		assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 	})
 }
 

@@ -22,9 +22,7 @@ func TestATokenIsOneWordWhereverItComesFrom(t *testing.T) {
 	} {
 		t.Setenv(TokenVariable, given)
 		got, err := Source{}.token()
-		if got != want || (err == nil) != (want != "") || err != nil && (strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), TokenVariable)) {
-			t.Errorf("%q is %q: %v", given, got, err)
-		}
+		assert.Truef(t, got == want && (err == nil) == (want != "") && (err == nil || !strings.Contains(err.Error(), "hunter2") && strings.Contains(err.Error(), TokenVariable)), "%q is %q: %v", given, got, err)
 	}
 }
 
@@ -37,9 +35,8 @@ func TestATokenThatIsRenewedInItsFileIsUsedAtOnce(t *testing.T) {
 		s := assert.Value(Open(from))(t)
 		r.Do(func() {
 			r.Fault = func(*http.Request) ranchertest.Fault {
-				if err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600); err != nil {
-					t.Error(err)
-				}
+				err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600)
+				assert.True(t, err == nil, err)
 				return ranchertest.Fault{}
 			}
 		})
@@ -52,9 +49,7 @@ func TestATokenFromAPipeIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := open(t)
 		out, in, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		defer out.Close()
 		in.WriteString(ranchertest.Token + "\n")
 		in.Close()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 )
@@ -36,12 +37,8 @@ func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
 		if err != nil || now.Generation != o.Generation+1 || !strings.Contains(r.Object(orchard), `"external"`) {
 			t.Errorf("%v %+v\n%s", err, now, r.Object(orchard))
 		}
-		if len(warnings) != 1 || !strings.Contains(warnings[0], "unknown field") || strings.Contains(warnings[0], "abcdefghijkl") {
-			t.Errorf("%q", warnings)
-		}
-		if !strings.Contains(string(now.Raw), "c-m-8kqlhbsd") || now.UID != o.UID || r.Count("fieldManager=rke-lm") != 1 {
-			t.Errorf("%s", now.Raw)
-		}
+		assert.True(t, len(warnings) == 1 && strings.Contains(warnings[0], "unknown field") && !strings.Contains(warnings[0], "abcdefghijkl"), warnings)
+		assert.True(t, strings.Contains(string(now.Raw), "c-m-8kqlhbsd") && now.UID == o.UID && r.Count("fieldManager=rke-lm") == 1, now.Raw)
 	})
 }
 
@@ -71,9 +68,8 @@ func TestAnEmptyPatchAsksNoOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := open(t)
 		o := find(t, s, "orchard")
-		if now, _, err := s.Patch(t.Context(), o, nil, nil, false); err != nil || r.Count("PATCH") != 0 || now.UID != o.UID {
-			t.Errorf("%v %v", err, r.Requests)
-		}
+		now, _, err := s.Patch(t.Context(), o, nil, nil, false)
+		assert.Truef(t, err == nil && r.Count("PATCH") == 0 && now.UID == o.UID, "%v %v", err, r.Requests)
 	})
 }
 
@@ -138,9 +134,7 @@ func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Fault = lostOnce() })
 		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-		if err != nil || r.Count("PATCH") != 2 || now.Generation != o.Generation+1 {
-			t.Errorf("%v %v %+v", err, r.Requests, now)
-		}
+		assert.Truef(t, err == nil && r.Count("PATCH") == 2 && now.Generation == o.Generation+1, "%v %v %+v", err, r.Requests, now)
 	})
 }
 
@@ -154,9 +148,8 @@ func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
 			r.Change = func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" }
 		})
 		var stale *Stale
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); !errors.As(err, &stale) {
-			t.Errorf("%v", err)
-		}
+		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
+		assert.True(t, errors.As(err, &stale), err)
 	})
 }
 
@@ -194,9 +187,7 @@ func TestWhatTheServerAnswersIsReportedAsItIs(t *testing.T) {
 				o := find(t, s, "orchard")
 				r.Do(func() { c.fault(r) })
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-				if !c.is(err) || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
-					t.Errorf("%T %v", err, err)
-				}
+				assert.Truef(t, c.is(err) && (err == nil || strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "hunter2")), "%T %v", err, err)
 			})
 		})
 	}
@@ -237,9 +228,7 @@ func TestAServerThatKeepsAnotherValueIsReported(t *testing.T) {
 				r.Change = func(o map[string]any) { delete(spec(o, "rkeConfig", "machineGlobalConfig"), "cloud-provider-name") }
 			})
 			_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, dryRun)
-			if err == nil || !strings.Contains(err.Error(), "the server did not store all of it: a webhook, or its schema, changed it") || rejected(err) != dryRun || errors.As(err, new(*Altered)) == dryRun {
-				t.Errorf("dry run %t: %v", dryRun, err)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "the server did not store all of it: a webhook, or its schema, changed it") && rejected(err) == dryRun && errors.As(err, new(*Altered)) != dryRun, "dry run %t: %v", dryRun, err)
 		}
 	})
 }
@@ -258,12 +247,8 @@ func TestNoErrorShowsAnObject(t *testing.T) {
 			}
 		})
 		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "machineGlobalConfig") {
-			t.Errorf("%v", err)
-		}
-		if !errors.As(err, new(*kube.Denied)) {
-			t.Errorf("%T", err)
-		}
+		assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), "machineGlobalConfig"), err)
+		assert.Truef(t, errors.As(err, new(*kube.Denied)), "%T", err)
 	})
 }
 

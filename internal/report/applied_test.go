@@ -38,9 +38,7 @@ func TestWhatIsKnownOfAClusterComesBeforeTheErrorsOfItsFiles(t *testing.T) {
 			Ends: Ends{Notes: []string{"a.yaml: not written, because of errors in it"}, Errs: []error{exitcode.New(exitcode.Refused, "a.yaml: no")}},
 		})
 	})
-	if !strings.HasPrefix(out, "--- a\n") || code != exitcode.Refused {
-		t.Errorf("%q, exit code %d", out, code)
-	}
+	assert.Truef(t, strings.HasPrefix(out, "--- a\n") && code == exitcode.Refused, "%q, exit code %d", out, code)
 	at := -1
 	for _, part := range []string{"a-rule", "caution: the flag returns", "install-ccm  manual", "the server warns", "not written, because", "error: a.yaml: no"} {
 		if i := strings.Index(shown, part); i <= at {
@@ -71,9 +69,8 @@ func TestAfterTheOnlyClusterComesItsNextCommand(t *testing.T) {
 		"there are so many": {States{Clusters: 200, TooMany: true}, false, "clusters: 200; rke-lm plan --summary shows their states\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, shown, _ := shownBy(func(all *Collector) { all.WriteAfter(c.states, c.undone) }); shown != c.want {
-				t.Errorf("got %q, want %q", shown, c.want)
-			}
+			_, shown, _ := shownBy(func(all *Collector) { all.WriteAfter(c.states, c.undone) })
+			assert.Truef(t, shown == c.want, "got %q, want %q", shown, c.want)
 		})
 	}
 }
@@ -83,9 +80,7 @@ func TestARefusalThatWasFoundKeepsItsCode(t *testing.T) {
 		c.Checked(Checked{Found: []Subject{{Findings: []transform.Finding{{Rule: "a-rule", Severity: transform.Error, Message: "no"}}}}, Code: exitcode.Refused})
 		c.Checked(Checked{Err: errors.New("b.yaml: broken")})
 	})
-	if !strings.Contains(out, "a-rule") || shown != "error: b.yaml: broken\n" || code != exitcode.Refused {
-		t.Errorf("%q, %q, exit code %d", out, shown, code)
-	}
+	assert.Truef(t, strings.Contains(out, "a-rule") && shown == "error: b.yaml: broken\n" && code == exitcode.Refused, "%q, %q, exit code %d", out, shown, code)
 }
 
 func TestExplainShowsWhatMachinesGetAndEveryError(t *testing.T) {
@@ -94,11 +89,7 @@ func TestExplainShowsWhatMachinesGetAndEveryError(t *testing.T) {
 		{Diffs: []string{"--- a\n"}}, {Note: "b.yaml: nothing changes"}, {Err: errors.New("c.yaml: broken")},
 	}
 	out, shown, _ := shownBy(func(c *Collector) { _ = c.WriteExplained(all) })
-	if !strings.HasPrefix(out, "rke2 fleet-default/fen  a.yaml:1\n") || !strings.HasSuffix(out, "--- a\n") || shown != "b.yaml: nothing changes\nerror: c.yaml: broken\n" {
-		t.Errorf("%q, %q", out, shown)
-	}
+	assert.Truef(t, strings.HasPrefix(out, "rke2 fleet-default/fen  a.yaml:1\n") && strings.HasSuffix(out, "--- a\n") && shown == "b.yaml: nothing changes\nerror: c.yaml: broken\n", "%q, %q", out, shown)
 	out, _, _ = shownBy(func(c *Collector) { c.Format = "json"; _ = c.WriteExplained(all[:1]) })
-	if !strings.Contains(out, `"kind": "EffectiveConfig"`) || !strings.Contains(out, `"name": "fen"`) {
-		t.Errorf("%q", out)
-	}
+	assert.True(t, strings.Contains(out, `"kind": "EffectiveConfig"`) && strings.Contains(out, `"name": "fen"`), out)
 }

@@ -27,9 +27,8 @@ func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
 		Palette{}.paint(red, "x"): "x",
 	} {
 		for cut := range len(text) + 1 {
-			if got := legibly(t, text[:cut], text[cut:]); got != want {
-				t.Errorf("%q, cut at %d: got %q", text, cut, got)
-			}
+			got := legibly(t, text[:cut], text[cut:])
+			assert.Truef(t, got == want, "%q, cut at %d: got %q", text, cut, got)
 		}
 	}
 }
@@ -37,9 +36,8 @@ func TestWhatATerminalWouldObeyIsEscaped(t *testing.T) {
 func TestOwnColoursPassAndOthersDoNot(t *testing.T) {
 	text := Palette{On: true}.paint(red, "a\x1b[32mb")
 	for cut := range len(text) + 1 {
-		if got := legibly(t, text[:cut], text[cut:]); got != "\x1b[31m"+`a\u001b[32mb`+"\x1b[0m" {
-			t.Errorf("cut at %d: %q", cut, got)
-		}
+		got := legibly(t, text[:cut], text[cut:])
+		assert.Truef(t, got == "\x1b[31m"+`a\u001b[32mb`+"\x1b[0m", "cut at %d: %q", cut, got)
 	}
 }
 
@@ -57,9 +55,8 @@ func TestWhatARunnerWouldObeyIsEscaped(t *testing.T) {
 		strings.Repeat(" ", 100) + "::a":         strings.Repeat(" ", 100) + `:\u003aa`,
 	} {
 		for cut := range len(text) + 1 {
-			if got := legibly(t, text[:cut], text[cut:]); got != want {
-				t.Errorf("%q, cut at %d: got %q", text, cut, got)
-			}
+			got := legibly(t, text[:cut], text[cut:])
+			assert.Truef(t, got == want, "%q, cut at %d: got %q", text, cut, got)
 		}
 	}
 }
@@ -68,9 +65,8 @@ func TestJSONStaysTheSameData(t *testing.T) {
 	want := "::a\n##[b]a\x1b\u009b\u202e\x7f\U000e0041é\r\n\u2028"
 	raw := assert.Value(json.Marshal(want))(t)
 	var got string
-	if err := json.Unmarshal([]byte(legibly(t, string(raw))), &got); err != nil || got != want {
-		t.Errorf("%q, %v", got, err)
-	}
+	err := json.Unmarshal([]byte(legibly(t, string(raw))), &got)
+	assert.Truef(t, err == nil && got == want, "%q, %v", got, err)
 }
 
 func legibly(t *testing.T, parts ...string) string {
@@ -78,9 +74,8 @@ func legibly(t *testing.T, parts ...string) string {
 	var b bytes.Buffer
 	l := NewEscapingWriter(&b)
 	for _, p := range parts {
-		if n, err := io.WriteString(l, p); n != len(p) || err != nil {
-			t.Fatal(n, err)
-		}
+		n, err := io.WriteString(l, p)
+		assert.Must(t, n == len(p) && err == nil, n, err)
 	}
 	assert.NilError(t, l.Flush())
 	return b.String()
@@ -90,9 +85,7 @@ func FuzzEscapingWriter(f *testing.F) {
 	f.Add("a\x1b[31m", "\u202e\r")
 	f.Fuzz(func(t *testing.T, one, two string) {
 		for _, r := range legibly(t, one, two) {
-			if r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
-				t.Fatalf("%q %q shows %q", one, two, r)
-			}
+			assert.Mustf(t, r == '\n' || r == '\t' || unicode.IsGraphic(r), "%q %q shows %q", one, two, r)
 		}
 	})
 }
@@ -104,15 +97,11 @@ func FuzzMarkdown(f *testing.F) {
 	f.Add("https://@admins `##1#2@@www.")
 	f.Fuzz(func(t *testing.T, name string) {
 		in := inline(name)
-		if strings.ContainsAny(in, "\n\r") {
-			t.Errorf("%q makes lines: %q", name, in)
-		}
+		assert.Truef(t, !strings.ContainsAny(in, "\n\r"), "%q makes lines: %q", name, in)
 		// What is neither escaped nor one of our code spans is no markup.
-		if bare := escapedOrCode.ReplaceAllString(in, ""); strings.ContainsAny(bare, "`*_[]<>|~@") {
-			t.Errorf("%q has markup: %q", name, in)
-		}
-		if code := fenced("sh", name); strings.Count(code, strings.SplitN(code, "sh", 2)[0]) != 2 {
-			t.Errorf("%q ends its block: %q", name, code)
-		}
+		bare := escapedOrCode.ReplaceAllString(in, "")
+		assert.Truef(t, !strings.ContainsAny(bare, "`*_[]<>|~@"), "%q has markup: %q", name, in)
+		code := fenced("sh", name)
+		assert.Truef(t, strings.Count(code, strings.SplitN(code, "sh", 2)[0]) == 2, "%q ends its block: %q", name, code)
 	})
 }

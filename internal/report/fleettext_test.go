@@ -70,9 +70,8 @@ func TestOnATerminalTheClustersInProgressAreDrawnAgain(t *testing.T) {
 		"  b                              -                        12:00:00  \n"
 	assert.Equal(t, table, want)
 	text.Write(list[5].member, list[5].event)
-	if s := drawn(); !strings.HasPrefix(s, "\x1b[3A\x1b[Jb: failed: stopped at install-ccm: no\nwave-1: in progress: 1, done: 0, failed: 1, waiting: 1\n") {
-		t.Errorf("%q", s)
-	}
+	s := drawn()
+	assert.True(t, strings.HasPrefix(s, "\x1b[3A\x1b[Jb: failed: stopped at install-ccm: no\nwave-1: in progress: 1, done: 0, failed: 1, waiting: 1\n"), s)
 	text.Write(list[6].member, list[6].event)
 	assert.Equal(t, drawn(), "\x1b[2A\x1b[Ja: done\n")
 }
@@ -86,13 +85,9 @@ func TestATableIsNoLargerThanTheTerminal(t *testing.T) {
 		text.Write(migrate.Member{Cluster: name, Wave: "wave-1", State: waves.Running, Stage: "install-ccm", Since: noon}, RunEvent{})
 	}
 	lines := strings.Split(strings.TrimSuffix(err.String(), "\n"), "\n")
-	if len(lines) != 5 || lines[4] != "  and 5 more" {
-		t.Errorf("%q", lines)
-	}
+	assert.True(t, len(lines) == 5 && lines[4] == "  and 5 more", lines)
 	for _, l := range lines[1:] {
-		if len(l) >= 20 {
-			t.Errorf("%q does not fit", l)
-		}
+		assert.Truef(t, len(l) < 20, "%q does not fit", l)
 	}
 }
 
@@ -104,9 +99,7 @@ func TestTheReportOverManyClustersNamesWhatFailedAndHowToContinue(t *testing.T) 
 		{Cluster: "c", Wave: "wave-2", State: waves.Waiting},
 	}}
 	m := NewMigration(s, "rke-lm migrate -l x")
-	if m.Done != 1 || m.Failed != 1 || m.NotStarted != 1 || m.Clusters[1].ExitCode != exitcode.Refused || m.Clusters[2].Since != nil || strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2") {
-		t.Errorf("%+v", m)
-	}
+	assert.True(t, m.Done == 1 && m.Failed == 1 && m.NotStarted == 1 && m.Clusters[1].ExitCode == exitcode.Refused && m.Clusters[2].Since == nil && !strings.Contains(m.Clusters[1].Findings[0].Message, "hunter2"), m)
 	var out bytes.Buffer
 	WriteMigration(&out, Palette{}, m)
 	want := `

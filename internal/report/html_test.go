@@ -107,9 +107,7 @@ func TestAPageLoadsNothingAndItsLinksLeadIntoIt(t *testing.T) {
 		for _, a := range e.Attr {
 			switch a.Key {
 			case "id":
-				if ids[a.Val] || a.Val == "" {
-					t.Errorf("the id %q is not unique", a.Val)
-				}
+				assert.Truef(t, !ids[a.Val] && a.Val != "", "the id %q is not unique", a.Val)
 				ids[a.Val] = true
 			case "href":
 				links = append(links, a.Val)
@@ -118,27 +116,21 @@ func TestAPageLoadsNothingAndItsLinksLeadIntoIt(t *testing.T) {
 			case "src", "srcset", "action", "formaction", "data", "poster", "background", "ping":
 				t.Errorf("%s has %s=%q", e.Data, a.Key, a.Val)
 			}
-			if strings.HasPrefix(a.Key, "on") {
-				t.Errorf("%s has %s", e.Data, a.Key)
-			}
+			assert.Truef(t, !strings.HasPrefix(a.Key, "on"), "%s has %s", e.Data, a.Key)
 		}
 		switch e.Data {
 		case "link", "base", "iframe", "img", "object", "embed":
 			t.Errorf("the page has a %s", e.Data)
 		case "style":
-			if text := e.FirstChild.Data; strings.Contains(text, "url(") || strings.Contains(text, "@import") {
-				t.Errorf("the style loads something:\n%s", text)
-			}
+			text := e.FirstChild.Data
+			assert.Truef(t, !strings.Contains(text, "url(") && !strings.Contains(text, "@import"), "the style loads something:\n%s", text)
 		}
 	})
 	for _, link := range links {
-		if id, within := strings.CutPrefix(link, "#"); !within || !ids[id] {
-			t.Errorf("%s leads to nothing", link)
-		}
+		id, within := strings.CutPrefix(link, "#")
+		assert.Truef(t, within && ids[id], "%s leads to nothing", link)
 	}
-	if len(links) < 12 {
-		t.Errorf("links: %v", links)
-	}
+	assert.Truef(t, len(links) >= 12, "links: %v", links)
 }
 
 func TestAPageShowsMarkupAsText(t *testing.T) {
@@ -147,21 +139,16 @@ func TestAPageShowsMarkupAsText(t *testing.T) {
 	var text strings.Builder
 	each(t, page, func(e *html.Node) {
 		count[e.Data]++
-		if e.Data == "script" && !strings.HasPrefix(strings.TrimSpace(e.FirstChild.Data), `"use strict";`) {
-			t.Errorf("a script of its own:\n%s", e.FirstChild.Data)
-		}
+		assert.True(t, e.Data != "script" || strings.HasPrefix(strings.TrimSpace(e.FirstChild.Data), `"use strict";`), "a script of its own")
 		for c := range e.ChildNodes() {
 			if c.Type == html.TextNode {
 				text.WriteString(c.Data)
 			}
 		}
 	})
-	if count["script"] != 1 || count["style"] != 1 || count["title"] != 1 || count["body"] != 1 || count["section"] != 5 {
-		t.Errorf("%v", count)
-	}
-	if n := strings.Count(text.String(), `<script>alert("1")</script>`); n < 30 {
-		t.Errorf("the text is shown %d times", n)
-	}
+	assert.True(t, count["script"] == 1 && count["style"] == 1 && count["title"] == 1 && count["body"] == 1 && count["section"] == 5, count)
+	n := strings.Count(text.String(), `<script>alert("1")</script>`)
+	assert.Truef(t, n >= 30, "the text is shown %d times", n)
 }
 
 func TestAPageHasAllPartsOfItsSubjects(t *testing.T) {
@@ -173,9 +160,8 @@ func TestAPageHasAllPartsOfItsSubjects(t *testing.T) {
 	} {
 		assert.Contains(t, page, want)
 	}
-	if empty := pageOf(t, &Results{Verb: "lint"}); !strings.Contains(empty, "clusters: 0") || strings.Contains(empty, `<form`) {
-		t.Error(empty)
-	}
+	empty := pageOf(t, &Results{Verb: "lint"})
+	assert.True(t, strings.Contains(empty, "clusters: 0") && !strings.Contains(empty, `<form`), empty)
 }
 
 // inChromium opens a page, runs a script in it as a user would act, and returns what is left.
@@ -225,9 +211,8 @@ func TestTheFilterHidesRowsAndSections(t *testing.T) {
 					t.Errorf("the link leads to %s", e.FirstChild.Data)
 				}
 			})
-			if want := strings.Join(c.shown, " "); strings.Join(sections, " ") != want || strings.Join(rows, " ") != want {
-				t.Errorf("it shows %v and the rows %v, not %s", sections, rows, want)
-			}
+			want := strings.Join(c.shown, " ")
+			assert.Truef(t, strings.Join(sections, " ") == want && strings.Join(rows, " ") == want, "it shows %v and the rows %v, not %s", sections, rows, want)
 		})
 	}
 }

@@ -24,9 +24,7 @@ const (
 
 func TestTheDiffOfAServedObjectShowsTheLinesThatChange(t *testing.T) {
 	got := Diff(parsed(t, oneLine, true), parsed(t, another, true))
-	if !strings.Contains(got, "   \"m\": |\n     a: 1\n") || !strings.Contains(got, "\n+    b: \"2\"\n") || strings.Contains(got, "\n-  ") || strings.Contains(got, "abcdef") {
-		t.Error(got)
-	}
+	assert.True(t, strings.Contains(got, "   \"m\": |\n     a: 1\n") && strings.Contains(got, "\n+    b: \"2\"\n") && !strings.Contains(got, "\n-  ") && !strings.Contains(got, "abcdef"), got)
 }
 
 // The diff of a file has the lines of the file.
@@ -44,9 +42,8 @@ func TestOnlyStringsOfSeveralLinesAreUnfolded(t *testing.T) {
 		"  \"a\": \"b\\nc\\n\"\n":             "  \"a\": |\n    b\n    c\n    \n",
 		"  \"a\": \"\\u003cb\\u003e\\nc\",\n": "  \"a\": |\n    <b>\n    c\n",
 	} {
-		if got, from := unfolded(in); got != want || len(from) != strings.Count(got, "\n") {
-			t.Errorf("%q becomes %q, not %q", in, got, want)
-		}
+		got, from := unfolded(in)
+		assert.Truef(t, got == want && len(from) == strings.Count(got, "\n"), "%q becomes %q, not %q", in, got, want)
 	}
 }
 

@@ -63,9 +63,8 @@ func TestATimelineSaysWhoOwnedTheControllersAndForHowLong(t *testing.T) {
 		"1.0 s  two managers run service: cloud-controller-manager, kube-controller-manager\n", "1.0 s  unknown: the API server does not answer\n",
 		"handover from kube-controller-manager to unknown: 2.5 s between", "arguments of kube-controller-manager: from c-x7k2p spec\n",
 		"one: 10.0, two: 1.0, unknown: 1.0\n")
-	if i := o.Intervals[4]; i.Count != unknown || i.From != "2025-03-11T09:00:14.000Z" || len(o.Intervals[3].Controllers) != 1 {
-		t.Errorf("%+v", o.Intervals)
-	}
+	i := o.Intervals[4]
+	assert.True(t, i.Count == unknown && i.From == "2025-03-11T09:00:14.000Z" && len(o.Intervals[3].Controllers) == 1, o.Intervals)
 }
 
 func TestAnEventForProgramsHasNoSecret(t *testing.T) {

@@ -66,14 +66,10 @@ func says(t *testing.T, text string, parts ...string) {
 	rest := text
 	for _, part := range parts {
 		_, after, found := strings.Cut(rest, part)
-		if !found {
-			t.Fatalf("no %q, or not there, in\n%s", part, text)
-		}
+		assert.Mustf(t, found, "no %q, or not there, in\n%s", part, text)
 		rest = after
 	}
-	if strings.Contains(text, "hunter2") {
-		t.Errorf("a secret is shown:\n%s", text)
-	}
+	assert.Truef(t, !strings.Contains(text, "hunter2"), "a secret is shown:\n%s", text)
 }
 
 func TestAPlanShowsItsStagesThenWhatEachChanges(t *testing.T) {
@@ -118,12 +114,8 @@ func TestTheWordOfAStageThatTheFileDoesNotShowIsThatOfItsCount(t *testing.T) {
 
 func TestAPlanOfOneStageShowsNoOther(t *testing.T) {
 	p := NewPlan(planned(t, renaming), stages.EnableLeaderMigration)
-	if len(p.Stages) != 1 || p.Stages[0].Name != stages.EnableLeaderMigration || p.Stages[0].Diff == "" || len(p.Stages[0].Edits) == 0 {
-		t.Errorf("%+v", p.Stages)
-	}
-	if p.Source.File != "clusters/wharf.yaml" || p.Source.Line != 1 || len(p.SHA256) != 64 {
-		t.Errorf("%+v %s", p.Source, p.SHA256)
-	}
+	assert.True(t, len(p.Stages) == 1 && p.Stages[0].Name == stages.EnableLeaderMigration && p.Stages[0].Diff != "" && len(p.Stages[0].Edits) != 0, p.Stages)
+	assert.Truef(t, p.Source.File == "clusters/wharf.yaml" && p.Source.Line == 1 && len(p.SHA256) == 64, "%+v %s", p.Source, p.SHA256)
 }
 
 func TestFindingsOfALiveClusterComeBeforeItsStages(t *testing.T) {
@@ -140,9 +132,7 @@ func TestStatesAndSeveritiesHaveTheirColours(t *testing.T) {
 	for want, got := range map[string]string{
 		green: p.state(Stage{State: plan.Done}), red: p.state(Stage{State: plan.Blocked}), yellow: p.state(Stage{State: plan.Todo}), cyan: p.severity(transform.Note),
 	} {
-		if !strings.HasPrefix(got, controlSequence(want+"m")) || !strings.HasSuffix(got, controlSequence("0m")) {
-			t.Errorf("%s: %q", want, got)
-		}
+		assert.Truef(t, strings.HasPrefix(got, controlSequence(want+"m")) && strings.HasSuffix(got, controlSequence("0m")), "%s: %q", want, got)
 	}
 }
 
@@ -167,12 +157,9 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 	says(t, b.String(), "rke2 fleet-default/wharf  clusters/wharf.yaml:1\n", "class servers (control-plane, etcd, worker)\n", "cloud-provider-name: \"aws\"\n",
 		"from clusters/wharf.yaml:16 spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name", "over clusters/wharf.yaml:10 spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "unknown-key: dropped, the release does not have the key (line 17)")
 	one := NewClass(classes[0], "kube-controller-manager-arg")
-	if got := one.Lines(); !one.Any() || got != "kube-controller-manager-arg:\n  - \"v=2\"\n" {
-		t.Errorf("%q", got)
-	}
-	if NewClass(classes[0], "no-such-key").Any() {
-		t.Error("a key that is not set")
-	}
+	got := one.Lines()
+	assert.True(t, one.Any() && got == "kube-controller-manager-arg:\n  - \"v=2\"\n", got)
+	assert.True(t, !NewClass(classes[0], "no-such-key").Any(), "a key that is not set")
 }
 
 func TestStatusesAreOneLineEach(t *testing.T) {

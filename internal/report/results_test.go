@@ -39,25 +39,17 @@ func TestSARIFHasPlacesRulesAndWhatIsAccepted(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(b.Bytes(), &log))
 	run := log.Runs[0]
 	first := run.Results[0]
-	if first.RuleID != run.Tool.Driver.Rules[first.RuleIndex].ID || first.Level != "error" || first.Locations[0].Physical.Artifact["uri"] != "clusters/a%20b.yaml" || first.Locations[0].Physical.Region["startLine"] != 5 {
-		t.Errorf("%+v", first)
-	}
-	if run.Results[1].Suppressions == nil || first.Suppressions != nil {
-		t.Error("what is accepted is suppressed, and nothing else")
-	}
+	assert.True(t, first.RuleID == run.Tool.Driver.Rules[first.RuleIndex].ID && first.Level == "error" && first.Locations[0].Physical.Artifact["uri"] == "clusters/a%20b.yaml" && first.Locations[0].Physical.Region["startLine"] == 5, first)
+	assert.True(t, run.Results[1].Suppressions != nil && first.Suppressions == nil, "what is accepted is suppressed, and nothing else")
 	assert.Equal(t, run.Results[2].Locations[0].Physical.Artifact["uri"], "file:///abs/%C3%BC.yaml")
-	if run.Results[3].Locations[0].Physical != nil || run.Invocations[0].Successful || len(run.Invocations[0].Notifications) != 2 {
-		t.Errorf("%+v", run)
-	}
+	assert.True(t, run.Results[3].Locations[0].Physical == nil && !run.Invocations[0].Successful && len(run.Invocations[0].Notifications) == 2, run)
 }
 
 func TestAFingerprintDoesNotDependOnTheLine(t *testing.T) {
 	f := transform.Finding{Rule: "a", File: "b", Line: 3, Message: "c"}
 	moved, other := f, f
 	moved.Line, other.Message = 9, "d"
-	if fingerprint(f) != fingerprint(moved) || fingerprint(f) == fingerprint(other) {
-		t.Error("wrong fingerprint")
-	}
+	assert.True(t, fingerprint(f) == fingerprint(moved) && fingerprint(f) != fingerprint(other), "wrong fingerprint")
 }
 
 func TestJUnitCountsWhatItHas(t *testing.T) {
@@ -68,9 +60,7 @@ func TestJUnitCountsWhatItHas(t *testing.T) {
 	assert.NilError(t, dec.Decode(&all))
 	tests, failures, errs := 0, 0, 0
 	for _, s := range all.Suites {
-		if s.Name == "" || s.Tests != len(s.Cases) {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, s.Name != "" && s.Tests == len(s.Cases), s)
 		for _, c := range s.Cases {
 			tests++
 			if c.Failure != nil {
@@ -79,14 +69,10 @@ func TestJUnitCountsWhatItHas(t *testing.T) {
 			if c.Error != nil {
 				errs++
 			}
-			if c.Name == "" || c.Class == "" {
-				t.Errorf("%+v", c)
-			}
+			assert.True(t, c.Name != "" && c.Class != "", c)
 		}
 	}
-	if tests != all.Tests || failures != all.Failures || errs != all.Errors || failures != 1 || errs != 2 || tests != 8 {
-		t.Errorf("%d tests, %d failures, %d errors in %+v", tests, failures, errs, all)
-	}
+	assert.Truef(t, tests == all.Tests && failures == all.Failures && errs == all.Errors && failures == 1 && errs == 2 && tests == 8, "%d tests, %d failures, %d errors in %+v", tests, failures, errs, all)
 }
 
 func TestAnnotationsAreOneLineEach(t *testing.T) {
@@ -103,9 +89,7 @@ func TestAnnotationsAreOneLineEach(t *testing.T) {
 		"::error file=broken.yaml,line=2,title=templated::a template",
 		"::error title=rke-lm lint::no file",
 	}
-	if !reflect.DeepEqual(lines, want) {
-		t.Errorf("%q", lines)
-	}
+	assert.True(t, reflect.DeepEqual(lines, want), lines)
 }
 
 func TestMarkdownIsBounded(t *testing.T) {
@@ -121,17 +105,13 @@ func TestMarkdownIsBounded(t *testing.T) {
 		var b bytes.Buffer
 		assert.NilError(t, r.WriteMarkdown(&b, FindingTable, limit))
 		text := b.String()
-		if len(text) > max(limit, leastBytes) {
-			t.Errorf("%d bytes, more than %d", len(text), limit)
-		}
+		assert.Truef(t, len(text) <= max(limit, leastBytes), "%d bytes, more than %d", len(text), limit)
 		if opened, closed := strings.Count(text, "<details>"), strings.Count(text, "</details>"); opened != closed {
 			t.Errorf("%d details are opened, %d closed", opened, closed)
 		}
 		if whole := limit == 1<<20; whole == strings.Contains(text, "are left out") {
 			t.Errorf("limit %d: what is missing is not told:\n%s", limit, text[:300])
 		}
-		if limit >= 5_000 && !strings.Contains(text, "fleet-default/worst</summary>") {
-			t.Errorf("limit %d: the details with an error are missing", limit)
-		}
+		assert.Truef(t, limit < 5_000 || strings.Contains(text, "fleet-default/worst</summary>"), "limit %d: the details with an error are missing", limit)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -54,9 +55,7 @@ func TestARunbookOfAPrintedObjectPatchesIt(t *testing.T) {
 func TestARunbookOfALiveClusterNamesItInEveryCommand(t *testing.T) {
 	text := runbook(t, renaming, func(r *Runbook) { r.Live, r.Server = "fleet-default/wharf", []string{"--context=rancher"} })
 	says(t, text, "planned from its object on Rancher", "rke-lm apply --plan plans/wharf --stage grant-migration-lease --cluster fleet-default/wharf --context=rancher", "--undo grant-migration-lease --cluster fleet-default/wharf --context=rancher", "rke-lm verify --stage install-ccm --wait 60m --cluster fleet-default/wharf --context=rancher", "**These errors block the stage.**")
-	if strings.Contains(text, "Manually: ") {
-		t.Error("it names a file")
-	}
+	assert.True(t, !strings.Contains(text, "Manually: "), "it names a file")
 }
 
 func TestARunbookOfAStreamReadsAndWritesStreams(t *testing.T) {

@@ -31,9 +31,7 @@ func TestOnlyAYesContinues(t *testing.T) {
 			t.Errorf("answer %d: %t", i+1, got[i])
 		}
 	}
-	if !strings.HasPrefix(shown, "\nContinue with install-ccm? [y/N] ") {
-		t.Errorf("%q", shown)
-	}
+	assert.True(t, strings.HasPrefix(shown, "\nContinue with install-ccm? [y/N] "), shown)
 }
 
 func TestAUserWhoEndsTheRunNeedNotAnswer(t *testing.T) {
@@ -42,9 +40,8 @@ func TestAUserWhoEndsTheRunNeedNotAnswer(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(errors.New("interrupted"))
 	shownBy(func(c *Collector) {
-		if yes, err := NewRuns(c, in, true).Agree(ctx, twoWaves[0]); yes || err == nil || err.Error() != "interrupted" {
-			t.Errorf("%t, %v", yes, err)
-		}
+		yes, err := NewRuns(c, in, true).Agree(ctx, twoWaves[0])
+		assert.Truef(t, !yes && err != nil && err.Error() == "interrupted", "%t, %v", yes, err)
 	})
 }
 
@@ -53,26 +50,19 @@ func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
 	for format, want := range map[string][]string{"html": {"<h2>a", "it is refused", "<h2>b"}, "json": {`"kind":"Migration"`, `"continue":"again"`}, "text": {"done: 0, failed: 1, not started: 1", "to continue: again"}} {
 		out, _, code := shownBy(func(c *Collector) {
 			c.Format = format
-			if err := NewRuns(c, nil, true).WriteSummary(s, "again"); err != nil {
-				t.Error(err)
-			}
+			err := NewRuns(c, nil, true).WriteSummary(s, "again")
+			assert.True(t, err == nil, err)
 		})
 		says(t, out, want...)
-		if code != int(s.ExitCode()) {
-			t.Errorf("%s: exit code %d", format, code)
-		}
+		assert.Truef(t, code == int(s.ExitCode()), "%s: exit code %d", format, code)
 	}
 	failed := errors.New("it failed")
 	out, _, _ := shownBy(func(c *Collector) {
 		c.Format = "html"
-		if err := NewRuns(c, nil, false).WriteRun("a", failed); !errors.Is(err, failed) {
-			t.Error(err)
-		}
-		if err := NewRuns(c, nil, false).WriteRun("", failed); !errors.Is(err, failed) {
-			t.Error(err)
-		}
+		err := NewRuns(c, nil, false).WriteRun("a", failed)
+		assert.True(t, errors.Is(err, failed), err)
+		err = NewRuns(c, nil, false).WriteRun("", failed)
+		assert.True(t, errors.Is(err, failed), err)
 	})
-	if strings.Count(out, "<html") != 1 || !strings.Contains(out, "it failed") {
-		t.Errorf("%q", out)
-	}
+	assert.True(t, strings.Count(out, "<html") == 1 && strings.Contains(out, "it failed"), out)
 }

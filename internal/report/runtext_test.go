@@ -30,9 +30,7 @@ func TestWithoutATerminalOnlyWhatIsNewIsReported(t *testing.T) {
 		text.Write(e)
 	}
 	want := "  waiting: machine a: x\n    a (n-a): x\n    b (n-b): y\n    b (n-b): z\n    b (n-b): done\n"
-	if err.String() != want || out.Len() > 0 {
-		t.Errorf("%q %q", err.String(), out.String())
-	}
+	assert.Truef(t, err.String() == want && out.Len() <= 0, "%q %q", err.String(), out.String())
 }
 
 func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
@@ -42,15 +40,12 @@ func TestOnATerminalTheMachinesAreDrawnAgain(t *testing.T) {
 		text.Write(e)
 	}
 	block := "  waiting: ma\n    a (n-a): \n    b (n-b): \n"
-	if want := block + "\x1b[3A\x1b[J" + block + "\x1b[3A\x1b[J" + block; err.String() != want {
-		t.Errorf("%q", err.String())
-	}
+	want := block + "\x1b[3A\x1b[J" + block + "\x1b[3A\x1b[J" + block
+	assert.True(t, err.String() == want, err.String())
 	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Checked, Message: "it holds"}})
 	err.Reset()
 	text.Write(waits()[0])
-	if strings.Contains(err.String(), "\x1b") || out.String() != "  ok it holds\n" {
-		t.Errorf("the lines above are not overwritten: %q %q", err.String(), out.String())
-	}
+	assert.Truef(t, !strings.Contains(err.String(), "\x1b") && out.String() == "  ok it holds\n", "the lines above are not overwritten: %q %q", err.String(), out.String())
 }
 
 func TestAStageIsShownBeforeItIsDone(t *testing.T) {
@@ -61,9 +56,8 @@ func TestAStageIsShownBeforeItIsDone(t *testing.T) {
 	want := "\ninstall-ccm\n  Why.\n  warning r  p\n    m\n\n+a\n  # add in AWS, if missing: a tag is there\n  #   aws a\n  #   aws b\n  # look\n  $ kubectl get\n"
 	assert.Equal(t, out.String(), want)
 	text.Write(RunEvent{Event: migrate.Event{Type: migrate.Stopped, Message: "no", Findings: []transform.Finding{{Rule: "r", Severity: transform.Error, Path: "p", Message: "password=hunter2"}}}})
-	if s := err.String(); !strings.Contains(s, "error r  p") || strings.Contains(s, "hunter2") {
-		t.Errorf("%q", s)
-	}
+	s := err.String()
+	assert.True(t, strings.Contains(s, "error r  p") && !strings.Contains(s, "hunter2"), s)
 }
 
 func TestAnEventIsOneLine(t *testing.T) {

@@ -49,9 +49,8 @@ func TestASummaryFitsTheTerminal(t *testing.T) {
 		var b bytes.Buffer
 		aSummary().Write(&b, Palette{Width: width})
 		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
-				t.Errorf("width %d: %d columns: %s", width, n, line)
-			}
+			n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+			assert.Truef(t, n <= width, "width %d: %d columns: %s", width, n, line)
 		}
 	}
 }
@@ -96,9 +95,8 @@ func TestATableOfLongNamesKeepsTheReleaseAndWhatIsBlocked(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		WriteStatuses(&b, Palette{Width: width}, rows)
-		if got := strings.Split(b.String(), "\n")[2]; got != want {
-			t.Errorf("width %d: %s\nwant %s", width, got, want)
-		}
+		got := strings.Split(b.String(), "\n")[2]
+		assert.Truef(t, got == want, "width %d: %s\nwant %s", width, got, want)
 	}
 }
 
@@ -107,13 +105,10 @@ func TestTextFitsTheTerminalAndBreaksNoWord(t *testing.T) {
 	for width, most := range map[int]int{0: usualColumns, 20: leastColumns, 80: 80, 300: mostColumns} {
 		lines := strings.Split(Palette{Width: width}.Wrap(text, "  "), "\n")
 		for _, line := range lines[:len(lines)-1] {
-			if utf8.RuneCountInString(line) >= most {
-				t.Errorf("width %d: %q", width, line)
-			}
+			assert.Truef(t, utf8.RuneCountInString(line) < most, "width %d: %q", width, line)
 		}
-		if got := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); got != text {
-			t.Errorf("width %d: %q", width, got)
-		}
+		got := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
+		assert.Truef(t, got == text, "width %d: %q", width, got)
 	}
 }
 
@@ -123,7 +118,6 @@ func TestAFindingThatRepeatsIsPrintedOnceWithItsPlaces(t *testing.T) {
 	two, other := one, one
 	two.Line, two.Path, other.Message = 9, "y", "also wrong"
 	WriteFindings(&b, Palette{}, []transform.Finding{one, other, two}, "")
-	if want := "error a  c.yaml:3, c.yaml:9\n  wrong\n  → correct it\nerror a  c.yaml:3\n  also wrong\n  → correct it\n"; b.String() != want {
-		t.Error(b.String())
-	}
+	want := "error a  c.yaml:3, c.yaml:9\n  wrong\n  → correct it\nerror a  c.yaml:3\n  also wrong\n  → correct it\n"
+	assert.True(t, b.String() == want, b.String())
 }

@@ -46,16 +46,11 @@ func TestApplyWritesAFileAndReturnsHowTheClusterIsLeft(t *testing.T) {
 	a := Apply{Options: o, Choice: plan.Choice{Next: true}, Show: func(one report.Applied) { shown = append(shown, one) }}
 	results := assert.Value(a.Run(t.Context()))(t)
 	text, err := os.ReadFile(file)
-	if err != nil || bytes.Equal(text, []byte(harbour)) || !bytes.Contains(text, results[0].Left[0]) {
-		t.Errorf("%v\n%s", err, text)
-	}
+	assert.Truef(t, err == nil && !bytes.Equal(text, []byte(harbour)) && bytes.Contains(text, results[0].Left[0]), "%v\n%s", err, text)
 	s := a.States(results)
-	if !s.Alone || s.Of[0].Next != stages.EnableLeaderMigration || !strings.Contains(s.Check, stages.GrantMigrationLease) {
-		t.Errorf("%+v", s)
-	}
-	if last := shown[len(shown)-1]; len(shown) != 2 || len(last.Files) != 1 || last.Clusters[0].What != stages.GrantMigrationLease+" written" {
-		t.Errorf("%+v", shown)
-	}
+	assert.True(t, s.Alone && s.Of[0].Next == stages.EnableLeaderMigration && strings.Contains(s.Check, stages.GrantMigrationLease), s)
+	last := shown[len(shown)-1]
+	assert.True(t, len(shown) == 2 && len(last.Files) == 1 && last.Clusters[0].What == stages.GrantMigrationLease+" written", shown)
 }
 
 func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
@@ -63,20 +58,17 @@ func TestAFileWithAnErrorIsNotWritten(t *testing.T) {
 	file, o := reached(t, harbour+"---\n"+broken)
 	results := assert.Value(Apply{Options: o, Choice: plan.Choice{Next: true}}.Run(t.Context()))(t)
 	ends := results[len(results)-1].Made.Ends
-	if text, err := os.ReadFile(file); err != nil || string(text) != harbour+"---\n"+broken || len(ends.Errs) != 1 || len(ends.Clusters) > 0 || ends.Notes[0] != file+": not written, because of errors in it" {
-		t.Errorf("%v, %+v", err, ends)
-	}
-	if s := States(results, false); len(s.Of) != 1 || s.Refused != 1 || s.Of[0].Next != stages.GrantMigrationLease {
-		t.Errorf("%+v", s)
-	}
+	text, err := os.ReadFile(file)
+	assert.Truef(t, err == nil && string(text) == harbour+"---\n"+broken && len(ends.Errs) == 1 && len(ends.Clusters) == 0 && ends.Notes[0] == file+": not written, because of errors in it", "%v, %+v", err, ends)
+	s := States(results, false)
+	assert.True(t, len(s.Of) == 1 && s.Refused == 1 && s.Of[0].Next == stages.GrantMigrationLease, s)
 }
 
 func TestPlansOfOtherClustersAreRefused(t *testing.T) {
 	file, o := reached(t, harbour)
 	_, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Folder: "plans", Saved: []plan.Saved{}}.Run(t.Context())
-	if text, readErr := os.ReadFile(file); readErr != nil || string(text) != harbour || exitcode.Of(err) != exitcode.Refused {
-		t.Errorf("%v, %v", err, readErr)
-	}
+	text, readErr := os.ReadFile(file)
+	assert.Truef(t, readErr == nil && string(text) == harbour && exitcode.Of(err) == exitcode.Refused, "%v, %v", err, readErr)
 }
 
 // faulty is a cluster of which a rule cannot look at the document as it is.
@@ -102,7 +94,6 @@ func TestAFaultInTheStateOfAClusterEndsNoRun(t *testing.T) {
 		c, err := open(docs, target)
 		return faulty{c}, err
 	}
-	if s := a.States(results); len(s.Of) > 0 {
-		t.Errorf("%+v", s)
-	}
+	s := a.States(results)
+	assert.True(t, len(s.Of) == 0, s)
 }

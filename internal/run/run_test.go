@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
@@ -29,9 +30,7 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 		t.Fatal(err, applied[0].Err)
 	}
 	made := applied[0].Made
-	if made.Verify != next || len(made.Changes) != 1 {
-		t.Errorf("the plan continues with %s, and %s changes %d documents", next, made.Verify, len(made.Changes))
-	}
+	assert.Truef(t, made.Verify == next && len(made.Changes) == 1, "the plan continues with %s, and %s changes %d documents", next, made.Verify, len(made.Changes))
 	if before, after := applied[0].Docs[0].Bytes(), made.After[0]; bytes.Equal(before, after) || !bytes.Equal(before, made.Changes[0].Before.Bytes) {
 		t.Error("the document that was found is changed")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -22,15 +23,11 @@ func TestALookWithoutAnEndIsAbandoned(t *testing.T) {
 			<-forever
 			return seen{}
 		})
-		if s.code != exitcode.Failed || len(s.list) != 1 || s.list[0].Name != "orchard" || !strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials") {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, s.code == exitcode.Failed && len(s.list) == 1 && s.list[0].Name == "orchard" && strings.Contains(s.list[0].Problem, "; check the API server, or the program for the credentials"), s)
 		s = bounded(t.Context(), 10*time.Millisecond, "orchard", func(ctx context.Context) seen {
 			<-ctx.Done()
 			return seen{list: []report.Status{{Name: "orchard", Problem: "its own"}}, code: exitcode.Refused}
 		})
-		if s.code != exitcode.Refused || s.list[0].Problem != "its own" {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, s.code == exitcode.Refused && s.list[0].Problem == "its own", s)
 	})
 }

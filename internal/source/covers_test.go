@@ -18,9 +18,7 @@ func TestAFolderIsCoveredByASearchThatWouldEnterIt(t *testing.T) {
 	clusters := filepath.Join(root, "clusters")
 	file := filepath.Join(clusters, "orchard.yaml")
 	for _, err := range []error{os.MkdirAll(filepath.Join(clusters, "eu"), 0o755), os.WriteFile(file, nil, 0o600), os.Symlink(clusters, filepath.Join(root, "link"))} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
 	for _, c := range []struct {
 		name    string
@@ -41,9 +39,8 @@ func TestAFolderIsCoveredByASearchThatWouldEnterIt(t *testing.T) {
 		{"by the second of two", filepath.Join(clusters, "eu"), []string{filepath.Join(root, "gone"), clusters}, clusters},
 		{"by a file, which is no search", clusters, []string{file}, ""},
 	} {
-		if path, is := Covers(c.paths, c.folder); path != c.covered || is != (c.covered != "") {
-			t.Errorf("%s: %q %t", c.name, path, is)
-		}
+		path, is := Covers(c.paths, c.folder)
+		assert.Truef(t, path == c.covered && is == (c.covered != ""), "%s: %q %t", c.name, path, is)
 	}
 }
 
@@ -51,9 +48,8 @@ func TestOnlyAFileHasAPath(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	here := assert.Value(os.Getwd())(t)
-	if path, err := (Source{Path: "a.yaml"}).Absolute(); err != nil || path != filepath.Join(here, "a.yaml") {
-		t.Errorf("%q %v", path, err)
-	}
+	path, err := (Source{Path: "a.yaml"}).Absolute()
+	assert.Truef(t, err == nil && path == filepath.Join(here, "a.yaml"), "%q %v", path, err)
 	// An object of a server is known by its name, and was read elsewhere.
 	if path, err := FromReader("fleet-default/harbour", nil).Absolute(); err != nil || path != "" {
 		t.Errorf("an object: %q %v", path, err)

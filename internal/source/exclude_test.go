@@ -34,9 +34,8 @@ func TestWhatIsExcludedIsNotFound(t *testing.T) {
 		want := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(c.left, name) })
 		for _, paths := range [][]string{{"."}, all} {
 			found, err := Find(paths, nil, e)
-			if got := names(found); err != nil || !slices.Equal(got, marked(want, len(paths) > 1)) {
-				t.Errorf("--exclude %q of %.10q: %v\ngot  %q\nwant %q", c.globs, paths, err, got, want)
-			}
+			got := names(found)
+			assert.Truef(t, err == nil && slices.Equal(got, marked(want, len(paths) > 1)), "--exclude %q of %.10q: %v\ngot  %q\nwant %q", c.globs, paths, err, got, want)
 		}
 	}
 }
@@ -58,15 +57,12 @@ func TestFoldersAboveAreNotExcluded(t *testing.T) {
 	t.Chdir("charts")
 	e := assert.Value(Exclude(".", []string{"charts"}))(t)
 	for _, name := range []string{"charts.yaml", ".", "../b.yaml"} {
-		if e.Has(name) {
-			t.Errorf("%s is left out", name)
-		}
+		assert.Truef(t, !e.Has(name), "%s is left out", name)
 	}
 	above := assert.Value(filepath.Abs(".."))(t)
 	for _, glob := range []string{"../b.yaml", filepath.ToSlash(above) + "/*.yaml"} {
-		if e, err := Exclude(".", []string{glob}); err != nil || !e.Has("../b.yaml") {
-			t.Errorf("%s leaves ../b.yaml: %v", glob, err)
-		}
+		e, err := Exclude(".", []string{glob})
+		assert.Truef(t, err == nil && e.Has("../b.yaml"), "%s leaves ../b.yaml: %v", glob, err)
 	}
 }
 

@@ -40,12 +40,9 @@ func names(found []Source) []string {
 func checkFound(t *testing.T, paths []string, want ...string) {
 	t.Helper()
 	found, err := Find(paths, strings.NewReader(""), Excluded{})
-	if err != nil {
-		t.Errorf("Find(%q): %v", paths, err)
-	}
-	if got := names(found); !slices.Equal(got, want) {
-		t.Errorf("Find(%q):\ngot  %q\nwant %q", paths, got, want)
-	}
+	assert.Truef(t, err == nil, "Find(%q): %v", paths, err)
+	got := names(found)
+	assert.Truef(t, slices.Equal(got, want), "Find(%q):\ngot  %q\nwant %q", paths, got, want)
 }
 
 // checkRefused fails unless Find returns an error that holds the text, and
@@ -54,13 +51,9 @@ func checkRefused(t *testing.T, path string, holds ...string) {
 	t.Helper()
 	good := write(t, t.TempDir(), "good.yaml", "")
 	found, err := Find([]string{path, good}, nil, Excluded{})
-	if err == nil {
-		t.Fatalf("Find(%q) returned no error", path)
-	}
+	assert.Mustf(t, err != nil, "Find(%q) returned no error", path)
 	for _, text := range append(holds, path) {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("Find(%q): error %q does not hold %q", path, err, text)
-		}
+		assert.Truef(t, strings.Contains(err.Error(), text), "Find(%q): error %q does not hold %q", path, err, text)
 	}
 	if len(found) != 1 || found[0].Name != good {
 		t.Errorf("Find(%q, good) found %q", path, names(found))
@@ -109,13 +102,9 @@ func TestADashIsStandardInput(t *testing.T) {
 	if err != nil || !slices.Equal(names(found), []string{"!<stdin>", "!a.yaml"}) {
 		t.Fatalf("found %q, error %v", names(found), err)
 	}
-	if found[0].IsFile() || found[0].Path != "" || !found[1].IsFile() {
-		t.Errorf("found %+v", found)
-	}
+	assert.Truef(t, !found[0].IsFile() && found[0].Path == "" && found[1].IsFile(), "found %+v", found)
 	chunks, _, err := documents(found[0])
-	if err != nil || len(chunks) != 1 || string(chunks[0].Bytes) != "b: 1\n" {
-		t.Errorf("chunks %+v, error %v", chunks, err)
-	}
+	assert.Truef(t, err == nil && len(chunks) == 1 && string(chunks[0].Bytes) == "b: 1\n", "chunks %+v, error %v", chunks, err)
 }
 
 func TestAFileCalledDashCanBeReached(t *testing.T) {
@@ -148,9 +137,7 @@ func TestAPathThroughAFileIsAnErrorThatNamesIt(t *testing.T) {
 	tree(t, "a.yaml")
 	path := filepath.Join("a.yaml", "b.yaml")
 	_, err := Find([]string{path}, nil, Excluded{})
-	if err == nil || strings.Count(err.Error(), path) != 1 {
-		t.Errorf("error: %v", err)
-	}
+	assert.Truef(t, err != nil && strings.Count(err.Error(), path) == 1, "error: %v", err)
 }
 
 func BenchmarkFind(b *testing.B) {
@@ -161,8 +148,7 @@ func BenchmarkFind(b *testing.B) {
 		assert.NilError(b, os.WriteFile(name, nil, 0o644))
 	}
 	for b.Loop() {
-		if found, err := Find([]string{folder}, nil, Excluded{}); err != nil || len(found) != 2000 {
-			b.Fatal(len(found), err)
-		}
+		found, err := Find([]string{folder}, nil, Excluded{})
+		assert.Must(b, err == nil && len(found) == 2000, len(found), err)
 	}
 }

@@ -60,9 +60,7 @@ func TestALinkToNothingInAFolderFailsWhenRead(t *testing.T) {
 	link(t, "nowhere", "a.yaml")
 	checkFound(t, []string{"."}, "a.yaml", "b.yaml")
 	_, _, err := documents(Source{Name: "a.yaml", Path: "a.yaml"})
-	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "a.yaml: ") {
-		t.Errorf("error: %v", err)
-	}
+	assert.Truef(t, errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(err.Error(), "a.yaml: "), "error: %v", err)
 }
 
 func TestALinkToNothingIsAnErrorWhenNamed(t *testing.T) {
@@ -108,7 +106,5 @@ func TestAFileThatMayNotBeReadIsAnErrorWithItsName(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yaml", "")
 	assert.NilError(t, os.Chmod(path, 0))
 	_, _, err := documents(Source{Name: "a", Path: filepath.Clean(path)})
-	if !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(err.Error(), "a: ") {
-		t.Errorf("error: %v", err)
-	}
+	assert.Truef(t, errors.Is(err, fs.ErrPermission) && strings.HasPrefix(err.Error(), "a: "), "error: %v", err)
 }

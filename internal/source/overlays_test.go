@@ -79,9 +79,7 @@ func TestOverlaysAreFoundAcrossFolders(t *testing.T) {
 			var overlays Overlays
 			for range 2 { // the second one is what was kept
 				got := said(t, &overlays, c.file)
-				if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-					t.Errorf("got %q, want %q", got, c.want)
-				}
+				assert.Truef(t, (c.want != "" || got == "") && strings.Contains(got, c.want), "got %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -96,7 +94,6 @@ func TestASearchEndsAtTheRepository(t *testing.T) {
 }
 
 func TestStreamsHaveNoOverlays(t *testing.T) {
-	if use := (&Overlays{}).Use(FromReader(yamledit.Stdin, strings.NewReader(""))); use.Layers != nil || use.PatchOf != nil {
-		t.Error(use)
-	}
+	use := (&Overlays{}).Use(FromReader(yamledit.Stdin, strings.NewReader("")))
+	assert.True(t, use.Layers == nil && use.PatchOf == nil, use)
 }

@@ -20,22 +20,14 @@ import (
 func TestAFileIsReadWithItsInfo(t *testing.T) {
 	path := write(t, t.TempDir(), "a.yaml", "a: 1\n---\nb: 2\n")
 	chunks, text, err := documents(Source{Name: "name", Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(chunks) != 2 || chunks[1].File != "name" || string(chunks[1].Bytes) != "---\nb: 2\n" || chunks[1].Line != 1 {
-		t.Errorf("chunks: %+v", chunks)
-	}
-	if text.Info == nil || text.Info.Size() != 14 || len(text.Bytes) != 14 {
-		t.Errorf("%+v", text)
-	}
+	assert.NilError(t, err)
+	assert.Truef(t, len(chunks) == 2 && chunks[1].File == "name" && string(chunks[1].Bytes) == "---\nb: 2\n" && chunks[1].Line == 1, "chunks: %+v", chunks)
+	assert.True(t, text.Info != nil && text.Info.Size() == 14 && len(text.Bytes) == 14, text)
 }
 
 func TestAStreamHasNoInfo(t *testing.T) {
 	chunks, text, err := documents(FromReader("<stdin>", strings.NewReader("a: 1\n")))
-	if err != nil || len(chunks) != 1 || chunks[0].File != "<stdin>" || text.Info != nil {
-		t.Errorf("chunks %+v, text %+v, error %v", chunks, text, err)
-	}
+	assert.Truef(t, err == nil && len(chunks) == 1 && chunks[0].File == "<stdin>" && text.Info == nil, "chunks %+v, text %+v, error %v", chunks, text, err)
 }
 
 // sized returns a document of so many bytes, an object below blank lines.
@@ -62,9 +54,8 @@ func TestWhatIsTooLargeIsAnErrorWithItsPlace(t *testing.T) {
 		if text := fmt.Sprint(err); (c.want == "") != (err == nil) || !strings.HasPrefix(text, c.want) || len(chunks) != c.before {
 			t.Errorf("%s: %d documents, %v", c.name, len(chunks), err)
 		}
-		if at := (*yamledit.Error)(nil); err != nil && (!errors.As(err, &at) || at.Do == "") {
-			t.Errorf("%s: %v does not say what to do", c.name, err)
-		}
+		at := (*yamledit.Error)(nil)
+		assert.Truef(t, err == nil || errors.As(err, &at) && at.Do != "", "%s: %v does not say what to do", c.name, err)
 	}
 }
 
@@ -72,18 +63,14 @@ func TestAReadErrorNamesTheSourceAndItsCause(t *testing.T) {
 	for _, before := range []string{"", "a\n---\nb\n", strings.Repeat("a\n---\n", 10_000)} {
 		r := io.MultiReader(strings.NewReader(before), iotest.ErrReader(io.ErrUnexpectedEOF))
 		_, _, err := documents(FromReader("the-stream", r))
-		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(err.Error(), "the-stream: ") {
-			t.Errorf("after %d bytes: %v", len(before), err)
-		}
+		assert.Truef(t, errors.Is(err, io.ErrUnexpectedEOF) && strings.HasPrefix(err.Error(), "the-stream: "), "after %d bytes: %v", len(before), err)
 	}
 }
 
 func TestAFileThatIsGoneIsAnErrorWithItsNameOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	_, _, err := documents(Source{Name: path, Path: path})
-	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), path) != 1 {
-		t.Errorf("error: %v", err)
-	}
+	assert.Truef(t, errors.Is(err, os.ErrNotExist) && strings.Count(err.Error(), path) == 1, "error: %v", err)
 }
 
 // documents reads a source.
@@ -111,9 +98,8 @@ func (r endless) Read(p []byte) (int, error) {
 
 func TestAnEndlessStreamIsAnError(t *testing.T) {
 	for _, text := range []string{"---\nkind: ConfigMap\nmetadata:\n  name: something\n", `{"some": "value"}, `} {
-		if _, _, err := documents(FromReader("-", endless{text})); err == nil || !strings.Contains(err.Error(), " MiB, so it is not read") {
-			t.Errorf("%q: %v", text, err)
-		}
+		_, _, err := documents(FromReader("-", endless{text}))
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), " MiB, so it is not read"), "%q: %v", text, err)
 	}
 }
 

@@ -38,9 +38,8 @@ func TestTheTablesAreAsTheyAreWritten(t *testing.T) {
 	r, a := read(t, tablesFolder, "releases.tsv"), read(t, tablesFolder, "arguments.tsv")
 	there := assert.Value(parseTables(r, a))(t)
 	releases, arguments, err := there.render()
-	if diff := cmp.Diff(r+a, releases+arguments); err != nil || diff != "" {
-		t.Errorf("%v (-there +written):\n%s", err, diff)
-	}
+	diff := cmp.Diff(r+a, releases+arguments)
+	assert.Truef(t, err == nil && diff == "", "%v (-there +written):\n%s", err, diff)
 }
 
 func TestMetadataBecomesTables(t *testing.T) {
@@ -74,9 +73,8 @@ v1.33.5+rke2r1: new
 5 releases, 4 changes, metadata of 2026-07-31
 `)
 	out.Reset()
-	if err := run(&out, "testdata/data.json", "2026-07-31", folder); err != nil || out.String() != "5 releases, 0 changes, metadata of 2026-07-31\n" {
-		t.Errorf("a second run: %v, %s", err, out.String())
-	}
+	err := run(&out, "testdata/data.json", "2026-07-31", folder)
+	assert.Truef(t, err == nil && out.String() == "5 releases, 0 changes, metadata of 2026-07-31\n", "a second run: %v, %s", err, out.String())
 	assert.Equal(t, read(t, folder, "releases.tsv"), want["releases.tsv"], "a second run writes other bytes")
 }
 
@@ -105,9 +103,7 @@ func TestWhatIsNoMetadataIsRefusedAndNothingIsWritten(t *testing.T) {
 		assert.NilError(t, os.WriteFile(data, []byte(c.data), 0o600))
 		folder := folderWith(t, datePrefix+"2026-01-31\n", "")
 		assert.ErrorContains(t, run(&strings.Builder{}, data, c.date, folder), want)
-		if read(t, folder, "releases.tsv") != datePrefix+"2026-01-31\n" {
-			t.Errorf("%s: the tables were written", want)
-		}
+		assert.Truef(t, read(t, folder, "releases.tsv") == datePrefix+"2026-01-31\n", "%s: the tables were written", want)
 	}
 	assert.ErrorContains(t, run(&strings.Builder{}, "", "", "."), "make facts FROM=data.json")
 }

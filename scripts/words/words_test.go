@@ -29,9 +29,7 @@ const aList = `# Contributing
 func TestEveryListedWordIsFoundInEveryKindOfTextOfItsRow(t *testing.T) {
 	text := assert.Value(os.ReadFile(filepath.Join("..", "..", listFile)))(t)
 	rows := rowsOfList.FindStringSubmatch(string(text))
-	if rows == nil {
-		t.Fatal("CONTRIBUTING.md has no word list")
-	}
+	assert.Must(t, rows != nil, "CONTRIBUTING.md has no word list")
 	list := mustList(t, string(text))
 	for row := range strings.Lines(rows[1]) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
@@ -41,9 +39,7 @@ func TestEveryListedWordIsFoundInEveryKindOfTextOfItsRow(t *testing.T) {
 				everywhere := strings.Contains(cells[2], "everywhere")
 				want := everywhere || k == document || k == message
 				hit := slices.ContainsFunc(found, func(f finding) bool { return f.kind == k && strings.EqualFold(f.word, word) })
-				if hit != want {
-					t.Errorf("%q in a %s: found %t, not %t: %v", word, k, hit, want, found)
-				}
+				assert.Truef(t, hit == want, "%q in a %s: found %t, not %t: %v", word, k, hit, want, found)
 			}
 		}
 	}
@@ -84,9 +80,8 @@ func TestAFindingHasPlaceKindWordAndWhatToWrite(t *testing.T) {
 		"unreleased changes":        {[2]string{"CHANGELOG.md", "## [Unreleased]\n\nbehind\n\n## [1.0.0]\n\nbehind\n"}, `CHANGELOG.md:3: document: do not write "behind"; write: after, below`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if found := checkFiles(t, list, c.file); len(found) != 1 || found[0].String() != c.want {
-				t.Errorf("%v, not %s", found, c.want)
-			}
+			found := checkFiles(t, list, c.file)
+			assert.Truef(t, len(found) == 1 && found[0].String() == c.want, "%v, not %s", found, c.want)
 		})
 	}
 }
@@ -107,9 +102,8 @@ func TestWhatIsNotATextIsNotChecked(t *testing.T) {
 		"texts apart from another": {"a.go", "package a\n\nvar b, c = \"it goes\", \"by name it is\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if found := checkFiles(t, list, file); len(found) != 0 {
-				t.Error(found)
-			}
+			found := checkFiles(t, list, file)
+			assert.True(t, len(found) == 0, found)
 		})
 	}
 }
@@ -144,9 +138,8 @@ func TestABrokenListIsAnError(t *testing.T) {
 		"nothing to write":  strings.Replace(aList, "| after, below |", "| |", 1),
 		"an unknown extent": strings.Replace(aList, "everywhere", "somewhere", 1),
 	} {
-		if got, err := readList(list); err == nil {
-			t.Errorf("%s: %v", name, got)
-		}
+		got, err := readList(list)
+		assert.Truef(t, err != nil, "%s: %v", name, got)
 	}
 }
 

@@ -12,18 +12,14 @@ import (
 
 func TestTheLastOccurrenceCounts(t *testing.T) {
 	list := Of([]any{"--v=2", "enable-leader-migration", "v=4", float64(7)})
-	if a, _ := Last(list, "v"); a.Value != "4" {
-		t.Errorf("v is %q", a.Value)
-	}
-	if a, ok := Last(list, "enable-leader-migration"); !ok || !a.True() {
-		t.Error("a bare flag is not true")
-	}
-	if _, ok := Last(list, "absent"); ok {
-		t.Error("an absent flag was found")
-	}
-	if n := len(Without(list, "v")); n != 2 {
-		t.Errorf("%d arguments without v", n)
-	}
+	a, _ := Last(list, "v")
+	assert.Truef(t, a.Value == "4", "v is %q", a.Value)
+	a, ok := Last(list, "enable-leader-migration")
+	assert.True(t, ok && a.True(), "a bare flag is not true")
+	_, ok = Last(list, "absent")
+	assert.True(t, !ok, "an absent flag was found")
+	n := len(Without(list, "v"))
+	assert.Truef(t, n == 2, "%d arguments without v", n)
 }
 
 func TestOneFlagIsEditedInEverySpelling(t *testing.T) {
@@ -57,9 +53,7 @@ func TestOneFlagIsEditedInEverySpelling(t *testing.T) {
 			e := d.Edit()
 			assert.NilError(t, c.change(e, d.Root().Get("a")))
 			after, _, err := e.Apply()
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			assert.Equal(t, string(after.Bytes()), c.want)
 		})
 	}

@@ -26,9 +26,7 @@ func edited(t *testing.T, d *yamledit.Document, change func(*yamledit.Edit)) str
 	e := d.Edit()
 	change(e)
 	after, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(after.Bytes())
 }
 
@@ -57,9 +55,7 @@ func TestContainerArgumentsAreRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got, err := container(t, c.in, c.program)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			var list []string
 			for _, a := range got.List() {
 				list = append(list, a.Name+"="+a.Value)
@@ -77,9 +73,8 @@ func TestContainerArgumentsThatAreUnclearAreRefused(t *testing.T) {
 		{"a value after a switch", "command:\n- m\n- --enable-leader-migration\n- 'true'\n", "in.yaml:4: command[2]: a value apart from --enable-leader-migration, which takes none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := container(t, c.in, 1); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
+			_, _, err := container(t, c.in, 1)
+			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), c.want), "got %v, want %s", err, c.want)
 		})
 	}
 }
@@ -114,9 +109,7 @@ func TestContainerArgumentsChange(t *testing.T) {
 				program = 0
 			}
 			d, read, err := container(t, c.in, program)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			assert.Equal(t, edited(t, d, func(e *yamledit.Edit) { read.Apply(e, c.change) }), c.want)
 		})
 	}

@@ -44,9 +44,8 @@ func TestExtraArgumentsThatKubeadmDoesNotTakeAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := assert.Value(yamledit.ParseString("in.yaml", c.in))(t)
-			if _, err := ReadExtra(d.Root().Get("x")); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
+			_, err := ReadExtra(d.Root().Get("x"))
+			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), c.want), "got %v, want %s", err, c.want)
 		})
 	}
 }
@@ -58,12 +57,10 @@ func TestAMappingIsReadAsItIsWritten(t *testing.T) {
 		got += a.Text + ";"
 	}
 	assert.Equal(t, got, "a=true;b=2;c=0644;d=;e=x;e=y;f=yes;")
-	if a, found := LastPlaced(OfMap(doc.Root()), "e"); !found || a.Value != "y" || a.Node.Line() != 5 {
-		t.Errorf("%+v", a)
-	}
-	if _, found := LastPlaced(OfMap(doc.Root()), "g"); found {
-		t.Error("g")
-	}
+	a, found := LastPlaced(OfMap(doc.Root()), "e")
+	assert.True(t, found && a.Value == "y" && a.Node.Line() == 5, a)
+	_, found = LastPlaced(OfMap(doc.Root()), "g")
+	assert.True(t, !found, "g")
 }
 
 func TestAMappingChangesInOneFlag(t *testing.T) {

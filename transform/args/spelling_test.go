@@ -3,7 +3,11 @@
 
 package args
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestAWordIsNamedOnlyWhenNoOtherIsMeant(t *testing.T) {
 	known := []string{"end-state", "chart-repo", "chart-version", "target-version", "kube-apiserver-arg", "cni", "node-a-arg", "node-b-arg"}
@@ -20,9 +24,7 @@ func TestAWordIsNamedOnlyWhenNoOtherIsMeant(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, found := Nearest(c.word, known)
-			if got != c.want || found != (c.want != "") {
-				t.Errorf("got %q", got)
-			}
+			assert.Truef(t, got == c.want && found == (c.want != ""), "got %q", got)
 		})
 	}
 }
@@ -32,8 +34,7 @@ func TestDistanceCountsSlips(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abcd", 1}, {"abc", "bc", 1}, {"abc", "axc", 1}, {"kubeapi-server-arg", "kube-apiserver-arg", 2}} {
-		if got := Distance(c.a, c.b); got != c.want || Distance(c.b, c.a) != c.want {
-			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
-		}
+		got := Distance(c.a, c.b)
+		assert.Truef(t, got == c.want && Distance(c.b, c.a) == c.want, "%s, %s: %d, want %d", c.a, c.b, got, c.want)
 	}
 }

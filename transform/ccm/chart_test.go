@@ -32,9 +32,7 @@ func chartWith(t *testing.T, values string) Chart {
 	}
 	in := assert.Value(holder(t, manifest).Root().Get("m").Embedded())(t)
 	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
-	if err != nil || !found || c.Index != 1 {
-		t.Fatal("the chart was not found", c, err)
-	}
+	assert.Must(t, err == nil && found && c.Index == 1, "the chart was not found", c, err)
 	return c
 }
 
@@ -96,16 +94,12 @@ func TestANewChartNeedsNoCompletion(t *testing.T) {
 		{Distro: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
 	} {
 		text, ok := Manifest(o, nil)
-		if !ok {
-			t.Fatal("no values for", o.Minor)
-		}
-		if got := completed(t, text, o); got != "" {
-			t.Errorf("%+v: completed to\n%s", o, got)
-		}
+		assert.Must(t, ok, "no values for", o.Minor)
+		got := completed(t, text, o)
+		assert.Truef(t, got == "", "%+v: completed to\n%s", o, got)
 	}
-	if _, ok := Manifest(Options{Distro: "rke2", Minor: "v1.40"}, nil); ok {
-		t.Error("values for a minor that was not tested")
-	}
+	_, ok := Manifest(Options{Distro: "rke2", Minor: "v1.40"}, nil)
+	assert.True(t, !ok, "values for a minor that was not tested")
 }
 
 // completed returns the manifest after Complete, or "" when nothing changed; or the error.
@@ -115,9 +109,7 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 	e := d.Edit()
 	in := assert.Value(e.Embedded(d.Root().Get("m")))(t)
 	c, found, err := Find(helmchart.Sources{Docs: in.Documents()})
-	if err != nil || !found {
-		t.Fatal("no chart", err)
-	}
+	assert.Must(t, err == nil && found, "no chart", err)
 	if err := c.Complete(Edits{File: e, In: in}, o, append(nodes, dedicated)); err != nil {
 		return err.Error()
 	}
@@ -125,9 +117,7 @@ func completed(t *testing.T, manifest string, o Options, nodes ...NodeClass) str
 		return ""
 	}
 	after, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	text, _ := after.Root().Get("m").String()
 	return text + "\n"
 }
@@ -192,26 +182,20 @@ func TestTaintsOfAPoolAreTolerated(t *testing.T) {
         effect: NoExecute
 `
 	text, _ := Manifest(options, nodes)
-	if !strings.Contains(text, want) || strings.Contains(text, "example.com/preferred") {
-		t.Errorf("a new chart:\n%s", text)
-	}
+	assert.Truef(t, strings.Contains(text, want) && !strings.Contains(text, "example.com/preferred"), "a new chart:\n%s", text)
 	assert.Equal(t, completed(t, text, options, nodes...), "", "completed to")
 	plain, _ := Manifest(options, nil)
 	got := completed(t, plain, options, nodes...)
-	if added := strings.TrimPrefix(got, plain); !strings.Contains(got, want) || strings.Count(got, "- key:") != 4 {
-		t.Errorf("a chart that is there:\n%s", added)
-	}
+	added := strings.TrimPrefix(got, plain)
+	assert.Truef(t, strings.Contains(got, want) && strings.Count(got, "- key:") == 4, "a chart that is there:\n%s", added)
 }
 
 func TestAChartWithoutValuesGetsThem(t *testing.T) {
 	for _, tail := range []string{"", "  valuesContent: \"\"\n", "  valuesContent:\n"} {
 		got := completed(t, "kind: HelmChart\nspec:\n  chart: https://charts.example.com/aws-cloud-controller-manager\n  version: 0.0.8\n"+tail, options)
-		if !strings.Contains(got, "    tag: v1.26.6\n") && !strings.Contains(got, "      tag: v1.26.6\n") || !strings.Contains(got, "--enable-leader-migration=true") {
-			t.Errorf("%q: got\n%s", tail, got)
-		}
-		if again := completed(t, got, options); again != "" {
-			t.Errorf("%q: completed again to\n%s", tail, again)
-		}
+		assert.Truef(t, (strings.Contains(got, "    tag: v1.26.6\n") || strings.Contains(got, "      tag: v1.26.6\n")) && strings.Contains(got, "--enable-leader-migration=true"), "%q: got\n%s", tail, got)
+		again := completed(t, got, options)
+		assert.Truef(t, again == "", "%q: completed again to\n%s", tail, again)
 	}
 }
 
@@ -223,22 +207,17 @@ func TestTheMigrationOfAChartEnds(t *testing.T) {
 	c, _, _ := Find(helmchart.Sources{Docs: in.Documents()})
 	assert.NilError(t, c.StopMigrating(Edits{File: e, In: in}, "v1.27.2", false))
 	after, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	got, _ := after.Root().Get("m").String()
-	if strings.Contains(got, LeaderFlag) || !strings.Contains(got, "tag: v1.27.2") {
-		t.Errorf("got\n%s", got)
-	}
+	assert.Truef(t, !strings.Contains(got, LeaderFlag) && strings.Contains(got, "tag: v1.27.2"), "got\n%s", got)
 }
 
 func TestTheCloudConfigIsKeptByteForByte(t *testing.T) {
 	const config = "[Global]\nZone = eu-west-1a\n\n[ServiceOverride \"1\"]\nService = ec2\n"
 	text := assert.Value(CloudConfigManifest(config))(t)
 	d := assert.Value(yamledit.ParseString("secret.yaml", text))(t)
-	if got, _ := d.Root().Get("stringData", CloudConfigKey).String(); got != config {
-		t.Errorf("got %q", got)
-	}
+	got, _ := d.Root().Get("stringData", CloudConfigKey).String()
+	assert.Truef(t, got == config, "got %q", got)
 }
 
 // But for the tag, the values of a later minor are those of the last one.
@@ -251,9 +230,7 @@ func TestAMinorWithoutAKnownImageNeedsATag(t *testing.T) {
 	got, ok := Manifest(o, nil)
 	last := Options{Distro: "rke2", Minor: "v1.36"}
 	want, _ := Manifest(last, nil)
-	if !ok || got != strings.Replace(want, last.Tag(), "v1.37.0", 1) {
-		t.Errorf("%t\n%s", ok, got)
-	}
+	assert.Truef(t, ok && got == strings.Replace(want, last.Tag(), "v1.37.0", 1), "%t\n%s", ok, got)
 }
 
 func TestAChartThatIsThereNeedsNoKnownImage(t *testing.T) {
@@ -263,9 +240,7 @@ func TestAChartThatIsThereNeedsNoKnownImage(t *testing.T) {
 		"    hostNetworking: true\n":  "no cloud-controller-manager image is known for Kubernetes 1.37, but for 1.22 to 1.36",
 	} {
 		got := completed(t, own+values, Options{Distro: "rke2", Minor: "v1.37"})
-		if !strings.Contains(got, want) || want == "" && !strings.Contains(got, "--cloud-provider=aws") {
-			t.Errorf("%s: %s", values, got)
-		}
+		assert.Truef(t, strings.Contains(got, want) && (want != "" || strings.Contains(got, "--cloud-provider=aws")), "%s: %s", values, got)
 	}
 }
 

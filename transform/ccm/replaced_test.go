@@ -56,9 +56,8 @@ func TestValuesThatAnUpgradeReplacesAreNamedByTheirKeys(t *testing.T) {
 				c.needs = c.has
 			}
 			u := Upgrade{valueOf(t, c.has), valueOf(t, c.gets), valueOf(t, c.needs)}
-			if got := strings.Join(u.Replaced(c.target), ", "); got != c.want {
-				t.Errorf("%q, and not %q", got, c.want)
-			}
+			got := strings.Join(u.Replaced(c.target), ", ")
+			assert.Truef(t, got == c.want, "%q, and not %q", got, c.want)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/forms"
 )
 
@@ -161,17 +162,14 @@ func TestAFileIsOfAFormByItsLinesAndOfNoneWithoutThem(t *testing.T) {
 		}
 		without := c.text
 		for _, key := range c.keys {
-			if !strings.Contains(without, key+"\n") {
-				t.Fatalf("%s has no line %q", c.file, key)
-			}
+			assert.Mustf(t, strings.Contains(without, key+"\n"), "%s has no line %q", c.file, key)
 			without = strings.Replace(without, key+"\n", "", 1)
 		}
 		if found := forms.Find(c.file, []byte(without), 1); found.Line != 0 {
 			t.Errorf("%s without its keys: %q at %d in\n%s", c.file, found.Form.Name, found.Line, without)
 		}
-		if end := path.Ext(c.file); end != "" && !slices.Contains(forms.Extensions(), end) || !forms.Possible([]byte(c.text)) {
-			t.Errorf("%s is not read", c.file)
-		}
+		end := path.Ext(c.file)
+		assert.Truef(t, (end == "" || slices.Contains(forms.Extensions(), end)) && forms.Possible([]byte(c.text)), "%s is not read", c.file)
 	}
 }
 
@@ -185,9 +183,8 @@ func TestADumpIsNamedWithTheCommandThatReadsIt(t *testing.T) {
 		"apiVersion: v1\nkind: Pod\nmetadata: {ownerReferences: [{kind: Node}]}\n":        false,
 		"kind: List\napiVersion: v1\n":                                                    false,
 	} {
-		if found := forms.Find("a.yaml", []byte(text), 7); (found.Line == 7) != want || want != (found.Form.Name == "dump of a cluster" && strings.HasSuffix(found.Form.Fix, "rke-lm verify --from FILE")) {
-			t.Errorf("%q: %q at %d", text, found.Form.Name, found.Line)
-		}
+		found := forms.Find("a.yaml", []byte(text), 7)
+		assert.Truef(t, (found.Line == 7) == want && want == (found.Form.Name == "dump of a cluster" && strings.HasSuffix(found.Form.Fix, "rke-lm verify --from FILE")), "%q: %q at %d", text, found.Form.Name, found.Line)
 	}
 }
 
@@ -198,9 +195,8 @@ func TestACommentMakesNoForm(t *testing.T) {
 		{"main.tf", "locals {\n  // cloud-provider-name = aws\n  # kubelet-arg = x\n}\n"},
 		{"a.sh", "#!/bin/sh\n# cloud-provider-name: aws\ntrue\n"},
 	} {
-		if found := forms.Find(c.file, []byte(c.text), 1); found.Line != 0 {
-			t.Errorf("%s: found at %d in\n%s", c.file, found.Line, c.text)
-		}
+		found := forms.Find(c.file, []byte(c.text), 1)
+		assert.Truef(t, found.Line == 0, "%s: found at %d in\n%s", c.file, found.Line, c.text)
 	}
 }
 
@@ -273,9 +269,7 @@ func TestTouchedLinesAreFoundInEveryForm(t *testing.T) {
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
 			before, after := forms.Find(c.file, []byte(c.before), 1), forms.Find(c.file, []byte(c.after), 1)
 			line, differ, about := forms.Compare(before, after)
-			if differ != c.differ || about != c.about || differ == (line == 0) {
-				t.Errorf("differ %t, about %t at %d, want %t, %t\n%s", differ, about, line, c.differ, c.about, c.after)
-			}
+			assert.Truef(t, differ == c.differ && about == c.about && differ != (line == 0), "differ %t, about %t at %d, want %t, %t\n%s", differ, about, line, c.differ, c.about, c.after)
 		})
 	}
 }
@@ -283,7 +277,6 @@ func TestTouchedLinesAreFoundInEveryForm(t *testing.T) {
 func TestTheLineOfAChangeIsNamed(t *testing.T) {
 	before := "cloud-provider-name: aws\n" + strings.Repeat("node-label: [a=b]\n", 50) + "kubelet-arg: [max-pods=100]\n"
 	after := strings.Replace(before, "max-pods=100", "max-pods=200", 1)
-	if line, _, about := forms.Compare(forms.Find("config.yaml", []byte(before), 1), forms.Find("config.yaml", []byte(after), 1)); line != 52 || !about {
-		t.Errorf("line %d", line)
-	}
+	line, _, about := forms.Compare(forms.Find("config.yaml", []byte(before), 1), forms.Find("config.yaml", []byte(after), 1))
+	assert.Truef(t, line == 52 && about, "line %d", line)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/forms"
 )
 
@@ -73,16 +74,12 @@ func TestFilesOfOtherProgramsAreOfNoForm(t *testing.T) {
 		for _, c := range unrelated {
 			n++
 			text := fill.Replace(c.text)
-			if found := forms.Find(c.file, []byte(text), 1); found.Line != 0 {
-				t.Errorf("%s is a %q at %d in\n%s", c.file, found.Form.Name, found.Line, text)
-			}
+			found := forms.Find(c.file, []byte(text), 1)
+			assert.Truef(t, found.Line == 0, "%s is a %q at %d in\n%s", c.file, found.Form.Name, found.Line, text)
 			changed := text + "# more\nlast: line\n"
-			if _, differ, _ := forms.Compare(forms.Find(c.file, []byte(text), 1), forms.Find(c.file, []byte(changed), 1)); differ {
-				t.Errorf("an edit of %s is found", c.file)
-			}
+			_, differ, _ := forms.Compare(forms.Find(c.file, []byte(text), 1), forms.Find(c.file, []byte(changed), 1))
+			assert.Truef(t, !differ, "an edit of %s is found", c.file)
 		}
 	}
-	if n < 200 {
-		t.Errorf("only %d files", n)
-	}
+	assert.Truef(t, n >= 200, "only %d files", n)
 }

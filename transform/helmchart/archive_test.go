@@ -23,9 +23,7 @@ func TestAnArchiveIsRead(t *testing.T) {
 	text := packed(t, chartFiles())
 	for _, content := range []string{text, text[:40] + "\n" + text[40:] + "\n"} {
 		a, err := Unpack(content)
-		if err != nil || a.Name != "web-app" || a.Version != "1.2.3" || a.Values.Get("args").Len() != 1 {
-			t.Errorf("%+v %v", a, err)
-		}
+		assert.Truef(t, err == nil && a.Name == "web-app" && a.Version == "1.2.3" && a.Values.Get("args").Len() == 1, "%+v %v", a, err)
 	}
 }
 

@@ -39,9 +39,7 @@ func own(Reference) (map[string]any, bool) {
 func released(t *testing.T, s Sources) Release {
 	t.Helper()
 	charts := Charts(s.Docs)
-	if len(charts) != 1 {
-		t.Fatalf("%d charts", len(charts))
-	}
+	assert.Mustf(t, len(charts) == 1, "%d charts", len(charts))
 	r := assert.Value(s.Read(charts[0], own))(t)
 	return r
 }
@@ -55,9 +53,8 @@ func packed(t *testing.T, files map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		h := &tar.Header{Name: "folder/" + name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644}
 		assert.NilError(t, archive.WriteHeader(h))
-		if _, err := archive.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
+		_, err := archive.Write([]byte(files[name]))
+		assert.NilError(t, err)
 	}
 	assert.NilError(t, archive.Close())
 	assert.NilError(t, zipped.Close())

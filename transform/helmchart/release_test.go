@@ -78,9 +78,8 @@ func TestEntriesOfSet(t *testing.T) {
 	}
 	for _, key := range []string{"args[", "args[65535]"} {
 		s := sources(t, chartHead+"  set: {'"+key+"': a}\n", "")
-		if _, err := s.Read(Charts(s.Docs)[0], own); err == nil {
-			t.Errorf("%s is read", key)
-		}
+		_, err := s.Read(Charts(s.Docs)[0], own)
+		assert.Truef(t, err != nil, "%s is read", key)
 	}
 }
 
@@ -100,9 +99,8 @@ func TestWhichConfigCounts(t *testing.T) {
 		assert.Equal[any](t, released(t, sources(t, c.manifests, c.chartValues)).Value("image", "tag"), c.want, c.name)
 	}
 	r := released(t, sources(t, chartHead+configHead+content("a: b"), values))
-	if _, twice := r.ConfiguredTwice(); !twice {
-		t.Error("chartValues and a HelmChartConfig are one object")
-	}
+	_, twice := r.ConfiguredTwice()
+	assert.True(t, twice, "chartValues and a HelmChartConfig are one object")
 }
 
 func TestFieldsThatAReleaseDoesNotKnow(t *testing.T) {
@@ -142,9 +140,7 @@ func TestAChartThatCannotBeReadHasUnknownValues(t *testing.T) {
 	r := released(t, sources(t, "kind: HelmChart\nspec: {chartContent: H4sIAAAA, valuesContent: 'args: [a]'}\n", ""))
 	_, args := r.Unknown("args")
 	_, tag := r.Unknown("image", "tag")
-	if args || !tag || r.ArchiveErr == nil {
-		t.Error(args, tag, r.ArchiveErr)
-	}
+	assert.True(t, !args && tag && r.ArchiveErr != nil, args, tag, r.ArchiveErr)
 }
 
 func TestThePolicyThatCounts(t *testing.T) {
@@ -153,9 +149,8 @@ func TestThePolicyThatCounts(t *testing.T) {
 		chartHead + "  failurePolicy: abort\n" + configHead + "  failurePolicy: reinstall\n": "reinstall",
 		chartHead + "  failurePolicy: abort\n" + configHead + content("a: b"):                "abort",
 	} {
-		if got, _ := released(t, sources(t, manifests, "")).FailurePolicy(); got != want {
-			t.Errorf("%s: %s", manifests, got)
-		}
+		got, _ := released(t, sources(t, manifests, "")).FailurePolicy()
+		assert.Truef(t, got == want, "%s: %s", manifests, got)
 	}
 }
 
@@ -165,7 +160,5 @@ func TestTheLayerThatDecides(t *testing.T) {
 	for path, want := range map[string]string{"args": "valuesContent of HelmChart kube-system/app", "other": "valuesContent of HelmChart kube-system/app"} {
 		assert.Equal(t, r.Decider(path).Name, want, path)
 	}
-	if r.Decider("image", "tag").Form != Entry || r.Decider("select", "c").Index != 1 || r.Decider("select", "b").Index != 0 {
-		t.Error("another layer decides")
-	}
+	assert.True(t, r.Decider("image", "tag").Form == Entry && r.Decider("select", "c").Index == 1 && r.Decider("select", "b").Index == 0, "another layer decides")
 }

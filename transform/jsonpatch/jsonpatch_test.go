@@ -105,9 +105,7 @@ func TestWhatCannotBeGuardedIsRefused(t *testing.T) {
 // This is why such a patch is not sent.
 func TestAServerCannotCompareANullInAList(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("it can by now: nothing is to be refused for that")
-		}
+		assert.True(t, recover() != nil, "it can by now: nothing is to be refused for that")
 	}()
 	applied(t, Patch{{Op: Test, Path: "/a", Value: json.RawMessage(`[null]`)}}, `{"a":[null]}`)
 }
@@ -118,9 +116,7 @@ func TestTheDigestIsThatOfTheBytes(t *testing.T) {
 		t.Errorf("%v %s %v", err, p.Digest(), p.Changes())
 	}
 	other, _ := Diff([]byte(object(`{"a":1}`)), []byte(object(`{"a":3}`)))
-	if other.Digest() == p.Digest() {
-		t.Error("two patches have one digest")
-	}
+	assert.True(t, other.Digest() != p.Digest(), "two patches have one digest")
 }
 
 // random makes objects that a server could serve.
@@ -194,13 +190,10 @@ func TestRandomObjectsArePatchedOrRefused(t *testing.T) {
 			refused++
 		}
 		recreated := strings.Replace(before, "u-1", "u-2", 1)
-		if _, err := applied(t, p, recreated); err == nil {
-			t.Fatalf("seed %d: an object that was created again is patched", seed)
-		}
+		_, err := applied(t, p, recreated)
+		assert.Mustf(t, err != nil, "seed %d: an object that was created again is patched", seed)
 	}
-	if changed < 1000 || refused < 500 {
-		t.Errorf("%d patches, %d of them refused for another version: too few to tell", changed, refused)
-	}
+	assert.Truef(t, changed >= 1000 && refused >= 500, "%d patches, %d of them refused for another version: too few to tell", changed, refused)
 }
 
 func FuzzDiff(f *testing.F) {
@@ -214,9 +207,7 @@ func FuzzDiff(f *testing.F) {
 		}
 		p := assert.Value(Diff([]byte(before), []byte(after)))(t)
 		if len(p) == 0 {
-			if !same([]byte(before), []byte(after)) {
-				t.Fatal("a difference is not seen")
-			}
+			assert.Must(t, same([]byte(before), []byte(after)), "a difference is not seen")
 			return
 		}
 		check(t, p, before, after)

@@ -52,9 +52,7 @@ func TestAPatchHoldsWhereWhatTheServerMadeOfItMeansTheSame(t *testing.T) {
 		}
 	}
 	other := []byte(`{"metadata":{"uid":"u-2"},"spec":` + after + `}`)
-	if p.Applied(other, withoutEmpty) || p.Fits(other, withoutEmpty) {
-		t.Error("an object that was created again is taken for the one that was patched")
-	}
+	assert.True(t, !p.Applied(other, withoutEmpty) && !p.Fits(other, withoutEmpty), "an object that was created again is taken for the one that was patched")
 }
 
 func TestAPatchFitsInMeaningWhereTheServerRefusesIt(t *testing.T) {
@@ -69,8 +67,7 @@ func TestAPatchFitsInMeaningWhereTheServerRefusesIt(t *testing.T) {
 		`{}`:                              {false, false},
 	} {
 		_, err := applied(t, p, object(now))
-		if got := [2]bool{p.Fits([]byte(object(now)), nil), p.Fits([]byte(object(now)), withoutEmpty)}; got != want || (err == nil) != want[0] {
-			t.Errorf("%s: %v %v", now, got, err)
-		}
+		got := [2]bool{p.Fits([]byte(object(now)), nil), p.Fits([]byte(object(now)), withoutEmpty)}
+		assert.Truef(t, got == want && (err == nil) == want[0], "%s: %v %v", now, got, err)
 	}
 }

@@ -27,9 +27,7 @@ func TestReleasesCompareByMinorAndPatch(t *testing.T) {
 		"neither":                          !Since("v1.4.14", "v1.4.15"),
 		"not patched in a minor before it": !Since("v1.3.99", "v1.4.15"),
 	} {
-		if !ok {
-			t.Error(name)
-		}
+		assert.True(t, ok, name)
 	}
 }
 
@@ -81,15 +79,12 @@ func TestAMoveSaysWhatItMeans(t *testing.T) {
 func TestThereIsNoRollbackFrom127(t *testing.T) {
 	m, doc := move(t, "v1.27.1", "")
 	var conflict *transform.Conflict
-	if err := CheckRollback("v1.27.1", m.At); !errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), "c.yaml:1: version: ") {
-		t.Error(err)
-	}
-	if err := CheckRollback("v1.27.1", doc.Root().Get("none")); !errors.As(err, &conflict) {
-		t.Error(err)
-	}
-	if err := CheckRollback("v1.26.5", m.At); err != nil {
-		t.Error(err)
-	}
+	err := CheckRollback("v1.27.1", m.At)
+	assert.True(t, errors.As(err, &conflict) && strings.HasPrefix(err.Error(), "c.yaml:1: version: "), err)
+	err = CheckRollback("v1.27.1", doc.Root().Get("none"))
+	assert.True(t, errors.As(err, &conflict), err)
+	err = CheckRollback("v1.26.5", m.At)
+	assert.True(t, err == nil, err)
 }
 
 func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {

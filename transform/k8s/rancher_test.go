@@ -13,46 +13,35 @@ import (
 )
 
 func TestTheTableIsInOrderAndItsReleasesAreOfTheirMinor(t *testing.T) {
-	if !slices.IsSortedFunc(RancherMinors(), func(a, b RancherMinor) int { return semver.Compare(a.Minor, b.Minor) }) {
-		t.Error("it is not in order")
-	}
+	assert.True(t, slices.IsSortedFunc(RancherMinors(), func(a, b RancherMinor) int { return semver.Compare(a.Minor, b.Minor) }), "it is not in order")
 	for _, r := range RancherMinors() {
 		for _, first := range []string{r.ExternalAWS, r.OrderKept, r.ArgsKept, r.TokenForbidden} {
-			if first != "" && semver.MajorMinor(first) != r.Minor {
-				t.Errorf("%s has %s", r.Minor, first)
-			}
+			assert.Truef(t, first == "" || semver.MajorMinor(first) == r.Minor, "%s has %s", r.Minor, first)
 		}
-		if r.ArgsKept != "" && (r.OrderKept == "" || semver.Compare(r.OrderKept, r.ArgsKept) > 0) {
-			t.Errorf("%s keeps every argument, and not their order", r.Minor)
-		}
+		assert.Truef(t, r.ArgsKept == "" || r.OrderKept != "" && semver.Compare(r.OrderKept, r.ArgsKept) <= 0, "%s keeps every argument, and not their order", r.Minor)
 	}
 }
 
 func TestAReleaseIsLookedUpWithOrWithoutAV(t *testing.T) {
 	for _, version := range []string{"v2.8.5", "2.8.5", "2.8.5-rc1"} {
-		if v := RancherOf(version); !v.Known || v.Minor != "v2.8" || !v.Since(v.ExternalAWS) {
-			t.Errorf("%s: %+v", version, v)
-		}
+		v := RancherOf(version)
+		assert.Truef(t, v.Known && v.Minor == "v2.8" && v.Since(v.ExternalAWS), "%s: %+v", version, v)
 	}
-	if v := RancherOf("2.7.10"); v.Since(v.ExternalAWS) {
-		t.Error("2.7.10 knows external-aws")
-	}
+	v := RancherOf("2.7.10")
+	assert.True(t, !v.Since(v.ExternalAWS), "2.7.10 knows external-aws")
 	for version, forbidden := range map[string]bool{"2.7.18": false, "2.8.15": false, "2.9.0": true, "2.14.4": true} {
 		if v := RancherOf(version); v.Since(v.TokenForbidden) != forbidden {
 			t.Errorf("%s answers 403 to a token that it does not accept: %t", version, !forbidden)
 		}
 	}
-	if v := RancherOf("2.12.0"); v.Since(v.ExternalAWS) || v.Since(v.ArgsKept) || !v.Since(v.OrderKept) {
-		t.Errorf("%+v", v)
-	}
+	v = RancherOf("2.12.0")
+	assert.True(t, !v.Since(v.ExternalAWS) && !v.Since(v.ArgsKept) && v.Since(v.OrderKept), v)
 }
 
 func TestAnUnknownVersionIsTheStrictest(t *testing.T) {
 	for _, version := range []string{"v2.6.9", "v2.15.0", "v3.0.0", "dev", ""} {
 		v := RancherOf(version)
-		if v.Known || !v.PlainEntry || v.Since(v.ExternalAWS) || v.Since(v.OrderKept) || v.Since(v.ArgsKept) || v.Since(v.TokenForbidden) {
-			t.Errorf("%s: %+v", version, v)
-		}
+		assert.Truef(t, !v.Known && v.PlainEntry && !v.Since(v.ExternalAWS) && !v.Since(v.OrderKept) && !v.Since(v.ArgsKept) && !v.Since(v.TokenForbidden), "%s: %+v", version, v)
 	}
 }
 

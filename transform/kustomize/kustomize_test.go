@@ -22,9 +22,7 @@ const cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata:
 func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
 	t.Helper()
 	k, ok := Parse("eu/kustomization.yaml", "eu", []byte(text))
-	if !ok {
-		t.Fatalf("no kustomization: %s", text)
-	}
+	assert.Mustf(t, ok, "no kustomization: %s", text)
 	k.Resolve(func(path string) (string, []byte, error) {
 		if text, found := beside[path]; found {
 			return "eu/" + path, []byte(text), nil
@@ -38,17 +36,13 @@ func layer(t *testing.T, text string, beside map[string]string) *Kustomization {
 func evaluated(t *testing.T, text string, layers ...*Kustomization) string {
 	t.Helper()
 	doc, err := yamledit.ParseString("base/cluster.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	err = Evaluate(doc, Use{Layers: layers, Built: layers[len(layers)-1:]})
 	if err == nil {
 		return ""
 	}
 	var r *transform.Refused
-	if !errors.As(err, &r) || r.Rule != rules.ChangedByOverlay.ID {
-		t.Errorf("%v is no refusal of its rule", err)
-	}
+	assert.Truef(t, errors.As(err, &r) && r.Rule == rules.ChangedByOverlay.ID, "%v is no refusal of its rule", err)
 	return err.Error()
 }
 
@@ -98,9 +92,7 @@ func TestAnOverlayThatChangesTheSpecIsNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := evaluated(t, cluster, layer(t, c.in, c.beside))
-			if !strings.HasPrefix(got, "base/cluster.yaml:1: ") || !strings.Contains(got, c.want) || !strings.Contains(got, "kubectl kustomize eu | rke-lm plan -") {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Truef(t, strings.HasPrefix(got, "base/cluster.yaml:1: ") && strings.Contains(got, c.want) && strings.Contains(got, "kubectl kustomize eu | rke-lm plan -"), "got %q, want %q", got, c.want)
 		})
 	}
 }
@@ -137,9 +129,8 @@ func TestImagesAndReplicasOfWorkloadsCount(t *testing.T) {
 		"replicas: [{name: kcm, count: 3}]\n":                                                      "changes spec.replicas",
 		"replicas: [{name: other, count: 3}]\n":                                                    "",
 	} {
-		if got := evaluated(t, workload, layer(t, in, nil)); want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", in, got, want)
-		}
+		got := evaluated(t, workload, layer(t, in, nil))
+		assert.Truef(t, (want != "" || got == "") && strings.Contains(got, want), "%s: got %q, want %q", in, got, want)
 	}
 }
 
@@ -160,9 +151,8 @@ func TestOtherFilesAreNoKustomizations(t *testing.T) {
 	for _, text := range []string{
 		"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: ./x}\n", "- a\n", "", "a: [\n",
 	} {
-		if _, ok := Parse("k.yaml", ".", []byte(text)); ok {
-			t.Errorf("taken for a kustomization: %q", text)
-		}
+		_, ok := Parse("k.yaml", ".", []byte(text))
+		assert.Truef(t, !ok, "taken for a kustomization: %q", text)
 	}
 }
 
@@ -170,14 +160,11 @@ func TestOverlaysOfFleet(t *testing.T) {
 	got := FleetOverlays([]byte("yaml: {overlays: [all]}\ntargetCustomizations:\n- name: eu\n  yaml: {overlays: [eu, all]}\n"), "clusters/a.yaml")
 	want := "overlays/all/clusters/a.yaml overlays/all/clusters/a_patch.yaml overlays/eu/clusters/a.yaml overlays/eu/clusters/a_patch.yaml"
 	assert.Equal(t, strings.Join(got, " "), want, got)
-	if FleetOverlays([]byte("a: ["), "a.yaml") != nil {
-		t.Error("read from what is no YAML")
-	}
+	assert.True(t, FleetOverlays([]byte("a: ["), "a.yaml") == nil, "read from what is no YAML")
 	const patch = "kind: Cluster\nmetadata: {name: harbour}\nspec: {x: 1}\n"
 	for file, want := range map[string]string{"overlays/eu/a.yaml": "overlays/eu/a.yaml:1 replaces or deletes it", "overlays/eu/a_patch.yaml": "overlays/eu/a_patch.yaml:3 changes spec.x"} {
-		if got := evaluated(t, cluster, FleetOverlay(file, []byte(patch))); !strings.Contains(got, want) || !strings.Contains(got, "each Fleet target") {
-			t.Errorf("%s: %s", file, got)
-		}
+		got := evaluated(t, cluster, FleetOverlay(file, []byte(patch)))
+		assert.Truef(t, strings.Contains(got, want) && strings.Contains(got, "each Fleet target"), "%s: %s", file, got)
 	}
 	assert.Equal(t, evaluated(t, cluster, FleetOverlay("overlays/eu/a_patch.yaml", []byte("kind: Cluster\nmetadata: {name: harbour, labels: {a: b}}\n"))), "")
 }
@@ -196,7 +183,6 @@ func TestTheNamesOfAnObjectAreBounded(t *testing.T) {
 	}
 	patch := layer(t, "patches: [{target: {name: harbour-s63}, path: p.yaml}]\n", map[string]string{"p.yaml": "- {op: remove, path: /spec/rkeConfig}\n"})
 	assert.Contains(t, evaluated(t, cluster, append(layers, patch)...), "p.yaml", "a patch that may mean the cluster is passed over")
-	if got := evaluated(t, cluster, append(layers[:2:2], patch)...); strings.Contains(got, "p.yaml") {
-		t.Errorf("a patch of another object: %q", got)
-	}
+	got := evaluated(t, cluster, append(layers[:2:2], patch)...)
+	assert.Truef(t, !strings.Contains(got, "p.yaml"), "a patch of another object: %q", got)
 }

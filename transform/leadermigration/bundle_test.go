@@ -26,9 +26,7 @@ func edited(t *testing.T, b Bundle, queue func(*yamledit.Edit) error) (Bundle, e
 		return b, err
 	}
 	doc, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return Bundle{Holder: doc.Root(), Key: b.Key, Lease: b.Lease}, nil
 }
 
@@ -51,9 +49,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 			t.Error(name, err)
 		}
 		again, err := edited(t, granted, granted.Grant)
-		if err != nil || string(again.Holder.Document().Bytes()) != string(granted.Holder.Document().Bytes()) {
-			t.Errorf("%s: granted twice, %v", name, err)
-		}
+		assert.Truef(t, err == nil && string(again.Holder.Document().Bytes()) == string(granted.Holder.Document().Bytes()), "%s: granted twice, %v", name, err)
 		back, err := edited(t, granted, revoking(granted, transform.Target{}))
 		if err != nil || !yamledit.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()) {
 			t.Errorf("%s: %v\n%s", name, err, back.Holder.Document().Bytes())
@@ -65,9 +61,7 @@ func TestARevokedGrantThatWasAloneIsUndetermined(t *testing.T) {
 	b := bundleIn(t, "manifests: |-\n  "+strings.ReplaceAll(strings.TrimSpace(Grant(Lease)), "\n", "\n  ")+"\nrest: 1\n")
 	assert.Error(edited(t, b, revoking(b, transform.Target{})))(t, "either absent or empty")
 	gone, err := edited(t, b, revoking(b, transform.Target{CanonicalForm: true}))
-	if err != nil || gone.At().Exists() {
-		t.Error(err)
-	}
+	assert.True(t, err == nil && !gone.At().Exists(), err)
 }
 
 func TestAnotherRoleOfTheNameIsNotTouched(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -68,9 +69,7 @@ controllerLeaders:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Make(c.from)
-			if err != nil || got != c.want {
-				t.Errorf("%v\n%s", err, got)
-			}
+			assert.Truef(t, err == nil && got == c.want, "%v\n%s", err, got)
 		})
 	}
 }
@@ -91,9 +90,8 @@ func TestWhatNoManagerReadsIsNotMade(t *testing.T) {
 		{"a lease with a break in its name", Config{Component: Manager, Kubernetes: "v1.26", Lease: "a\nb: c"}, "lease's name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if text, err := Make(c.from); err == nil || !strings.Contains(err.Error(), c.want) || text != "" {
-				t.Errorf("%v\n%s", err, text)
-			}
+			text, err := Make(c.from)
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && text == "", "%v\n%s", err, text)
 		})
 	}
 }
@@ -115,9 +113,7 @@ func every(component string, f func(Config, string)) {
 func parsed(t *testing.T, text string) yamledit.Node {
 	t.Helper()
 	roots, _, err := readAll("leadermigration.conf", text)
-	if err != nil || len(roots) != 1 {
-		t.Fatal(err, len(roots))
-	}
+	assert.Must(t, err == nil && len(roots) == 1, err, len(roots))
 	return roots[0]
 }
 
@@ -127,14 +123,11 @@ func TestNothingIsWrongWithWhatIsMade(t *testing.T) {
 		every(component, func(c Config, text string) {
 			n++
 			r := Reader{Component: component, Version: c.Kubernetes, Lease: Lease, NodeIPAM: c.NodeIPAM}
-			if found := Lint(parsed(t, text), r); len(found) > 0 {
-				t.Errorf("%+v: %+v\n%s", c, found, text)
-			}
+			found := Lint(parsed(t, text), r)
+			assert.Truef(t, len(found) == 0, "%+v: %+v\n%s", c, found, text)
 		})
 	}
-	if n != 2*2*(16*2+15) {
-		t.Errorf("%d configurations were made", n)
-	}
+	assert.Truef(t, n == 2*2*(16*2+15), "%d configurations were made", n)
 }
 
 func TestBothSidesOfAnyTwoVersionsAgree(t *testing.T) {
@@ -142,9 +135,8 @@ func TestBothSidesOfAnyTwoVersionsAgree(t *testing.T) {
 		manager := parsed(t, text)
 		every(CloudManager, func(c Config, text string) {
 			found := LintBoth(manager, parsed(t, text))
-			if agree := m.NodeIPAM == c.NodeIPAM; agree != (len(found) == 0) {
-				t.Errorf("%+v and %+v: %+v", m, c, found)
-			}
+			agree := m.NodeIPAM == c.NodeIPAM
+			assert.Truef(t, agree == (len(found) == 0), "%+v and %+v: %+v", m, c, found)
 		})
 	})
 }

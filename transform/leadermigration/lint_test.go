@@ -98,9 +98,7 @@ func TestRulesOfOneConfiguration(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			roots, found, err := readAll("leadermigration.conf", c.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			assert.Equal(t, said(append(found, Lint(roots[0], c.by)...)), c.want)
 		})
 	}
@@ -137,12 +135,9 @@ func TestConfigurationsAreFoundWhereverTheyTravel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			roots, _, err := readAll("in.yaml", c.text)
-			if err != nil || len(roots) != c.n || roots[0].Line() != c.line {
-				t.Fatal(err, len(roots), roots)
-			}
-			if found := Lint(roots[0], Reader{}); len(found) > 0 {
-				t.Errorf("%+v", found)
-			}
+			assert.Must(t, err == nil && len(roots) == c.n && roots[0].Line() == c.line, err, len(roots), roots)
+			found := Lint(roots[0], Reader{})
+			assert.True(t, len(found) == 0, found)
 		})
 	}
 }
@@ -162,9 +157,8 @@ func TestWhatIsNoYAMLIsRefused(t *testing.T) {
 		{"no YAML in a ConfigMap", "kind: ConfigMap\ndata:\n  c: |\n    kind: LeaderMigrationConfiguration\n    leaderName: [\n", "in.yaml:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := readAll("in.yaml", c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("%v", err)
-			}
+			_, _, err := readAll("in.yaml", c.text)
+			assert.True(t, err != nil && strings.HasPrefix(err.Error(), c.want), err)
 		})
 	}
 }

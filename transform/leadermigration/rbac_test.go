@@ -58,12 +58,10 @@ func TestGrantedReadsRightsAsTheAuthorizerDoes(t *testing.T) {
 
 func TestConflictFindsWhatHasTheGrantsNames(t *testing.T) {
 	role, _, _ := strings.Cut(Grant(Lease), "---\n")
-	if _, found := conflict(documents(t, role), Lease); !found {
-		t.Error("the role was not found")
-	}
-	if _, found := conflict(documents(t, replace(role, "namespace: kube-system", "namespace: default")), Lease); found {
-		t.Error("a role of another namespace was found")
-	}
+	_, found := conflict(documents(t, role), Lease)
+	assert.True(t, found, "the role was not found")
+	_, found = conflict(documents(t, replace(role, "namespace: kube-system", "namespace: default")), Lease)
+	assert.True(t, !found, "a role of another namespace was found")
 }
 
 func replace(s, old, new string) string { return strings.ReplaceAll(s, old, new) }
@@ -71,10 +69,7 @@ func replace(s, old, new string) string { return strings.ReplaceAll(s, old, new)
 func TestAnotherLeaseHasARoleOfItsOwn(t *testing.T) {
 	const other = "harbour-migration"
 	docs := documents(t, Grant(other))
-	if !Granted(docs, other) || Granted(docs, Lease) {
-		t.Error("the right is not to the lease that was chosen")
-	}
-	if _, found := conflict(docs, Lease); found {
-		t.Error("the two roles have one name")
-	}
+	assert.True(t, Granted(docs, other) && !Granted(docs, Lease), "the right is not to the lease that was chosen")
+	_, found := conflict(docs, Lease)
+	assert.True(t, !found, "the two roles have one name")
 }

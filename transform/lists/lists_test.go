@@ -12,19 +12,16 @@ import (
 
 func TestMapKeepsTheOrderAndMakesNothingOfNothing(t *testing.T) {
 	assert.EqualSlices(t, Map([]int{2, 1}, strconv.Itoa), []string{"2", "1"})
-	if got := Map([]int{}, strconv.Itoa); got != nil {
-		t.Error(got)
-	}
+	got := Map([]int{}, strconv.Itoa)
+	assert.True(t, got == nil, got)
 }
 
 func TestFindReturnsTheFirstOne(t *testing.T) {
 	even := func(n int) bool { return n%2 == 0 }
-	if got, has := Find([]int{1, 4, 2}, even); got != 4 || !has {
-		t.Error(got, has)
-	}
-	if got, has := Find([]int{1}, even); got != 0 || has {
-		t.Error(got, has)
-	}
+	got, has := Find([]int{1, 4, 2}, even)
+	assert.True(t, got == 4 && has, got, has)
+	got, has = Find([]int{1}, even)
+	assert.True(t, got == 0 && !has, got, has)
 }
 
 func TestDistinctKeepsTheFirstOfThoseThatRepeat(t *testing.T) {

@@ -46,9 +46,7 @@ func TestTheOrderOfStagesHoldsBetweenTheDocumentsOfACluster(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	next, err := p.Choose(plan.Choice{Next: true})
-	if err != nil || len(next) != 1 || next[0].Stage.Name != stages.InstallCCM {
-		t.Errorf("the next stage is not install-ccm: %v", err)
-	}
+	assert.Truef(t, err == nil && len(next) == 1 && next[0].Stage.Name == stages.InstallCCM, "the next stage is not install-ccm: %v", err)
 	var conflict *transform.Conflict
 	if _, err := p.Choose(plan.Choice{Stage: stages.SwitchToExternal}); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "install-ccm comes before switch-to-external and is not done") {
 		t.Errorf("the switch does not wait for install-ccm: %v", err)
@@ -59,9 +57,7 @@ func TestAStageIsDoneWhenItIsInAllOfItsDocuments(t *testing.T) {
 	onlyPod := "controllerManager:\n  extraArgs:\n    cloud-provider: aws\n"
 	p := planAll(t, transform.Target{}, static(onAWS, leader), configuration(strings.TrimPrefix(onlyPod, "controllerManager:\n")))
 	step, _ := p.Step(stages.EnableLeaderMigration)
-	if step.State != plan.Todo || step.Documents[0].Changes() || !step.Documents[1].Changes() {
-		t.Errorf("the flag is %s, and is in the static pod alone", step.State)
-	}
+	assert.Truef(t, step.State == plan.Todo && !step.Documents[0].Changes() && step.Documents[1].Changes(), "the flag is %s, and is in the static pod alone", step.State)
 }
 
 func TestASecondOwnerIsSeenInAnotherDocument(t *testing.T) {
@@ -85,9 +81,7 @@ func TestASecondOwnerIsSeenInAnotherDocument(t *testing.T) {
 					got = append(got, f.Rule)
 				}
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("found %v, want %v", got, c.want)
-			}
+			assert.Truef(t, slices.Equal(got, c.want), "found %v, want %v", got, c.want)
 		})
 	}
 }
@@ -107,9 +101,7 @@ func TestTwoClustersInOneFolderAreRefusedAndBothAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Distro().Grouping.Group([]*yamledit.Document{parseAs(t, "a.yaml", c.a), parseAs(t, "b.yaml", "# two\n"+c.b)}, nil)
 			var refused *transform.Refused
-			if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "a.yaml:1") || !strings.Contains(err.Error(), "b.yaml:2") {
-				t.Errorf("%v", err)
-			}
+			assert.True(t, errors.As(err, &refused) && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "a.yaml:1") && strings.Contains(err.Error(), "b.yaml:2"), err)
 		})
 	}
 }
@@ -122,9 +114,7 @@ func TestFilesForNewNodesMayBeMany(t *testing.T) {
 		changed = append(changed, r.Changes())
 	}
 	// The manager of Kubernetes is first, then that of the cloud, then the kubelets.
-	if !slices.Equal(changed, []bool{true, false, true, true}) || len(step.Stage.AfterManual) > 0 {
-		t.Errorf("the switch changes %v, and waits for %v", changed, step.Stage.AfterManual)
-	}
+	assert.Truef(t, slices.Equal(changed, []bool{true, false, true, true}) && len(step.Stage.AfterManual) == 0, "the switch changes %v, and waits for %v", changed, step.Stage.AfterManual)
 }
 
 // An edit of one document leaves the bytes of all others alone, and every document can
@@ -145,21 +135,15 @@ func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 			docs := p.Start
 			for _, s := range p.Steps {
 				for i, r := range s.Documents {
-					if r.Before != docs[i] || !r.Changes() && r.After != r.Before {
-						t.Fatalf("%s: document %d is another one", s.Stage.Name, i)
-					}
+					assert.Mustf(t, r.Before == docs[i] && (r.Changes() || r.After == r.Before), "%s: document %d is another one", s.Stage.Name, i)
 					there, err := yamledit.Apply(r.Before.Bytes(), r.Splices)
 					back, undo := yamledit.Apply(r.After.Bytes(), r.Reverse)
-					if err != nil || undo != nil || !bytes.Equal(there, r.After.Bytes()) || !bytes.Equal(back, r.Before.Bytes()) {
-						t.Fatalf("%s: document %d does not go forward and back (%v, %v)", s.Stage.Name, i, err, undo)
-					}
+					assert.Mustf(t, err == nil && undo == nil && bytes.Equal(there, r.After.Bytes()) && bytes.Equal(back, r.Before.Bytes()), "%s: document %d does not go forward and back (%v, %v)", s.Stage.Name, i, err, undo)
 				}
 				docs = s.After()
 			}
 			again, err := plan.Build(Distro(), docs, target)
-			if err != nil || again.Left() {
-				t.Fatalf("planned again, something is left (%v)", err)
-			}
+			assert.Mustf(t, err == nil && !again.Left(), "planned again, something is left (%v)", err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -18,9 +19,8 @@ const (
 
 func TestTheSwitchGivesBackListsWithComments(t *testing.T) {
 	p := planned(t, static(onAWS)+ownLists, generated)
-	if got := after(t, p, stages.SwitchToExternal); !strings.HasSuffix(got, ownLists) {
-		t.Error(got)
-	}
+	got := after(t, p, stages.SwitchToExternal)
+	assert.True(t, strings.HasSuffix(got, ownLists), got)
 }
 
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
@@ -28,7 +28,5 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	_, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	fails(t, err, "it has a comment (line ")
 	steps, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
-	if err != nil || strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") || !strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n") {
-		t.Errorf("%v", err)
-	}
+	assert.True(t, err == nil && !strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") && strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n"), err)
 }

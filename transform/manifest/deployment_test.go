@@ -29,35 +29,25 @@ func deploymentOf(t *testing.T, pod string, s Scaling) (appsv1.Deployment, strin
 	if what != "" {
 		t.Fatalf("%s: %s", at.Path(), what)
 	}
-	if err := k8s.NewFields[appsv1.Deployment](parse(t, "{}").Root(), parse(t, text).Root(), "a Deployment"); err != nil {
-		t.Error(err)
-	}
+	err := k8s.NewFields[appsv1.Deployment](parse(t, "{}").Root(), parse(t, text).Root(), "a Deployment")
+	assert.True(t, err == nil, err)
 	return d, text
 }
 
 func TestDeploymentOfAStaticPod(t *testing.T) {
 	d, text := deploymentOf(t, static(fileFlags...)+hostFiles+"  hostNetwork: true\n  priority: 2000001000\n  nodeName: a\n", Scaling{3, FromSecret})
 	pod := d.Spec.Template.Spec
-	if *d.Spec.Replicas != 3 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() != 1 || d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() != 0 {
-		t.Errorf("%+v", d.Spec)
-	}
+	assert.True(t, *d.Spec.Replicas == 3 && d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() == 1 && d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() == 0, d.Spec)
 	for label, v := range d.Spec.Selector.MatchLabels {
 		assert.Equal(t, d.Spec.Template.Labels[label], v, "the selector does not select", label)
 	}
-	if pod.Priority != nil || pod.NodeName != "" || pod.PriorityClassName != "system-cluster-critical" || !pod.HostNetwork || len(pod.NodeSelector) > 0 {
-		t.Errorf("%+v", pod)
-	}
-	if tol := pod.Tolerations; len(tol) != 1 || tol[0].Operator != "Exists" || tol[0].Effect != "NoSchedule" {
-		t.Errorf("%+v", tol)
-	}
+	assert.True(t, pod.Priority == nil && pod.NodeName == "" && pod.PriorityClassName == "system-cluster-critical" && pod.HostNetwork && len(pod.NodeSelector) == 0, pod)
+	tol := pod.Tolerations
+	assert.True(t, len(tol) == 1 && tol[0].Operator == "Exists" && tol[0].Effect == "NoSchedule", tol)
 	c := pod.Containers[0]
-	if c.Command[len(c.Command)-1] != "--secure-port=10357" || c.LivenessProbe.HTTPGet.Port.IntValue() != 10357 || c.StartupProbe.HTTPGet.Port.IntValue() != 10357 {
-		t.Errorf("%+v", c)
-	}
+	assert.True(t, c.Command[len(c.Command)-1] == "--secure-port=10357" && c.LivenessProbe.HTTPGet.Port.IntValue() == 10357 && c.StartupProbe.HTTPGet.Port.IntValue() == 10357, c)
 	for _, said := range []string{"# One of the 3 replicas is active at a time", "Only a running kube-controller-manager creates these pods, so the Deployment cannot recover by", "# It needs 3 nodes", "mv /etc/kubernetes/manifests/kube-controller-manager.yaml /etc/kubernetes/"} {
-		if !strings.Contains(text, said) {
-			t.Errorf("%q is not said", said)
-		}
+		assert.Truef(t, strings.Contains(text, said), "%q is not said", said)
 	}
 }
 
@@ -65,46 +55,36 @@ func TestDeploymentTakesItsFilesFromSecrets(t *testing.T) {
 	d, text := deploymentOf(t, static(fileFlags...)+hostFiles, Scaling{2, FromSecret})
 	for i, want := range []string{"secret", "secret", "configMap", "hostPath"} {
 		v := d.Spec.Template.Spec.Volumes[i]
-		if got := map[string]bool{"secret": v.Secret != nil, "configMap": v.ConfigMap != nil, "hostPath": v.HostPath != nil}; !got[want] {
-			t.Errorf("%s is no %s: %+v", v.Name, want, v)
-		}
+		got := map[string]bool{"secret": v.Secret != nil, "configMap": v.ConfigMap != nil, "hostPath": v.HostPath != nil}
+		assert.Truef(t, got[want], "%s is no %s: %+v", v.Name, want, v)
 	}
 	items := d.Spec.Template.Spec.Volumes[0].Secret.Items
-	if len(items) != 2 || items[1].Key != "front-tls.crt" || items[1].Path != "front/tls.crt" {
-		t.Errorf("%+v", items)
-	}
-	if m := d.Spec.Template.Spec.Containers[0].VolumeMounts; m[0].SubPath != "" || m[1].SubPath != "manager.conf" || m[2].SubPath != "leadermigration.conf" || !m[1].ReadOnly {
-		t.Errorf("%+v", m)
-	}
+	assert.True(t, len(items) == 2 && items[1].Key == "front-tls.crt" && items[1].Path == "front/tls.crt", items)
+	m := d.Spec.Template.Spec.Containers[0].VolumeMounts
+	assert.True(t, m[0].SubPath == "" && m[1].SubPath == "manager.conf" && m[2].SubPath == "leadermigration.conf" && m[1].ReadOnly, m)
 	for _, command := range []string{
 		"create secret generic kube-controller-manager-pki --from-file=ca.crt=/opt/pki/ca.crt --from-file=front-tls.crt=/opt/pki/front/tls.crt\n",
 		"create secret generic kube-controller-manager-kubeconfig --from-file=manager.conf=/etc/kubernetes/manager.conf\n",
 		"create configmap kube-controller-manager-migration --from-file=leadermigration.conf=/etc/leadermigration.conf\n",
 	} {
-		if !strings.Contains(text, command) {
-			t.Errorf("%q is not in\n%s", command, text)
-		}
+		assert.Truef(t, strings.Contains(text, command), "%q is not in\n%s", command, text)
 	}
 }
 
 func TestDeploymentTakesItsFilesFromItsHost(t *testing.T) {
 	d, text := deploymentOf(t, static(fileFlags...)+hostFiles, Scaling{2, FromHostPath})
 	for _, v := range d.Spec.Template.Spec.Volumes {
-		if v.HostPath == nil {
-			t.Errorf("%+v", v)
-		}
+		assert.True(t, v.HostPath != nil, v)
 	}
-	if _, selected := d.Spec.Template.Spec.NodeSelector[controlPlaneLabel]; !selected || strings.Contains(text, "create secret") {
-		t.Errorf("%s", text)
-	}
+	_, selected := d.Spec.Template.Spec.NodeSelector[controlPlaneLabel]
+	assert.True(t, selected && !strings.Contains(text, "create secret"), text)
 }
 
 func TestDeploymentKeepsTheProbesThatAreThere(t *testing.T) {
 	d, _ := deploymentOf(t, static(onAWS)+"    livenessProbe: {failureThreshold: 3, httpGet: {path: /livez, port: 10257}}\n    readinessProbe: {tcpSocket: {port: 10252}}\n", Scaling{2, FromSecret})
 	c := d.Spec.Template.Spec.Containers[0]
-	if p := c.LivenessProbe; p.HTTPGet.Path != "/livez" || p.HTTPGet.Port.IntValue() != 10357 || p.FailureThreshold != 3 {
-		t.Errorf("%+v", p)
-	}
+	p := c.LivenessProbe
+	assert.True(t, p.HTTPGet.Path == "/livez" && p.HTTPGet.Port.IntValue() == 10357 && p.FailureThreshold == 3, p)
 	if p := c.ReadinessProbe; p.TCPSocket.Port.IntValue() != 10252 {
 		t.Errorf("%+v", p)
 	}
@@ -112,9 +92,8 @@ func TestDeploymentKeepsTheProbesThatAreThere(t *testing.T) {
 
 func TestDeploymentKeepsAPortOfItsOwn(t *testing.T) {
 	d, _ := deploymentOf(t, static(onAWS, "--secure-port=11257"), Scaling{2, FromSecret})
-	if c := d.Spec.Template.Spec.Containers[0]; strings.Join(c.Command, " ") != "kube-controller-manager --cloud-provider=aws --secure-port=11257" || c.LivenessProbe.HTTPGet.Port.IntValue() != 11257 {
-		t.Errorf("%+v", c)
-	}
+	c := d.Spec.Template.Spec.Containers[0]
+	assert.True(t, strings.Join(c.Command, " ") == "kube-controller-manager --cloud-provider=aws --secure-port=11257" && c.LivenessProbe.HTTPGet.Port.IntValue() == 11257, c)
 }
 
 func TestDeploymentIsFreeOfDeadlock(t *testing.T) {

@@ -86,9 +86,7 @@ func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 func after(t *testing.T, p *plan.Plan, stage string) string {
 	t.Helper()
 	s, found := p.Step(stage)
-	if !found {
-		t.Fatalf("there is no stage %s", stage)
-	}
+	assert.Mustf(t, found, "there is no stage %s", stage)
 	return string(s.After()[0].Bytes())
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -47,12 +48,9 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 			if Distro().Owns(doc) != (c.component != "") {
 				t.Fatalf("taken for one: %v", Distro().Owns(doc))
 			}
-			if c.component != "" && !Distro().Words.In(doc.Bytes()) {
-				t.Error("the quick look passes it over")
-			}
-			if kind := kindOf(doc); c.component != "" && kind != kindConfiguration && programs(podOf(doc.Root(), kind))[0].component != c.component {
-				t.Errorf("not taken for %s", c.component)
-			}
+			assert.True(t, c.component == "" || Distro().Words.In(doc.Bytes()), "the quick look passes it over")
+			kind := kindOf(doc)
+			assert.Truef(t, c.component == "" || kind == kindConfiguration || programs(podOf(doc.Root(), kind))[0].component == c.component, "not taken for %s", c.component)
 		})
 	}
 }
@@ -64,9 +62,7 @@ func TestQuickLookPassesOverTextsThatOnlyNameAManager(t *testing.T) {
 		"kind: DaemonSet\n# watches the kube-controller-manager\n",
 		"machineGlobalConfig:\n  kube-controller-manager-arg: []\n",
 	} {
-		if Distro().Meant([]byte(text)) {
-			t.Errorf("worth parsing: %q", text)
-		}
+		assert.Truef(t, !Distro().Meant([]byte(text)), "worth parsing: %q", text)
 	}
 }
 
@@ -106,12 +102,9 @@ func TestManifestsAreIdentified(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			id := opened(t, c.in, transform.Target{AssumeVersion: c.assumed}).Identity()
-			if got := id.Title() + " " + id.Version; got != c.want || id.Distro != Name {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
-			if !Distro().Identify(parse(t, c.in)).Is(id) {
-				t.Error("Identify says otherwise")
-			}
+			got := id.Title() + " " + id.Version
+			assert.Truef(t, got == c.want && id.Distro == Name, "got %s, want %s", got, c.want)
+			assert.True(t, Distro().Identify(parse(t, c.in)).Is(id), "Identify says otherwise")
 		})
 	}
 	_, err := Distro().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
@@ -120,11 +113,7 @@ func TestManifestsAreIdentified(t *testing.T) {
 
 func TestExplainShowsTheArgumentThatCounts(t *testing.T) {
 	classes, err := Distro().Explain(transform.Only(parse(t, static("--v=2", "--cloud-provider=gce", onAWS))), transform.Target{})
-	if err != nil || len(classes) != 1 || classes[0].Name != kubeManager {
-		t.Fatalf("%v, %v", classes, err)
-	}
+	assert.Mustf(t, err == nil && len(classes) == 1 && classes[0].Name == kubeManager, "%v, %v", classes, err)
 	s := classes[0].Settings
-	if len(s) != 2 || s[0].Key != providerFlag || s[0].Value != inTree || s[0].Origin.Line() != 14 || len(s[0].Overridden) != 1 || s[0].Overridden[0].Line() != 13 {
-		t.Errorf("%+v", s)
-	}
+	assert.True(t, len(s) == 2 && s[0].Key == providerFlag && s[0].Value == inTree && s[0].Origin.Line() == 14 && len(s[0].Overridden) == 1 && s[0].Overridden[0].Line() == 13, s)
 }

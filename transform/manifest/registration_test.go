@@ -46,9 +46,8 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 				t.Errorf("planned again, something is left: %s", states(again))
 			}
 			steps := assert.Value(plan.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false))(t)
-			if back := string(steps[len(steps)-1].After()[0].Bytes()); back != in {
-				t.Errorf("undone:\n%s\nwant:\n%s", back, in)
-			}
+			back := string(steps[len(steps)-1].After()[0].Bytes())
+			assert.Truef(t, back == in, "undone:\n%s\nwant:\n%s", back, in)
 		})
 	}
 }
@@ -61,9 +60,7 @@ func TestNothingElseOfANewNodeIsPlanned(t *testing.T) {
 		"a KubeletConfiguration":      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n",
 		"another group's JoinConfig.": "apiVersion: example.com/v1\nkind: JoinConfiguration\nnodeRegistration: {kubeletExtraArgs: {cloud-provider: aws}}\n",
 	} {
-		if Distro().Owns(parse(t, in)) {
-			t.Errorf("%s is taken for one of a cluster on AWS", name)
-		}
+		assert.Truef(t, !Distro().Owns(parse(t, in)), "%s is taken for one of a cluster on AWS", name)
 	}
 }
 
@@ -93,9 +90,8 @@ func TestKubeletsOfNewNodesAreCheckedForTheirRelease(t *testing.T) {
 		{"csi-gate-stale", "", transform.Target{}},
 		{"leader-election-off", "", transform.Target{}},
 	} {
-		if got := found(t, "m.yaml", in, c.rule, c.target); got != c.want {
-			t.Errorf("%s with %+v: got %q, want %q", c.rule, c.target, got, c.want)
-		}
+		got := found(t, "m.yaml", in, c.rule, c.target)
+		assert.Truef(t, got == c.want, "%s with %+v: got %q, want %q", c.rule, c.target, got, c.want)
 	}
 }
 
@@ -110,12 +106,9 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 	p := planned(t, registration(kindJoin, "v1beta3", mapped), transform.Target{})
 	s, _ := p.Step(stages.SwitchToExternal)
 	last := s.Stage.After[len(s.Stage.After)-1]
-	if len(s.Stage.Before) != 0 || !strings.HasPrefix(last.Why, "at the end") || !strings.Contains(last.Command, "--cloud-provider=aws/--cloud-provider=external") {
-		t.Errorf("%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Why, last.Command)
-	}
-	if first := s.Stage.UndoBefore[0]; len(s.Stage.UndoBefore) != 1 || !strings.HasPrefix(first.Why, "first") {
-		t.Errorf("%d actions come before the undo; the first one: %s", len(s.Stage.UndoBefore), first.Why)
-	}
+	assert.Truef(t, len(s.Stage.Before) == 0 && strings.HasPrefix(last.Why, "at the end") && strings.Contains(last.Command, "--cloud-provider=aws/--cloud-provider=external"), "%d actions come before the edit; the last one: %s: %s", len(s.Stage.Before), last.Why, last.Command)
+	first := s.Stage.UndoBefore[0]
+	assert.Truef(t, len(s.Stage.UndoBefore) == 1 && strings.HasPrefix(first.Why, "first"), "%d actions come before the undo; the first one: %s", len(s.Stage.UndoBefore), first.Why)
 }
 
 func TestCommandsNameTheFileThatWasRead(t *testing.T) {
@@ -135,9 +128,8 @@ func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 		"/etc/kubernetes/manifests/kcm.yaml": "/etc/kubernetes/manifests/kcm.yaml",
 		"manifests/kcm.yaml":                 "/etc/kubernetes/manifests/kube-controller-manager.yaml",
 	} {
-		if by := deliver(parseAs(t, file, static(onAWS)), "new.yaml"); !strings.HasSuffix(by.Command, " "+want) {
-			t.Errorf("%s is brought there by %s, want %s", file, by.Command, want)
-		}
+		by := deliver(parseAs(t, file, static(onAWS)), "new.yaml")
+		assert.Truef(t, strings.HasSuffix(by.Command, " "+want), "%s is brought there by %s, want %s", file, by.Command, want)
 	}
 }
 

@@ -205,8 +205,6 @@ func TestThePermissionForTheLeaseIsSearchedNextToTheManager(t *testing.T) {
 		}
 		cluster := assert.Value(Distro().Lint(docs, transform.Target{}))(t)
 		got := slices.ContainsFunc(cluster.Findings(""), func(f transform.Finding) bool { return f.Rule == "lease-grant-missing" })
-		if got != c.misses {
-			t.Errorf("%s: missed %v, want %v", c.name, got, c.misses)
-		}
+		assert.Truef(t, got == c.misses, "%s: missed %v, want %v", c.name, got, c.misses)
 	}
 }

@@ -56,9 +56,7 @@ func TestAllStagesHaveTheirPlaceInEveryManifest(t *testing.T) {
 		var names []string
 		for _, s := range opened(t, in, transform.Target{}).Stages() {
 			names = append(names, s.Name)
-			if s.Why == "" {
-				t.Errorf("%s says nothing", s.Name)
-			}
+			assert.Truef(t, s.Why != "", "%s says nothing", s.Name)
 		}
 		all := slices.DeleteFunc(stages.Names(), func(name string) bool {
 			return slices.Contains([]string{stages.SetProviderIDs, stages.UpgradeKubernetes, stages.UpgradeCCM}, name)
@@ -150,17 +148,14 @@ func TestFilesNextToTheManifest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := planned(t, c.in, c.target).Step(c.stage)
 			files, err := s.Files()
-			if err != nil || len(files) != 1 || files[0].Name != c.file || !strings.Contains(files[0].Content, c.want) {
-				t.Errorf("%+v, %v", files, err)
-			}
+			assert.Truef(t, err == nil && len(files) == 1 && files[0].Name == c.file && strings.Contains(files[0].Content, c.want), "%+v, %v", files, err)
 			parse(t, strings.Split(files[0].Content, "---\n")[0])
 		})
 	}
 	for name, in := range map[string]string{"a ClusterConfiguration": configuration("  extraArgs: {cloud-provider: aws}\n"), "a cloud manager without a configuration": cloud(onAWS)} {
 		for _, s := range planned(t, in, transform.Target{}).Steps {
-			if files, err := s.Files(); err != nil || len(files) > 0 {
-				t.Errorf("%s, %s: %v, %v", name, s.Stage.Name, files, err)
-			}
+			files, err := s.Files()
+			assert.Truef(t, err == nil && len(files) == 0, "%s, %s: %v, %v", name, s.Stage.Name, files, err)
 		}
 	}
 }
@@ -194,15 +189,11 @@ func TestActionsOfTheStages(t *testing.T) {
 			rest := c.got
 			for _, part := range c.in {
 				_, after, found := strings.Cut(rest, part)
-				if !found {
-					t.Fatalf("%q is not there, or not in its place:\n%s", part, c.got)
-				}
+				assert.Mustf(t, found, "%q is not there, or not in its place:\n%s", part, c.got)
 				rest = after
 			}
 			for _, part := range c.out {
-				if strings.Contains(c.got, part) {
-					t.Errorf("%q is there:\n%s", part, c.got)
-				}
+				assert.Truef(t, !strings.Contains(c.got, part), "%q is there:\n%s", part, c.got)
 			}
 		})
 	}

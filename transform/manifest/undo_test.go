@@ -71,9 +71,8 @@ func TestUndoOfNothing(t *testing.T) {
 		{"a stage of another document", cloud(onAWS), stages.SwitchToExternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if steps, err := plan.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false); err != nil || len(steps) > 0 {
-				t.Errorf("%d steps, %v", len(steps), err)
-			}
+			steps, err := plan.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false)
+			assert.Truef(t, err == nil && len(steps) == 0, "%d steps, %v", len(steps), err)
 		})
 	}
 }
@@ -166,9 +165,7 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 		pod:          "rm /etc/kubernetes/manifests/cloud-controller-manager.yaml",
 	} {
 		before, after := told(t, in, transform.Target{}, stages.InstallCCM)
-		if before != want || !strings.Contains(after, "get leases") {
-			t.Errorf("before: %s\nafter: %s", before, after)
-		}
+		assert.Truef(t, before == want && strings.Contains(after, "get leases"), "before: %s\nafter: %s", before, after)
 		if step, _ := planned(t, in, transform.Target{}).Step(stages.InstallCCM); !step.Stage.Withdrawn {
 			t.Error("the document without the flag would go to the cluster:\n" + in)
 		}
@@ -182,15 +179,13 @@ func TestAnUndoPutsTheConfigurationBackFirst(t *testing.T) {
 		{deployed("  replicas: 2\n", onAWS), stages.SwitchToExternal, stages.EnableLeaderMigration, "kubectl apply -f "},
 		{cloud(onAWS), stages.DisableLeaderMigration, stages.InstallCCM, "kubectl apply -f "},
 	} {
-		if before, _ := told(t, c.text, generated, c.stage); !strings.HasPrefix(before, c.want) {
-			t.Errorf("before the undo of %s: %q, not %s", c.stage, before, c.want)
-		}
+		before, _ := told(t, c.text, generated, c.stage)
+		assert.Truef(t, strings.HasPrefix(before, c.want), "before the undo of %s: %q, not %s", c.stage, before, c.want)
 		p := planned(t, c.text, generated)
 		first, _ := p.Step(c.first)
 		undone, _ := p.Step(c.stage)
 		files, err := first.Files()
-		if purpose := undone.Stage.UndoBefore[0].Why; err != nil || len(files) != 1 || !strings.Contains(purpose, "the file of "+c.first) {
-			t.Errorf("%s has %d files (%v): %s", c.first, len(files), err, purpose)
-		}
+		purpose := undone.Stage.UndoBefore[0].Why
+		assert.Truef(t, err == nil && len(files) == 1 && strings.Contains(purpose, "the file of "+c.first), "%s has %d files (%v): %s", c.first, len(files), err, purpose)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -35,20 +36,14 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := BuildFor(distro(threeLamps), transform.Only(document(t, c.text)), transform.Target{}, c.choice)
-			if (err == nil) != (c.want != nil) {
-				t.Fatalf("error %v", err)
-			}
+			assert.Mustf(t, (err == nil) == (c.want != nil), "error %v", err)
 			if err != nil {
 				return
 			}
 			for i, s := range p.Steps {
-				if i >= len(c.want) || s.Stage.Name != c.want[i] {
-					t.Errorf("step %d is %s", i, s.Stage.Name)
-				}
+				assert.Truef(t, i < len(c.want) && s.Stage.Name == c.want[i], "step %d is %s", i, s.Stage.Name)
 			}
-			if len(p.Steps) != len(c.want) {
-				t.Errorf("%d steps", len(p.Steps))
-			}
+			assert.Truef(t, len(p.Steps) == len(c.want), "%d steps", len(p.Steps))
 		})
 	}
 }
@@ -70,12 +65,8 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 				return []transform.Stage{light(doc, "a"), light(doc, "b"), stuck}
 			}
 			p, err := BuildFor(distro(stages), transform.Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), transform.Target{}, Choice{Next: true})
-			if (err == nil) != c.want {
-				t.Fatalf("error %v", err)
-			}
-			if err == nil && len(p.Steps) != 2 {
-				t.Errorf("%d steps; it takes two to see that the last one continues", len(p.Steps))
-			}
+			assert.Mustf(t, (err == nil) == c.want, "error %v", err)
+			assert.True(t, err != nil || len(p.Steps) == 2, "it takes two steps to see that the last one continues")
 		})
 	}
 }

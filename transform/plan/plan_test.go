@@ -86,22 +86,15 @@ func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
 		if s.State != Todo || s.Documents[0].Before != last || string(s.After()[0].Bytes()) != want[i] || !s.Changes() {
 			t.Errorf("step %d is %s: %s", i, s.State, s.After()[0].Bytes())
 		}
-		if diff := cmp.Diff([]Place{{Path: s.Stage.Name, Line: i + 1}}, s.Edits); diff != "" {
-			t.Errorf("step %d (-want +got):\n%s", i, diff)
-		}
+		diff := cmp.Diff([]Place{{Path: s.Stage.Name, Line: i + 1}}, s.Edits)
+		assert.Truef(t, diff == "", "step %d (-want +got):\n%s", i, diff)
 		there, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
-		if err != nil || string(there) != want[i] {
-			t.Errorf("the splices of step %d make %q (%v)", i, there, err)
-		}
+		assert.Truef(t, err == nil && string(there) == want[i], "the splices of step %d make %q (%v)", i, there, err)
 		back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
-		if err != nil || string(back) != string(s.Before()[0].Bytes()) {
-			t.Errorf("the reverse of step %d makes %q (%v)", i, back, err)
-		}
+		assert.Truef(t, err == nil && string(back) == string(s.Before()[0].Bytes()), "the reverse of step %d makes %q (%v)", i, back, err)
 		last = s.Documents[0].After
 	}
-	if !p.Left() || p.Cluster.Distro != "lamps" {
-		t.Errorf("%+v", p)
-	}
+	assert.True(t, p.Left() && p.Cluster.Distro == "lamps", p)
 }
 
 func TestStagesThatHoldAreDone(t *testing.T) {
@@ -121,9 +114,7 @@ func TestStagesThatHoldAreDone(t *testing.T) {
 			})
 			p := assert.Value(Build(d, transform.Only(document(t, c.text)), transform.Target{}))(t)
 			for i, s := range p.Steps {
-				if s.State != c.want[i] || s.Changes() != (s.State == Todo) || len(s.Findings) > 0 != s.Changes() {
-					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
-				}
+				assert.Truef(t, s.State == c.want[i] && s.Changes() == (s.State == Todo) && len(s.Findings) > 0 == s.Changes(), "%s is %s: %+v", s.Stage.Name, s.State, s)
 			}
 			assert.Equal(t, p.Left(), c.left, "left")
 		})
@@ -135,9 +126,7 @@ func TestOnlyLaterStagesSupersede(t *testing.T) {
 		return []transform.Stage{lit("first")(doc), light(doc, "a", "first", "none"), lit("last")(doc)}
 	}
 	p, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
-	if err != nil || p.Steps[1].State != Todo {
-		t.Errorf("%+v, %v", p, err)
-	}
+	assert.Truef(t, err == nil && p.Steps[1].State == Todo, "%+v, %v", p, err)
 }
 
 func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
@@ -153,9 +142,7 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := warning(twoLamps, func(doc *yamledit.Document, stage string) []transform.Finding {
-				if stage != "" && doc.Root().Get(stage).Value() != "on" {
-					t.Errorf("%s is checked before it is applied", stage)
-				}
+				assert.Truef(t, stage == "" || doc.Root().Get(stage).Value() == "on", "%s is checked before it is applied", stage)
 				if stage == "b" {
 					return nil
 				}
@@ -171,12 +158,10 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 
 func TestStepIsFoundByName(t *testing.T) {
 	p := assert.Value(Build(distro(twoLamps), transform.Only(document(t, "a: 'on'\nb: 'off'\n")), transform.Target{}))(t)
-	if s, ok := p.Step("b"); !ok || s.Stage.Name != "b" || s.State != Todo {
-		t.Errorf("%+v, %v", s, ok)
-	}
-	if _, ok := p.Step("c"); ok {
-		t.Error("c is no stage")
-	}
+	s, ok := p.Step("b")
+	assert.Truef(t, ok && s.Stage.Name == "b" && s.State == Todo, "%+v, %v", s, ok)
+	_, ok = p.Step("c")
+	assert.True(t, !ok, "c is no stage")
 }
 
 func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
@@ -225,9 +210,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := Build(distro(c.stages), transform.Only(document(t, c.text)), transform.Target{})
-			if p != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("got %+v, %v\nwant %s", p, err, c.want)
-			}
+			assert.Truef(t, p == nil && err != nil && strings.HasPrefix(err.Error(), c.want), "got %+v, %v\nwant %s", p, err, c.want)
 		})
 	}
 }
@@ -243,9 +226,8 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 		}
 		return []transform.Stage{s}
 	}
-	if _, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{}); err != nil {
-		t.Error(err)
-	}
+	_, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
+	assert.True(t, err == nil, err)
 }
 
 // dimmed is a cluster of another type than lamps.

@@ -86,9 +86,8 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 			d := lettersDistro(c.fixes)
 			before := assert.Value(d.Lint(transform.Only(document(t, c.before)), transform.Target{}))(t)
 			after, made := Repair(d, before, transform.Target{})
-			if got := string(after.Documents()[0].Bytes()); got != c.want || !slices.Equal(made, c.made) {
-				t.Errorf("%q by %v", got, made)
-			}
+			got := string(after.Documents()[0].Bytes())
+			assert.Truef(t, got == c.want && slices.Equal(made, c.made), "%q by %v", got, made)
 		})
 	}
 }
@@ -99,7 +98,6 @@ func TestRepairEnds(t *testing.T) {
 		return []transform.Fix{replace(doc, "a", "a", "b"), replace(doc, "b", "b", "a")}
 	})
 	before := assert.Value(d.Lint(transform.Only(document(t, "[a]\n")), transform.Target{}))(t)
-	if _, made := Repair(d, before, transform.Target{}); len(made) != mostFixes {
-		t.Errorf("%d fixes", len(made))
-	}
+	_, made := Repair(d, before, transform.Target{})
+	assert.Truef(t, len(made) == mostFixes, "%d fixes", len(made))
 }

@@ -141,9 +141,8 @@ func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
 	p := assert.Value(Build(d, transform.Only(document(t, dark)), transform.Target{}))(t)
 	s := p.Save("")
 	assert.Equal(t, outcome(forward(s, lampsAt(t, dark), Choice{Next: true})), " ")
-	if got := outcome(s.Undo(transform.Only(lampsAt(t, unlike)), "wait", false)); !strings.HasPrefix(got, "conflict") {
-		t.Error(got)
-	}
+	got := outcome(s.Undo(transform.Only(lampsAt(t, unlike)), "wait", false))
+	assert.True(t, strings.HasPrefix(got, "conflict"), got)
 }
 
 func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
@@ -153,13 +152,10 @@ func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
 	other := savedLamps(t)
 	other.Cluster.Name = "other"
 	plans := []Saved{other, one, two}
-	if p, ok := Pick(plans, two.Cluster, transform.Only(lampsAt(t, aIsOn)), false); !ok || p.Source.Document != 2 {
-		t.Errorf("got %v", p.Source)
-	}
-	if p, ok := Pick(plans, two.Cluster, transform.Only(lampsAt(t, unlike)), false); !ok || p.Source.Document != 1 {
-		t.Errorf("got %v", p.Source)
-	}
-	if _, ok := Pick(plans, transform.Identity{Distro: "lamps", Name: "new"}, transform.Only(lampsAt(t, dark)), false); ok {
-		t.Error("a plan of another cluster was picked")
-	}
+	p, ok := Pick(plans, two.Cluster, transform.Only(lampsAt(t, aIsOn)), false)
+	assert.Truef(t, ok && p.Source.Document == 2, "got %v", p.Source)
+	p, ok = Pick(plans, two.Cluster, transform.Only(lampsAt(t, unlike)), false)
+	assert.Truef(t, ok && p.Source.Document == 1, "got %v", p.Source)
+	_, ok = Pick(plans, transform.Identity{Distro: "lamps", Name: "new"}, transform.Only(lampsAt(t, dark)), false)
+	assert.True(t, !ok, "a plan of another cluster was picked")
 }

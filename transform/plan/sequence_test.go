@@ -26,17 +26,13 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 		return []transform.Stage{light(doc, "a"), b}
 	})
 	p, err := BuildFor(swings, transform.Only(document(t, "a: off\nb: 'off'\n")), transform.Target{}, Choice{Stage: "b", Through: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	assert.ErrorContains(t, StayDone(swings, p.Steps, transform.Target{}), "l.yaml:1: stage a would still be to do after the edit")
 	if err := StayDone(swings, p.Steps[1:], transform.Target{}); err != nil {
 		t.Errorf("stage a was not written: %v", err)
 	}
 	p, err = Build(distro(twoLamps), transform.Only(document(t, "a: off\nb: 'off'\n")), transform.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if err := StayDone(distro(twoLamps), p.Steps, transform.Target{}); err != nil {
 		t.Error(err)
 	}

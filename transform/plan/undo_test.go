@@ -52,9 +52,8 @@ func TestUndoTakesOneStageBack(t *testing.T) {
 		{"nothing of a stage without an edit", "a: 'on'\nb: 'off'\n", "wait", false, ""},
 		{"with all stages after it, the last first", "a: 'on'\nb: 'on'\n", "a", true, "b a: 'on'\nb: 'off'\na a: 'off'\nb: 'off'\n"},
 	} {
-		if got, err := undone(t, distro(switchedLamps), c.text, c.stage, c.through); err != nil || got != c.want {
-			t.Errorf("%s: %v: %q", c.name, err, got)
-		}
+		got, err := undone(t, distro(switchedLamps), c.text, c.stage, c.through)
+		assert.Truef(t, err == nil && got == c.want, "%s: %v: %q", c.name, err, got)
 	}
 }
 
@@ -62,9 +61,8 @@ func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 	for _, stage := range []string{"a", "wait"} {
 		_, err := undone(t, distro(switchedLamps), "a: 'on'\nb: 'on'\n", stage, false)
 		var c *transform.Conflict
-		if want := "l.yaml: b comes after " + stage + " and is still in the file; undo it first, or add --through"; !errors.As(err, &c) || err.Error() != want {
-			t.Error(err)
-		}
+		want := "l.yaml: b comes after " + stage + " and is still in the file; undo it first, or add --through"
+		assert.True(t, errors.As(err, &c) && err.Error() == want, err)
 	}
 }
 
@@ -100,9 +98,7 @@ func TestUndoIsProven(t *testing.T) {
 	} {
 		_, err := undone(t, distro(func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{stage(doc)} }), "a: 'on'\n", "a", false)
 		var c *transform.Conflict
-		if !errors.As(err, &c) || !strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git") {
-			t.Errorf("want %s, got %v", want, err)
-		}
+		assert.Truef(t, errors.As(err, &c) && strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git"), "want %s, got %v", want, err)
 	}
 }
 
@@ -116,8 +112,7 @@ func TestWhatCannotBeUndoneStillComesFirst(t *testing.T) {
 	assert.Error(undone(t, d, text, "a", false))(t, "b comes after a")
 	for _, stage := range []string{"a", "b"} {
 		_, err := undone(t, d, text, stage, true)
-		if want := "l.yaml:2: b: dim or off; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form"; err == nil || err.Error() != want {
-			t.Error(err)
-		}
+		want := "l.yaml:2: b: dim or off; undo it with its plan folder (--plan), or restore the file from git, or add --canonical for the usual form"
+		assert.True(t, err != nil && err.Error() == want, err)
 	}
 }

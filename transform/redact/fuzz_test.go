@@ -18,9 +18,7 @@ import (
 // stay one by one.
 func FuzzDocument(f *testing.F) {
 	seeds, err := filepath.Glob("../yamledit/testdata/seeds/*")
-	if err != nil || len(seeds) == 0 {
-		f.Fatal("no seeds", err)
-	}
+	assert.Must(f, err == nil && len(seeds) != 0, "no seeds", err)
 	for _, name := range seeds {
 		text := assert.Value(os.ReadFile(name))(f)
 		f.Add(text)

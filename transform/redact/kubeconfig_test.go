@@ -14,8 +14,7 @@ func TestTheFlagOfAKubeconfigNamesAFile(t *testing.T) {
 		assert.Equal(t, Text(text), text)
 	}
 	for _, text := range []string{"kubeconfig: hidden-kubeconfig-1", "KUBECONFIG=hidden-kubeconfig-1"} {
-		if got := Text(text); got == text {
-			t.Errorf("%s is shown", text)
-		}
+		got := Text(text)
+		assert.Truef(t, got != text, "%s is shown", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -146,25 +147,15 @@ func hides(t *testing.T, name, value, text string) {
 	t.Helper()
 	plain := strings.ReplaceAll(text, value, "")
 	d, err := yamledit.ParseString("in.yaml", text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	assert.Mustf(t, err == nil, "%s: %v", text, err)
 	out := Document(d)
-	if value == secretValues[0] && strings.Contains(fmt.Sprint(Value("a", d.Root().Value())), value) {
-		t.Errorf("%s is shown as a value", text)
-	}
+	assert.Truef(t, value != secretValues[0] || !strings.Contains(fmt.Sprint(Value("a", d.Root().Value())), value), "%s is shown as a value", text)
 	if len(value) < 2 { // it may be part of a name
-		if out == text {
-			t.Errorf("%s = %s is shown:\n%s", name, value, out)
-		}
+		assert.Truef(t, out != text, "%s = %s is shown:\n%s", name, value, out)
 		return
 	}
-	if strings.Contains(out, value) || strings.Contains(out, "hunter2x") || strings.Count(out, "\n") != strings.Count(text, "\n") {
-		t.Errorf("%s = %s is shown:\n%s", name, value, out)
-	}
-	if strings.Contains(plain, "kept") && !strings.Contains(out, "kept") && !strings.Contains(value, "=") {
-		t.Errorf("%s hides more:\n%s", name, out)
-	}
+	assert.Truef(t, !strings.Contains(out, value) && !strings.Contains(out, "hunter2x") && strings.Count(out, "\n") == strings.Count(text, "\n"), "%s = %s is shown:\n%s", name, value, out)
+	assert.Truef(t, !strings.Contains(plain, "kept") || strings.Contains(out, "kept") || strings.Contains(value, "="), "%s hides more:\n%s", name, out)
 }
 
 func TestANameThatIsNoSecretKeepsItsValue(t *testing.T) {
@@ -175,9 +166,8 @@ func TestANameThatIsNoSecretKeepsItsValue(t *testing.T) {
 				if !s.takes(name, value) || strings.Contains(text, "app.key") || strings.Contains(text, "my.key") { // a key of a part of a chart is one
 					continue
 				}
-				if out := redacted(t, text); out != text {
-					t.Errorf("%s with %s becomes\n%s", text, name, out)
-				}
+				out := redacted(t, text)
+				assert.Truef(t, out == text, "%s with %s becomes\n%s", text, name, out)
 			}
 		}
 	}

@@ -66,14 +66,11 @@ func TestValueHidesSecretsInConfiguration(t *testing.T) {
 		{"kubelet-arg", "v=2", "v=2"},
 		{"protect-kernel-defaults", true, true},
 	} {
-		if got := Value(c.key, c.v); got != c.want {
-			t.Errorf("%s: %v becomes %v, not %v", c.key, c.v, got, c.want)
-		}
+		got := Value(c.key, c.v)
+		assert.Truef(t, got == c.want, "%s: %v becomes %v, not %v", c.key, c.v, got, c.want)
 	}
 	list := Value("etcd-extra-env", []any{"AWS_SECRET_ACCESS_KEY=abc", "A=b"}).([]any)
-	if list[0] != "AWS_SECRET_ACCESS_KEY="+Mark || list[1] != "A=b" {
-		t.Errorf("got %v", list)
-	}
+	assert.Truef(t, list[0] == "AWS_SECRET_ACCESS_KEY="+Mark && list[1] == "A=b", "got %v", list)
 }
 
 func TestABlockWithAKeyIsHiddenWhole(t *testing.T) {
@@ -90,9 +87,8 @@ func TestABlockWithAKeyIsHiddenWhole(t *testing.T) {
 			"a: " + string(quoted) + "\nb: kept\n",
 			"# " + strings.ReplaceAll(block, "\n", "\n# ") + "\nb: kept\n",
 		} {
-			if out := redacted(t, text); strings.Contains(out, "hidden") || !strings.Contains(out, "b: kept") {
-				t.Errorf("%s", out)
-			}
+			out := redacted(t, text)
+			assert.True(t, !strings.Contains(out, "hidden") && strings.Contains(out, "b: kept"), out)
 		}
 	}
 	public := "a: |\n  -----BEGIN CERTIFICATE-----\n  abcd\n  -----END CERTIFICATE-----\n"
@@ -138,9 +134,8 @@ func TestWhatANameNextToItMakesASecretIsHidden(t *testing.T) {
 		"htpasswd -b /etc/auth admin hunter2x":                                  "htpasswd -b /etc/auth admin <redacted>",
 		"htpasswd -c /etc/auth admin":                                           "htpasswd -c /etc/auth admin",
 	} {
-		if got := Text(in); got != want {
-			t.Errorf("%s becomes %s, not %s", in, got, want)
-		}
+		got := Text(in)
+		assert.Truef(t, got == want, "%s becomes %s, not %s", in, got, want)
 	}
 	assert.Equal(t, Text("token expired"), "token expired", "a message becomes")
 }

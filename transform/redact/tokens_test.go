@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -73,16 +74,13 @@ func TestATokenIsHiddenWhereverItIs(t *testing.T) {
 			if ofLine && strings.Contains(text, "="+v) {
 				continue
 			}
-			if out := redacted(t, text+"\n"); shows(out) || !shows(text) {
-				t.Errorf("%s is shown:\n%s", v, out)
-			}
-			if d, err := yamledit.ParseString("", text); err != nil || shows(fmt.Sprint(Value("a", d.Root().Value()))) && !(ofLine && strings.Contains(text, ">-")) {
-				t.Errorf("%s is shown as a value: %v", text, err)
-			}
+			out := redacted(t, text+"\n")
+			assert.Truef(t, !shows(out) && shows(text), "%s is shown:\n%s", v, out)
+			d, err := yamledit.ParseString("", text)
+			assert.Truef(t, err == nil && (!shows(fmt.Sprint(Value("a", d.Root().Value()))) || (ofLine && strings.Contains(text, ">-"))), "%s is shown as a value: %v", text, err)
 		}
-		if out := Text("it failed: " + v + ": no such host"); shows(out) && !ofLine {
-			t.Errorf("a message shows %s: %s", v, out)
-		}
+		out := Text("it failed: " + v + ": no such host")
+		assert.Truef(t, !shows(out) || ofLine, "a message shows %s: %s", v, out)
 	}
 }
 
@@ -100,9 +98,8 @@ func TestTheDataOfASecretIsHiddenWhateverItsName(t *testing.T) {
 		"kind: HelmChart\nspec:\n  valuesContent: |\n    manifests: |\n      kind: Secret\n      data:\n        \"NAME\": VALUE",
 	} {
 		for _, name := range []string{"a", "config.json", "secretName"} {
-			if out := redacted(t, written(form+"\n")(name, "hunter2x")); strings.Contains(out, "hunter2x") {
-				t.Errorf("%s is shown:\n%s", name, out)
-			}
+			out := redacted(t, written(form+"\n")(name, "hunter2x"))
+			assert.Truef(t, !strings.Contains(out, "hunter2x"), "%s is shown:\n%s", name, out)
 		}
 	}
 }

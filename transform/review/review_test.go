@@ -130,9 +130,7 @@ func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
 			got := review.Evaluate(review.Pair{Before: side(t, d, "a.yaml", c.before), After: side(t, d, "a.yaml", c.after)}, c.target)
 			assert.EqualSlices(t, rules(got.Findings), c.want, got.Findings)
 			for _, f := range got.Findings {
-				if f.File != "a.yaml" || f.Line == 0 || f.Message == "" || f.Fix == "" {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, f.File == "a.yaml" && f.Line != 0 && f.Message != "" && f.Fix != "", f)
 			}
 		})
 	}
@@ -143,9 +141,7 @@ func chartOf(t *testing.T, text string) string {
 	t.Helper()
 	const end = "        version: 0.0.8\n"
 	from, to := strings.Index(text, "      ---\n      apiVersion: helm.cattle.io"), strings.Index(text, end)
-	if from < 0 || to < from {
-		t.Fatal("no chart")
-	}
+	assert.Must(t, from >= 0 && to >= from, "no chart")
 	return text[from : to+len(end)]
 }
 
@@ -153,17 +149,13 @@ func TestAClusterThatIsNotMigratedIsComparedAndNothingMore(t *testing.T) {
 	before := replaced(t, cluster, "      cloud-provider-name: aws\n", "")
 	after := replaced(t, before, "grace-period=30s", "grace-period=50s")
 	got := review.Evaluate(review.Pair{Before: side(t, rke2.Distro(), "a.yaml", before), After: side(t, rke2.Distro(), "a.yaml", after)}, transform.Target{})
-	if got.Kind != review.Changed || len(got.Findings) > 0 || len(got.Classes) != 1 || got.Classes[0].Keys[0].Name != "kube-controller-manager-arg" {
-		t.Errorf("%+v", got)
-	}
+	assert.True(t, got.Kind == review.Changed && len(got.Findings) == 0 && len(got.Classes) == 1 && got.Classes[0].Keys[0].Name == "kube-controller-manager-arg", got)
 }
 
 func TestManifestsAreReviewedByTheirArguments(t *testing.T) {
 	after := replaced(t, manager, "--cloud-provider=aws]", "--cloud-provider=external]")
 	got := review.Evaluate(review.Pair{Before: side(t, manifest.Distro(), "a.yaml", manager), After: side(t, manifest.Distro(), "a.yaml", after)}, transform.Target{})
-	if len(got.Classes) != 1 || got.Classes[0].Keys[0].Name != "cloud-provider" || len(transform.Stopping(got.Findings)) == 0 {
-		t.Errorf("%+v", got)
-	}
+	assert.True(t, len(got.Classes) == 1 && got.Classes[0].Keys[0].Name == "cloud-provider" && len(transform.Stopping(got.Findings)) != 0, got)
 }
 
 func TestClustersAreFoundAgainByNameAndFile(t *testing.T) {
@@ -233,9 +225,8 @@ func TestWhatAChangeDoesToAConfigurationIsAnErrorOnlyTogetherWithClusters(t *tes
 			assert.Equal(t, strings.Join(got, " "), c.want, c.name)
 		}
 	}
-	if found := review.Configuration("c", had, nil, true, []string{"configuration-changed"}); !found[0].Accepted {
-		t.Errorf("%+v", found)
-	}
+	found := review.Configuration("c", had, nil, true, []string{"configuration-changed"})
+	assert.True(t, found[0].Accepted, found)
 }
 
 func TestTheTipCountsAndAcceptancesOfBoth(t *testing.T) {
@@ -243,9 +234,8 @@ func TestTheTipCountsAndAcceptancesOfBoth(t *testing.T) {
 		return []review.Setting{{Key: "accept", Values: strings.Fields(accept)}, {Key: "exclude", Values: strings.Fields(exclude)}, {Key: "chart-repo", Values: []string{repo}}}
 	}
 	got := review.Agreed(of("a b", "x y", "old"), of("b c", "y z", "new"))
-	if want := of("b", "y", "new"); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	want := of("b", "y", "new")
+	assert.Truef(t, reflect.DeepEqual(got, want), "%v, want %v", got, want)
 	if got := review.Agreed(nil, of("a", "x", "new")); !reflect.DeepEqual(got[2], of("", "", "new")[2]) || len(got[0].Values)+len(got[1].Values) > 0 {
 		t.Errorf("%v", got)
 	}

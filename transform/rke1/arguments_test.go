@@ -36,17 +36,14 @@ func TestTheManagersArgumentsFollowFromTheFile(t *testing.T) {
 		doc := assert.Value(yamledit.ParseString("cluster.yml", c.text))(t)
 		given, err := ManagerArguments("cluster.yml", doc)
 		p := check.ReadProcess(observed.Manager{Component: observed.KubeManager, Args: given.Args})
-		if err != nil || given.From != "cluster.yml" || p.Loops != c.loops || p.Flag != c.flag || p.Modes[check.Route] != c.routes || !p.Elects {
-			t.Errorf("%s: %v %+v", c.name, err, given)
-		}
+		assert.Truef(t, err == nil && given.From == "cluster.yml" && p.Loops == c.loops && p.Flag == c.flag && p.Modes[check.Route] == c.routes && p.Elects, "%s: %v %+v", c.name, err, given)
 	}
 }
 
 func TestTheManagersArgumentsHoldNoSecret(t *testing.T) {
 	doc := assert.Value(yamledit.ParseString("cluster.yml", "cloud_provider: {name: aws}\nkubernetes_version: v1.26.15-rancher1-1\nservices: {kube-controller: {extra_args: {service-account-token: hunter2hunter2}}}\n"))(t)
-	if given, err := ManagerArguments("cluster.yml", doc); err != nil || strings.Contains(strings.Join(given.Args, " "), "hunter2") {
-		t.Errorf("%v %v", given, err)
-	}
+	given, err := ManagerArguments("cluster.yml", doc)
+	assert.Truef(t, err == nil && !strings.Contains(strings.Join(given.Args, " "), "hunter2"), "%v %v", given, err)
 }
 
 func TestAnObjectShowsWhatIsOpen(t *testing.T) {
@@ -68,8 +65,6 @@ func TestAnObjectShowsWhatIsOpen(t *testing.T) {
 		for _, g := range open {
 			from = append(from, g.From)
 		}
-		if err != nil || done != c.done || !slices.Equal(from, c.open) || done && applied.From != "status.appliedSpec of c-1" {
-			t.Errorf("%s: %+v, %v, %t, %v", name, applied, from, done, err)
-		}
+		assert.Truef(t, err == nil && done == c.done && slices.Equal(from, c.open) && (!done || applied.From == "status.appliedSpec of c-1"), "%s: %+v, %v, %t, %v", name, applied, from, done, err)
 	}
 }

@@ -35,16 +35,14 @@ func TestTheProviderIsTheOneThatRKETakes(t *testing.T) {
 
 func TestArgumentsThatMayBeRepeatedWin(t *testing.T) {
 	m := opened(t, at(release, onAWS+"services: {kube-controller: {extra_args: {v: '1'}, extra_args_array: {v: ['2', '3']}}}\n"), transform.Target{})
-	if a, found := args.LastPlaced(m.argsOf(manager), "v"); !found || a.Value != "3" {
-		t.Errorf("%+v", a)
-	}
+	a, found := args.LastPlaced(m.argsOf(manager), "v")
+	assert.True(t, found && a.Value == "3", a)
 }
 
 func TestWhatRKEReadsIsReadInAnySpelling(t *testing.T) {
 	m := opened(t, at(release, onAWS+"services:\n  kube_controller: {cluster_cidr: 10.42.0.0/16, extra_args: {v: 2}}\n"), transform.Target{})
-	if s := m.Read.Services.KubeController; s.ClusterCIDR != "10.42.0.0/16" || s.ExtraArgs["v"] != "2" {
-		t.Errorf("%+v", s)
-	}
+	s := m.Read.Services.KubeController
+	assert.True(t, s.ClusterCIDR == "10.42.0.0/16" && s.ExtraArgs["v"] == "2", s)
 	for _, key := range []string{"service_override", "serviceOverride"} {
 		m := opened(t, at(release, "cloud_provider:\n  awsCloudProvider: {"+key+": {'1': {service: ec2, signing-region: a}}}\n"), transform.Target{})
 		if got, want := m.cloudConfig(), "[ServiceOverride \"1\"]\nService = ec2\nSigningRegion = a\n"; got != want {
@@ -71,9 +69,7 @@ func TestTheVersionIsTheFilesOrItsImages(t *testing.T) {
 		"kubernetes_version: v1.26.15-rancher1-1 \nsystem_images: {kubernetes: 'a@sha256:0123456789ab'}\n": release,
 	} {
 		c, err := Open(parse(t, text), "v1.24.1-rancher1-1")
-		if err != nil || c.Version != want {
-			t.Errorf("%s: %v, %v", text, c, err)
-		}
+		assert.Truef(t, err == nil && c.Version == want, "%s: %v, %v", text, c, err)
 	}
 }
 
@@ -85,9 +81,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 		"x: &all\n  cloud_provider: {name: aws}\n<<: *all\n",
 	} {
 		c, err := Open(parse(t, at(release, text)), "")
-		if err != nil || c.Read.CloudProvider.Name != "aws" {
-			t.Errorf("%v for\n%s", err, text)
-		}
+		assert.Truef(t, err == nil && c.Read.CloudProvider.Name == "aws", "%v for\n%s", err, text)
 	}
 }
 
@@ -101,9 +95,7 @@ func TestAnEditOfASharedValueIsRefused(t *testing.T) {
 func TestNodesMayShareValues(t *testing.T) {
 	const text = "x: &n {user: a, role: &r [controlplane]}\ny: &m {port: '1', user: b}\nnodes:\n- {<<: *n, address: c}\n- {<<: [*n, *m], address: d, user: e}\n- {address: f, role: *r}\n"
 	doc := parse(t, at(release, text+onAWS))
-	if !IsCluster(doc) {
-		t.Error("it is a cluster")
-	}
+	assert.True(t, IsCluster(doc), "it is a cluster")
 	m := opened(t, at(release, text+onAWS), transform.Target{})
 	got := ""
 	for _, n := range m.Read.Nodes {
@@ -118,9 +110,8 @@ func TestAValueOfAnotherTypeIsRefusedWithoutQuotingIt(t *testing.T) {
 		at(release, "nodes: hunter2\n"):                               "c.yml:2: nodes: a value does not have the type",
 		`{"rancherKubernetesEngineConfig": {"nodes": "hunter2"}}`:     "rancherKubernetesEngineConfig.nodes: a value does not have the type",
 	} {
-		if _, err := Open(parse(t, text), ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v", text, err)
-		}
+		_, err := Open(parse(t, text), "")
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hunter2"), "%s: %v", text, err)
 	}
 }
 
@@ -134,8 +125,6 @@ func TestOtherClustersAreRefused(t *testing.T) {
 	} {
 		_, err := open(transform.Only(parse(t, text)), transform.Target{})
 		var refused *transform.Refused
-		if !errors.As(err, &refused) || refused.Rule != transform.RuleNotMigratable || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		assert.Truef(t, errors.As(err, &refused) && refused.Rule == transform.RuleNotMigratable && strings.Contains(err.Error(), want), "%s: %v", text, err)
 	}
 }

@@ -42,11 +42,8 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	text := at(release, onAWS+others+"      enable-leader-migration: \"true\" # ours\n")
 	_, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	var conflict *transform.Conflict
-	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "it has a comment (line ") {
-		t.Error(err)
-	}
+	assert.True(t, errors.As(err, &conflict) && strings.Contains(err.Error(), "it has a comment (line "), err)
 	steps, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
-	if want := at(release, onAWS+others+"      # ours\n"); err != nil || string(steps[0].After()[0].Bytes()) != want {
-		t.Errorf("%v", err)
-	}
+	want := at(release, onAWS+others+"      # ours\n")
+	assert.True(t, err == nil && string(steps[0].After()[0].Bytes()) == want, err)
 }

@@ -38,9 +38,7 @@ func TestOnlyClustersOfRKEAreTaken(t *testing.T) {
 	} {
 		doc := parse(t, c.text)
 		assert.Equal(t, IsCluster(doc), c.want, name)
-		if c.want && !Distro().Words.In(doc.Bytes()) {
-			t.Errorf("%s: a search would pass over it", name)
-		}
+		assert.Truef(t, !c.want || Distro().Words.In(doc.Bytes()), "%s: a search would pass over it", name)
 	}
 }
 
@@ -52,9 +50,7 @@ func TestASearchPassesOverWhatOnlySharesWords(t *testing.T) {
 		"an inventory of nodes":  "all:\n  nodes: [controlplane]\n",
 		"a role in another word": "nodes: [mycontrolplanes]\n",
 	} {
-		if Distro().Meant([]byte(text)) {
-			t.Errorf("%s is to be parsed", name)
-		}
+		assert.Truef(t, !Distro().Meant([]byte(text)), "%s is to be parsed", name)
 	}
 }
 
@@ -107,9 +103,7 @@ func TestTwoObjectsAreTheSameToRancher(t *testing.T) {
 		assert.Equal(t, Distro().Alike(value(t, heron(c.a)), value(t, heron(c.b))), c.alike, c.name)
 	}
 	const file = "services: {kube-controller: {}}\ncloud_provider: {name: aws}\n"
-	if Distro().IsObject(parse(t, file)) || Distro().IsObject(parse(t, "rancher_kubernetes_engine_config: {services: {}}\n")) || !Distro().IsObject(parse(t, heron("{}"))) {
-		t.Error("a file of people is an object")
-	}
+	assert.True(t, !Distro().IsObject(parse(t, file)) && !Distro().IsObject(parse(t, "rancher_kubernetes_engine_config: {services: {}}\n")) && Distro().IsObject(parse(t, heron("{}"))), "a file of people is an object")
 }
 
 // Rancher writes an empty mapping for every service.
@@ -136,17 +130,13 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		}
 		target.CanonicalForm = true
 		back, err := plan.Undo(Distro(), s.After(), target, stage, false)
-		if err != nil || len(back) != 1 || manager(back[0].Documents[0].After) != manager(s.Documents[0].Before) {
-			t.Errorf("%s is not undone: %v", stage, err)
-		}
+		assert.Truef(t, err == nil && len(back) == 1 && manager(back[0].Documents[0].After) == manager(s.Documents[0].Before), "%s is not undone: %v", stage, err)
 	}
 	for _, left := range []string{fmt.Sprintf(services, ""), `"services":{"etcd":{},"kubeApi":{},"kubelet":{}}`} {
 		last, _ := p.Named(stages.SwitchToExternal)
 		text := string(last.After()[0].Root().JSON())
 		d := parse(t, strings.Replace(text, fmt.Sprintf(services, ""), left, 1))
 		back, err := plan.Undo(Distro(), transform.Only(d), target, stages.SwitchToExternal, false)
-		if err != nil || len(back) != 1 || !strings.Contains(manager(back[0].Documents[0].After), "enable-leader-migration") {
-			t.Errorf("%s: %v", left, err)
-		}
+		assert.Truef(t, err == nil && len(back) == 1 && strings.Contains(manager(back[0].Documents[0].After), "enable-leader-migration"), "%s: %v", left, err)
 	}
 }

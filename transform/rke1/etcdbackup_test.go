@@ -33,17 +33,14 @@ func TestABackupIsTheOneOfRanchersButton(t *testing.T) {
 	}
 	assert.NilError(t, json.Unmarshal(raw, &o))
 	assert.DeepEqual(t, o.Spec, map[string]any{"clusterId": "c-abcde", "manual": true, "backupConfig": map[string]any{"enabled": false, "retention": 6.0}})
-	if diff := cmp.Diff([]map[string]any{{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": "c-abcde", "uid": "u", "controller": true}}, o.Metadata.OwnerReferences); diff != "" || o.Metadata.Name != "c-abcde-x" || o.Metadata.Namespace != "c-abcde" {
-		t.Errorf("%+v %s", o.Metadata, diff)
-	}
+	diff := cmp.Diff([]map[string]any{{"apiVersion": "management.cattle.io/v3", "kind": "Cluster", "name": "c-abcde", "uid": "u", "controller": true}}, o.Metadata.OwnerReferences)
+	assert.Truef(t, diff == "" && o.Metadata.Name == "c-abcde-x" && o.Metadata.Namespace == "c-abcde", "%+v %s", o.Metadata, diff)
 	zipped := assert.Value(base64.StdEncoding.DecodeString(o.Status.ClusterObject))(t)
 	z := assert.Value(gzip.NewReader(bytes.NewReader(zipped)))(t)
-	if text, err := io.ReadAll(z); err != nil || string(text) != cluster || o.Status.KubernetesVersion != "v1.26.15-rancher1-1" {
-		t.Errorf("%v %s %s", err, text, o.Status.KubernetesVersion)
-	}
-	if _, err := backup([]byte(`{"spec":"password=hunter2"}`), "c", "u", "n"); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
+	text, err := io.ReadAll(z)
+	assert.Truef(t, err == nil && string(text) == cluster && o.Status.KubernetesVersion == "v1.26.15-rancher1-1", "%v %s %s", err, text, o.Status.KubernetesVersion)
+	_, err = backup([]byte(`{"spec":"password=hunter2"}`), "c", "u", "n")
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 }
 
 func TestAnEtcdBackupSaysHowFarItIs(t *testing.T) {

@@ -58,9 +58,7 @@ func after(t *testing.T, text, stage string, target transform.Target) string {
 	s := stageOf(t, m, stage)
 	e := assert.Value(s.Edit())(t)
 	doc, splices, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	then := opened(t, string(doc.Bytes()), target)
 	if err := s.Check(then); err != nil {
 		t.Errorf("%v in\n%s", err, doc.Bytes())

@@ -35,9 +35,7 @@ func chartOf(t *testing.T, text string) ccm.Chart {
 func TestTheChartComesWithItsValues(t *testing.T) {
 	got := files(t, at(release, onAWS), stages.InstallCCM, transform.Target{ImageRepository: "registry.example.com/ccm"})
 	chart := chartOf(t, got[valuesFile])
-	if !chart.Migrates() || chart.ImageTag() != "v1.26.6" || len(got) != 1 || !strings.Contains(got[valuesFile], "registry.example.com/ccm") {
-		t.Error(got)
-	}
+	assert.True(t, chart.Migrates() && chart.ImageTag() == "v1.26.6" && len(got) == 1 && strings.Contains(got[valuesFile], "registry.example.com/ccm"), got)
 	got = files(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), stages.InstallCCM, transform.Target{NoLeaderMigration: true})
 	if chart := chartOf(t, got[valuesFile]); chart.Migrates() || !strings.Contains(got[valuesFile], "--cloud-config=") || got[cloudConfigFile] != "[Global]\nZone = a\n" {
 		t.Error(got)
@@ -63,9 +61,7 @@ func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {
 		}
 	}
 	kept := stageOf(t, opened(t, at(release, onAWS), transform.Target{KeepLeaderMigration: true}), stages.DisableLeaderMigration)
-	if kept.Files != nil || len(kept.After) > 0 {
-		t.Errorf("nothing is to be done: %+v", kept.After)
-	}
+	assert.Truef(t, kept.Files == nil && len(kept.After) == 0, "nothing is to be done: %+v", kept.After)
 }
 
 func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
@@ -76,17 +72,13 @@ func TestTheChartLandsOnControlPlanesAlone(t *testing.T) {
 			assert.Equal(t, chart.Refuses(nodeClass(node{Role: roles})), "", minor, roles)
 		}
 		for _, roles := range [][]string{{"etcd"}, {"worker"}, {"etcd", "worker"}} {
-			if chart.Refuses(nodeClass(node{Role: roles})) == "" {
-				t.Errorf("%s also lands on %v", minor, roles)
-			}
+			assert.Truef(t, chart.Refuses(nodeClass(node{Role: roles})) != "", "%s also lands on %v", minor, roles)
 		}
 	}
 	// Without the null, Helm keeps the chart's own selector, which no node of RKE has.
 	text, _ := values.ForMinor(Name, "v1.26")
 	trap := chartOf(t, strings.Replace(text, "  node-role.kubernetes.io/control-plane: null\n", "", 1))
-	if trap.Refuses(nodeClass(node{Role: []string{"controlplane"}})) == "" {
-		t.Error("the trap does not show")
-	}
+	assert.True(t, trap.Refuses(nodeClass(node{Role: []string{"controlplane"}})) != "", "the trap does not show")
 }
 
 func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
@@ -96,9 +88,7 @@ func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
 			if file != valuesFile && file != finalValuesFile {
 				continue
 			}
-			if !strings.Contains(text, "key: reserved-for\n    operator: Exists\n    effect: NoExecute") || !strings.Contains(text, "control-plane: null") {
-				t.Errorf("%s:\n%s", file, text)
-			}
+			assert.Truef(t, strings.Contains(text, "key: reserved-for\n    operator: Exists\n    effect: NoExecute") && strings.Contains(text, "control-plane: null"), "%s:\n%s", file, text)
 			m := opened(t, at(release, onAWS+tainted), transform.Target{})
 			assert.Equal(t, chartOf(t, text).Refuses(m.controlPlaneNodes()[0]), "", file)
 		}
@@ -107,12 +97,10 @@ func TestTheChartToleratesTheTaintsOfTheNodes(t *testing.T) {
 
 func TestRKEWorksNextToItsStateFile(t *testing.T) {
 	doc := parse(t, at(release, onAWS+nodes))
-	if by := deliver(doc, "plans/05-switch.yaml"); by.Command != "" || !strings.Contains(by.How, ".rkestate") {
-		t.Errorf("%+v", by)
-	}
-	if by := deliver(parse(t, "rancher_kubernetes_engine_config: {}\n"), "a.yaml"); by.Command != "" || !strings.Contains(by.How, "Rancher") {
-		t.Errorf("%+v", by)
-	}
+	by := deliver(doc, "plans/05-switch.yaml")
+	assert.True(t, by.Command == "" && strings.Contains(by.How, ".rkestate"), by)
+	by = deliver(parse(t, "rancher_kubernetes_engine_config: {}\n"), "a.yaml")
+	assert.True(t, by.Command == "" && strings.Contains(by.How, "Rancher"), by)
 	for file, want := range map[string]string{"a b.yml": "rke up --config 'a b.yml'", "a'; rm b": `rke up --config 'a'\''; rm b'`} {
 		assert.Equal(t, action.RKEUp(file).Command, want)
 	}

@@ -55,9 +55,7 @@ func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	target.Accept = append(target.Accept, "node-address-missing")
 	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), target))(t)
 	for _, s := range p.Steps {
-		if s.State == plan.Blocked {
-			t.Errorf("%s is blocked: %+v", s.Stage.Name, s.Findings)
-		}
+		assert.Truef(t, s.State != plan.Blocked, "%s is blocked: %+v", s.Stage.Name, s.Findings)
 	}
 	return p
 }
@@ -80,9 +78,8 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 			p := planned(t, at(release, c.config), target)
 			s, _ := p.Step(stages.SwitchToExternal)
 			own := strings.Contains(c.config, configFlag)
-			if got := string(s.After()[0].Bytes()); strings.Contains(got, leaderFlag) || strings.Contains(got, configFlag) != own {
-				t.Errorf("the switch leaves\n%s", got)
-			}
+			got := string(s.After()[0].Bytes())
+			assert.Truef(t, !strings.Contains(got, leaderFlag) && strings.Contains(got, configFlag) == own, "the switch leaves\n%s", got)
 			for _, s := range p.Steps {
 				if !s.Changes() {
 					continue
@@ -126,9 +123,7 @@ func TestBothConfigurationsFitTheirManagers(t *testing.T) {
 func configurationIn(t *testing.T, text string) yamledit.Node {
 	t.Helper()
 	roots, found, err := leadermigration.Read(yamledit.Chunk{File: "made.yaml", Bytes: []byte(text)})
-	if err != nil || len(found) > 0 || len(roots) != 1 {
-		t.Fatalf("%v %+v in\n%s", err, found, text)
-	}
+	assert.Mustf(t, err == nil && len(found) == 0 && len(roots) == 1, "%v %+v in\n%s", err, found, text)
 	return roots[0]
 }
 
@@ -154,9 +149,7 @@ func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
 			d, is := a.Op.(action.Delete)
 			return is && d.Name == ccm.MigrationConfigMap
 		})
-		if drops == c.config {
-			t.Errorf("%s: the ConfigMap goes: %v", c.name, drops)
-		}
+		assert.Truef(t, drops != c.config, "%s: the ConfigMap goes: %v", c.name, drops)
 	}
 }
 
@@ -181,9 +174,7 @@ func TestChecksNoticeAWrongConfiguration(t *testing.T) {
 
 func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 	got := files(t, at(release, onAWS+bothFlags), stages.InstallCCM, transform.Target{NoLeaderMigration: true})
-	if len(got) != 1 || strings.Contains(got[valuesFile], configFlag) {
-		t.Error(got)
-	}
+	assert.True(t, len(got) == 1 && !strings.Contains(got[valuesFile], configFlag), got)
 }
 
 func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {

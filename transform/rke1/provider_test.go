@@ -28,9 +28,7 @@ func TestTheSituationFollowsFromReleaseAndProvider(t *testing.T) {
 	} {
 		m := opened(t, at(c.version, c.config), transform.Target{})
 		assert.Equal(t, m.target.Situation, c.want, c.name)
-		if m.target.NoLeaderMigration == c.want.HasInTreeProvider() {
-			t.Errorf("%s: leader migration", c.name)
-		}
+		assert.Truef(t, m.target.NoLeaderMigration != c.want.HasInTreeProvider(), "%s: leader migration", c.name)
 	}
 }
 
@@ -42,11 +40,8 @@ func TestAMinorThatRKEDoesNotHaveIsRefused(t *testing.T) {
 		onAWS + "system_images: {kubernetes: 'a/hyperkube:v1.33.1-rancher1'}\n": "RKE has no release of Kubernetes 1.33",
 	} {
 		_, err := open(transform.Only(parse(t, text)), transform.Target{ImageTag: "v1.33.4"})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("want %q, got %v in\n%s", want, err, text)
-		}
+		assert.Truef(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "want %q, got %v in\n%s", want, err, text)
 	}
-	if _, err := lint(transform.Only(parse(t, at("v1.33.1-rancher1-1", onAWS))), transform.Target{}); err != nil {
-		t.Errorf("lint reads it all the same: %v", err)
-	}
+	_, err := lint(transform.Only(parse(t, at("v1.33.1-rancher1-1", onAWS))), transform.Target{})
+	assert.Truef(t, err == nil, "lint reads it all the same: %v", err)
 }

@@ -39,9 +39,7 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 					continue
 				}
 				got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
-				if f.Message == "" || f.Fix == "" || f.File != "c.yml" {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, f.Message != "" && f.Fix != "" && f.File == "c.yml", f)
 			}
 			slices.Sort(got)
 			assert.DeepEqual(t, got, c.want)
@@ -196,9 +194,8 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	doc := parse(t, `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubelet": {"extraArgs": {"max-pods": 200}}}}}`)
 	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{}))(t)
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
-		if s, _ := p.Step(name); s.State != plan.Blocked {
-			t.Errorf("%s is %s", name, s.State)
-		}
+		s, _ := p.Step(name)
+		assert.Truef(t, s.State == plan.Blocked, "%s is %s", name, s.State)
 	}
 	c := assert.Value(Distro().Lint(transform.Only(doc), transform.Target{}))(t)
 	fixed, made := plan.Repair(Distro(), c, transform.Target{})

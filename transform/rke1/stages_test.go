@@ -36,9 +36,8 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 	for _, text := range []string{isOut, onAWS + "services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"} {
 		p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, at(release, text))), transform.Target{}))(t)
 		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
-			if step, _ := p.Step(name); step.State != plan.Skipped || step.Changes() {
-				t.Errorf("%s is %s in\n%s", name, step.State, text)
-			}
+			step, _ := p.Step(name)
+			assert.Truef(t, step.State == plan.Skipped && !step.Changes(), "%s is %s in\n%s", name, step.State, text)
 		}
 	}
 }
@@ -47,9 +46,8 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 func TestAClusterThatWasMigratedSkippedNothing(t *testing.T) {
 	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{}))(t)
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
-		if step, _ := p.Step(name); step.State != plan.Done {
-			t.Errorf("%s is %s", name, step.State)
-		}
+		step, _ := p.Step(name)
+		assert.Truef(t, step.State == plan.Done, "%s is %s", name, step.State)
 	}
 }
 
@@ -59,12 +57,8 @@ func TestGrantAppendsToAddons(t *testing.T) {
 	} {
 		got := after(t, at(release, onAWS+addons), stages.GrantMigrationLease, transform.Target{})
 		docs, err := opened(t, got, transform.Target{}).bundle().Documents()
-		if err != nil || !leadermigration.Granted(docs, leadermigration.Lease) {
-			t.Errorf("%s: %v\n%s", name, err, got)
-		}
-		if strings.Contains(addons, "kind: A") != strings.Contains(got, "kind: A\n  ---\n  kind: B\n  ---\n") {
-			t.Errorf("%s: the manifests of its own:\n%s", name, got)
-		}
+		assert.Truef(t, err == nil && leadermigration.Granted(docs, leadermigration.Lease), "%s: %v\n%s", name, err, got)
+		assert.Truef(t, strings.Contains(addons, "kind: A") == strings.Contains(got, "kind: A\n  ---\n  kind: B\n  ---\n"), "%s: the manifests of its own:\n%s", name, got)
 	}
 	assert.Equal(t, after(t, at(release, onAWS+granted), stages.GrantMigrationLease, transform.Target{}), at(release, onAWS+granted), "granted twice")
 }
@@ -93,9 +87,7 @@ func TestSwitchAsksTheMetadataOnlyWhereTheReleaseCan(t *testing.T) {
 		assert.Equal(t, metadataSupported(version), want, version)
 	}
 	text := after(t, at("v1.24.17-rancher1-1", onAWS), stages.SwitchToExternal, transform.Target{})
-	if strings.Contains(text, metadataKey) {
-		t.Errorf("1.24 cannot:\n%s", text)
-	}
+	assert.Truef(t, !strings.Contains(text, metadataKey), "1.24 cannot:\n%s", text)
 	text = after(t, at("v1.24.17-rancher1-1", onAWS), stages.SwitchToExternal, transform.Target{Version: "v1.25.16-rancher1-1"})
 	assert.Equal(t, text, at("v1.25.16-rancher1-1", isOut), "1.25.16 can")
 }
@@ -126,11 +118,8 @@ func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
 func TestAPIObjectsAreEditedInTheirSpelling(t *testing.T) {
 	const before = `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubeController": {}}}}`
 	got := after(t, before, stages.EnableLeaderMigration, transform.Target{})
-	if want := strings.Replace(before, `"kubeController": {}`, `"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}`, 1); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	want := strings.Replace(before, `"kubeController": {}`, `"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}`, 1)
+	assert.Truef(t, got == want, "got\n%s\nwant\n%s", got, want)
 	got = after(t, got, stages.SwitchToExternal, transform.Target{})
-	if !strings.Contains(got, `"cloudProvider": {"name": "external-aws", "useInstanceMetadataHostname": true}`) || strings.Contains(got, leaderFlag) {
-		t.Error(got)
-	}
+	assert.True(t, strings.Contains(got, `"cloudProvider": {"name": "external-aws", "useInstanceMetadataHostname": true}`) && !strings.Contains(got, leaderFlag), got)
 }

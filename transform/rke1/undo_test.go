@@ -57,9 +57,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		}
 		_, err := plan.Undo(Distro(), transform.Only(parse(t, c.text)), target, c.stage, false)
 		var conflict *transform.Conflict
-		if !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: want %s, got %v", c.name, c.want, err)
-		}
+		assert.Truef(t, errors.As(err, &conflict) && strings.Contains(err.Error(), c.want), "%s: want %s, got %v", c.name, c.want, err)
 	}
 }
 

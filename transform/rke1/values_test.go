@@ -45,9 +45,7 @@ func planOf(t *testing.T, config, values string, target transform.Target) *plan.
 func valuesAfter(t *testing.T, p *plan.Plan, stage string) string {
 	t.Helper()
 	s, found := p.Step(stage)
-	if !found {
-		t.Fatalf("no stage %s", stage)
-	}
+	assert.Mustf(t, found, "no stage %s", stage)
 	return string(s.After()[1].Bytes())
 }
 
@@ -66,25 +64,19 @@ func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
 	if !installed.Migrates() || installed.ImageTag() != "v1.26.6" || installed.RoutesUnsafe() || installed.LacksProvider() || installed.Value("resources", "requests", "cpu") != "200m" {
 		t.Error(valuesAfter(t, p, stages.InstallCCM))
 	}
-	if text := valuesAfter(t, p, stages.InstallCCM); !strings.HasPrefix(text, "# mine\nargs: # few\n- --v=4\n- ") {
-		t.Error(text)
-	}
+	text := valuesAfter(t, p, stages.InstallCCM)
+	assert.True(t, strings.HasPrefix(text, "# mine\nargs: # few\n- --v=4\n- "), text)
 	final := chartOf(t, valuesAfter(t, p, stages.DisableLeaderMigration))
 	if final.Migrates() || final.ImageTag() != "v1.26.6" {
 		t.Error(valuesAfter(t, p, stages.DisableLeaderMigration))
 	}
 	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 		s, _ := p.Step(name)
-		if s.Documents[0].Changes() || !s.Documents[1].Changes() {
-			t.Errorf("%s changes other documents than the values file", name)
-		}
-		if commands := commandsOf(s.Stage.After); !strings.Contains(commands, "--values values.yaml") {
-			t.Errorf("%s does not use the file:\n%s", name, commands)
-		}
+		assert.Truef(t, !s.Documents[0].Changes() && s.Documents[1].Changes(), "%s changes other documents than the values file", name)
+		commands := commandsOf(s.Stage.After)
+		assert.Truef(t, strings.Contains(commands, "--values values.yaml"), "%s does not use the file:\n%s", name, commands)
 		files, err := s.Files()
-		if err != nil || len(files) > 0 {
-			t.Errorf("%s makes files of its own: %v, %v", name, files, err)
-		}
+		assert.Truef(t, err == nil && len(files) == 0, "%s makes files of its own: %v, %v", name, files, err)
 	}
 }
 
@@ -93,13 +85,10 @@ func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
 	docs := pair(t, at(release, onAWS+nodes+granted+"services:\n  kube-controller:\n    extra_args: {enable-leader-migration: 'true'}\n"), short)
 	p := assert.Value(plan.BuildFor(Distro(), docs, transform.Target{}, plan.Choice{Stage: stages.SwitchToExternal}))(t)
 	assert.Error(p.Choose(plan.Choice{Stage: stages.SwitchToExternal}))(t, stages.InstallCCM, "the switch does not wait")
-	if s, _ := p.Step(stages.SwitchToExternal); !slices.Contains(s.Stage.AfterManual, stages.InstallCCM) {
-		t.Error("the file has the values, and not whether helm installed the chart with them")
-	}
+	s, _ := p.Step(stages.SwitchToExternal)
+	assert.True(t, slices.Contains(s.Stage.AfterManual, stages.InstallCCM), "the file has the values, and not whether helm installed the chart with them")
 	alone := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), stages.SwitchToExternal)
-	if !slices.Contains(alone.AfterManual, stages.InstallCCM) {
-		t.Error("without the file no one knows whether the stage was done")
-	}
+	assert.True(t, slices.Contains(alone.AfterManual, stages.InstallCCM), "without the file no one knows whether the stage was done")
 }
 
 func TestAStageIsDoneWhereTheValuesFileHasItsResult(t *testing.T) {
@@ -116,9 +105,8 @@ func TestAStageIsDoneWhereTheValuesFileHasItsResult(t *testing.T) {
 		{"it has not left", isOut, text, stages.DisableLeaderMigration, plan.Todo},
 		{"it has left the migration", isOut, without, stages.DisableLeaderMigration, plan.Done},
 	} {
-		if s, _ := planOf(t, at(release, c.config+nodes), c.values, transform.Target{}).Step(c.stage); s.State != c.want {
-			t.Errorf("%s: %s is %s", c.name, c.stage, s.State)
-		}
+		s, _ := planOf(t, at(release, c.config+nodes), c.values, transform.Target{}).Step(c.stage)
+		assert.Truef(t, s.State == c.want, "%s: %s is %s", c.name, c.stage, s.State)
 	}
 }
 
@@ -149,9 +137,8 @@ func TestAnUpgradeMovesTheImageOfTheValuesFile(t *testing.T) {
 	done := strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1)
 	p := planOf(t, at(release, isOut+nodes), done, transform.Target{Version: "v1.27.16-rancher1-1"})
 	assert.Equal(t, valuesAfter(t, p, stages.UpgradeCCM), strings.Replace(done, "v1.26.6", "v1.27.2", 1))
-	if s, _ := p.Step(stages.UpgradeCCM); s.State != plan.Todo {
-		t.Error(s.State)
-	}
+	s, _ := p.Step(stages.UpgradeCCM)
+	assert.True(t, s.State == plan.Todo, s.State)
 }
 
 // Rancher makes the nodes of pools with the labels and taints that RKE always gives.
@@ -159,16 +146,12 @@ func TestTheValuesSelectControlPlanesThatTheFileDoesNotList(t *testing.T) {
 	p := planOf(t, at(release, onAWS), "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"\"\n", transform.Target{})
 	chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM))
 	assert.Equal(t, chart.Refuses(nodeClass(node{Role: []string{controlPlaneRole, "etcd"}})), "")
-	if chart.Refuses(nodeClass(node{Role: []string{"worker"}})) == "" {
-		t.Error("it also runs on workers")
-	}
+	assert.True(t, chart.Refuses(nodeClass(node{Role: []string{"worker"}})) != "", "it also runs on workers")
 }
 
 func TestASelectorOfTheOperatorIsRefusedWhereNoControlPlaneHasIt(t *testing.T) {
 	_, err := plan.Build(Distro(), pair(t, at(release, onAWS+nodes), "nodeSelector: {disk: fast}\n"), transform.Target{})
-	if err == nil || !strings.Contains(err.Error(), "values.yaml:1") || !strings.Contains(err.Error(), "disk") {
-		t.Error(err)
-	}
+	assert.True(t, err != nil && strings.Contains(err.Error(), "values.yaml:1") && strings.Contains(err.Error(), "disk"), err)
 }
 
 func TestAManagerAmongTheAddonsLeavesNoPlaceForTheChart(t *testing.T) {
@@ -190,9 +173,7 @@ func TestOnlyAValuesFileJoinsACluster(t *testing.T) {
 		"kind: x\nimage:\n":                 "",
 	} {
 		docs, err := withValues(transform.Only(parse(t, at(release, onAWS))), valuesDoc(t, text))
-		if want == "" && (err != nil || len(docs) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v", text, err)
-		}
+		assert.Truef(t, (want != "" || err == nil && len(docs) == 2) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "%q: %v", text, err)
 	}
 }
 
@@ -222,9 +203,7 @@ func TestRulesFindWhatIsWrongInTheValuesFile(t *testing.T) {
 				line, file = f.Line, f.File
 			}
 		}
-		if line != c.line || file != "values.yaml" {
-			t.Errorf("%s is at %s:%d, not at line %d, of\n%s", c.rule, file, line, c.line, c.values)
-		}
+		assert.Truef(t, line == c.line && file == "values.yaml", "%s is at %s:%d, not at line %d, of\n%s", c.rule, file, line, c.line, c.values)
 	}
 }
 
@@ -232,9 +211,7 @@ func TestRulesFindWhatIsWrongInTheValuesFile(t *testing.T) {
 func TestAnEarlierStageDoesNotWaitForTheFlagOfTheValuesFile(t *testing.T) {
 	p := planOf(t, at(release, onAWS+nodes), short, transform.Target{})
 	for _, s := range p.Steps {
-		if s.State == plan.Blocked {
-			t.Errorf("%s is blocked: %v", s.Stage.Name, s.Findings)
-		}
+		assert.Truef(t, s.State != plan.Blocked, "%s is blocked: %v", s.Stage.Name, s.Findings)
 	}
 }
 
@@ -242,19 +219,14 @@ func TestTheMountedConfigurationsComeWithTheValuesFile(t *testing.T) {
 	p := planOf(t, at(release, onAWS+"  awsCloudProvider: {global: {zone: a}}\n"), short, transform.Target{LeaderMigrationConfig: transform.ConfigGenerate})
 	s, _ := p.Step(stages.InstallCCM)
 	files, err := s.Files()
-	if err != nil || len(files) != 2 || files[0].Name != cloudConfigFile || files[1].Name != configMapFile {
-		t.Errorf("%v, %v", files, err)
-	}
-	if commands := commandsOf(s.Stage.Before); !strings.Contains(commands, cloudConfigFile) || !strings.Contains(commands, configMapFile) {
-		t.Error(commands)
-	}
+	assert.Truef(t, err == nil && len(files) == 2 && files[0].Name == cloudConfigFile && files[1].Name == configMapFile, "%v, %v", files, err)
+	commands := commandsOf(s.Stage.Before)
+	assert.True(t, strings.Contains(commands, cloudConfigFile) && strings.Contains(commands, configMapFile), commands)
 	names := map[string]bool{} // a folder has each once
 	for _, s := range p.Steps {
 		files, err := s.Files()
 		for _, f := range files {
-			if err != nil || names[f.Name] {
-				t.Errorf("%s has %s again, %v", s.Stage.Name, f.Name, err)
-			}
+			assert.Truef(t, err == nil && !names[f.Name], "%s has %s again, %v", s.Stage.Name, f.Name, err)
 			names[f.Name] = true
 		}
 	}
@@ -269,9 +241,8 @@ func TestTheMountedConfigurationsComeWithTheValuesFile(t *testing.T) {
 }
 
 func TestTheValuesFileReachesItsReleaseByHelm(t *testing.T) {
-	if by := deliver(valuesDoc(t, short), "x"); by.Command != "" || !strings.Contains(by.How, "Helm") {
-		t.Errorf("%+v", by)
-	}
+	by := deliver(valuesDoc(t, short), "x")
+	assert.True(t, by.Command == "" && strings.Contains(by.How, "Helm"), by)
 }
 
 // In a broken cluster the switch comes before the chart, and the chart is put right after it.
@@ -279,9 +250,8 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheValuesFile(t *testing.T) {
 	for _, version := range []string{"v1.27.16-rancher1-1", "v1.28.15-rancher1-1"} {
 		p := planOf(t, at(version, onAWS+nodes), "args: [--v=2, --cloud-provider=aws, --enable-leader-migration=true]\n", transform.Target{})
 		for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
-			if s, _ := p.Step(name); s.State != plan.Todo {
-				t.Errorf("%s: %s is %s: %v", version, name, s.State, s.Findings)
-			}
+			s, _ := p.Step(name)
+			assert.Truef(t, s.State == plan.Todo, "%s: %s is %s: %v", version, name, s.State, s.Findings)
 		}
 		if chart := chartOf(t, valuesAfter(t, p, stages.InstallCCM)); chart.Migrates() || chart.RoutesUnsafe() {
 			t.Error(valuesAfter(t, p, stages.InstallCCM))
@@ -312,13 +282,9 @@ func TestALiveClusterGetsCopiesOfTheValuesFile(t *testing.T) {
 		}
 		text := files(t, at(release, c.config+nodes), c.stage, c.target)[c.file]
 		chart := chartOf(t, text)
-		if !strings.HasPrefix(text, "# mine\nargs: [--v=4, ") || chart.ImageTag() != c.tag || chart.Migrates() != c.flag || chart.Value("image", "repository") != "registry.example.com/ccm" {
-			t.Errorf("%s:\n%s", c.name, text)
-		}
+		assert.Truef(t, strings.HasPrefix(text, "# mine\nargs: [--v=4, ") && chart.ImageTag() == c.tag && chart.Migrates() == c.flag && chart.Value("image", "repository") == "registry.example.com/ccm", "%s:\n%s", c.name, text)
 		assert.Equal(t, chart.Refuses(opened(t, at(release, c.config+nodes), transform.Target{}).chartNodes()[0]), "", c.name)
-		if string(c.target.Values.Bytes()) != own {
-			t.Errorf("%s changes the file itself", c.name)
-		}
+		assert.Truef(t, string(c.target.Values.Bytes()) == own, "%s changes the file itself", c.name)
 	}
 }
 
@@ -326,9 +292,7 @@ func TestTheStagesOfALiveClusterSayThatTheFileIsCopied(t *testing.T) {
 	target := transform.Target{Values: valuesDoc(t, short)}
 	for _, name := range []string{stages.InstallCCM, stages.DisableLeaderMigration} {
 		s := stageOf(t, opened(t, at(release, onAWS+nodes), target), name)
-		if !strings.Contains(s.Why, "helm gets a copy of values.yaml") || s.Edit != nil {
-			t.Errorf("%s: %s", name, s.Why)
-		}
+		assert.Truef(t, strings.Contains(s.Why, "helm gets a copy of values.yaml") && s.Edit == nil, "%s: %s", name, s.Why)
 		if s := stageOf(t, opened(t, at(release, onAWS+nodes), transform.Target{}), name); strings.Contains(s.Why, "copy") {
 			t.Errorf("%s: %s", name, s.Why)
 		}

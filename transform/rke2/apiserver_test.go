@@ -42,9 +42,7 @@ func TestSwitchRemovesTheFlagsThatKubeAPIServerLost(t *testing.T) {
 // The override gives kube-apiserver no flag that the release of the same edit does not have.
 func TestSwitchToAReleaseWithoutTheFlagDoesNotWriteIt(t *testing.T) {
 	got := afterAt(t, "v1.32.7+rke2r1", split+onAWS+"  kube-apiserver-arg: [v=2]\n", stages.SwitchToExternal, transform.Target{Version: "v1.33.3+rke2r1"})
-	if strings.Contains(got, "kube-apiserver-arg: [v=2, cloud-provider") || !strings.Contains(got, "kubelet-arg:\n  - cloud-provider=external\n") {
-		t.Errorf("got\n%s", got)
-	}
+	assert.Truef(t, !strings.Contains(got, "kube-apiserver-arg: [v=2, cloud-provider") && strings.Contains(got, "kubelet-arg:\n  - cloud-provider=external\n"), "got\n%s", got)
 }
 
 // A kube-apiserver that exits serves no chart, so the switch comes first. A cluster that is
@@ -61,9 +59,7 @@ func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
 		{"v1.33.3+rke2r1", globalOff + flag, transform.External},
 	} {
 		m := targeted(t, parse(t, document(c.version, split+c.config)), transform.Target{Version: "v1.33.3+rke2r1"})
-		if m.target.Situation != c.want {
-			t.Errorf("%s at %s: %s", c.config, c.version, m.target.Situation)
-		}
+		assert.Truef(t, m.target.Situation == c.want, "%s at %s: %s", c.config, c.version, m.target.Situation)
 	}
 }
 

@@ -53,12 +53,9 @@ func TestNoFormOfTheChartGetsASecondOne(t *testing.T) {
 	for name, spec := range forms {
 		s := step(t, planned(t, release, chartAs(spec), chosen), stages.InstallCCM)
 		text := string(s.After()[0].Bytes())
-		if strings.Count(text, "kind: HelmChart\n") != 1 || strings.Count(text, "--enable-leader-migration=true") != 1 || s.State != plan.Todo && !strings.Contains(name, "without a version") {
-			t.Errorf("%s: %s\n%s", name, s.State, text)
-		}
-		if packed := strings.Contains(spec, ".tgz") || strings.Contains(spec, "chartContent"); packed == strings.Contains(text, "version: 0.0.8\n") && !strings.Contains(spec, ":0.0.8") {
-			t.Errorf("%s: an archive has no use for spec.version, all else needs it:\n%s", name, text)
-		}
+		assert.Truef(t, strings.Count(text, "kind: HelmChart\n") == 1 && strings.Count(text, "--enable-leader-migration=true") == 1 && (s.State == plan.Todo || strings.Contains(name, "without a version")), "%s: %s\n%s", name, s.State, text)
+		packed := strings.Contains(spec, ".tgz") || strings.Contains(spec, "chartContent")
+		assert.Truef(t, packed != strings.Contains(text, "version: 0.0.8\n") || strings.Contains(spec, ":0.0.8"), "%s: an archive has no use for spec.version, all else needs it:\n%s", name, text)
 	}
 }
 
@@ -96,9 +93,8 @@ func TestFieldsOfReleases(t *testing.T) {
 		"v1.26.15+rke2r1": {false, false}, "v1.30.11+rke2r1": {false, false}, "v1.30.12+rke2r1": {false, true}, "v1.31.7+rke2r1": {false, false}, "v1.31.8+rke2r1": {false, true},
 		"v1.33.0+rke2r1": {false, true}, "v1.33.11+rke2r1": {true, true}, "v1.34.6+rke2r1": {false, true}, "v1.35.4+rke2r1": {true, true}, "v1.36.0+rke2r1": {true, true},
 	} {
-		if f := chartFields(version); f.Values != want[0] || f.ValuesSecrets != want[1] {
-			t.Errorf("%s: %+v", version, f)
-		}
+		f := chartFields(version)
+		assert.Truef(t, f.Values == want[0] && f.ValuesSecrets == want[1], "%s: %+v", version, f)
 	}
 }
 
@@ -145,9 +141,8 @@ func TestStagesEditTheSourceThatDecides(t *testing.T) {
 		s := step(t, all, stages.InstallCCM)
 		assert.Contains(t, string(s.After()[0].Bytes()), c.after, name, s.State)
 		end := step(t, all, stages.DisableLeaderMigration)
-		if text := string(end.Documents[0].After.Bytes()); !strings.Contains(text, over) || strings.Contains(text, "--enable-leader-migration") || len(about(end.Findings, "ccm-args-unsafe")) != 0 {
-			t.Errorf("%s, at the end:\n%s", name, text)
-		}
+		text := string(end.Documents[0].After.Bytes())
+		assert.Truef(t, strings.Contains(text, over) && !strings.Contains(text, "--enable-leader-migration") && len(about(end.Findings, "ccm-args-unsafe")) == 0, "%s, at the end:\n%s", name, text)
 	}
 }
 
@@ -175,9 +170,7 @@ func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	canonical := chosen
 	canonical.CanonicalForm = true
 	steps, err := plan.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
-	if err != nil || len(steps) != 1 || strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n") {
-		t.Error(steps, err)
-	}
+	assert.True(t, err == nil && len(steps) == 1 && !strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n"), steps, err)
 }
 
 // In a broken cluster the switch comes before the chart, and install-ccm puts the chart right.
@@ -188,8 +181,7 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheChart(t *testing.T) {
 	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
 	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
-		if s, _ := p.Step(name); s.State != plan.Todo {
-			t.Errorf("%s is %s: %v", name, s.State, s.Findings)
-		}
+		s, _ := p.Step(name)
+		assert.Truef(t, s.State == plan.Todo, "%s is %s: %v", name, s.State, s.Findings)
 	}
 }

@@ -40,9 +40,7 @@ func TestAKeyThatChangesNeedsAPromise(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			asked = nil
 			err := checkClass(Class{Name: "cp"}, c.before, c.after, promise)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && err.Error() == c.want), "got %v, want %q", err, c.want)
 			assert.Equal(t, len(asked), c.asked, "asked for", asked)
 		})
 	}
@@ -51,9 +49,7 @@ func TestAKeyThatChangesNeedsAPromise(t *testing.T) {
 func TestErrorsNameNoValues(t *testing.T) {
 	before := cluster(t, onAWS+"  kubelet-arg: [token=s3cr3t-1]\n")
 	err := before.check(cluster(t, onAWS+"  kubelet-arg: [token=s3cr3t-2]\n"), never)
-	if err == nil || strings.Contains(err.Error(), "s3cr3t") {
-		t.Error(err)
-	}
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "s3cr3t"), err)
 }
 
 func TestCheckLooksAtEveryClass(t *testing.T) {
@@ -61,18 +57,16 @@ func TestCheckLooksAtEveryClass(t *testing.T) {
 	for class, selector := range map[string]string{"cp": forControlPlanes, "etcd": forEtcd, "workers": forWorkers} {
 		doctored := before + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + selector + "\n"
 		err := cluster(t, before).check(cluster(t, doctored), never)
-		if want := "kubelet-arg would change on machines of class " + class; err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		want := "kubelet-arg would change on machines of class " + class
+		assert.Truef(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
 	}
 }
 
 func TestCheckSeesWhereConfigurationMovesWithoutEffect(t *testing.T) {
 	before := cluster(t, onAWS+"  cni: calico\n")
 	after := cluster(t, "machineSelectorConfig:\n- config: {cni: calico, cloud-provider-name: aws, no-such-key: 1}\n")
-	if err := before.check(after, never); err != nil {
-		t.Error(err)
-	}
+	err := before.check(after, never)
+	assert.True(t, err == nil, err)
 }
 
 func TestCheckRefusesChangesOfTheClasses(t *testing.T) {
@@ -92,9 +86,7 @@ func TestCheckRefusesChangesOfTheClasses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := split + onAWS
 			err := cluster(t, before).check(cluster(t, strings.Replace(before, c.old, c.new, 1)), func(Class, string, any, any) bool { return true })
-			if err == nil || err.Error() != c.want {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
+			assert.Truef(t, err != nil && err.Error() == c.want, "got %v, want %s", err, c.want)
 		})
 	}
 }
@@ -124,8 +116,6 @@ func TestResultsMustDecode(t *testing.T) {
 	bad := migrated(t, parse(t, document(release, onAWS)+"status: s3cr3t\n"))
 	const want = "it does not decode as a Cluster of provisioning.cattle.io/v1"
 	for _, err := range []error{good.strict.Allows(bad.strict), bad.strict.Allows(good.strict), good.check(bad, never)} {
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		assert.Truef(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
 	}
 }

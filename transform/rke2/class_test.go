@@ -72,9 +72,8 @@ func TestPoolLabels(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			labels := opened(t, "v1.26.15+rke2r1", "machinePools:\n- "+c.pool).Classes[0].Labels
 			for key, want := range c.want {
-				if got := labels[key]; got != want {
-					t.Errorf("%s is %q, want %q", key, got, want)
-				}
+				got := labels[key]
+				assert.Truef(t, got == want, "%s is %q, want %q", key, got, want)
 			}
 		})
 	}
@@ -88,13 +87,7 @@ machinePools:
 - {name: windows, workerRole: true, labels: {cattle.io/os: windows}}
 `)
 	made, unmade, windows := c.Classes[0], c.Classes[1], c.Classes[2]
-	if !made.ControlPlane() || !made.Server() || !made.Worker() || made.Etcd() || made.Windows() {
-		t.Errorf("made-server: %v", made.Labels)
-	}
-	if unmade.ControlPlane() || unmade.Server() {
-		t.Errorf("unmade: %v", unmade.Labels)
-	}
-	if !windows.Windows() || windows.Server() {
-		t.Errorf("windows: %v", windows.Labels)
-	}
+	assert.Truef(t, made.ControlPlane() && made.Server() && made.Worker() && !made.Etcd() && !made.Windows(), "made-server: %v", made.Labels)
+	assert.Truef(t, !unmade.ControlPlane() && !unmade.Server(), "unmade: %v", unmade.Labels)
+	assert.Truef(t, windows.Windows() && !windows.Server(), "windows: %v", windows.Labels)
 }

@@ -42,15 +42,11 @@ func opened(t *testing.T, version, config string) *Cluster {
 func refuse(t *testing.T, text, want string) {
 	t.Helper()
 	_, err := Open(parse(t, text), "")
-	if err == nil || err.Error() != want {
-		t.Errorf("got:  %v\nwant: %s", err, want)
-	}
+	assert.Truef(t, err != nil && err.Error() == want, "got:  %v\nwant: %s", err, want)
 	var known *yamledit.Error
 	var not *transform.Refused
 	selects := strings.Contains(want, selectorField)
-	if !errors.As(err, &known) || errors.As(err, &not) != selects || selects && not.Rule != ruleSelectorInvalid {
-		t.Errorf("the error is a %T", err)
-	}
+	assert.Truef(t, errors.As(err, &known) && errors.As(err, &not) == selects && (!selects || not.Rule == ruleSelectorInvalid), "the error is a %T", err)
 }
 
 func names(c *Cluster) []string {
@@ -74,9 +70,7 @@ func classOf(t *testing.T, c *Cluster, name string) Class {
 
 func TestOpenReadsNameAndVersion(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", "additionalManifest: x")
-	if c.Name != "demo" || c.Namespace != "fleet-default" || c.Version != "v1.26.15+rke2r1" || !c.Release.Known {
-		t.Errorf("%+v", c)
-	}
+	assert.True(t, c.Name == "demo" && c.Namespace == "fleet-default" && c.Version == "v1.26.15+rke2r1" && c.Release.Known, c)
 	assert.Equal(t, c.RKEConfig().Path(), "spec.rkeConfig", "the configuration is at")
 }
 
@@ -95,9 +89,7 @@ func TestVersionThatIsNotStatedIsAssumed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Open(parse(t, document(c.stated, "")), c.assumed)
-			if err != nil || got.Version != c.want || got.Release.Version != c.want {
-				t.Errorf("got %+v, %v", got, err)
-			}
+			assert.Truef(t, err == nil && got.Version == c.want && got.Release.Version == c.want, "got %+v, %v", got, err)
 		})
 	}
 }
@@ -123,9 +115,7 @@ func TestVersionsThatCannotBeUsed(t *testing.T) {
 		{"", "v1.26.15+k3s1", assumed},
 	} {
 		_, err := Open(parse(t, document(c.stated, "")), c.assumed)
-		if err == nil || err.Error() != c.want {
-			t.Errorf("stated %q, assumed %q:\ngot:  %v\nwant: %s", c.stated, c.assumed, err, c.want)
-		}
+		assert.Truef(t, err != nil && err.Error() == c.want, "stated %q, assumed %q:\ngot:  %v\nwant: %s", c.stated, c.assumed, err, c.want)
 	}
 }
 
@@ -160,21 +150,16 @@ func TestClustersThatAreRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(parse(t, c.text), "")
 			var not *transform.Refused
-			if !errors.As(err, &not) || not.Rule != "not-migratable" || err.Error() != c.want {
-				t.Errorf("got:  %v\nwant: %s", err, c.want)
-			}
-			if !errors.Is(err, not.At) {
-				t.Error("the place is out of reach")
-			}
+			assert.Truef(t, errors.As(err, &not) && not.Rule == "not-migratable" && err.Error() == c.want, "got:  %v\nwant: %s", err, c.want)
+			assert.True(t, errors.Is(err, not.At), "the place is out of reach")
 		})
 	}
 }
 
 func TestAClusterNamedLocalElsewhereIsFine(t *testing.T) {
 	text := strings.Replace(document("v1.26.15+rke2r1", ""), "name: demo", "name: local", 1)
-	if _, err := Open(parse(t, text), ""); err != nil {
-		t.Error(err)
-	}
+	_, err := Open(parse(t, text), "")
+	assert.True(t, err == nil, err)
 }
 
 func TestIsCluster(t *testing.T) {
@@ -265,9 +250,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 
 func TestPoolsMayShareValues(t *testing.T) {
 	c := opened(t, "&version v1.26.15+rke2r1", "machineGlobalConfig: {cni: calico}\nx: &p {controlPlaneRole: true, etcdRole: true}\nmachinePools:\n- {<<: *p, name: a}\n- {<<: *p, name: b, workerRole: true}\n")
-	if len(c.Classes) != 2 || !c.Classes[0].ControlPlane() || c.Classes[0].Worker() || !c.Classes[1].Etcd() || !c.Classes[1].Worker() {
-		t.Errorf("%+v", c.Classes)
-	}
+	assert.True(t, len(c.Classes) == 2 && c.Classes[0].ControlPlane() && !c.Classes[0].Worker() && c.Classes[1].Etcd() && c.Classes[1].Worker(), c.Classes)
 }
 
 func TestRefusalsDoNotQuoteValues(t *testing.T) {
@@ -278,8 +261,6 @@ func TestRefusalsDoNotQuoteValues(t *testing.T) {
 		"additionalManifest: 31415926535",
 	} {
 		_, err := Open(parse(t, document("v1.26.15+rke2r1", config)), "")
-		if err == nil || strings.Contains(err.Error(), "31415926535") {
-			t.Errorf("%s: %v", config, err)
-		}
+		assert.Truef(t, err != nil && !strings.Contains(err.Error(), "31415926535"), "%s: %v", config, err)
 	}
 }

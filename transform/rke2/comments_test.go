@@ -55,13 +55,9 @@ func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	} {
 		_, _, err := back(t, comment, stages.SwitchToExternal, inTurn)
 		refuses(t, name, err, "it has a comment (line ")
-		if err != nil && !strings.Contains(err.Error(), "--canonical") {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Truef(t, err == nil || strings.Contains(err.Error(), "--canonical"), "%s: %v", name, err)
 		_, is, err := back(t, comment, stages.SwitchToExternal, usual)
-		if err != nil || strings.Contains(is, "disable-cloud-controller") || !strings.Contains(is, "# ours: no stub, ever") {
-			t.Errorf("%s: %v\n%s", name, err, is)
-		}
+		assert.Truef(t, err == nil && !strings.Contains(is, "disable-cloud-controller") && strings.Contains(is, "# ours: no stub, ever"), "%s: %v\n%s", name, err, is)
 	}
 }
 
@@ -72,9 +68,8 @@ func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
 		"in another place": "machineGlobalConfig:\n  disable-cloud-controller: true\n  cloud-provider-name: aws\n" + twoArgs + ownManifest,
 	} {
 		was, is, err := back(t, config, stages.SwitchToExternal, inTurn)
-		if diff := cmp.Diff(was, is); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
-		}
+		diff := cmp.Diff(was, is)
+		assert.Truef(t, diff == "" && err == nil, "%s: %v (-want +got):\n%s", name, err, diff)
 	}
 }
 
@@ -89,9 +84,7 @@ func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
 			_, err := plan.Undo(Distro(), transform.Only(parse(t, in)), inTurn, stage, false)
 			refuses(t, stage+", "+name, err, "it has a comment (line ")
 			steps, err := plan.Undo(Distro(), transform.Only(parse(t, in)), usual, stage, false)
-			if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all") {
-				t.Errorf("%s, %s: %v", stage, name, err)
-			}
+			assert.Truef(t, err == nil && len(steps) == 1 && strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all"), "%s, %s: %v", stage, name, err)
 		}
 	}
 }
@@ -103,20 +96,16 @@ func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 		for _, f := range step(t, p, stage).Findings {
 			if f.Rule == plan.RuleComment {
 				lines = append(lines, f.Line)
-				if f.Severity != transform.Note || strings.Contains(f.Message, "to be replaced") {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, f.Severity == transform.Note && !strings.Contains(f.Message, "to be replaced"), f)
 			}
 		}
 		return lines
 	}
 	at := strings.Count(string(p.Start[0].Bytes()[:strings.Index(string(p.Start[0].Bytes()), "# in-tree")]), "\n") + 1
-	if got := notes(stages.SwitchToExternal); !slices.Equal(got, []int{at}) {
-		t.Errorf("notes on the lines %v instead of %d", got, at)
-	}
-	if got := notes(stages.GrantMigrationLease); len(got) > 0 {
-		t.Errorf("notes of a stage that touches none: %v", got)
-	}
+	got := notes(stages.SwitchToExternal)
+	assert.Truef(t, slices.Equal(got, []int{at}), "notes on the lines %v instead of %d", got, at)
+	got = notes(stages.GrantMigrationLease)
+	assert.Truef(t, len(got) == 0, "notes of a stage that touches none: %v", got)
 	assert.Contains(t, string(step(t, p, stages.SwitchToExternal).Documents[0].After.Bytes()), "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now")
 }
 

@@ -26,12 +26,8 @@ func TestClustersWithoutPoolsHaveEveryCombinationOfRoles(t *testing.T) {
 		assert.DeepEqual(t, names(c), want, pools)
 		for _, class := range c.Classes {
 			is := func(role string) bool { return strings.Contains(class.Name, role) }
-			if class.Etcd() != is("etcd") || class.ControlPlane() != is("controlplane") || class.Worker() != is("worker") {
-				t.Errorf("%s has the labels %v", class.Name, class.Labels)
-			}
-			if class.Labels[LabelOS] != "linux" || class.Pool.Exists() {
-				t.Errorf("%s: %+v", class.Name, class)
-			}
+			assert.Truef(t, class.Etcd() == is("etcd") && class.ControlPlane() == is("controlplane") && class.Worker() == is("worker"), "%s has the labels %v", class.Name, class.Labels)
+			assert.Truef(t, class.Labels[LabelOS] == "linux" && !class.Pool.Exists(), "%s: %+v", class.Name, class)
 		}
 	}
 }
@@ -75,9 +71,8 @@ func TestLabelsOfSelectorsMakeClasses(t *testing.T) {
 
 func TestSelectorsOfFilesMakeClassesToo(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", "machineSelectorFiles:\n- machineLabelSelector: {matchLabels: {size: big}}\n")
-	if got := names(c); !slices.Contains(got, "worker size=big") {
-		t.Error(got)
-	}
+	got := names(c)
+	assert.True(t, slices.Contains(got, "worker size=big"), got)
 }
 
 // tooManyLabels is a configuration that gives machines more combinations of labels than
@@ -97,9 +92,8 @@ func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
 
 func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
 	doc := parse(t, tooManyLabels())
-	if live := Distro().Live; !live.ByMachines(doc) || live.ByMachines(parse(t, document("v1.26.15+rke2r1", selecting("{matchLabels: {size: big}}")))) {
-		t.Error("not exactly the cluster with too many labels needs its machines")
-	}
+	live := Distro().Live
+	assert.True(t, live.ByMachines(doc) && !live.ByMachines(parse(t, document("v1.26.15+rke2r1", selecting("{matchLabels: {size: big}}")))), "not exactly the cluster with too many labels needs its machines")
 	for want, machines := range map[string]transform.Machines{
 		"worker":                           {},
 		"worker, worker l3=x":              {{LabelWorker: "true", "l3": "x", "rack": "b7"}, {LabelEtcd: "true", "l3": "x"}},
@@ -131,9 +125,7 @@ machineSelectorConfig:
 		}
 		after := string(step.After()[0].Bytes())
 		for _, list := range []string{"[v=2, enable-leader-migration]", "[v=4, enable-leader-migration]"} {
-			if !strings.Contains(after, list) {
-				t.Errorf("there is no %s in\n%s", list, after)
-			}
+			assert.Truef(t, strings.Contains(after, list), "there is no %s in\n%s", list, after)
 		}
 		return
 	}

@@ -20,13 +20,9 @@ func TestStagesHaveTheNamesAndOrderOfAllDistros(t *testing.T) {
 	all := stages.Names()
 	for _, s := range cluster(t, onAWS).Stages() {
 		i := slices.Index(all, s.Name)
-		if i < 0 {
-			t.Fatalf("%s is unknown or out of order", s.Name)
-		}
+		assert.Mustf(t, i >= 0, "%s is unknown or out of order", s.Name)
 		all = all[i+1:]
-		if s.Why == "" || (s.Edit == nil) != (s.Check == nil) {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, s.Why != "" && (s.Edit == nil) == (s.Check == nil), s)
 	}
 }
 
@@ -49,20 +45,15 @@ func TestProviders(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Distro().Open(transform.Only(parse(t, document(release, c.config))), transform.Target{})
 			if c.want == "" {
-				if err != nil {
-					t.Error(err)
-				}
+				assert.True(t, err == nil, err)
 				return
 			}
 			var refused *transform.Refused
-			if !errors.As(err, &refused) || refused.Rule != transform.RuleNotMigratable || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("got:  %v\nwant: %s", err, c.want)
-			}
+			assert.Truef(t, errors.As(err, &refused) && refused.Rule == transform.RuleNotMigratable && strings.HasPrefix(err.Error(), c.want), "got:  %v\nwant: %s", err, c.want)
 		})
 	}
-	if _, err := Distro().Open(transform.Only(parse(t, document("v1.2", onAWS))), transform.Target{}); err == nil {
-		t.Error("a version that is none was opened")
-	}
+	_, err := Distro().Open(transform.Only(parse(t, document("v1.2", onAWS))), transform.Target{})
+	assert.True(t, err != nil, "a version that is none was opened")
 }
 
 func TestIdentityNamesTheCluster(t *testing.T) {
@@ -73,9 +64,8 @@ func TestIdentityNamesTheCluster(t *testing.T) {
 
 func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
 	doc := parse(t, document(release, onAWS))
-	if d := Distro(); !d.Owns(doc) || !d.Words.In(doc.Bytes()) {
-		t.Errorf("%+v", d)
-	}
+	d := Distro()
+	assert.True(t, d.Owns(doc) && d.Words.In(doc.Bytes()), d)
 }
 
 func TestExplainListsEveryClass(t *testing.T) {
@@ -89,9 +79,7 @@ func TestExplainListsEveryClass(t *testing.T) {
 		for _, d := range c.Dropped {
 			got[c.Name] = append(got[c.Name], "no "+d.Key+": "+string(d.Reason))
 		}
-		if c.Labels["rke.cattle.io/rke-machine-pool-name"] != c.Name {
-			t.Errorf("%s has the labels %v", c.Name, c.Labels)
-		}
+		assert.Truef(t, c.Labels["rke.cattle.io/rke-machine-pool-name"] == c.Name, "%s has the labels %v", c.Name, c.Labels)
 	}
 	const odd = "no odd: the release does not have the key"
 	server := []string{
@@ -122,12 +110,10 @@ func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 }
 
 func TestExplainTakesClustersOfAnyProvider(t *testing.T) {
-	if list, err := Distro().Explain(transform.Only(parse(t, document(release, ""))), transform.Target{}); err != nil || len(list) != 7 {
-		t.Errorf("%v, %v", list, err)
-	}
-	if _, err := Distro().Explain(transform.Only(parse(t, "kind: Cluster\n")), transform.Target{}); err == nil {
-		t.Error("what is no cluster was explained")
-	}
+	list, err := Distro().Explain(transform.Only(parse(t, document(release, ""))), transform.Target{})
+	assert.Truef(t, err == nil && len(list) == 7, "%v, %v", list, err)
+	_, err = Distro().Explain(transform.Only(parse(t, "kind: Cluster\n")), transform.Target{})
+	assert.True(t, err != nil, "what is no cluster was explained")
 }
 
 func TestProgressIsReadOffTheFile(t *testing.T) {
@@ -159,9 +145,7 @@ func TestProgressIsReadOffTheFile(t *testing.T) {
 				got = append(got, step(t, p, name).State)
 			}
 			for _, s := range p.Steps {
-				if s.Changes() != left(s) || s.Changes() == (len(s.Edits) == 0) || !left(s) && s.State != plan.NotInFile && s.Findings != nil {
-					t.Errorf("%s is %s: %+v", s.Stage.Name, s.State, s)
-				}
+				assert.Truef(t, s.Changes() == left(s) && s.Changes() != (len(s.Edits) == 0) && (left(s) || s.State == plan.NotInFile || s.Findings == nil), "%s is %s: %+v", s.Stage.Name, s.State, s)
 			}
 			assert.DeepEqual(t, got, c.want)
 			assert.Equal(t, p.Left(), slices.ContainsFunc(p.Steps, left), "left")
@@ -184,9 +168,7 @@ func TestNoStagePutsTheFlagOnAnExternalManager(t *testing.T) {
 				for _, class := range m.Classes {
 					c := m.Effective(class)
 					_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
-					if class.ControlPlane() && flag && c[providerKey].Value == external {
-						t.Errorf("%s puts it on machines of class %s", s.Stage.Name, class.Name)
-					}
+					assert.Truef(t, !class.ControlPlane() || !flag || c[providerKey].Value != external, "%s puts it on machines of class %s", s.Stage.Name, class.Name)
 				}
 			}
 		})

@@ -28,9 +28,7 @@ func TestEffectiveConfigurationEqualsRanchersPlanner(t *testing.T) {
 		t.Skip(err)
 	}
 	pairs, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	if err != nil || len(pairs) == 0 {
-		t.Fatalf("no pairs in %s: %v", folder, err)
-	}
+	assert.Mustf(t, err == nil && len(pairs) != 0, "no pairs in %s: %v", folder, err)
 	for _, file := range pairs {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) { comparePair(t, file) })
@@ -42,14 +40,10 @@ func comparePair(t *testing.T, file string) {
 	planned := readFile(t, strings.TrimSuffix(file, ".yaml")+".json")
 	c, err := Open(doc, "")
 	if refused := strings.HasPrefix(string(planned), "{"); refused {
-		if err == nil {
-			t.Errorf("opened, though the planner says %s", planned)
-		}
+		assert.Truef(t, err != nil, "opened, though the planner says %s", planned)
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var got []map[string]any
 	for _, class := range c.Classes {
 		if strings.Contains(class.Name, "=") {
@@ -64,9 +58,8 @@ func comparePair(t *testing.T, file string) {
 	}
 	assert.NilError(t, json.Unmarshal(planned, &machines))
 	for _, m := range machines {
-		if diff := cmp.Diff(m.User, throughJSON(t, given(t, string(doc.Bytes()), m.Labels))); diff != "" {
-			t.Errorf("a machine with %v (-planner +rke2):\n%s", m.Labels, diff)
-		}
+		diff := cmp.Diff(m.User, throughJSON(t, given(t, string(doc.Bytes()), m.Labels)))
+		assert.Truef(t, diff == "", "a machine with %v (-planner +rke2):\n%s", m.Labels, diff)
 	}
 }
 
@@ -213,9 +206,8 @@ func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
 			continue
 		}
 		got := append(places(s.Origin), places(s.Overridden...)...)
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s of %s (-want +got):\n%s", test.key, test.class, diff)
-		}
+		diff := cmp.Diff(test.want, got)
+		assert.Truef(t, diff == "", "%s of %s (-want +got):\n%s", test.key, test.class, diff)
 	}
 }
 
@@ -234,9 +226,8 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 		set := lists.Map(c.Candidates(classOf(t, c, class), "kubelet-arg"), func(i int) yamledit.Node { return c.Layers[i].Get("kubelet-arg") })
 		assert.DeepEqual(t, places(set...), want, class)
 	}
-	if got := c.Candidates(c.Classes[0], "debug"); got != nil {
-		t.Errorf("debug is set in %v", got)
-	}
+	got := c.Candidates(c.Classes[0], "debug")
+	assert.Truef(t, got == nil, "debug is set in %v", got)
 }
 
 func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
@@ -275,13 +266,10 @@ func TestEveryKeyIsKeptOrDropped(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", strings.ReplaceAll(layered, "dataDirectories", "ignored"))
 	for _, class := range c.Classes {
 		kept, dropped, all := c.Effective(class), c.Dropped(class), c.merge(class)
-		if len(kept)+len(dropped) != len(all) {
-			t.Errorf("%s: %d kept, %d dropped of %d", class.Name, len(kept), len(dropped), len(all))
-		}
+		assert.Truef(t, len(kept)+len(dropped) == len(all), "%s: %d kept, %d dropped of %d", class.Name, len(kept), len(dropped), len(all))
 		for _, d := range dropped {
-			if _, both := kept[d.Key]; both {
-				t.Errorf("%s: %s is kept and dropped", class.Name, d.Key)
-			}
+			_, both := kept[d.Key]
+			assert.Truef(t, !both, "%s: %s is kept and dropped", class.Name, d.Key)
 		}
 	}
 }

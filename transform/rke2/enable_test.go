@@ -69,9 +69,7 @@ func TestEnableIsDoneWhereTheFlagIsOn(t *testing.T) {
 		"\n- enable-leader-migration=false\n- enable-leader-migration",
 	} {
 		inBoth(t, func(t *testing.T, with func(string) string) {
-			if edited(t, with(value), stages.EnableLeaderMigration) {
-				t.Errorf("%q is edited", value)
-			}
+			assert.Truef(t, !edited(t, with(value), stages.EnableLeaderMigration), "%q is edited", value)
 		})
 	}
 }
@@ -197,9 +195,7 @@ func TestEnableSaysWhichEtcdMachinesRestart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			why := stageOf(t, cluster(t, c.config), stages.EnableLeaderMigration).Why
-			if c.want == "" && strings.Contains(why, "etcd") || !strings.Contains(why, c.want) {
-				t.Errorf("got %q, want %q", why, c.want)
-			}
+			assert.Truef(t, (c.want != "" || !strings.Contains(why, "etcd")) && strings.Contains(why, c.want), "got %q, want %q", why, c.want)
 		})
 	}
 }

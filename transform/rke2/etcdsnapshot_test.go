@@ -3,7 +3,11 @@
 
 package rke2
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestASnapshotIsRequestedByItsNumber(t *testing.T) {
 	for text, want := range map[string]int64{
@@ -24,7 +28,6 @@ func TestASnapshotIsRequestedByItsNumber(t *testing.T) {
 			t.Errorf("%s", after.Bytes())
 		}
 	}
-	if _, _, err := askForSnapshot(parse(t, `{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":"four"}}}}`)); err == nil {
-		t.Error("a number that is none")
-	}
+	_, _, err := askForSnapshot(parse(t, `{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":"four"}}}}`))
+	assert.True(t, err != nil, "a number that is none")
 }

@@ -69,9 +69,8 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 				got := after(t, config, stages.GrantMigrationLease)
 				then := cluster(t, got)
 				assert.DeepEqual(t, documentsOf(t, then), append(c.want, added...))
-				if now, _ := then.RKEConfig().Get(manifestKey).String(); !strings.HasPrefix(now, strings.TrimRight(old, "\n")) {
-					t.Errorf("what was there changed:\n%s", now)
-				}
+				now, _ := then.RKEConfig().Get(manifestKey).String()
+				assert.Truef(t, strings.HasPrefix(now, strings.TrimRight(old, "\n")), "what was there changed:\n%s", now)
 			}
 		})
 	}
@@ -80,9 +79,8 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 	doc := parse(t, strings.Replace(document(release, ""), "{}", "{machineGlobalConfig: {cloud-provider-name: aws}}", 1))
 	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
-	if got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).Documents[0].After)); len(got) != 2 {
-		t.Errorf("%q", got)
-	}
+	got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).Documents[0].After))
+	assert.True(t, len(got) == 2, got)
 }
 
 func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
@@ -118,9 +116,8 @@ func TestGrantIsAddedToRightsThatDoNotSuffice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := documentsOf(t, cluster(t, after(t, manifest("|", text)+onAWS, stages.GrantMigrationLease)))
-			if n := len(got); n < 3 || got[n-1] != "RoleBinding "+leadermigration.Lease || got[n-2] != "Role "+leadermigration.Lease {
-				t.Errorf("%q", got)
-			}
+			n := len(got)
+			assert.True(t, n >= 3 && got[n-1] == "RoleBinding "+leadermigration.Lease && got[n-2] == "Role "+leadermigration.Lease, got)
 		})
 	}
 }
@@ -148,9 +145,7 @@ func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
-			if err == nil || !strings.HasPrefix(err.Error(), "c.yaml:") || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want … %s", err, c.want)
-			}
+			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "c.yaml:") && strings.Contains(err.Error(), c.want), "got %v, want … %s", err, c.want)
 		})
 	}
 }

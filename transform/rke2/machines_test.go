@@ -62,9 +62,8 @@ func TestAMachineIsKnownHoweverManyLabelsSelectorsName(t *testing.T) {
 		text += fmt.Sprintf("- config: {kubelet-arg: [v=%d]}\n  machineLabelSelector: {matchLabels: {label-%d: 'yes'}}\n", i, i)
 	}
 	text = document(release, text)
-	if _, err := Open(parse(t, text), ""); err == nil {
-		t.Fatal("a file with so many labels is opened")
-	}
+	_, err := Open(parse(t, text), "")
+	assert.Must(t, err != nil, "a file with so many labels is opened")
 	got := given(t, text, map[string]string{LabelWorker: "true", "label-3": "yes"})
 	assert.DeepEqual(t, got, map[string]any{"cloud-provider-name": "aws", "kubelet-arg": []any{"v=3"}})
 }

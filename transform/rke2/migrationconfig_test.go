@@ -64,28 +64,20 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			p := planned(t, s.version, s.config, s.target)
 			for _, st := range p.Steps {
-				if st.State == plan.Blocked {
-					t.Errorf("%s is blocked: %+v", st.Stage.Name, st.Findings)
-				}
+				assert.Truef(t, st.State != plan.Blocked, "%s is blocked: %+v", st.Stage.Name, st.Findings)
 			}
 			m := openAfter(t, p, stages.InstallCCM)
 			fits(t, m)
 			for _, c := range m.Classes {
 				a, _ := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
-				if c.ControlPlane() && (a.Value != managerConfig || !m.delivers(managerConfig, c)) {
-					t.Errorf("class %s reads %q", c.Name, a.Value)
-				}
+				assert.Truef(t, !c.ControlPlane() || a.Value == managerConfig && m.delivers(managerConfig, c), "class %s reads %q", c.Name, a.Value)
 			}
 			end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
-			if kept := strings.Contains(end, "--"+configFlag); kept != s.target.KeepLeaderMigration {
-				t.Errorf("at the end the chart has a configuration: %v\n%s", kept, end)
-			}
-			if kept := strings.Contains(end, leadermigration.Kind); kept != s.target.KeepLeaderMigration {
-				t.Errorf("at the end a ConfigMap holds a configuration: %v\n%s", kept, end)
-			}
-			if strings.Contains(end, "- "+configFlag) {
-				t.Errorf("kube-controller-manager keeps its configuration:\n%s", end)
-			}
+			kept := strings.Contains(end, "--"+configFlag)
+			assert.Truef(t, kept == s.target.KeepLeaderMigration, "at the end the chart has a configuration: %v\n%s", kept, end)
+			kept = strings.Contains(end, leadermigration.Kind)
+			assert.Truef(t, kept == s.target.KeepLeaderMigration, "at the end a ConfigMap holds a configuration: %v\n%s", kept, end)
+			assert.Truef(t, !strings.Contains(end, "- "+configFlag), "kube-controller-manager keeps its configuration:\n%s", end)
 		})
 	}
 }
@@ -96,9 +88,8 @@ func fits(t *testing.T, m *migration) {
 	t.Helper()
 	text := assert.Value(m.managerConfigMap())(t)
 	object := parse(t, text).Root()
-	if name, _ := object.Get("metadata", "annotations", "rke.cattle.io/object-authorized-for-clusters").String(); name != m.Name {
-		t.Errorf("the ConfigMap is authorized for %q", name)
-	}
+	name, _ := object.Get("metadata", "annotations", "rke.cattle.io/object-authorized-for-clusters").String()
+	assert.Truef(t, name == m.Name, "the ConfigMap is authorized for %q", name)
 	manager := configurationIn(t, object.Get("data", leadermigration.ConfigFile))
 	docs := assert.Value(m.manifest())(t)
 	chart, _, _ := m.chart()
@@ -109,9 +100,7 @@ func fits(t *testing.T, m *migration) {
 	if found = append(found, leadermigration.LintBoth(manager, cloud)...); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
-	if !leadermigration.Granted(docs, m.target.Lease()) {
-		t.Error("the managers may not lock the lease")
-	}
+	assert.True(t, leadermigration.Granted(docs, m.target.Lease()), "the managers may not lock the lease")
 }
 
 func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
@@ -126,9 +115,8 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 	half := step(t, planned(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
 	p := assert.Value(plan.Build(Distro(), half, inTurn))(t)
-	if s := step(t, p, stages.EnableLeaderMigration); s.State != plan.Done {
-		t.Errorf("%s", s.State)
-	}
+	s := step(t, p, stages.EnableLeaderMigration)
+	assert.True(t, s.State == plan.Done, s.State)
 	fits(t, openAfter(t, p, stages.InstallCCM))
 }
 
@@ -136,9 +124,7 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 	const own = "  kube-controller-manager-arg: [leader-migration-config=/etc/own.conf, v=2]\nmachineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: /etc/own.conf}]}\n"
 	p := planned(t, release, onAWS+own, generated)
 	enabled := configOf(step(t, p, stages.EnableLeaderMigration).Documents[0].After)
-	if !strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") || strings.Contains(enabled, managerConfig) {
-		t.Error(enabled)
-	}
+	assert.True(t, strings.Contains(enabled, "[leader-migration-config=/etc/own.conf, v=2, enable-leader-migration]") && !strings.Contains(enabled, managerConfig), enabled)
 	assert.Contains(t, configOf(step(t, p, stages.SwitchToExternal).Documents[0].After), "[leader-migration-config=/etc/own.conf, v=2]")
 }
 
@@ -150,26 +136,22 @@ func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 		t.Errorf("%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
 	}
 	was, is, err := back(t, told+own, stages.SwitchToExternal, inTurn)
-	if err != nil || was != is {
-		t.Errorf("%v\n%s", err, is)
-	}
+	assert.Truef(t, err == nil && was == is, "%v\n%s", err, is)
 }
 
 func TestAChartsOwnConfigurationStays(t *testing.T) {
 	const named = "args: [--cloud-provider=aws, --configure-cloud-routes=false, --enable-leader-migration=true, --leader-migration-config=/etc/own/c.conf]"
 	own := withChart(append([]string{"extraVolumes: [{name: own, secret: {secretName: own}}]", "extraVolumeMounts: [{name: own, mountPath: /etc/own}]", named, good[0]}, good[2:]...)...)
 	s := step(t, planned(t, release, onAWS+own, generated), stages.InstallCCM)
-	if after := configOf(s.Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},") {
-		t.Error(after)
-	}
+	after := configOf(s.Documents[0].After)
+	assert.True(t, !strings.Contains(after, leadermigration.Kind) && !strings.Contains(after, "extraVolumes: [{name: own, secret: {secretName: own}},"), after)
 }
 
 func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 	half := configOf(step(t, planned(t, release, onAWS, generated), stages.EnableLeaderMigration).Documents[0].After)
 	p := planned(t, release, half, withoutMigration)
-	if after := configOf(step(t, p, stages.InstallCCM).Documents[0].After); strings.Contains(after, leadermigration.Kind) || strings.Contains(after, "--"+configFlag) {
-		t.Error(after)
-	}
+	after := configOf(step(t, p, stages.InstallCCM).Documents[0].After)
+	assert.True(t, !strings.Contains(after, leadermigration.Kind) && !strings.Contains(after, "--"+configFlag), after)
 }
 
 func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {

@@ -86,13 +86,9 @@ func TestTheEndStateFollowsFromWhatIsKnownOfNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			provider, state, list := switched(t, c.version, c.config, c.target)
-			if provider != c.provider || state != c.state || len(list) > 0 != (c.severity != "") {
-				t.Fatalf("%s, %s: %+v", provider, state, list)
-			}
+			assert.Mustf(t, provider == c.provider && state == c.state && len(list) > 0 == (c.severity != ""), "%s, %s: %+v", provider, state, list)
 			for _, f := range list {
-				if f.Severity != c.severity || !strings.Contains(f.Message+"; "+f.Fix, c.says) || f.Fix == "" {
-					t.Errorf("%s: %s; %s", f.Severity, f.Message, f.Fix)
-				}
+				assert.Truef(t, f.Severity == c.severity && strings.Contains(f.Message+"; "+f.Fix, c.says) && f.Fix != "", "%s: %s; %s", f.Severity, f.Message, f.Fix)
 			}
 		})
 	}
@@ -107,9 +103,7 @@ func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 			says := slices.ContainsFunc(list, func(f transform.Finding) bool {
 				return f.Severity == transform.Error && strings.Contains(f.Message, "any end state renames Windows machines")
 			})
-			if says != renamed || state == plan.Blocked != (renamed || end == transform.EndStateExternal) {
-				t.Errorf("%s, %q: %s, %+v", version, end, state, list)
-			}
+			assert.Truef(t, says == renamed && state == plan.Blocked == (renamed || end == transform.EndStateExternal), "%s, %q: %s, %+v", version, end, state, list)
 			if _, state, _ := switched(t, version+"+rke2r1", windowsPool+onAWS, transform.Target{EndState: end, Accept: []string{"node-rename"}}); state != plan.Todo {
 				t.Errorf("%s, %q: accepted, and %s", version, end, state)
 			}
@@ -119,9 +113,8 @@ func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 		return transform.Target{HostNames: equalNames, Machines: &transform.Machines{{LabelOS: "linux"}, {LabelOS: os}}}
 	}
 	for os, want := range map[string]plan.State{"linux": plan.Todo, "windows": plan.Blocked} {
-		if _, state, list := switched(t, release, onAWS, machines(os)); state != want {
-			t.Errorf("custom machines with %s: %s, %+v", os, state, list)
-		}
+		_, state, list := switched(t, release, onAWS, machines(os))
+		assert.Truef(t, state == want, "custom machines with %s: %s, %+v", os, state, list)
 	}
 }
 
@@ -147,9 +140,7 @@ func TestNodeRenameIsWhereTheProviderWins(t *testing.T) {
 	config := split + onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  " + forControlPlanes + "\n"
 	_, _, list := switched(t, release, config, chosen)
 	for i, path := range []string{"spec.rkeConfig.machineGlobalConfig.cloud-provider-name", "spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name"} {
-		if len(list) != 2 || list[i].Path != path {
-			t.Errorf("%+v", list)
-		}
+		assert.True(t, len(list) == 2 && list[i].Path == path, list)
 	}
 }
 
@@ -160,9 +151,7 @@ func TestNodeRenameNamesThePlaceOfTheChoice(t *testing.T) {
 		".rke-lm.yaml": "remove end-state from .rke-lm.yaml: aws-override then keeps the names; or accept the new names with the line accept: [node-rename] there",
 	} {
 		_, _, list := switched(t, release, split+onAWS, transform.Target{EndState: transform.EndStateExternal, EndStateBy: by})
-		if len(list) != 1 || !strings.Contains(list[0].Fix, want) {
-			t.Errorf("%s: %+v", by, list)
-		}
+		assert.Truef(t, len(list) == 1 && strings.Contains(list[0].Fix, want), "%s: %+v", by, list)
 	}
 }
 
@@ -176,8 +165,7 @@ func TestTheUpgradeWaitsForEveryOverride(t *testing.T) {
 	for config, want := range map[string]bool{whole: true, whole + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n": false} {
 		doc := parse(t, document(release, config+strings.TrimPrefix(charted("v1.26.6", "0.0.8"), split+globalOff)))
 		p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"}))(t)
-		if _, has := p.Step(stages.UpgradeKubernetes); has != want {
-			t.Errorf("upgrade-kubernetes is planned: %t", has)
-		}
+		_, has := p.Step(stages.UpgradeKubernetes)
+		assert.Truef(t, has == want, "upgrade-kubernetes is planned: %t", has)
 	}
 }

@@ -39,14 +39,11 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 			if s.State != c.want || isLeft(p) != c.open {
 				t.Errorf("%s, %+v", s.State, p.Outlook())
 			}
-			if last := step(t, p, stages.DisableLeaderMigration); (last.State == plan.NotInFile) != (c.want == plan.NotInFile) {
-				t.Errorf("the end is %s", last.State)
-			}
+			last := step(t, p, stages.DisableLeaderMigration)
+			assert.Truef(t, (last.State == plan.NotInFile) == (c.want == plan.NotInFile), "the end is %s", last.State)
 			known := transform.Target{}
 			known.Accept = []string{rules.CCMNotInFile.ID}
-			if c.want == plan.NotInFile && isLeft(planned(t, release, c.config, known)) {
-				t.Error("what is known stays open")
-			}
+			assert.True(t, c.want != plan.NotInFile || !isLeft(planned(t, release, c.config, known)), "what is known stays open")
 		})
 	}
 }
@@ -58,24 +55,17 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	for _, c := range []plan.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
 		p := assert.Value(plan.BuildFor(Distro(), transform.Only(doc), chosen, c))(t)
 		steps, err := p.Choose(c)
-		if first := (*plan.ManualStagePending)(nil); errors.As(err, &first) != c.Next || !c.Next && err != nil || len(steps) > 0 {
-			t.Errorf("%+v: %v, %v", c, steps, err)
-		}
+		first := (*plan.ManualStagePending)(nil)
+		assert.Truef(t, errors.As(err, &first) == c.Next && (c.Next || err == nil) && len(steps) == 0, "%+v: %v, %v", c, steps, err)
 	}
 	c := plan.Choice{Stage: stages.InstallCCM}
 	p := assert.Value(plan.BuildFor(Distro(), transform.Only(doc), chosen, c))(t)
 	steps, err := p.Choose(c)
-	if err != nil || len(steps) != 1 {
-		t.Fatal(steps, err)
-	}
+	assert.Must(t, err == nil && len(steps) == 1, steps, err)
 	text := string(steps[0].After()[0].Bytes())
-	if !strings.Contains(text, "chart: aws-cloud-controller-manager") || strings.Contains(text, leaderFlag) {
-		t.Errorf("no one is left to migrate from:\n%s", text)
-	}
+	assert.Truef(t, strings.Contains(text, "chart: aws-cloud-controller-manager") && !strings.Contains(text, leaderFlag), "no one is left to migrate from:\n%s", text)
 	again := assert.Value(plan.Build(Distro(), steps[0].After(), chosen))(t)
-	if isLeft(again) {
-		t.Errorf("something is left: %+v", again.Steps)
-	}
+	assert.Truef(t, !isLeft(again), "something is left: %+v", again.Steps)
 }
 
 // The image of a finished migration moves with the cluster; the flag does not come
@@ -83,11 +73,7 @@ func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 func TestNoStagePutsTheFlagOnAChartThatHasLeftTheMigration(t *testing.T) {
 	p := planned(t, "v1.27.16+rke2r2", globalOff+"additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec:\n    chart: aws-cloud-controller-manager\n    version: 0.0.8\n    valuesContent: |-\n      image: {tag: v1.26.6}\n      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", chosen)
 	for _, s := range p.Steps {
-		if strings.Contains(string(s.After()[0].Bytes()), leaderFlag) {
-			t.Fatalf("%s puts the flag there", s.Stage.Name)
-		}
+		assert.Mustf(t, !strings.Contains(string(s.After()[0].Bytes()), leaderFlag), "%s puts the flag there", s.Stage.Name)
 	}
-	if step(t, p, stages.InstallCCM).State != plan.Done || step(t, p, stages.DisableLeaderMigration).State != plan.Todo {
-		t.Errorf("%+v", p.Steps)
-	}
+	assert.True(t, step(t, p, stages.InstallCCM).State == plan.Done && step(t, p, stages.DisableLeaderMigration).State == plan.Todo, p.Steps)
 }

@@ -42,26 +42,21 @@ func TestReleaseKnowsItsArguments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := LookupRelease(c.version)
-			if _, got := r.Type(c.key); got != c.want || !r.Known {
-				t.Errorf("%s knows %s: %v, want %v; listed: %v", c.version, c.key, got, c.want, r.Known)
-			}
+			_, got := r.Type(c.key)
+			assert.Truef(t, got == c.want && r.Known, "%s knows %s: %v, want %v; listed: %v", c.version, c.key, got, c.want, r.Known)
 		})
 	}
 }
 
 func TestUnlistedReleaseKnowsTheArgumentsOfAll(t *testing.T) {
 	r := LookupRelease("v1.26.99+rke2r1")
-	if r.Known {
-		t.Error("v1.26.99 is said to be listed")
-	}
-	if keys := r.Keys(); len(keys) != 64 || !slices.IsSorted(keys) {
-		t.Errorf("%d keys, want all 64, sorted: %v", len(keys), keys)
-	}
+	assert.True(t, !r.Known, "v1.26.99 is said to be listed")
+	keys := r.Keys()
+	assert.Truef(t, len(keys) == 64 && slices.IsSorted(keys), "%d keys, want all 64, sorted: %v", len(keys), keys)
 	for version := range metadata().sets {
 		for _, key := range LookupRelease(version).Keys() {
-			if _, ok := r.Type(key); !ok {
-				t.Errorf("%s knows %s, the union does not", version, key)
-			}
+			_, ok := r.Type(key)
+			assert.Truef(t, ok, "%s knows %s, the union does not", version, key)
 		}
 	}
 }
@@ -130,9 +125,7 @@ func TestKeepConvertsBooleansAndNothingElse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, kept := r.Keep(c.server, c.key, c.value)
-			if kept != c.kept || !cmp.Equal(got, c.want) {
-				t.Errorf("got %#v, kept %v; want %#v, kept %v", got, kept, c.want, c.kept)
-			}
+			assert.Truef(t, kept == c.kept && cmp.Equal(got, c.want), "got %#v, kept %v; want %#v, kept %v", got, kept, c.want, c.kept)
 		})
 	}
 }
@@ -157,12 +150,10 @@ func TestReleasesEqualTheFacts(t *testing.T) {
 		for _, version := range f.Versions {
 			releases++
 			want := Release{Version: version, Known: true, argumentSet: argumentSet{server: f.Server, agent: f.Agent}}
-			if diff := cmp.Diff(want, LookupRelease(version), cmp.AllowUnexported(Release{}, argumentSet{}), cmpopts.IgnoreFields(argumentSet{}, "keys")); diff != "" {
-				t.Errorf("%s (-facts +tables):\n%s", version, diff)
-			}
+			diff := cmp.Diff(want, LookupRelease(version), cmp.AllowUnexported(Release{}, argumentSet{}), cmpopts.IgnoreFields(argumentSet{}, "keys"))
+			assert.Truef(t, diff == "", "%s (-facts +tables):\n%s", version, diff)
 		}
 	}
-	if got := len(metadata().sets); releases == 0 || got != releases {
-		t.Errorf("the facts list %d releases, the tables %d", releases, got)
-	}
+	got := len(metadata().sets)
+	assert.Truef(t, releases != 0 && got == releases, "the facts list %d releases, the tables %d", releases, got)
 }

@@ -54,9 +54,8 @@ func TestControlPlanesThatRestartAtOnceAreReportedBeforeTheyDo(t *testing.T) {
 	for _, name := range []string{stages.EnableLeaderMigration, stages.SwitchToExternal, stages.InstallCCM} {
 		s := step(t, p, name)
 		list := about(s.Findings, "control-planes-at-once")
-		if restarts := name != stages.InstallCCM; len(list) > 0 != restarts || s.State == plan.Blocked {
-			t.Errorf("%s is %s: %+v", name, s.State, list)
-		}
+		restarts := name != stages.InstallCCM
+		assert.Truef(t, len(list) > 0 == restarts && s.State != plan.Blocked, "%s is %s: %+v", name, s.State, list)
 		for _, f := range list {
 			assert.Contains(t, f.Message, "up to 2 of the control planes without etcd at once", f)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -155,19 +156,13 @@ func TestChartsThatAreInstalledAgain(t *testing.T) {
 
 func TestFindingsInsideOfTheManifestHaveThePath(t *testing.T) {
 	list := about(linted(t, release, but(0, "image: {tag: latest}"), chosen).Findings(""), "chart-unpinned")
-	if len(list) != 1 || list[0].Path != "spec.rkeConfig.additionalManifest[0].spec.valuesContent.image.tag" {
-		t.Errorf("%+v", list)
-	}
+	assert.True(t, len(list) == 1 && list[0].Path == "spec.rkeConfig.additionalManifest[0].spec.valuesContent.image.tag", list)
 	list = about(linted(t, release, but(0, ""), chosen).Findings(""), "chart-unpinned")
-	if len(list) != 1 || list[0].Path != "spec.rkeConfig.additionalManifest[0].spec.valuesContent" {
-		t.Errorf("%+v", list)
-	}
+	assert.True(t, len(list) == 1 && list[0].Path == "spec.rkeConfig.additionalManifest[0].spec.valuesContent", list)
 }
 
 func TestAChartThatCannotBeReadLeavesTheRest(t *testing.T) {
 	config := "machineGlobalConfig:\n  " + isExternal + "additionalManifest: |\n  kind: HelmChart\n  spec:\n    chart: aws-cloud-controller-manager\n    valuesContent: '{'\n"
 	c, err := Distro().Lint(transform.Only(parse(t, document(release, config))), chosen)
-	if err == nil || c == nil || len(about(c.Findings(""), "stub-ccm-enabled")) != 1 {
-		t.Errorf("%v, %v", c, err)
-	}
+	assert.Truef(t, err != nil && c != nil && len(about(c.Findings(""), "stub-ccm-enabled")) == 1, "%v, %v", c, err)
 }

@@ -51,13 +51,9 @@ func together(t *testing.T, config string, objects ...string) []*yamledit.Docume
 		doc := assert.Value(yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text))(t)
 		related = append(related, doc)
 	}
-	if !Distro().Grouping.MayGroup(cluster) {
-		t.Error("the cluster names no object")
-	}
+	assert.True(t, Distro().Grouping.MayGroup(cluster), "the cluster names no object")
 	all, err := Distro().Grouping.Group([]*yamledit.Document{cluster}, related)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%v, %v", all, err)
-	}
+	assert.Mustf(t, err == nil && len(all) == 1, "%v, %v", all, err)
 	return all[0]
 }
 
@@ -108,9 +104,7 @@ func TestTheConfigurationsOfBothManagersAreCompared(t *testing.T) {
 	}
 	docs := together(t, readsOwn+fromMap+chart+inner("route", "service", "cloud-node-lifecycle", "nodeipam"), mapOf(plainMap, complete()))
 	cluster, err := Distro().Lint(docs, chosen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if !lacks(cluster, "o0.yaml") || lacks(cluster, "c.yaml") {
 		t.Errorf("only kube-controller-manager lacks nodeipam: %v", cluster.Findings(""))
 	}
@@ -135,14 +129,11 @@ func TestAnObjectIsADocumentOfItsClusterThroughAllStages(t *testing.T) {
 	docs := together(t, onAWS+files, mapOf(plainMap, complete()))
 	p := assert.Value(plan.Build(Distro(), docs, chosen))(t)
 	for _, s := range p.Steps {
-		if len(s.Documents) != 2 || s.Documents[1].Changes() || s.Documents[1].After != docs[1] {
-			t.Errorf("%s: %+v", s.Stage.Name, s.Documents)
-		}
+		assert.Truef(t, len(s.Documents) == 2 && !s.Documents[1].Changes() && s.Documents[1].After == docs[1], "%s: %+v", s.Stage.Name, s.Documents)
 	}
 	assert.Equal(t, len(p.Save().Others), 1, "a saved plan has no checksum of the object")
-	if enable, _ := p.Step("enable-leader-migration"); len(enable.Stage.Before) != 0 {
-		t.Errorf("nothing else brings the configuration: %v", enable.Stage.Before)
-	}
+	enable, _ := p.Step("enable-leader-migration")
+	assert.Truef(t, len(enable.Stage.Before) == 0, "nothing else brings the configuration: %v", enable.Stage.Before)
 }
 
 func TestAnObjectThatTwoClustersNameIsADocumentOfBoth(t *testing.T) {
@@ -150,9 +141,7 @@ func TestAnObjectThatTwoClustersNameIsADocumentOfBoth(t *testing.T) {
 	object := assert.Value(yamledit.ParseString("o.yaml", mapOf(plainMap, complete())))(t)
 	all, err := Distro().Grouping.Group([]*yamledit.Document{a, b}, []*yamledit.Document{object})
 	want := [][]*yamledit.Document{{a, object}, {b, object}}
-	if err != nil || !slices.EqualFunc(all, want, slices.Equal[[]*yamledit.Document]) {
-		t.Errorf("%v, %v", all, err)
-	}
+	assert.Truef(t, err == nil && slices.EqualFunc(all, want, slices.Equal[[]*yamledit.Document]), "%v, %v", all, err)
 }
 
 func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
@@ -163,9 +152,7 @@ func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
 		"malformed files":            onAWS + "machineSelectorFiles: {fileSources: 1}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if Distro().Grouping.MayGroup(parse(t, document(release, config))) {
-				t.Error("it waits for other documents")
-			}
+			assert.True(t, !Distro().Grouping.MayGroup(parse(t, document(release, config))), "it waits for other documents")
 		})
 	}
 }
@@ -180,8 +167,7 @@ func TestObjectsAreRecognizedByTheirKindAndWhatTheyHold(t *testing.T) {
 		"# kind: ConfigMap\n" + plainness:                                          false,
 		"kind: ConfigMap\ndata: {c: \"kind: LeaderMigrat\\x69onConfiguration\"}\n": true,
 	} {
-		if got := Distro().Grouping.Related.Has(parse(t, text)); got != want {
-			t.Errorf("%t for\n%s", got, text)
-		}
+		got := Distro().Grouping.Related.Has(parse(t, text))
+		assert.Truef(t, got == want, "%t for\n%s", got, text)
 	}
 }

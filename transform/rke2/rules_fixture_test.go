@@ -44,9 +44,7 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 			var got []string
 			for _, f := range about(linted(t, c.version, c.config, c.target).Findings(""), rule) {
 				got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
-				if f.Message == "" || f.Fix == "" || f.File != "c.yaml" || !strings.HasPrefix(f.Path, "spec") {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, f.Message != "" && f.Fix != "" && f.File == "c.yaml" && strings.HasPrefix(f.Path, "spec"), f)
 			}
 			slices.Sort(got)
 			assert.DeepEqual(t, got, c.want)

@@ -40,9 +40,7 @@ func TestKeysOfNewerMetadata(t *testing.T) {
 	})
 	for _, version := range []string{"v1.26.15+rke2r1", "v1.31.4+rke2r1", "v1.31.13+rke2r1", "v1.33.5+rke2r1", "v1.34.1+rke2r1"} {
 		for _, f := range about(linted(t, version, onAWS+key, chosen).Findings(""), "unknown-config-key") {
-			if strings.Contains(f.Fix, "remove") {
-				t.Errorf("%s: %s", version, f.Fix)
-			}
+			assert.Truef(t, !strings.Contains(f.Fix, "remove"), "%s: %s", version, f.Fix)
 		}
 	}
 }
@@ -53,13 +51,10 @@ func TestLaterArgumentsBeginWithAReleaseOfTheirMinor(t *testing.T) {
 		"v1.33.4+rke2r1": false, "v1.33.5+rke2r1": true, "v1.34.1+rke2r1": true, "v1.36.0+rke2r1": true,
 	} {
 		later, got := LookupRelease(version).Later(nodeNameKey)
-		if got != want || got && !later.ServersOnly {
-			t.Errorf("%s: %v, of servers only: %v", version, got, later.ServersOnly)
-		}
+		assert.Truef(t, got == want && (!got || later.ServersOnly), "%s: %v, of servers only: %v", version, got, later.ServersOnly)
 	}
-	if _, got := LookupRelease("v1.34.1+rke2r1").Later("kubelet-arg"); got {
-		t.Error("what the tables list is not later")
-	}
+	_, got := LookupRelease("v1.34.1+rke2r1").Later("kubelet-arg")
+	assert.True(t, !got, "what the tables list is not later")
 }
 
 func TestAdviceForUnknownKeys(t *testing.T) {
@@ -97,9 +92,8 @@ func TestKeysOfRKE2AreNoSlips(t *testing.T) {
 		image-credential-provider-bin-dir image-credential-provider-config ingress-controller kine-tls lb-server-port log log-file
 		node-external-ip node-ip node-label node-name node-taint pod-security-admission-config-file prefer-bundled-bin private-registry
 		secrets-encryption server servicelb-namespace enable-servicelb token token-file vmodule with-node-id write-kubeconfig write-kubeconfig-mode`) {
-		if near, ok := args.Nearest(key, keys); ok {
-			t.Errorf("%s is taken for %s", key, near)
-		}
+		near, ok := args.Nearest(key, keys)
+		assert.Truef(t, !ok, "%s is taken for %s", key, near)
 	}
 }
 
@@ -150,8 +144,7 @@ func TestFieldsAreNoArguments(t *testing.T) {
 	m := cluster(t, onAWS)
 	for _, field := range jsonFields(provv1.RKEConfig{}) {
 		at := parse(t, field+": a\n").Root()
-		if keys := m.argumentsIn(at); len(keys) > 0 {
-			t.Error(field)
-		}
+		keys := m.argumentsIn(at)
+		assert.True(t, len(keys) == 0, field)
 	}
 }

@@ -50,9 +50,7 @@ func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
 		"v1.27.16+rke2r1": stopped, "v1.29.10+rke2r1": stopped, "v1.29.11+rke2r1": without, "v1.34.1+rke2r1": without,
 	} {
 		list := about(linted(t, version, onAWS, chosen).Findings(""), "in-tree-gone")
-		if len(list) != 1 || !strings.Contains(list[0].Message, want) || !strings.Contains(list[0].Fix, "apply the stages that rke-lm plan shows") {
-			t.Errorf("%s: %+v", version, list)
-		}
+		assert.Truef(t, len(list) == 1 && strings.Contains(list[0].Message, want) && strings.Contains(list[0].Fix, "apply the stages that rke-lm plan shows"), "%s: %+v", version, list)
 	}
 }
 
@@ -68,9 +66,8 @@ func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 	for _, c := range m.Classes {
 		named[c.Name] = m.namedByMetadata(c)
 	}
-	if want := map[string]bool{"cp": true, "etcd": true, "workers": false}; !maps.Equal(named, want) {
-		t.Errorf("%v, want %v", named, want)
-	}
+	want := map[string]bool{"cp": true, "etcd": true, "workers": false}
+	assert.Truef(t, maps.Equal(named, want), "%v, want %v", named, want)
 	m.target, m.stage = transform.Target{Named: map[string]bool{"cp": true, "etcd": true, "workers": true}}, stages.SwitchToExternal
 	assert.EqualSlices(t, m.namesOf(m.losesName()), []string{"workers"}, "workers take the host name")
 }

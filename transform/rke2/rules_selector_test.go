@@ -25,9 +25,7 @@ func TestWidenedSelectors(t *testing.T) {
 		{"a word of one's own", "", entry + "comment: for all\n", chosen, nil},
 	})
 	list := about(linted(t, release, entry+"machineLabelSelector: {matchLabels: {a: b}, matchLabel: {c: d}}\n", chosen).Findings(""), "selector-widened")
-	if len(list) != 1 || list[0].Message != "Rancher drops this unknown field, so the entry matches more machines than intended" {
-		t.Errorf("%+v", list)
-	}
+	assert.True(t, len(list) == 1 && list[0].Message == "Rancher drops this unknown field, so the entry matches more machines than intended", list)
 }
 
 func TestWidenedSelectorsAreRenamed(t *testing.T) {
@@ -48,13 +46,9 @@ func TestInvalidSelectorsAreFindings(t *testing.T) {
 	const config = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {matchExpressions: [{key: a, operator: in, values: [b]}]}\n"
 	_, err := Distro().Lint(transform.Only(parse(t, document(release, config))), chosen)
 	var refused *transform.Refused
-	if !errors.As(err, &refused) {
-		t.Fatal(err)
-	}
+	assert.Must(t, errors.As(err, &refused), err)
 	f := refused.Finding()
-	if f.Rule != "selector-invalid" || f.Line != 11 || f.Path != "spec.rkeConfig.machineSelectorConfig[0].machineLabelSelector.matchExpressions[0]" || f.Severity != transform.Error || f.Fix == "" {
-		t.Errorf("%+v", f)
-	}
+	assert.True(t, f.Rule == "selector-invalid" && f.Line == 11 && f.Path == "spec.rkeConfig.machineSelectorConfig[0].machineLabelSelector.matchExpressions[0]" && f.Severity == transform.Error && f.Fix != "", f)
 	assert.Equal(t, f.Message, "the selector is invalid, and Rancher refuses the whole cluster")
 }
 

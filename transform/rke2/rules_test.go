@@ -45,9 +45,7 @@ func expect(t *testing.T, config, rule string, want ...string) []transform.Findi
 	var got []string
 	for _, f := range list {
 		got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
-		if f.Message == "" || f.Fix == "" || f.File != "c.yaml" || f.Path == "" {
-			t.Errorf("%+v", f)
-		}
+		assert.True(t, f.Message != "" && f.Fix != "" && f.File == "c.yaml" && f.Path != "", f)
 	}
 	assert.DeepEqual(t, got, want, rule)
 	return list
@@ -64,19 +62,13 @@ func TestAPlainClusterHasNoFindings(t *testing.T) {
 
 func TestRulesAreWellFormed(t *testing.T) {
 	table := Distro().Rules
-	if !slices.IsSortedFunc(table, func(a, b transform.Rule) int { return strings.Compare(a.ID, b.ID) }) {
-		t.Error("the rules are not sorted")
-	}
+	assert.True(t, slices.IsSortedFunc(table, func(a, b transform.Rule) int { return strings.Compare(a.ID, b.ID) }), "the rules are not sorted")
 	seen := map[string]bool{}
 	for _, r := range table {
-		if seen[r.ID] || r.ID == "" || r.Severity == "" || !strings.HasSuffix(r.Doc, ".") {
-			t.Errorf("%+v", r)
-		}
+		assert.True(t, !seen[r.ID] && r.ID != "" && r.Severity != "" && strings.HasSuffix(r.Doc, "."), r)
 		seen[r.ID] = true
 		for _, stage := range r.Guards {
-			if !slices.Contains(stages.Names(), stage) {
-				t.Errorf("%s guards %s", r.ID, stage)
-			}
+			assert.Truef(t, slices.Contains(stages.Names(), stage), "%s guards %s", r.ID, stage)
 		}
 	}
 }
@@ -146,9 +138,7 @@ func TestValuesThatAreErased(t *testing.T) {
 func TestFindingsOfListsNameNoValues(t *testing.T) {
 	config := onAWS + "  kubelet-arg: [token=s3cr3t]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=s3cr3t]}\n- config: {kubelet-arg: []}\n"
 	for _, f := range findings(t, config) {
-		if strings.Contains(fmt.Sprint(f), "s3cr3t") {
-			t.Errorf("%+v", f)
-		}
+		assert.True(t, !strings.Contains(fmt.Sprint(f), "s3cr3t"), f)
 	}
 }
 
@@ -206,9 +196,7 @@ func TestWhereAWSOnlyNamesNodesTheTextsStateIt(t *testing.T) {
 		for _, f := range append(about(c.Findings(""), "node-rename"), about(s.Findings, "node-rename")...) {
 			assert.Equal(t, strings.Contains(f.Message, nothing), only, version, f.Message, f.Fix)
 		}
-		if strings.Contains(s.Stage.Why, nothing) != only || strings.Contains(s.Stage.Why, "the waiting cloud-controller-manager acquires the migration lease.") != (version == "v1.26.15") {
-			t.Errorf("%s: %s", version, s.Stage.Why)
-		}
+		assert.Truef(t, strings.Contains(s.Stage.Why, nothing) == only && strings.Contains(s.Stage.Why, "the waiting cloud-controller-manager acquires the migration lease.") == (version == "v1.26.15"), "%s: %s", version, s.Stage.Why)
 	}
 	overridden := step(t, planned(t, "v1.31.4+rke2r1", onAWS, transform.Target{EndState: transform.EndStateOverride}), stages.SwitchToExternal)
 	assert.Contains(t, overridden.Stage.Why, "The name of the provider stays aws, because it sets the names of the nodes; an argument makes each component external.")
@@ -228,9 +216,8 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 					names = append(names, s.Stage.Name)
 				}
 			}
-			if got := strings.Join(names, " "); want != "" && got != want || want == "" && !strings.HasPrefix(got, stages.GrantMigrationLease) {
-				t.Errorf("the stages are %s", got)
-			}
+			got := strings.Join(names, " ")
+			assert.Truef(t, (want == "" || got == want) && (want != "" || strings.HasPrefix(got, stages.GrantMigrationLease)), "the stages are %s", got)
 			last := p.Steps[len(p.Steps)-1].After()
 			if !strings.Contains(string(last[0].Bytes()), "chart: aws-cloud-controller-manager") {
 				t.Errorf("there is no chart at the end:\n%s", last[0].Bytes())
@@ -239,16 +226,13 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 				t.Errorf("there is no manager to migrate from:\n%s", last[0].Bytes())
 			}
 			c := assert.Value(lint(last, transform.Target{}))(t)
-			if list := about(c.Findings(""), "in-tree-gone"); len(list) > 0 {
-				t.Error(list)
-			}
+			list := about(c.Findings(""), "in-tree-gone")
+			assert.True(t, len(list) == 0, list)
 		})
 	}
 	t.Run("external is there", func(t *testing.T) {
 		c, err := open(transform.Only(parse(t, document("v1.28.15+rke2r1", globalOff))), chosen)
-		if err != nil || len(about(c.Findings(""), "in-tree-gone")) > 0 {
-			t.Error(err)
-		}
+		assert.True(t, err == nil && len(about(c.Findings(""), "in-tree-gone")) == 0, err)
 	})
 }
 
@@ -273,16 +257,10 @@ func TestAPlanPast126ContinuesFromEveryStage(t *testing.T) {
 		p := planned(t, "v1.31.4+rke2r1", onAWS, target)
 		for i, s := range p.Steps {
 			again, err := plan.Build(Distro(), s.After(), target)
-			if err != nil {
-				t.Fatal(end, s.Stage.Name, err)
-			}
-			if len(again.Steps) != len(p.Steps) {
-				t.Fatalf("%q: after %s there are %d stages, not %d", end, s.Stage.Name, len(again.Steps), len(p.Steps))
-			}
+			assert.Must(t, err == nil, end, s.Stage.Name, err)
+			assert.Mustf(t, len(again.Steps) == len(p.Steps), "%q: after %s there are %d stages, not %d", end, s.Stage.Name, len(again.Steps), len(p.Steps))
 			for j, a := range again.Steps {
-				if a.Stage.Name != p.Steps[j].Stage.Name || a.Left() != (j > i && p.Steps[j].Left()) {
-					t.Errorf("%q: after %s the stage %s is %s", end, s.Stage.Name, a.Stage.Name, a.State)
-				}
+				assert.Truef(t, a.Stage.Name == p.Steps[j].Stage.Name && a.Left() == (j > i && p.Steps[j].Left()), "%q: after %s the stage %s is %s", end, s.Stage.Name, a.Stage.Name, a.State)
 			}
 		}
 	}
@@ -312,13 +290,9 @@ func TestAcceptAcceptsWhatMayBe(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := step(t, planned(t, c.version, c.config, transform.Target{Accept: c.accept}), c.stage)
-			if s.State != c.want {
-				t.Errorf("%s is %s: %+v", c.stage, s.State, s.Findings)
-			}
+			assert.Truef(t, s.State == c.want, "%s is %s: %+v", c.stage, s.State, s.Findings)
 			for _, f := range s.Findings {
-				if f.Accepted && !slices.Contains(c.accept, f.Rule) || f.Stops() && s.State != plan.Blocked {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, (!f.Accepted || slices.Contains(c.accept, f.Rule)) && (!f.Stops() || s.State == plan.Blocked), f)
 			}
 		})
 	}

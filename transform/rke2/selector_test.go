@@ -88,9 +88,7 @@ machineSelectorConfig:
 - config:
 machineGlobalConfig: {debug: false}
 `)
-	if len(c.Layers) != 3 {
-		t.Fatalf("%d layers", len(c.Layers))
-	}
+	assert.Mustf(t, len(c.Layers) == 3, "%d layers", len(c.Layers))
 	type layer struct {
 		Global      bool
 		Entry, Path string
@@ -110,8 +108,6 @@ machineGlobalConfig: {debug: false}
 func TestClustersWithoutConfigurationHaveAGlobalLayer(t *testing.T) {
 	for _, config := range []string{"", "machineGlobalConfig: null", "machineSelectorConfig: null", "machineSelectorConfig: []"} {
 		c := opened(t, "v1.26.15+rke2r1", config)
-		if len(c.Layers) != 1 || !c.Layers[0].Global() || c.Layers[0].Selective() || c.Layers[0].Get("cni").Exists() {
-			t.Errorf("%q: %+v", config, c.Layers)
-		}
+		assert.Truef(t, len(c.Layers) == 1 && c.Layers[0].Global() && !c.Layers[0].Selective() && !c.Layers[0].Get("cni").Exists(), "%q: %+v", config, c.Layers)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -40,9 +39,7 @@ func TestStagesChangeOnlyTheTimingsOfShortLeases(t *testing.T) {
 				if c.stage == stages.SwitchToExternal {
 					want = strings.Replace(want, "cloud-provider-name: aws\n", "cloud-provider-name: external\n  disable-cloud-controller: true\n", 1)
 				}
-				if diff := cmp.Diff(want, afterAt(t, release, with(c.before), c.stage, c.target)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				assert.DeepEqual(t, afterAt(t, release, with(c.before), c.stage, c.target), want)
 			})
 		})
 	}
@@ -56,14 +53,10 @@ func TestTheUndoOfTheSwitchReturnsTheTimingsThatTheOtherManagerNeeds(t *testing.
 	for lease, want := range map[string]bool{"6s": true, "8s": true, "12s": true, "13s": false, "15s": false} {
 		doc := parse(t, strings.Replace(made, "--leader-elect-lease-duration=6s", "--leader-elect-lease-duration="+lease, 1))
 		steps, err := plan.Undo(Distro(), transform.Only(doc), chosen, stages.SwitchToExternal, false)
-		if err != nil {
-			t.Fatal(lease, err)
-		}
+		assert.Must(t, err == nil, lease, err)
 		list := configOf(steps[0].Documents[0].After)
 		list = list[:strings.Index(list, "additionalManifest")]
-		if got := strings.Contains(list, "enable-leader-migration, leader-elect-renew-deadline=4s, leader-elect-retry-period=1s"); got != want {
-			t.Errorf("%s: %s", lease, list)
-		}
+		assert.Equal(t, strings.Contains(list, "enable-leader-migration, leader-elect-renew-deadline=4s, leader-elect-retry-period=1s"), want, lease, list)
 	}
 }
 

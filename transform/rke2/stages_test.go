@@ -73,9 +73,7 @@ func afterAt(t *testing.T, version, config, stage string, target transform.Targe
 	s := stageOf(t, m, stage)
 	e := assert.Value(s.Edit())(t)
 	doc, splices, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	then := targeted(t, doc, m.target)
 	if err := s.Check(then); err != nil {
 		t.Errorf("%v in\n%s", err, doc.Bytes())
@@ -91,9 +89,7 @@ func restored(t *testing.T, before, after *yamledit.Document, splices []yamledit
 	t.Helper()
 	reverse := assert.Value(yamledit.Reverse(before.Bytes(), splices))(t)
 	back, err := yamledit.Apply(after.Bytes(), reverse)
-	if err != nil || string(back) != string(before.Bytes()) {
-		t.Errorf("the reverse does not restore the document (%v):\n%s", err, back)
-	}
+	assert.Truef(t, err == nil && string(back) == string(before.Bytes()), "the reverse does not restore the document (%v):\n%s", err, back)
 }
 
 // configOf undoes document.
@@ -110,13 +106,9 @@ func planned(t *testing.T, version, config string, target transform.Target) *pla
 	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, document(version, config))), target))(t)
 	last := p.Start[0]
 	for _, s := range p.Steps {
-		if s.Documents[0].Before != last {
-			t.Errorf("%s does not start where the stage before it ends", s.Stage.Name)
-		}
+		assert.Truef(t, s.Documents[0].Before == last, "%s does not start where the stage before it ends", s.Stage.Name)
 		back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
-		if err != nil || string(back) != string(s.Before()[0].Bytes()) {
-			t.Errorf("the reverse of %s does not restore the document: %v", s.Stage.Name, err)
-		}
+		assert.Truef(t, err == nil && string(back) == string(s.Before()[0].Bytes()), "the reverse of %s does not restore the document: %v", s.Stage.Name, err)
 		last = s.Documents[0].After
 	}
 	again := assert.Value(plan.Build(Distro(), transform.Only(last), target))(t)
@@ -136,9 +128,7 @@ func left(s plan.Step) bool {
 func step(t *testing.T, p *plan.Plan, stage string) plan.Step {
 	t.Helper()
 	s, ok := p.Step(stage)
-	if !ok {
-		t.Fatalf("no step %s", stage)
-	}
+	assert.Mustf(t, ok, "no step %s", stage)
 	return s
 }
 
@@ -152,9 +142,7 @@ func checked(t *testing.T, stage, before, doctored string) error {
 // fails compares an error with a part of its message, "" for none.
 func fails(t *testing.T, err error, want string) {
 	t.Helper()
-	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-		t.Errorf("got:  %v\nwant: %s", err, want)
-	}
+	assert.Truef(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "got:  %v\nwant: %s", err, want)
 }
 
 // edited reports whether a stage has anything to do.

@@ -254,23 +254,17 @@ func TestSwitchIsDoneWhereEverythingIsExternal(t *testing.T) {
 		"with aws for no class": split + globalOff + "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  " + forZoneA + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if edited(t, config, stages.SwitchToExternal) {
-				t.Error("it is edited")
-			}
+			assert.True(t, !edited(t, config, stages.SwitchToExternal), "it is edited")
 		})
 	}
 	config := "machineGlobalConfig:\n  " + isExternal + "  disable-cloud-controller: 1\n" // Rancher drops a number
-	if !edited(t, config, stages.SwitchToExternal) {
-		t.Error("the stub is not off, and the stage counts as done")
-	}
+	assert.True(t, edited(t, config, stages.SwitchToExternal), "the stub is not off, and the stage counts as done")
 }
 
 func TestTheSwitchAsksForTheRolloutFirst(t *testing.T) {
 	const want = "kubectl -n kube-system rollout status daemonset/aws-cloud-controller-manager"
 	actions := stageOf(t, cluster(t, onAWS), stages.SwitchToExternal).Before
-	if !slices.ContainsFunc(actions, func(a action.Action) bool { return a.Command == want && a.Why != "" }) {
-		t.Errorf("got %+v, want %q", actions, want)
-	}
+	assert.Truef(t, slices.ContainsFunc(actions, func(a action.Action) bool { return a.Command == want && a.Why != "" }), "got %+v, want %q", actions, want)
 }
 
 func TestTheCheckOfTheSwitchCanFail(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -38,9 +39,7 @@ func back(t *testing.T, config, stage string, target transform.Target) (was, is 
 	if err != nil {
 		return "", "", err
 	}
-	if len(steps) != 1 {
-		t.Fatalf("%d steps", len(steps))
-	}
+	assert.Mustf(t, len(steps) == 1, "%d steps", len(steps))
 	restored(t, steps[0].Documents[0].Before, steps[0].Documents[0].After, steps[0].Documents[0].Splices)
 	return configOf(s.Documents[0].Before), configOf(steps[0].Documents[0].After), nil
 }
@@ -59,9 +58,7 @@ func undone(t *testing.T, version, config, stage string, target transform.Target
 func refuses(t *testing.T, name string, err error, want string) {
 	t.Helper()
 	var c *transform.Conflict
-	if !errors.As(err, &c) || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s\n got: %v\nwant: %s", name, err, want)
-	}
+	assert.Truef(t, errors.As(err, &c) && strings.Contains(err.Error(), want), "%s\n got: %v\nwant: %s", name, err, want)
 }
 
 func TestUndoRestoresWhatTheFileStillShows(t *testing.T) {
@@ -172,9 +169,8 @@ func TestManifestsThatCameLaterStay(t *testing.T) {
 	granted := ranTo(t, told, stages.GrantMigrationLease)
 	got, err := undone(t, release, granted+"  ---\n  kind: ConfigMap\n  metadata: {name: later}\n", stages.GrantMigrationLease, inTurn)
 	want := told + "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	diff := cmp.Diff(want, got)
+	assert.Truef(t, err == nil && diff == "", "%v (-want +got):\n%s", err, diff)
 }
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
@@ -192,20 +188,16 @@ func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 		canonical := target
 		canonical.CanonicalForm = true
 		steps, err := plan.Undo(Distro(), doc, canonical, stage, false)
-		if err != nil || len(steps) != 1 {
-			t.Fatalf("%s: %v", stage, err)
-		}
-		if v, _ := steps[0].After()[0].Root().Get("spec", "kubernetesVersion").String(); v != target.Version {
-			t.Errorf("%s: the release is %s", stage, v)
-		}
+		assert.Mustf(t, err == nil && len(steps) == 1, "%s: %v", stage, err)
+		v, _ := steps[0].After()[0].Root().Get("spec", "kubernetesVersion").String()
+		assert.Truef(t, v == target.Version, "%s: the release is %s", stage, v)
 	}
 }
 
 func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 	for _, stage := range stages.UndoNames() {
-		if got, err := undone(t, release, told, stage, inTurn); err != nil || got != "" {
-			t.Errorf("%s: %v\n%s", stage, err, got)
-		}
+		got, err := undone(t, release, told, stage, inTurn)
+		assert.Truef(t, err == nil && got == "", "%s: %v\n%s", stage, err, got)
 	}
 }
 
@@ -213,33 +205,27 @@ func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 	m := cluster(t, told)
 	s := stageOf(t, m, stages.SwitchToExternal)
-	if len(s.After) == 0 || len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Why, "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it") {
-		t.Errorf("got %v and %v", s.After, s.UndoAfter)
-	}
+	assert.Truef(t, len(s.After) != 0 && len(s.UndoAfter) == 2 && strings.Contains(s.UndoAfter[1].Why, "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"), "got %v and %v", s.After, s.UndoAfter)
 	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Why, "within 30 seconds kube-controller-manager holds the migration lease again") {
 		t.Errorf("got %v", s.UndoAfter)
 	}
 	short := &migration{Cluster: m.Cluster, target: transform.Target{NoLeaderMigration: true}}
 	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
-		if s := stageOf(t, short, name); len(s.UndoAfter) != 1 {
-			t.Errorf("without leader migration there is no lease: %v", s.UndoAfter)
-		}
+		s := stageOf(t, short, name)
+		assert.Truef(t, len(s.UndoAfter) == 1, "without leader migration there is no lease: %v", s.UndoAfter)
 	}
 }
 
 func TestTheChartsValuesAreNextToTheRunbook(t *testing.T) {
 	s := step(t, planned(t, release, told, inTurn), stages.InstallCCM)
 	files, err := s.Files()
-	if err != nil || len(files) != 1 || files[0].Name != "aws-ccm-values.yaml" {
-		t.Fatalf("%v: %v", err, files)
-	}
+	assert.Mustf(t, err == nil && len(files) == 1 && files[0].Name == "aws-ccm-values.yaml", "%v: %v", err, files)
 	doc, err := yamledit.ParseString("values", files[0].Content)
 	if err != nil || !strings.Contains(files[0].Content, "- --enable-leader-migration=true\n") || !doc.Root().Get("image", "tag").Exists() {
 		t.Errorf("%v:\n%s", err, files[0].Content)
 	}
 	for _, stage := range []string{stages.GrantMigrationLease, stages.CordonControlPlane} {
-		if files, err := step(t, planned(t, release, told, inTurn), stage).Files(); err != nil || len(files) > 0 {
-			t.Errorf("%s: %v %v", stage, err, files)
-		}
+		files, err := step(t, planned(t, release, told, inTurn), stage).Files()
+		assert.Truef(t, err == nil && len(files) == 0, "%s: %v %v", stage, err, files)
 	}
 }

@@ -109,9 +109,7 @@ func TestTheChecksOfAnUpgradeCanFail(t *testing.T) {
 		}
 		after := targeted(t, parse(t, document(c.version, strings.Replace(before, c.old, c.new, 1))), now.target)
 		err := stageOf(t, from, c.stage).Check(after)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s, %q → %q: %v", c.stage, c.old, c.new, err)
-		}
+		assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)), "%s, %q → %q: %v", c.stage, c.old, c.new, err)
 	}
 }
 

@@ -21,13 +21,9 @@ const ownManager = "additionalManifest: |\n  kind: ConfigMap # stays\n  ---\n  a
 func TestAManagerWithoutTheChartGetsTheFlagAndNoChartNextToIt(t *testing.T) {
 	p := planned(t, release, onAWS+ownManager, inTurn)
 	install := string(step(t, p, stages.InstallCCM).Documents[0].After.Bytes())
-	if strings.Contains(install, "HelmChart") || !strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n") {
-		t.Errorf("installed:\n%s", install)
-	}
+	assert.Truef(t, !strings.Contains(install, "HelmChart") && strings.Contains(install, "- --cloud-provider=aws # ours\n                  - --enable-leader-migration\n"), "installed:\n%s", install)
 	end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
-	if strings.Contains(end, "enable-leader-migration") || !strings.Contains(end, "cloud-provider=aws # ours\n") {
-		t.Errorf("at the end:\n%s", end)
-	}
+	assert.Truef(t, !strings.Contains(end, "enable-leader-migration") && strings.Contains(end, "cloud-provider=aws # ours\n"), "at the end:\n%s", end)
 }
 
 func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
@@ -35,14 +31,12 @@ func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 	if s := step(t, p, stages.InstallCCM); s.Changes() {
 		t.Errorf("changed to\n%s", s.After()[0].Bytes())
 	}
-	if s := step(t, p, stages.DisableLeaderMigration); !s.Changes() {
-		t.Error("the flag stays")
-	}
+	s := step(t, p, stages.DisableLeaderMigration)
+	assert.True(t, s.Changes(), "the flag stays")
 	kept := inTurn
 	kept.KeepLeaderMigration = true
-	if s := step(t, planned(t, release, onAWS+ownManager, kept), stages.DisableLeaderMigration); s.Changes() {
-		t.Error("the flag was to stay")
-	}
+	s = step(t, planned(t, release, onAWS+ownManager, kept), stages.DisableLeaderMigration)
+	assert.True(t, !s.Changes(), "the flag was to stay")
 }
 
 func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
@@ -60,9 +54,7 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 		s := step(t, p, stage)
 		assert.Error(plan.Undo(Distro(), s.After(), inTurn, stage, false))(t, "--canonical", stage)
 		steps, err := plan.Undo(Distro(), s.After(), usual, stage, false)
-		if err != nil || len(steps) != 1 {
-			t.Fatalf("%s: %v", stage, err)
-		}
+		assert.Mustf(t, err == nil && len(steps) == 1, "%s: %v", stage, err)
 		if !yamledit.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()) {
 			t.Errorf("%s: back to\n%s", stage, steps[0].After()[0].Bytes())
 		}

@@ -29,13 +29,9 @@ func TestAStrategySaysHowManyControlPlanesItRestarts(t *testing.T) {
 		AtOnce(doc.Root().Get("concurrency"), Restart{By: "RKE", Most: c.most, All: c.all, Of: "control planes", Key: "k"}, &found)
 		for _, f := range found {
 			said += f.Message
-			if f.Line != 1 || f.Fix != `set k to "1" for the migration` {
-				t.Errorf("%+v", f)
-			}
+			assert.True(t, f.Line == 1 && f.Fix == `set k to "1" for the migration`, f)
 		}
-		if !strings.HasPrefix(said, c.want) || c.want == "" && said != "" {
-			t.Errorf("%d of %d: %q", c.most, c.all, said)
-		}
+		assert.Truef(t, strings.HasPrefix(said, c.want) && (c.want != "" || said == ""), "%d of %d: %q", c.most, c.all, said)
 	}
 }
 
@@ -49,8 +45,6 @@ func TestAConcurrencyIsANumberOrAPercentage(t *testing.T) {
 	} {
 		up, ok := Concurrency(c.value, 3, math.Ceil)
 		down, _ := Concurrency(c.value, 3, math.Floor)
-		if ok != c.ok || ok && (up != c.up || down != c.down) {
-			t.Errorf("%v: %d, %d, %v", c.value, up, down, ok)
-		}
+		assert.Truef(t, ok == c.ok && (!ok || up == c.up && down == c.down), "%v: %d, %d, %v", c.value, up, down, ok)
 	}
 }

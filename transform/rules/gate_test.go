@@ -6,6 +6,7 @@ package rules
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -28,20 +29,16 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 	} {
 		list := []args.Placed{{Arg: args.Parse("feature-gates=Other=true," + c.gate)}}
 		found := checked(c.rule, Component{Args: list, Version: c.version, Stage: stages.SwitchToExternal})
-		if len(found) > 0 != c.stale || c.stale && (found[0].Message == "" || found[0].Fix == "") {
-			t.Errorf("%s: %+v", c.name, found)
-		}
+		assert.Truef(t, len(found) > 0 == c.stale && (!c.stale || found[0].Message != "" && found[0].Fix != ""), "%s: %+v", c.name, found)
 	}
 }
 
 func TestAGateThatALaterReleaseStopsAtIsANoteAndStopsNoStage(t *testing.T) {
 	list := []args.Placed{{Arg: args.Parse("feature-gates=CSIMigrationAWS=false")}}
-	if found := checked(CSIGateStale, Component{Args: list, Version: "v1.24.1"}); len(found) != 1 || found[0].Severity != transform.Note {
-		t.Errorf("%+v", found)
-	}
+	found := checked(CSIGateStale, Component{Args: list, Version: "v1.24.1"})
+	assert.True(t, len(found) == 1 && found[0].Severity == transform.Note, found)
 	for _, version := range []string{"v1.22.1", "v1.24.1"} {
-		if found := checked(CSIGateStale, Component{Args: list, Version: version, Stage: stages.SwitchToExternal}); len(found) > 0 {
-			t.Errorf("%s: %+v", version, found)
-		}
+		found := checked(CSIGateStale, Component{Args: list, Version: version, Stage: stages.SwitchToExternal})
+		assert.Truef(t, len(found) == 0, "%s: %+v", version, found)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -44,12 +45,8 @@ func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 		said := ""
 		for _, f := range checked(LeaderElectionOff, Component{Name: "manager", Args: list}) {
 			said += f.Message
-			if f.Fix == "" {
-				t.Errorf("%s: nothing to do", c.name)
-			}
+			assert.Truef(t, f.Fix != "", "%s: nothing to do", c.name)
 		}
-		if c.want == "" && said != "" || !strings.Contains(said, c.want) {
-			t.Errorf("%s: %q", c.name, said)
-		}
+		assert.Truef(t, (c.want != "" || said == "") && strings.Contains(said, c.want), "%s: %q", c.name, said)
 	}
 }

@@ -41,9 +41,7 @@ func TestTimingsAreUnsafeWhereACandidateAcquiresTheLeaseOfALivingLeader(t *testi
 			}
 			for _, leader := range all {
 				o, unsafe := NewElector("c", version, timed(candidate), "lease").overtakes(NewElector("l", "v1.26.15", timed(leader), "lease"))
-				if unsafe == strings.Contains(" "+want+" ", " "+leader+" ") {
-					t.Errorf("a leader with %s, a candidate of %s with %s: %q", leader, version, candidate, o.Message)
-				}
+				assert.Truef(t, unsafe != strings.Contains(" "+want+" ", " "+leader+" "), "a leader with %s, a candidate of %s with %s: %q", leader, version, candidate, o.Message)
 			}
 		}
 	}
@@ -110,9 +108,7 @@ func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
 func TestAnExternalManagerRunsNoCloudControllersUnderItsOwnLease(t *testing.T) {
 	var found transform.Findings
 	leaseTimings(&managers{components: []Component{{Name: leadermigration.Manager, Version: "v1.26.15", Provider: external, Args: timed("15/13/2")}}}, &found)
-	if len(found) > 0 {
-		t.Errorf("%v", found)
-	}
+	assert.True(t, len(found) == 0, found)
 }
 
 // managers is a cluster of nothing else.

@@ -64,9 +64,8 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 		{"the default of RKE2", CloudControllersOff, inTree, "'controllers=*,tokencleaner'", ""},
 		{"no configuration", ConfigWithoutFlag, inTree, "v=2", ""},
 	} {
-		if got := said(checked(c.rule, Component{Args: placed(t, c.args), Provider: c.provider})); c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q", c.name, got)
-		}
+		got := said(checked(c.rule, Component{Args: placed(t, c.args), Provider: c.provider}))
+		assert.Truef(t, (c.want != "" || got == "") && strings.Contains(got, c.want), "%s: %q", c.name, got)
 	}
 }
 
@@ -76,9 +75,7 @@ func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 			a, set := args.LastPlaced(placed(t, words), name)
 			return a.Arg, set
 		}
-		if Renamed(last, "v1.28.1") != want || Renamed(last, "v1.27.2") {
-			t.Errorf("%s", words)
-		}
+		assert.True(t, Renamed(last, "v1.28.1") == want && !Renamed(last, "v1.27.2"), words)
 	}
 }
 
@@ -138,17 +135,13 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
 			_, want, _ = strings.Cut(want, " ")
 			_, got, _ = strings.Cut(got, " ")
-			if want == "" && got != "" || !strings.Contains(got, want) {
-				t.Errorf("%s: %q, not %q", c.args, got, want)
-			}
+			assert.Truef(t, (want != "" || got == "") && strings.Contains(got, want), "%s: %q, not %q", c.args, got, want)
 		}
-		if got := said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{NoLeaderMigration: true}, f) })); c.second != "" && !strings.HasPrefix(got, "warning ") {
-			t.Errorf("two owners that were chosen: %q", got)
-		}
+		got := said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{NoLeaderMigration: true}, f) }))
+		assert.Truef(t, c.second == "" || strings.HasPrefix(got, "warning "), "two owners that were chosen: %q", got)
 	}
-	if none := (leadermigration.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"}); len(of(func(f *transform.Findings) { UnsafeWorkload(none, f); SecondWorkload(none, transform.Target{}, f) })) > 0 {
-		t.Error("a manager is found where none is")
-	}
+	none := (leadermigration.Bundle{Holder: parsed(t, "a: b\n"), Key: "addons"})
+	assert.True(t, len(of(func(f *transform.Findings) { UnsafeWorkload(none, f); SecondWorkload(none, transform.Target{}, f) })) == 0, "a manager is found where none is")
 }
 
 func TestAFindingSaysWhatElseToDo(t *testing.T) {
@@ -167,8 +160,7 @@ func TestAFindingSaysWhatElseToDo(t *testing.T) {
 
 func TestAnImageOf127HasNoInTreeProviderAlsoWithADigest(t *testing.T) {
 	for image, want := range map[string]bool{"rancher/hardened-kubernetes:v1.27.16-rke2r1": true, "a/b:v1.27.1@sha256:abc": true, "a/b:v1.26.15": false, "host:5000/a": false} {
-		if message, _ := GoneFromImage(parsed(t, "image: "+image+"\n").Get("image")); (message != "") != want {
-			t.Errorf("%s: %s", image, message)
-		}
+		message, _ := GoneFromImage(parsed(t, "image: "+image+"\n").Get("image"))
+		assert.Truef(t, (message != "") == want, "%s: %s", image, message)
 	}
 }

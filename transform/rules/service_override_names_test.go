@@ -37,9 +37,7 @@ func TestOverriddenServicesHaveTheNamesOfTheManagersMinor(t *testing.T) {
 		e := doc.Edit()
 		e.Set(doc.Root().Get("config"), c.config)
 		with, _, err := e.Apply()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		var found transform.Findings
 		OverrideNames(with.Root().Get("config"), c.version, found.At)
 		for _, f := range found {
@@ -47,8 +45,6 @@ func TestOverriddenServicesHaveTheNamesOfTheManagersMinor(t *testing.T) {
 			name, _, _ := strings.Cut(rest, ",")
 			got = append(got, name)
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %v, and not %s", c.what, got, c.want)
-		}
+		assert.Truef(t, strings.Join(got, " ") == c.want, "%s: %v, and not %s", c.what, got, c.want)
 	}
 }

@@ -20,9 +20,8 @@ func TestCommandsNameTheirCluster(t *testing.T) {
 		"helm upgrade c --values helm/v.yaml":    `helm --kube-context="${CONTEXT:?}" upgrade c --values helm/v.yaml`,
 		"rke up --config a.yml; grep kubectlish": "rke up --config a.yml; grep kubectlish",
 	} {
-		if got := prod.In(command); got != want {
-			t.Errorf("%s becomes\n%s, want\n%s", command, got, want)
-		}
+		got := prod.In(command)
+		assert.Truef(t, got == want, "%s becomes\n%s, want\n%s", command, got, want)
 	}
 	assert.Equal(t, (Cluster{Kubeconfig: "'my file'"}).In("kubectl get nodes"), "kubectl --kubeconfig='my file' get nodes")
 	assert.Equal(t, (Cluster{}).In("kubectl get nodes"), "kubectl get nodes")

@@ -24,9 +24,7 @@ func TestNamesAreNeverFlags(t *testing.T) {
 	assert.Equal(t, Line("kubectl -n %s delete --now %--%s %s", "a", "pod", "b"), "kubectl -n a delete --now pod b")
 	assert.Equal(t, Line("kubectl -n %s delete --now %--%s %s", "-a", "pod", "-b"), "kubectl -n -a delete --now -- pod -b")
 	assert.Equal(t, strings.Join(Arguments([]string{"up"}, []string{"-a"}, []string{"--x", "y"}), " "), "up --x y -- -a")
-	if Path("-") != "./-" || Path("a") != "a" {
-		t.Error("a path that is a flag")
-	}
+	assert.True(t, Path("-") == "./-" && Path("a") == "a", "a path that is a flag")
 }
 
 func TestAFormatThatDoesNotMatchPanics(t *testing.T) {
@@ -38,9 +36,7 @@ func TestAFormatThatDoesNotMatchPanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Error(name)
-				}
+				assert.True(t, recover() != nil, name)
 			}()
 			f()
 		}()
@@ -55,9 +51,8 @@ func TestSedPutsATextInThePlaceOfAnother(t *testing.T) {
 	for _, old := range []string{`a/b`, `a.b*[c]^$\`, `a&b`} {
 		c := exec.Command(sed, Substitute(old, `&/\`+old))
 		c.Stdin = strings.NewReader("x" + old + "y\n")
-		if out, err := c.CombinedOutput(); err != nil || string(out) != `x&/\`+old+"y\n" {
-			t.Errorf("%s: got %s, %v", old, out, err)
-		}
+		out, err := c.CombinedOutput()
+		assert.Truef(t, err == nil && string(out) == `x&/\`+old+"y\n", "%s: got %s, %v", old, out, err)
 	}
 }
 

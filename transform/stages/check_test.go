@@ -19,9 +19,8 @@ var (
 
 func TestEveryStageHasWhatHasToHoldAfterIt(t *testing.T) {
 	for _, name := range Names() {
-		if c := After(name, long); c.NodesOnly || c.Stage != name || c.AtLeast == "" || c.AtMost != "" {
-			t.Errorf("%s: %+v", name, c)
-		}
+		c := After(name, long)
+		assert.Truef(t, !c.NodesOnly && c.Stage == name && c.AtLeast != "" && c.AtMost == "", "%s: %+v", name, c)
 	}
 	assert.Equal(t, After("", long), (Check{}), "before all stages")
 }
@@ -48,9 +47,7 @@ func TestWhatHasToHoldFollowsTheChoices(t *testing.T) {
 		assert.Equal(t, c.got, c.want, c.name)
 	}
 	c, after := Undone(DisableLeaderMigration, long), After(SwitchToExternal, long)
-	if c.AtLeast != c.AtMost || c.AtMost != SwitchToExternal || c.Lease != after.Lease {
-		t.Errorf("the end undone: %+v", c)
-	}
+	assert.Truef(t, c.AtLeast == c.AtMost && c.AtMost == SwitchToExternal && c.Lease == after.Lease, "the end undone: %+v", c)
 }
 
 // Both managers take part in the migration under one lease from the one to the other, and
@@ -62,9 +59,7 @@ func TestEitherManagerMayHoldTheLeaseFromTheInstallationToTheSwitch(t *testing.T
 	} {
 		assert.Equal(t, After(name, long).Lease, want, name)
 	}
-	if Before(SwitchToExternal, long).Lease != Either || Undone(SwitchToExternal, long).Lease != Either {
-		t.Error("before the switch and after its undo")
-	}
+	assert.True(t, Before(SwitchToExternal, long).Lease == Either && Undone(SwitchToExternal, long).Lease == Either, "before the switch and after its undo")
 }
 
 func TestBoundsOfACheckAreStages(t *testing.T) {
@@ -72,9 +67,8 @@ func TestBoundsOfACheckAreStages(t *testing.T) {
 	for shown, want := range map[string][2]bool{
 		"": {false, true}, GrantMigrationLease: {false, true}, EnableLeaderMigration: {true, false}, SwitchToExternal: {true, false}, DisableLeaderMigration: {false, false},
 	} {
-		if within, below := c.Within(shown); within != want[0] || below != want[1] {
-			t.Errorf("%q: %t, %t", shown, within, below)
-		}
+		within, below := c.Within(shown)
+		assert.Truef(t, within == want[0] && below == want[1], "%q: %t, %t", shown, within, below)
 	}
 }
 
@@ -86,22 +80,16 @@ func TestTheGapOfAnUndoIsOneOfLeaderMigration(t *testing.T) {
 			gaps++
 		}
 	}
-	if gaps != 4 {
-		t.Errorf("%d stages have a gap when they are undone", gaps)
-	}
+	assert.Truef(t, gaps == 4, "%d stages have a gap when they are undone", gaps)
 }
 
 func TestWhoRunsTheControllersIsReportedForEveryStage(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range append([]string{""}, Names()...) {
-		if LeaderAfter(name, transform.Target{}) == "" {
-			t.Errorf("%q: nothing", name)
-		}
+		assert.Truef(t, LeaderAfter(name, transform.Target{}) != "", "%q: nothing", name)
 		seen[LeaderAfter(name, transform.Target{})] = true
 	}
-	if len(seen) != 6 {
-		t.Errorf("%d sentences", len(seen))
-	}
+	assert.Truef(t, len(seen) == 6, "%d sentences", len(seen))
 }
 
 func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *testing.T) {
@@ -118,9 +106,8 @@ func TestWithoutAManagerToMigrateFromItIsReportedWhenTheMigrationIsComplete(t *t
 		{transform.Broken, InstallCCM, cloudRuns},
 		{transform.Broken, VerifyProviderIDs, atTheEnd},
 	} {
-		if got := LeaderAfter(c.stage, transform.Target{}.In(c.in)); got != c.want {
-			t.Errorf("%s after %q: %s", c.in, c.stage, got)
-		}
+		got := LeaderAfter(c.stage, transform.Target{}.In(c.in))
+		assert.Truef(t, got == c.want, "%s after %q: %s", c.in, c.stage, got)
 	}
 }
 
@@ -150,8 +137,6 @@ func TestAGateChecksWhatItsStagePromises(t *testing.T) {
 				not = append(not, s.Name)
 			}
 		}
-		if !slices.Equal(not, c.not) {
-			t.Errorf("%s: no gate for %v, want %v", c.name, not, c.not)
-		}
+		assert.Truef(t, slices.Equal(not, c.not), "%s: no gate for %v, want %v", c.name, not, c.not)
 	}
 }

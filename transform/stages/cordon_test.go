@@ -25,12 +25,9 @@ func TestControlPlanesAreCordonedWhereNothingHasToMove(t *testing.T) {
 		{"auto", Cordoning{Choice: transform.CordonAuto, Workers: true}, false},
 	} {
 		stage, release := c.p.Stage(), c.p.Release()
-		if got := len(stage.After) > 0; got != c.want || got != (len(release.After) > 0) || got != (len(stage.UndoAfter) > 0) {
-			t.Errorf("%s: %v, %v", c.name, stage.After, release.After)
-		}
-		if !c.want && !strings.HasPrefix(stage.Why, "Not needed: ") {
-			t.Errorf("%s: %s", c.name, stage.Why)
-		}
+		got := len(stage.After) > 0
+		assert.Truef(t, got == c.want && got == (len(release.After) > 0) && got == (len(stage.UndoAfter) > 0), "%s: %v, %v", c.name, stage.After, release.After)
+		assert.Truef(t, c.want || strings.HasPrefix(stage.Why, "Not needed: "), "%s: %s", c.name, stage.Why)
 	}
 }
 

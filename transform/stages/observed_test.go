@@ -46,16 +46,13 @@ func TestAStageOfActionsIsPastOrUndoableAsTheClusterShows(t *testing.T) {
 		{"at the end", Observed{Helm: true, Cloud: true, Switched: true, Finished: true}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration, UpgradeCCM}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 		{"no chart", Observed{Cloud: true, Switched: true, Finished: true}, []string{CordonControlPlane, UncordonControlPlane}, []string{InstallCCM, CordonControlPlane, UncordonControlPlane, DisableLeaderMigration}},
 	} {
-		if got := past(c.seen); !slices.Equal(got, c.past) {
-			t.Errorf("%s: past are %v", c.name, got)
-		}
+		got := past(c.seen)
+		assert.Truef(t, slices.Equal(got, c.past), "%s: past are %v", c.name, got)
 		if got := undoable(c.seen); !slices.Equal(got, c.undoable) {
 			t.Errorf("%s: to undo are %v", c.name, got)
 		}
 	}
-	if Undoable(VerifyProviderIDs, Observed{Cloud: true}) {
-		t.Error("there is nothing to undo of checks")
-	}
+	assert.True(t, !Undoable(VerifyProviderIDs, Observed{Cloud: true}), "there is nothing to undo of checks")
 }
 
 func TestWhatStagesChangeOfMachinesIsNamedOnce(t *testing.T) {
@@ -100,13 +97,9 @@ func TestStagesComeByTheirNamesInTheirOrder(t *testing.T) {
 			var names []string
 			for _, s := range set(Cluster{Target: c.target, Selector: selector}) {
 				names = append(names, s.Name)
-				if s.Why == "" || len(s.Verify)+len(s.After) == 0 {
-					t.Errorf("%s: %s says nothing, or shows nothing", name, s.Name)
-				}
+				assert.Truef(t, s.Why != "" && len(s.Verify)+len(s.After) != 0, "%s: %s says nothing, or shows nothing", name, s.Name)
 				want := map[string][]string{SwitchToExternal: {InstallCCM}, DisableLeaderMigration: {SwitchToExternal}}[s.Name]
-				if !slices.Equal(s.AfterManual, want) {
-					t.Errorf("%s: %s comes after %v", name, s.Name, s.AfterManual)
-				}
+				assert.Truef(t, slices.Equal(s.AfterManual, want), "%s: %s comes after %v", name, s.Name, s.AfterManual)
 			}
 			assert.EqualSlices(t, names, c.want, name)
 		}

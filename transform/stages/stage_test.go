@@ -19,9 +19,7 @@ func TestStagesThatEditAreInTheOrderOfAll(t *testing.T) {
 func TestStagesHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range Names() {
-		if seen[name] || name == "" {
-			t.Errorf("%q is in the list twice", name)
-		}
+		assert.Truef(t, !seen[name] && name != "", "%q is in the list twice", name)
 		seen[name] = true
 	}
 }

@@ -61,9 +61,8 @@ func TestAPolicyDecidesByTheTimeAndByApprovals(t *testing.T) {
 		{"too many failed", Policy{Limits: two, Pause: true}, map[string]Progress{"a": {State: Failed}}, Turn{Wave: 1, Stopped: true}},
 		{"all have ended", Policy{Limits: two, Pause: true}, map[string]Progress{"a": {State: Done}, "b": {State: Skipped}, "c": {State: Done}}, Turn{Wave: 2}},
 	} {
-		if got := c.p.Next(list, c.seen, noon); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %+v %+v", c.name, got, got.Wait)
-		}
+		got := c.p.Next(list, c.seen, noon)
+		assert.Truef(t, reflect.DeepEqual(got, c.want), "%s: %+v %+v", c.name, got, got.Wait)
 	}
 }
 
@@ -95,9 +94,8 @@ func TestAWindowOpensAndClosesByTheClocksOfItsZone(t *testing.T) {
 		}
 	}
 	for _, c := range [][3]string{{"Sonday", "22:00", "04:00"}, {"Mon", "25:00", "04:00"}, {"Mon", "22:00", "4"}} {
-		if _, err := NewWindow([]string{c[0]}, c[1], c[2], time.UTC); err == nil {
-			t.Errorf("%v is a window", c)
-		}
+		_, err := NewWindow([]string{c[0]}, c[1], c[2], time.UTC)
+		assert.Truef(t, err != nil, "%v is a window", c)
 	}
 }
 
@@ -107,9 +105,7 @@ func TestAWindowIsOpenWhenItSaysThatItOpens(t *testing.T) {
 		w := window(t, []string{days[random.IntN(7)]}, fmt.Sprintf("%02d:%02d", random.IntN(24), random.IntN(60)), fmt.Sprintf("%02d:%02d", random.IntN(24), random.IntN(60)), "Europe/Berlin")
 		at := noon.Add(time.Duration(random.IntN(365*24*60)) * time.Minute)
 		next := w.Opens(at)
-		if !next.After(at) || !w.Open(next) || next.Sub(at) > 8*24*time.Hour {
-			t.Fatalf("%+v at %s opens at %s", w, at, next)
-		}
+		assert.Mustf(t, next.After(at) && w.Open(next) && next.Sub(at) <= 8*24*time.Hour, "%+v at %s opens at %s", w, at, next)
 	}
 }
 
@@ -167,21 +163,14 @@ func TestAPolicyKeepsWhatItForbids(t *testing.T) {
 			}
 		}
 		turn := p.Next(list, seen, noon)
-		if len(turn.Start) > 0 && (p.Pause || turn.Wait != nil || turn.Stopped) {
-			t.Fatalf("%+v %+v: %+v", p, seen, turn)
-		}
+		assert.Mustf(t, len(turn.Start) == 0 || !p.Pause && turn.Wait == nil && !turn.Stopped, "%+v %+v: %+v", p, seen, turn)
 		for _, c := range turn.Start {
 			w := list[turn.Wave]
-			if seen[c].State == Gated && p.Stages && !slices.Contains(p.Approvals, Approval{w.Name, "install-ccm"}) {
-				t.Fatalf("%s starts before its stage is approved", c)
-			}
-			if !begun(w, seen) && p.Starts && !slices.Contains(p.Approvals, Approval{Wave: w.Name}) {
-				t.Fatalf("%s starts before its wave is approved", c)
-			}
+			assert.Mustf(t, seen[c].State != Gated || !p.Stages || slices.Contains(p.Approvals, Approval{w.Name, "install-ccm"}), "%s starts before its stage is approved", c)
+			assert.Mustf(t, begun(w, seen) || !p.Starts || slices.Contains(p.Approvals, Approval{Wave: w.Name}), "%s starts before its wave is approved", c)
 			if turn.Wave > 0 && !begun(w, seen) {
-				if end := Ended(list[turn.Wave-1], seen); !end.IsZero() && noon.Sub(end) < p.Waves[list[turn.Wave-1].Name].Soak {
-					t.Fatalf("%s starts while the wave before it soaks", c)
-				}
+				end := Ended(list[turn.Wave-1], seen)
+				assert.Mustf(t, end.IsZero() || noon.Sub(end) >= p.Waves[list[turn.Wave-1].Name].Soak, "%s starts while the wave before it soaks", c)
 			}
 		}
 	}

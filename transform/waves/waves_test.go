@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestCanariesAreTheFirstWave(t *testing.T) {
@@ -25,9 +27,8 @@ func TestCanariesAreTheFirstWave(t *testing.T) {
 		{[]string{"a"}, []string{"a", "a"}, 5, []Wave{{Name: "canary", Clusters: []string{"a"}, Canary: true}}},
 		{[]string{"a", "a"}, nil, 5, []Wave{{Name: "wave-1", Clusters: []string{"a"}}}},
 	} {
-		if got := Split(c.names, c.canaries, c.size); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%v %v %d: %v", c.names, c.canaries, c.size, got)
-		}
+		got := Split(c.names, c.canaries, c.size)
+		assert.Truef(t, reflect.DeepEqual(got, c.want), "%v %v %d: %v", c.names, c.canaries, c.size, got)
 	}
 }
 
@@ -39,9 +40,7 @@ func TestEveryClusterIsInOneWave(t *testing.T) {
 		size := random.IntN(7)
 		seen := map[string]int{}
 		for i, w := range Split(names, canaries, size) {
-			if len(w.Clusters) == 0 || size > 0 && !w.Canary && len(w.Clusters) > size || w.Canary && i > 0 {
-				t.Fatalf("%d canaries, size %d: %+v", len(canaries), size, w)
-			}
+			assert.Mustf(t, len(w.Clusters) != 0 && (size <= 0 || w.Canary || len(w.Clusters) <= size) && (!w.Canary || i <= 0), "%d canaries, size %d: %+v", len(canaries), size, w)
 			for _, c := range w.Clusters {
 				seen[c]++
 			}
@@ -94,9 +93,8 @@ func (f *fleet) start(t *testing.T) Turn {
 	t.Helper()
 	before := f.tooMany()
 	turn := Next(f.waves, f.states, f.limits)
-	if again := Next(f.waves, f.states, f.limits); !reflect.DeepEqual(turn, again) {
-		t.Fatalf("%+v, and then %+v", turn, again)
-	}
+	again := Next(f.waves, f.states, f.limits)
+	assert.Mustf(t, reflect.DeepEqual(turn, again), "%+v, and then %+v", turn, again)
 	if len(turn.Start) > 0 && before {
 		t.Fatalf("%v start after %v failed of %d", turn.Start, f.of(Failed), f.limits.Failures)
 	}
@@ -113,9 +111,8 @@ func (f *fleet) start(t *testing.T) Turn {
 			}
 		}
 	}
-	if running := f.of(Running); len(running) > max(f.limits.Unavailable, 1) {
-		t.Fatalf("%d run at once, and %d may", len(running), f.limits.Unavailable)
-	}
+	running := f.of(Running)
+	assert.Mustf(t, len(running) <= max(f.limits.Unavailable, 1), "%d run at once, and %d may", len(running), f.limits.Unavailable)
 	return turn
 }
 
@@ -162,9 +159,7 @@ func TestARunOverManyClustersKeepsItsLimits(t *testing.T) {
 			t.Fatalf("%d are left without a reason", left)
 		}
 	}
-	if stopped == 0 || stopped == 2000 {
-		t.Errorf("%d of 2000 were stopped", stopped)
-	}
+	assert.Truef(t, stopped != 0 && stopped != 2000, "%d of 2000 were stopped", stopped)
 }
 
 // A controller that starts again knows which clusters run and which have ended, and decides the same.
@@ -186,8 +181,7 @@ func TestWhatIsNextFollowsFromTheStatesAlone(t *testing.T) {
 		{"the last one failed", map[string]State{"cluster-03": Done, "cluster-00": Done, "cluster-01": Done, "cluster-02": Done, "cluster-04": Failed}, Limits{1, 0}, Turn{Wave: 3}},
 		{"a limit of none is one", map[string]State{"cluster-03": Done}, Limits{}, Turn{Wave: 1, Start: []string{"cluster-00"}}},
 	} {
-		if got := Next(list, c.states, c.limits); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %+v", c.name, got)
-		}
+		got := Next(list, c.states, c.limits)
+		assert.Truef(t, reflect.DeepEqual(got, c.want), "%s: %+v", c.name, got)
 	}
 }

@@ -85,9 +85,8 @@ func TestAliasesThatNestTooDeepAreRefused(t *testing.T) {
 	for i := 1; i < 10; i++ {
 		fmt.Fprintf(&b, "k%d: &k%d %s*k%d%s\n", i, i, strings.Repeat("[", MaxNesting/8), i-1, strings.Repeat("]", MaxNesting/8))
 	}
-	if _, err := ParseString("in.yaml", b.String()); !errors.Is(err, ErrTooDeep) {
-		t.Error(err)
-	}
+	_, err := ParseString("in.yaml", b.String())
+	assert.True(t, errors.Is(err, ErrTooDeep), err)
 }
 
 func TestAnEditNextToAnchorsKeepsThem(t *testing.T) {

@@ -71,9 +71,8 @@ j: [
 		"a node that is not there":      {root.Get("none"), nil},
 		"a node of a document in there": {inner(t, root.Get("m")).Get("k"), []int{13}},
 	} {
-		if got := c.node.Comments(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: lines %v instead of %v", name, got, c.want)
-		}
+		got := c.node.Comments()
+		assert.Truef(t, slices.Equal(got, c.want), "%s: lines %v instead of %v", name, got, c.want)
 	}
 }
 
@@ -87,9 +86,7 @@ func inner(t *testing.T, n Node) Node {
 // have one, and takes out every node.
 func TestNoRemovalLosesAComment(t *testing.T) {
 	files, err := filepath.Glob("testdata/seeds/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no seeds", err)
-	}
+	assert.Must(t, err == nil && len(files) != 0, "no seeds", err)
 	removed := 0
 	for _, file := range files {
 		text := assert.Value(os.ReadFile(file))(t)
@@ -123,9 +120,7 @@ func TestNoRemovalLosesAComment(t *testing.T) {
 			}
 		}
 	}
-	if removed < 100 {
-		t.Errorf("only %d nodes were removed", removed)
-	}
+	assert.Truef(t, removed >= 100, "only %d nodes were removed", removed)
 }
 
 // commented writes a comment at the end of every line, where the tree stays.

@@ -41,16 +41,13 @@ func TestJSONIsReadAndEditedWithEveryEscape(t *testing.T) {
 	text := `{"a\/b": "x\/\/y", "emoji \ud83d\ude00": "\ud83d\ude00\ud83d\ude00 é \"\\/\\\ud83d\ude00", "lone": "\ud83d", "z": ["\/", 1]}` + "\n"
 	d := assert.Value(Parse(Chunk{File: "in.json", Bytes: []byte(text)}))(t)
 	want := map[string]any{"a/b": "x//y", "emoji 😀": "😀😀 é \"\\/\\😀", "lone": "\uFFFD", "z": []any{"/", 1.0}}
-	if got := d.Root().Value(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%#v", got)
-	}
+	got := d.Root().Value()
+	assert.Truef(t, reflect.DeepEqual(got, want), "%#v", got)
 	e := d.Edit()
 	e.Set(d.Root().Get("a/b"), "new")
 	e.Insert(d.Root(), "last", "w/v")
 	after, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	edited := strings.Replace(strings.Replace(text, `"x\/\/y"`, `"new"`, 1), `"lone"`, `"last": "w/v", "lone"`, 1)
 	if string(after.Bytes()) != edited {
 		t.Errorf("%s", after.Bytes())
@@ -75,8 +72,7 @@ func TestAKeyThatIsHiddenIsRefused(t *testing.T) {
 func TestKeysAreThoseOfJSON(t *testing.T) {
 	for text, want := range map[string]string{"1000000": "1000000", "-0": "0", "007": "7", "1e3": "1000", "1.10": "1.1", "yes": "true", "0x10": "16", "1.10000001": "1.1", "x": "x"} {
 		d := assert.Value(Parse(Chunk{Bytes: []byte(text + ": v\n")}))(t)
-		if got := d.Root().Value(); !reflect.DeepEqual(got, map[string]any{want: "v"}) {
-			t.Errorf("%s: %v", text, got)
-		}
+		got := d.Root().Value()
+		assert.Truef(t, reflect.DeepEqual(got, map[string]any{want: "v"}), "%s: %v", text, got)
 	}
 }

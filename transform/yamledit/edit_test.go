@@ -25,9 +25,7 @@ func edited(t *testing.T, in string, change func(*Edit, Node)) (string, error) {
 	}
 	back := assert.Value(Reverse(d.Bytes(), splices))(t)
 	restored := assert.Value(Apply(after.Bytes(), back))(t)
-	if string(restored) != in {
-		t.Fatalf("the reverse gives\n%q\ninstead of\n%q", restored, in)
-	}
+	assert.Mustf(t, string(restored) == in, "the reverse gives\n%q\ninstead of\n%q", restored, in)
 	return string(after.Bytes()), nil
 }
 
@@ -396,9 +394,7 @@ func TestEditsThatAreNotSafeAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := edited(t, c.in, c.change)
-			if err == nil {
-				t.Fatalf("no error, but\n%s", got)
-			}
+			assert.Mustf(t, err != nil, "no error, but\n%s", got)
 			assert.Contains(t, err.Error(), c.want, err)
 		})
 	}
@@ -435,9 +431,8 @@ func TestAliasesThatMultiplyAreRefused(t *testing.T) {
 		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+p+", ", 10), ", ") + "]\n"
 	}
 	assert.Error(ParseString("in.yaml", bomb))(t, "multiply")
-	if _, err := ParseString("in.yaml", "a: &a {b: *a}\n"); err == nil {
-		t.Error("an anchor that holds itself was accepted")
-	}
+	_, err := ParseString("in.yaml", "a: &a {b: *a}\n")
+	assert.True(t, err != nil, "an anchor that holds itself was accepted")
 	d := assert.Value(ParseString("in.yaml", "a: &a {b: [1]}\nc: *a\n"))(t)
 	assert.Equal(t, asJSON(d.Root().Value()), `{"a":{"b":[1]},"c":{"b":[1]}}`)
 }

@@ -25,9 +25,7 @@ import (
 // seeds are streams that have the pitfalls of the package's table tests.
 func seeds(f *testing.F) []string {
 	files, err := filepath.Glob("testdata/seeds/*")
-	if err != nil || len(files) == 0 {
-		f.Fatal("testdata/seeds is empty", err)
-	}
+	assert.Must(f, err == nil && len(files) != 0, "testdata/seeds is empty", err)
 	var out []string
 	for _, name := range files {
 		b := assert.Value(os.ReadFile(name))(f)
@@ -55,19 +53,14 @@ func FuzzParseKeepsTheBytes(f *testing.F) {
 				failed = true
 				continue
 			}
-			if !bytes.Equal(d.Bytes(), c.Bytes) {
-				t.Fatal("parsing changed the bytes")
-			}
+			assert.Must(t, bytes.Equal(d.Bytes(), c.Bytes), "parsing changed the bytes")
 			if d.root != nil {
 				parsed++
 			}
 		}
-		if !bytes.Equal(joined, stream) {
-			t.Fatalf("the chunks are %q", joined)
-		}
-		if n, err := countDocuments(stream); err == nil && !failed && n != parsed {
-			t.Fatalf("%d documents instead of %d", parsed, n)
-		}
+		assert.Mustf(t, bytes.Equal(joined, stream), "the chunks are %q", joined)
+		n, err := countDocuments(stream)
+		assert.Mustf(t, err != nil || failed || n == parsed, "%d documents instead of %d", parsed, n)
 	})
 }
 
@@ -156,9 +149,8 @@ func FuzzEditNeverReturnsWrongBytes(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if o, ok := randomEdit(d, seed); ok && o.err != nil {
-				t.Fatal(o.err)
-			}
+			o, ok := randomEdit(d, seed)
+			assert.Must(t, !ok || o.err == nil, o.err)
 		}
 	})
 }
@@ -174,9 +166,7 @@ func FuzzReverseRestoresTheBytes(f *testing.F) {
 		}
 		back := assert.Value(Reverse(src, splices))(t)
 		restored, err := Apply(after, back)
-		if err != nil || !bytes.Equal(restored, src) {
-			t.Fatalf("%v: %q", err, restored)
-		}
+		assert.Mustf(t, err == nil && bytes.Equal(restored, src), "%v: %q", err, restored)
 	})
 }
 
@@ -191,9 +181,7 @@ func TestRandomEditsOverTheCorpus(t *testing.T) {
 		t.Skip(err)
 	}
 	docs := corpusDocuments(t, folder)
-	if len(docs) == 0 {
-		t.Fatal("no document of the corpus can be edited")
-	}
+	assert.Must(t, len(docs) != 0, "no document of the corpus can be edited")
 	edits := 20_000
 	if n, err := strconv.Atoi(os.Getenv("RKE_LM_EDITS")); err == nil {
 		edits = n
@@ -242,8 +230,6 @@ func corpusDocuments(t *testing.T, folder string) []*Document {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return docs
 }

@@ -29,9 +29,7 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole := Chunk{File: "in.yaml", Line: 3, Offset: 100, Bytes: []byte(text)}
 			items := Items(whole, Parse)
-			if len(items) != 2 {
-				t.Fatalf("%d items", len(items))
-			}
+			assert.Mustf(t, len(items) == 2, "%d items", len(items))
 			out, at := []byte{}, 0
 			for i, c := range items {
 				d := assert.Value(Parse(c))(t)
@@ -46,9 +44,7 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 				e := d.Edit()
 				e.Insert(d.Root().Get("spec"), "new", fmt.Sprintf("value %d", i))
 				after, splices, err := e.Apply()
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, err)
 				if err := restores(d, after, splices); err != nil {
 					t.Error(err)
 				}
@@ -63,9 +59,8 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 			for i, item := range before.(map[string]any)["items"].([]any) {
 				item.(map[string]any)["spec"].(map[string]any)["new"] = fmt.Sprintf("value %d", i)
 			}
-			if got, err := read(out); err != nil || asJSON(got) != asJSON(before) {
-				t.Errorf("%v\n%s", err, out)
-			}
+			got, err := read(out)
+			assert.Truef(t, err == nil && asJSON(got) == asJSON(before), "%v\n%s", err, out)
 		})
 	}
 }
@@ -83,15 +78,13 @@ func TestWhatIsNoListOfObjectsIsOneDocument(t *testing.T) {
 		"no YAML":                           "kind: List\nitems: [\n",
 	} {
 		c := Chunk{File: "in.yaml", Bytes: []byte(text)}
-		if items := Items(c, Parse); len(items) != 1 || items[0].Item != 0 || !bytes.Equal(items[0].Bytes, c.Bytes) {
-			t.Errorf("%s: %d chunks", name, len(items))
-		}
+		items := Items(c, Parse)
+		assert.Truef(t, len(items) == 1 && items[0].Item == 0 && bytes.Equal(items[0].Bytes, c.Bytes), "%s: %d chunks", name, len(items))
 	}
 }
 
 func TestAListOfManyIsCutInOneGo(t *testing.T) {
 	text := "kind: List\nitems:\n" + strings.Repeat("- kind: A\n  apiVersion: v1\n  spec: {a: 1}\n", 2000)
-	if n := len(Items(Chunk{Bytes: []byte(text)}, Parse)); n != 2000 {
-		t.Errorf("%d items", n)
-	}
+	n := len(Items(Chunk{Bytes: []byte(text)}, Parse))
+	assert.Truef(t, n == 2000, "%d items", n)
 }

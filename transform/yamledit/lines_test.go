@@ -46,9 +46,8 @@ func TestColumnsAreFoundOnLinesOfAnyCharacters(t *testing.T) {
 func TestAColumnOfALongLineIsFoundAtOnce(t *testing.T) {
 	ascii, wide := indexLines([]byte(strings.Repeat("a", 1<<16))), indexLines([]byte(strings.Repeat("é", 1<<16)))
 	assert.Equal(t, len(ascii.wide), 0, "a line of ASCII needs no marks")
-	if got := len(wide.wide[0]); got != 1+1<<16/stride {
-		t.Errorf("%d marks", got)
-	}
+	got := len(wide.wide[0])
+	assert.Truef(t, got == 1+1<<16/stride, "%d marks", got)
 }
 
 func TestLinesOfPlainTextAreThoseOfAnyText(t *testing.T) {

@@ -33,18 +33,15 @@ func TestNestingIsBounded(t *testing.T) {
 		{"JSON", func(l int) string { return strings.Repeat("[\n", l) + strings.Repeat("]\n", l) }, func(l int) int { return l }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := ParseString("in.yaml", c.text(MaxNesting)); err != nil {
-				t.Errorf("%d levels: %v", MaxNesting, err)
-			}
+			_, err := ParseString("in.yaml", c.text(MaxNesting))
+			assert.Truef(t, err == nil, "%d levels: %v", MaxNesting, err)
 			for _, levels := range []int{MaxNesting + 2, 9000} {
 				if c.name == "block mappings" && levels == 9000 {
 					continue // larger than any document
 				}
 				_, err := ParseString("in.yaml", c.text(levels))
 				want := fmt.Sprintf("in.yaml:%d: more than %d mappings", c.line(MaxNesting+1), MaxNesting)
-				if !errors.Is(err, ErrTooDeep) || !strings.HasPrefix(err.Error(), want) {
-					t.Errorf("%d levels: %v instead of %s", levels, err, want)
-				}
+				assert.Truef(t, errors.Is(err, ErrTooDeep) && strings.HasPrefix(err.Error(), want), "%d levels: %v instead of %s", levels, err, want)
 			}
 		})
 	}
@@ -64,15 +61,12 @@ func TestDocumentsInStringsAreBounded(t *testing.T) {
 	for level := 1; ; level++ {
 		in, err := doc.Root().Get("a").Embedded()
 		if level <= MaxEmbedding {
-			if err != nil {
-				t.Fatalf("level %d: %v", level, err)
-			}
+			assert.Mustf(t, err == nil, "level %d: %v", level, err)
 			doc = in.Documents()[0]
 			continue
 		}
-		if want := fmt.Sprintf("in.yaml:%d: a: more than %d documents", level, MaxEmbedding); !errors.Is(err, ErrTooDeep) || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v instead of %s", err, want)
-		}
+		want := fmt.Sprintf("in.yaml:%d: a: more than %d documents", level, MaxEmbedding)
+		assert.Truef(t, errors.Is(err, ErrTooDeep) && strings.HasPrefix(err.Error(), want), "%v instead of %s", err, want)
 		return
 	}
 }
@@ -80,9 +74,7 @@ func TestDocumentsInStringsAreBounded(t *testing.T) {
 func TestAnEditDoesNotForgetHowDeepADocumentIs(t *testing.T) {
 	doc, err := ParseString("in.yaml", blocksOfText(MaxEmbedding))
 	for range MaxEmbedding - 1 {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		in, e := doc.Root().Get("a").Embedded()
 		if err = e; err == nil {
 			doc = in.Documents()[0]
@@ -91,9 +83,7 @@ func TestAnEditDoesNotForgetHowDeepADocumentIs(t *testing.T) {
 	e := doc.Edit()
 	e.Insert(doc.Root(), "b", "a: 1\nb: |\n  c: 1\n")
 	after, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	in := assert.Value(after.Root().Get("b").Embedded())(t)
 	if _, err := in.Documents()[0].Root().Get("b").Embedded(); !errors.Is(err, ErrTooDeep) {
 		t.Errorf("%v", err)

@@ -3,7 +3,11 @@
 
 package yamledit
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestSameComparesWhatIsMeant(t *testing.T) {
 	m := func(text string) map[string]any { return map[string]any{"m": text} }
@@ -31,8 +35,6 @@ func TestSameComparesWhatIsMeant(t *testing.T) {
 		{"other words", m("one"), m("two"), false},
 		{"text that is no YAML", m("a: [\n"), m("a: [ \n"), false},
 	} {
-		if Same(c.a, c.b) != c.want || Same(c.b, c.a) != c.want {
-			t.Errorf("%s: want %v", c.name, c.want)
-		}
+		assert.Truef(t, Same(c.a, c.b) == c.want && Same(c.b, c.a) == c.want, "%s: want %v", c.name, c.want)
 	}
 }

@@ -35,9 +35,8 @@ func asEntry(text string) (any, bool) {
 func requireReadersValue(t *testing.T, text string) {
 	t.Helper()
 	want, plain := asEntry(text)
-	if got := plainValue(text); plain && !reflect.DeepEqual(got, want) {
-		t.Errorf("%q is %T %v, and readers take it for %T %v", text, got, got, want, want)
-	}
+	got := plainValue(text)
+	assert.Truef(t, !plain || reflect.DeepEqual(got, want), "%q is %T %v, and readers take it for %T %v", text, got, got, want, want)
 }
 
 func TestPlainScalarsAreWhatReadersTakeThemFor(t *testing.T) {

@@ -47,8 +47,6 @@ func TestADocumentThatKubectlDoesNotReadIsRefused(t *testing.T) {
 	} {
 		chunk := Split("f", []byte(stream))[0]
 		_, err := Parse(chunk)
-		if err == nil || !strings.HasPrefix(err.Error(), line) {
-			t.Errorf("%q: %v", stream, err)
-		}
+		assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), line), "%q: %v", stream, err)
 	}
 }

@@ -73,9 +73,8 @@ func TestAnEditOfARemovedDocumentIsForgotten(t *testing.T) {
 		in.Edit(0).Set(in.Documents()[0].Root().Get("a"), 3)
 		in.Remove(1)
 	})
-	if want := "m: |\n  a: 3\n"; err != nil || got != want {
-		t.Errorf("%v: got %q", err, got)
-	}
+	want := "m: |\n  a: 3\n"
+	assert.Truef(t, err == nil && got == want, "%v: got %q", err, got)
 }
 
 func TestAppendingKeepsABlockThatEndsTheStream(t *testing.T) {
@@ -137,9 +136,7 @@ func TestRemovalsThatWouldChangeAnotherDocumentAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := edited(t, in, without(1))
-			if err == nil || !strings.Contains(err.Error(), "m: the documents in it cannot be changed safely") {
-				t.Errorf("got %v and %q", err, got)
-			}
+			assert.Truef(t, err != nil && strings.Contains(err.Error(), "m: the documents in it cannot be changed safely"), "got %v and %q", err, got)
 		})
 	}
 }
@@ -149,9 +146,8 @@ func TestEmptyReportsWhetherAnythingIsLeft(t *testing.T) {
 		d := assert.Value(ParseString("in.yaml", "m: "+jsonText(text)+"\n"))(t)
 		in := assert.Value(d.Root().Get("m").Embedded())(t)
 		in.Remove(0)
-		if got, err := in.Empty(); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		got, err := in.Empty()
+		assert.Truef(t, err == nil && got == want, "%q: %v, %v", text, got, err)
 	}
 }
 
@@ -174,16 +170,12 @@ func TestRandomRemovalsKeepAllOtherDocuments(t *testing.T) {
 			text = strings.TrimRight(text, "\n")
 		}
 		ok, err := randomRemoval(r, text)
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%q", seed, err, text)
-		}
+		assert.Mustf(t, err == nil, "seed %d: %v\n%q", seed, err, text)
 		if !ok {
 			refused++
 		}
 	}
-	if refused > 400 {
-		t.Errorf("%d of 4000 refused", refused)
-	}
+	assert.Truef(t, refused <= 400, "%d of 4000 refused", refused)
 }
 
 func randomRemoval(r *rand.Rand, text string) (ok bool, err error) {

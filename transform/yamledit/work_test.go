@@ -14,15 +14,13 @@ func TestTheWorkForADocumentIsCounted(t *testing.T) {
 	d := assert.Value(Parse(Chunk{File: "c.yaml", Bytes: []byte("a: {b: [1, 2, 3], c: '{d: e}'}\n")}))(t)
 	before := d.texts.work.nodes.Load()
 	d.Root().Get("a", "b").Items() // two keys, three items
-	if n := d.texts.work.nodes.Load() - before; n != 5 {
-		t.Errorf("%d nodes", n)
-	}
+	n := d.texts.work.nodes.Load() - before
+	assert.Truef(t, n == 5, "%d nodes", n)
 	in := assert.Value(d.Root().Get("a", "c").Embedded())(t)
 	before = d.texts.work.nodes.Load()
 	in.Documents()[0].Root().Get("d")
-	if n := d.texts.work.nodes.Load() - before; n != 1 {
-		t.Errorf("%d nodes of a document in a string", n)
-	}
+	n = d.texts.work.nodes.Load() - before
+	assert.Truef(t, n == 1, "%d nodes of a document in a string", n)
 }
 
 func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {
@@ -34,9 +32,7 @@ func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {
 		func() {
 			defer func() {
 				e, is := recover().(*Error)
-				if !is || e.File != "c.yaml" || e.Line != 7 || !strings.Contains(e.What, of) {
-					t.Errorf("%s: %v", of, e)
-				}
+				assert.Truef(t, is && e.File == "c.yaml" && e.Line == 7 && strings.Contains(e.What, of), "%s: %v", of, e)
 			}()
 			spend(d)
 			t.Errorf("%s: no end", of)

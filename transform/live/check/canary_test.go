@@ -19,18 +19,12 @@ import (
 func TestTheServiceIsInternalMarkedAndHasNoPods(t *testing.T) {
 	raw, err := CanaryService()
 	var s corev1.Service
-	if err != nil || json.Unmarshal(raw, &s) != nil || !IsCanary(raw) {
-		t.Fatalf("%v %s", err, raw)
-	}
-	if s.Namespace != CanaryName || s.Name != CanaryName || s.Spec.Type != corev1.ServiceTypeLoadBalancer || len(s.Spec.Selector) > 0 || s.Annotations[internal] != "true" {
-		t.Errorf("%s", raw)
-	}
+	assert.Mustf(t, err == nil && json.Unmarshal(raw, &s) == nil && IsCanary(raw), "%v %s", err, raw)
+	assert.True(t, s.Namespace == CanaryName && s.Name == CanaryName && s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Spec.Selector) == 0 && s.Annotations[internal] == "true", raw)
 	if raw, err := CanaryNamespace(); err != nil || !IsCanary(raw) {
 		t.Errorf("%v %s", err, raw)
 	}
-	if IsCanary([]byte(`{"metadata":{"name":"rke-lm-canary"}}`)) || IsCanary([]byte(`no`)) {
-		t.Error("a namespace of another user has the mark")
-	}
+	assert.True(t, !IsCanary([]byte(`{"metadata":{"name":"rke-lm-canary"}}`)) && !IsCanary([]byte(`no`)), "a namespace of another user has the mark")
 }
 
 func TestTheAddressIsThatOfTheLoadBalancer(t *testing.T) {
@@ -43,9 +37,7 @@ func TestTheAddressIsThatOfTheLoadBalancer(t *testing.T) {
 		{`<html>`, "", "not a Service"},
 	} {
 		address, err := CanaryAddress([]byte(c.raw))
-		if address != c.address || (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
-			t.Errorf("%s: %q %v", c.raw, address, err)
-		}
+		assert.Truef(t, address == c.address && (err != nil) == (c.fails != "") && (err == nil || strings.Contains(err.Error(), c.fails)), "%s: %q %v", c.raw, address, err)
 	}
 }
 

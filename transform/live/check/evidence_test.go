@@ -28,13 +28,10 @@ func unchecked(o *observed.Observation, stage string) (all, needed []string) {
 func TestEveryRuleSaysThatItHadNothingToCheck(t *testing.T) {
 	all, needed := unchecked(&observed.Observation{Partial: true}, "")
 	for _, r := range Rules() {
-		if got := slices.Contains(all, r.ID); got == (r.ID == "cluster-not-settled" || r.ID == stageNotReached) {
-			t.Errorf("%s: %t", r.ID, got)
-		}
+		got := slices.Contains(all, r.ID)
+		assert.Truef(t, got != (r.ID == "cluster-not-settled" || r.ID == stageNotReached), "%s: %t", r.ID, got)
 	}
-	if len(needed) > 0 {
-		t.Errorf("no stage was asked for, and needed are %v", needed)
-	}
+	assert.Truef(t, len(needed) == 0, "no stage was asked for, and needed are %v", needed)
 }
 
 // What was looked at and is not there is checked. A kube-controller-manager always runs, so one that no pod shows is unseen.
@@ -58,22 +55,19 @@ func TestNoStageIsOKWithoutItsEvidence(t *testing.T) {
 			if stage == stages.UncordonControlPlane && name == "one node" {
 				continue // it needs the leases, see below
 			}
-			if v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})}); v.OK() {
-				t.Errorf("%s, %s: %+v", stage, name, v.NotChecked)
-			}
+			v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})})
+			assert.Truef(t, !v.OK(), "%s, %s: %+v", stage, name, v.NotChecked)
 		}
 	}
 	o := &observed.Observation{Partial: true, Kinds: []string{observed.Nodes}, Nodes: []observed.Node{node}}
-	if _, needed := unchecked(o, stages.UncordonControlPlane); !slices.Contains(needed, "lease-wrong-holder") {
-		t.Errorf("%v", needed)
-	}
+	_, needed := unchecked(o, stages.UncordonControlPlane)
+	assert.True(t, slices.Contains(needed, "lease-wrong-holder"), needed)
 	var accept []string
 	for _, r := range Rules() {
 		accept = append(accept, r.ID)
 	}
-	if v := Evaluate(o, Choice{Check: stages.After(stages.SwitchToExternal, transform.Target{}), Accept: accept}); !v.OK() {
-		t.Errorf("all is accepted: %+v", v)
-	}
+	v := Evaluate(o, Choice{Check: stages.After(stages.SwitchToExternal, transform.Target{}), Accept: accept})
+	assert.Truef(t, v.OK(), "all is accepted: %+v", v)
 }
 
 func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
@@ -83,24 +77,20 @@ func TestPodsWithoutAManagerShowThatThereIsNone(t *testing.T) {
 	}
 	o.Kinds = []string{observed.DaemonSets}
 	v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
-	if _, needed := unchecked(o, stages.InstallCCM); len(v.Findings) > 0 || !slices.Contains(needed, "daemonset-empty") {
-		t.Errorf("it may run from a Deployment: %+v", v)
-	}
+	_, needed := unchecked(o, stages.InstallCCM)
+	assert.Truef(t, len(v.Findings) == 0 && slices.Contains(needed, "daemonset-empty"), "it may run from a Deployment: %+v", v)
 }
 
 // Managers in other namespaces can neither be found nor be found missing.
 func TestWhatWasNotSeenOutsideKubeSystemIsNotChecked(t *testing.T) {
 	o := &observed.Observation{KubeSystemOnly: true, Before: &observed.Snapshot{}, Leases: []observed.Lease{{Name: observed.CloudManager, Holder: "one_a", DurationSeconds: 15, Changed: true}}}
-	if all, needed := unchecked(o, ""); !slices.Equal(all, aboutManagers) || len(needed) > 0 {
-		t.Errorf("%v, needed are %v", all, needed)
-	}
-	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
-		t.Errorf("one that may be elsewhere renews its lease: %+v", v.Findings)
-	}
+	all, needed := unchecked(o, "")
+	assert.Truef(t, slices.Equal(all, aboutManagers) && len(needed) == 0, "%v, needed are %v", all, needed)
+	v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
+	assert.Truef(t, !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }), "one that may be elsewhere renews its lease: %+v", v.Findings)
 	o.Leases = nil
-	if v := Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})}); !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }) {
-		t.Errorf("no one has the lease: %+v", v.Findings)
-	}
+	v = Evaluate(o, Choice{Check: stages.After(stages.InstallCCM, transform.Target{})})
+	assert.Truef(t, slices.ContainsFunc(v.Findings, func(f transform.Finding) bool { return f.Rule == "daemonset-empty" }), "no one has the lease: %+v", v.Findings)
 }
 
 func TestALeaseThatWasNotSeenIsNotDead(t *testing.T) {

@@ -52,9 +52,7 @@ func TestWhatIsUnknownSaysWhereItIsWritten(t *testing.T) {
 	p := newPlay().written(providerAWS).look(1).written(providerAWS, flag).hold("cp_b", km).look(2)
 	p.summary()
 	why := p.got[len(p.got)-1].Unknown
-	if !strings.Contains(why, "cluster.yml before its last change") || !strings.Contains(why, "or those of cluster.yml") {
-		t.Errorf("%q", why)
-	}
+	assert.True(t, strings.Contains(why, "cluster.yml before its last change") && strings.Contains(why, "or those of cluster.yml"), why)
 }
 
 // Rancher's object says what is on all machines, and what may be on some of them.

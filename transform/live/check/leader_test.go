@@ -132,14 +132,12 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 			if _, needed := unchecked(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {
 				t.Errorf("%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
 			}
-			if accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}}); slices.ContainsFunc(accepted.NotChecked, func(n NotChecked) bool { return n.Rule == "leader-missing" && n.Needed }) {
-				t.Errorf("%s, %q: it was accepted", name, stage)
-			}
+			accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}})
+			assert.Truef(t, !slices.ContainsFunc(accepted.NotChecked, func(n NotChecked) bool { return n.Rule == "leader-missing" && n.Needed }), "%s, %q: it was accepted", name, stage)
 		}
 	}
-	if v := Evaluate(scene(external, quiet, kubeLease(true), term(month, true, 1)), Choice{}); !v.OK() {
-		t.Errorf("a leader: %+v", v)
-	}
+	v := Evaluate(scene(external, quiet, kubeLease(true), term(month, true, 1)), Choice{})
+	assert.Truef(t, v.OK(), "a leader: %+v", v)
 }
 
 // Controllers that a configuration gives to the external manager run nowhere.
@@ -166,14 +164,10 @@ func TestTheManagersHaveToLockTheirOwnLeases(t *testing.T) {
 		o.Reviews[i].Allowed = r.Lease != observed.CloudManager
 	}
 	for _, verb := range []string{"get", "update"} {
-		if !asked[verb+" "+observed.CloudManager+" "+leadermigration.ServiceAccount(leadermigration.Namespace, "ccm")] {
-			t.Errorf("it did not check whether it can %s: %v", verb, asked)
-		}
+		assert.Truef(t, asked[verb+" "+observed.CloudManager+" "+leadermigration.ServiceAccount(leadermigration.Namespace, "ccm")], "it did not check whether it can %s: %v", verb, asked)
 	}
 	v := Evaluate(o, Choice{})
-	if len(v.Findings) != 1 || v.Findings[0].Rule != "lease-rbac-missing" || !strings.Contains(v.Findings[0].Message, "has no permission to get, update its own lease "+observed.CloudManager) {
-		t.Errorf("%+v", v.Findings)
-	}
+	assert.True(t, len(v.Findings) == 1 && v.Findings[0].Rule == "lease-rbac-missing" && strings.Contains(v.Findings[0].Message, "has no permission to get, update its own lease "+observed.CloudManager), v.Findings)
 }
 
 func TestRoutesWithoutARangeAreFoundBeforeTheyEndTheManager(t *testing.T) {
@@ -190,8 +184,7 @@ func TestRoutesWithoutARangeAreFoundBeforeTheyEndTheManager(t *testing.T) {
 		o := scene(migrating, c.args, kubeLease(true), term(month, true, 1), migration("k_1", true, 1))
 		assert.EqualSlices(t, rulesFound(o, stages.InstallCCM), c.want, name)
 		o.Managers, o.DaemonSets = o.Managers[:1], []observed.DaemonSet{{Namespace: "kube-system", Name: "c", Args: c.args, Observed: true, Desired: 1, Updated: 1, Ready: 1}}
-		if got := rulesFound(o, stages.InstallCCM); slices.Contains(got, "ccm-args-unsafe error") != (c.want != nil) {
-			t.Errorf("%s, of the DaemonSet: %v", name, got)
-		}
+		got := rulesFound(o, stages.InstallCCM)
+		assert.Truef(t, slices.Contains(got, "ccm-args-unsafe error") == (c.want != nil), "%s, of the DaemonSet: %v", name, got)
 	}
 }

@@ -121,9 +121,8 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 	o := scene(migrating, nil, kubeLease(true), migration("k_1", true, 1))
 	o.Managers[0].Account = "kcm"
 	o.Reviews = []observed.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
-	if got := rulesFound(o, ""); got != nil {
-		t.Errorf("the account may: %v", got)
-	}
+	got := rulesFound(o, "")
+	assert.Truef(t, got == nil, "the account may: %v", got)
 	o.Managers[0].Args = append(slices.Clone(migrating), "--kubeconfig=/etc/kubernetes/kcm.conf")
 	assert.EqualSlices(t, rulesFound(o, ""), []string{"lease-rbac-missing error"}, "the user of the kubeconfig may not")
 }

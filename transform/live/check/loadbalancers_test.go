@@ -67,9 +67,7 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 	}
 	noClock := Evaluate(&observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
 	for _, f := range noClock.Findings {
-		if f.Rule == loadBalancerPending {
-			t.Errorf("without a time of the API server: %+v", f)
-		}
+		assert.Truef(t, f.Rule != loadBalancerPending, "without a time of the API server: %+v", f)
 	}
 }
 
@@ -100,13 +98,10 @@ func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
 		{"a manager that is no pod, and one to switch to", []observed.Manager{pod(observed.CloudManager, "m", "--cloud-provider=aws")}, nil, "", transform.Error},
 	} {
 		found := pendingIn(observed.Observation{Managers: c.managers, Before: c.before, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Check: stages.After(c.stage, transform.Target{})})
-		if len(found) != 1 || found[0].Severity != c.want {
-			t.Errorf("%s: %+v", c.name, found)
-		}
+		assert.Truef(t, len(found) == 1 && found[0].Severity == c.want, "%s: %+v", c.name, found)
 	}
-	if found := pendingIn(observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{loadBalancerPending}}); len(found) != 1 || found[0].Stops() {
-		t.Errorf("accepted: %+v", found)
-	}
+	found := pendingIn(observed.Observation{Managers: external, Services: []observed.Service{waiting(time.Hour, "m")}}, Choice{Accept: []string{loadBalancerPending}})
+	assert.Truef(t, len(found) == 1 && !found[0].Stops(), "accepted: %+v", found)
 }
 
 func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
@@ -121,9 +116,7 @@ func TestKnownCausesAreNamedWithWhatToDo(t *testing.T) {
 		"failed to ensure load balancer: something new": "kubectl -n shop describe service web",
 	} {
 		found := pendingIn(observed.Observation{Services: []observed.Service{waiting(time.Hour, message)}}, Choice{})
-		if len(found) != 1 || !strings.Contains(found[0].Fix, fix) || !strings.Contains(found[0].Message, message) {
-			t.Errorf("%s: %+v", message, found)
-		}
+		assert.Truef(t, len(found) == 1 && strings.Contains(found[0].Fix, fix) && strings.Contains(found[0].Message, message), "%s: %+v", message, found)
 	}
 }
 
@@ -144,14 +137,10 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 		found := pendingIn(o, Choice{})
 		all, _ := unchecked(&o, "")
 		lacks := strings.Contains(strings.Join(all, " "), loadBalancerPending)
-		if c.finds == "" && len(found) > 0 || c.finds != "" && (len(found) != 1 || !strings.Contains(found[0].Message, c.finds) || found[0].Severity != transform.Error) || lacks != c.lacks {
-			t.Errorf("%s: %t %+v", c.name, lacks, found)
-		}
+		assert.Truef(t, (c.finds != "" || len(found) == 0) && (c.finds == "" || len(found) == 1 && strings.Contains(found[0].Message, c.finds) && found[0].Severity == transform.Error) && lacks == c.lacks, "%s: %t %+v", c.name, lacks, found)
 	}
 	denied := pendingIn(observed.Observation{EventsDenied: true, Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
-	if len(denied) != 1 || !strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing") {
-		t.Errorf("%+v", denied)
-	}
+	assert.True(t, len(denied) == 1 && strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing"), denied)
 }
 
 // staleIn returns what the rule of load balancers that exist finds.
@@ -206,9 +195,8 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 		case c.says == "" || len(found) != 1 || found[0].Severity != c.severity || !strings.Contains(found[0].Message, c.says) || !strings.Contains(found[0].Fix, c.fix):
 			t.Errorf("%s: %+v", c.name, found)
 		}
-		if pending := pendingIn(o, Choice{}); len(pending) > 0 {
-			t.Errorf("%s: %+v", c.name, pending)
-		}
+		pending := pendingIn(o, Choice{})
+		assert.Truef(t, len(pending) == 0, "%s: %+v", c.name, pending)
 	}
 }
 
@@ -242,7 +230,6 @@ func TestASnapshotHasSinceWhenALoadBalancerIsStale(t *testing.T) {
 	o := observed.Observation{Clock: clock, Services: []observed.Service{served}, Managers: []observed.Manager{pod(observed.KubeManager, "m", "--cloud-provider=external")}}
 	before := o.Snapshot("")
 	o.Before = &before
-	if found := staleIn(o, Choice{}); len(found) != 1 || found[0].Severity != transform.Warning {
-		t.Errorf("%+v", found)
-	}
+	found := staleIn(o, Choice{})
+	assert.True(t, len(found) == 1 && found[0].Severity == transform.Warning, found)
 }

@@ -34,9 +34,7 @@ func TestDifferentLeasesAreNamed(t *testing.T) {
 		o.Reviews[i].Allowed = r.Lease == observed.CloudManager || kube == (r.Lease != lease)
 	}
 	f, two := finding(o, "cloud-controllers-twice")
-	if !two || !strings.Contains(f.Message, "kube-controller-manager holds the lease cloud-provider-extraction-migration") || !strings.Contains(f.Message, "cloud-controller-manager holds the lease "+lease) || !strings.Contains(f.Fix, "leaderName") {
-		t.Errorf("%+v", f)
-	}
+	assert.True(t, two && strings.Contains(f.Message, "kube-controller-manager holds the lease cloud-provider-extraction-migration") && strings.Contains(f.Message, "cloud-controller-manager holds the lease "+lease) && strings.Contains(f.Fix, "leaderName"), f)
 	if f, missing := finding(o, "lease-rbac-missing"); missing {
 		t.Errorf("each may lock its own lease: %+v", f)
 	}
@@ -51,9 +49,7 @@ func TestPodsThatOnlyWaitAreNoReason(t *testing.T) {
 		observed.Manager{Component: observed.CloudManager, Pod: "c2", Hosts: []string{"c2"}, Args: append(slices.Clone(quiet), "--leader-elect=false"), Running: false},
 	)
 	f, two := finding(o, "cloud-controllers-twice")
-	if !two || strings.Contains(f.Message, "leader-elect=false") || strings.Contains(f.Message, "holds") || strings.Count(f.Message, "has no enable-leader-migration") != 2 {
-		t.Errorf("%+v", f)
-	}
+	assert.True(t, two && !strings.Contains(f.Message, "leader-elect=false") && !strings.Contains(f.Message, "holds") && strings.Count(f.Message, "has no enable-leader-migration") == 2, f)
 }
 
 func TestTwoStaticPodsOnANodeAreFound(t *testing.T) {

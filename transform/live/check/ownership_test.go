@@ -6,6 +6,7 @@ package check
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -35,9 +36,7 @@ func TestOneObservationShowsWhoOwns(t *testing.T) {
 		{"nothing at all", nil, nil, 0, false},
 	} {
 		s := ownersOf(Processes(c.managers), leasesOf(c.leases))
-		if s.Count != c.count || (s.Unknown != "") != c.unknown {
-			t.Errorf("%s: %+v", c.name, s)
-		}
+		assert.Truef(t, s.Count == c.count && (s.Unknown != "") == c.unknown, "%s: %+v", c.name, s)
 	}
 }
 
@@ -46,7 +45,6 @@ func TestAHolderIsKnownByAnyOfTheMainLeases(t *testing.T) {
 		pod(observed.CloudManager, "c1", "--enable-leader-migration"), pod(observed.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
 	})
 	leases := leasesOf([]observed.Lease{record(observed.CloudManager, "c1_1", true, 0), record("own", "c2_1", true, 0), record(leadermigration.Lease, "c2_1", true, 0)})
-	if component, _ := leaseOwner(managers, leases); component != observed.CloudManager {
-		t.Errorf("the holder is of %q", component)
-	}
+	component, _ := leaseOwner(managers, leases)
+	assert.Truef(t, component == observed.CloudManager, "the holder is of %q", component)
 }

@@ -86,9 +86,7 @@ func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
 				o.Nodes = append(o.Nodes, observed.Node{Name: string(rune('a' + i)), ProviderID: id, Labels: labels})
 			}
 			found := Evaluate(o, Choice{}).Findings
-			if len(found) != 1 {
-				t.Fatalf("%v: %+v", ids, found)
-			}
+			assert.Mustf(t, len(found) == 1, "%v: %+v", ids, found)
 			if replaces := strings.Contains(found[0].Fix, replaceMember); replaces != member {
 				t.Errorf("%v, etcd %t: %s", ids, member, found[0].Fix)
 			}
@@ -101,13 +99,11 @@ func TestTheTaintIsOnlyAddedOnceAManagerRuns(t *testing.T) {
 	for _, id := range []string{"", "aws:///eu-west-1a/i-0a4c19d2e7b35f801"} {
 		o := &observed.Observation{Nodes: []observed.Node{{Name: "w1", ProviderID: id}}}
 		const before, after = "first install the cloud-controller-manager", "kubectl --context=prod taint node w1"
-		if all := fixes(Evaluate(o, Choice{})); !strings.Contains(all, before) || strings.Contains(all, "taint node") {
-			t.Errorf("%q without a manager: %s", id, all)
-		}
+		all := fixes(Evaluate(o, Choice{}))
+		assert.Truef(t, strings.Contains(all, before) && !strings.Contains(all, "taint node"), "%q without a manager: %s", id, all)
 		o.Managers = []observed.Manager{{Component: observed.CloudManager, Pod: "aws-cloud-controller-manager-x", Namespace: "kube-system", Running: true}}
-		if all := fixes(Evaluate(o, Choice{Cluster: shell.Cluster{Context: "prod"}})); !strings.Contains(all, after) || strings.Contains(all, before) {
-			t.Errorf("%q with a manager: %s", id, all)
-		}
+		all = fixes(Evaluate(o, Choice{Cluster: shell.Cluster{Context: "prod"}}))
+		assert.Truef(t, strings.Contains(all, after) && !strings.Contains(all, before), "%q with a manager: %s", id, all)
 	}
 }
 

@@ -59,9 +59,8 @@ func TestANodeIsNotReadyByItsCondition(t *testing.T) {
 }
 
 func TestNodesOfWhichNoneHasTheConditionWereNotAsked(t *testing.T) {
-	if found := unready(nil, observed.Node{Name: "a", Labels: map[string]string{observed.ControlPlaneLabels[0]: "true"}}, observed.Node{Name: "b"}); len(found) > 0 {
-		t.Errorf("%+v", found)
-	}
+	found := unready(nil, observed.Node{Name: "a", Labels: map[string]string{observed.ControlPlaneLabels[0]: "true"}}, observed.Node{Name: "b"})
+	assert.True(t, len(found) == 0, found)
 }
 
 func TestASnapshotShowsWhichNodesWereReady(t *testing.T) {

@@ -184,8 +184,6 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 				wrong++
 			}
 		}
-		if wrong > 0 {
-			t.Errorf("seed %d: %d of %d moments are reported wrong", seed, wrong, steps)
-		}
+		assert.Truef(t, wrong <= 0, "seed %d: %d of %d moments are reported wrong", seed, wrong, steps)
 	}
 }

@@ -178,34 +178,27 @@ func TestHandoversAreMeasuredFromTheLastSign(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", flag, noRoutes)).hold("one_a", km, mig).hold("one_b", cm).look(10)
 	p.die(km, mig).look(17).hold("one_b", mig).look(5)
 	p.summary()
-	if len(p.timeline.Handovers) != 1 {
-		t.Fatalf("%+v", p.timeline.Handovers)
-	}
+	assert.Must(t, len(p.timeline.Handovers) == 1, p.timeline.Handovers)
 	h := p.timeline.Handovers[0]
-	if took := h.FirstSign.Sub(h.LastSign); h.From != km || h.To != cm || took != 18*time.Second {
-		t.Errorf("%+v took %s", h, took)
-	}
+	took := h.FirstSign.Sub(h.LastSign)
+	assert.Truef(t, h.From == km && h.To == cm && took == 18*time.Second, "%+v took %s", h, took)
 }
 
 func TestHandoversNameManagersWithLeasesOfTheirOwn(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", flag, noRoutes, "--leader-elect-resource-name=own")).hold("one_a", km, mig).hold("one_b", "own").look(5)
 	p.hold("one_b", mig).look(5)
 	p.summary()
-	if list := p.timeline.Handovers; len(list) != 1 || list[0].From != km || list[0].To != cm {
-		t.Errorf("%+v", list)
-	}
+	list := p.timeline.Handovers
+	assert.True(t, len(list) == 1 && list[0].From == km && list[0].To == cm, list)
 }
 
 func TestSecondsAddUp(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", noRoutes)).hold("one_a", km, mig).look(10).hold("one_b", cm).look(10).die(km, cm, mig).look(20).blind(30).look(1)
 	p.summary()
 	owners, unknown := Seconds(p.got)
-	if sum := owners[0] + owners[1] + owners[2] + unknown; sum != p.now.Sub(p.got[0].From).Seconds() {
-		t.Errorf("%v + %v is %v", owners, unknown, sum)
-	}
-	if owners[1] == 0 || owners[2] == 0 || owners[0] == 0 || unknown < 30 {
-		t.Errorf("%v, unknown %v", owners, unknown)
-	}
+	sum := owners[0] + owners[1] + owners[2] + unknown
+	assert.Truef(t, sum == p.now.Sub(p.got[0].From).Seconds(), "%v + %v is %v", owners, unknown, sum)
+	assert.Truef(t, owners[1] != 0 && owners[2] != 0 && owners[0] != 0 && unknown >= 30, "%v, unknown %v", owners, unknown)
 }
 
 // Looks that are answered late say little about the time between them.

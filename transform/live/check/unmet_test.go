@@ -54,13 +54,10 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 		{"gone", enabled, stages.Check{AtMost: stages.EnableLeaderMigration}, ""},
 	} {
 		found := notReached(c.o, c.check)
-		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Message != c.want) {
-			t.Errorf("%s: %+v", c.name, found)
-		}
+		assert.Truef(t, (c.want != "" || len(found) == 0) && (c.want == "" || len(found) == 1 && found[0].Message == c.want), "%s: %+v", c.name, found)
 	}
-	if found := notReached(&observed.Observation{Partial: true}, stages.Check{AtLeast: stages.SwitchToExternal}); len(found) > 0 {
-		t.Errorf("pods were not seen: %+v", found)
-	}
+	found := notReached(&observed.Observation{Partial: true}, stages.Check{AtLeast: stages.SwitchToExternal})
+	assert.Truef(t, len(found) == 0, "pods were not seen: %+v", found)
 }
 
 func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
@@ -79,12 +76,8 @@ func TestNodesAloneAreUnmetWhereAControlPlaneIsNotReady(t *testing.T) {
 	for _, accept := range []string{"", nodeNotReady} {
 		c := Choice{Check: stages.Check{NodesOnly: true}, Accept: []string{accept}}
 		open := Evaluate(seen, c).Unmet()
-		if accept == "" && (len(open) != 1 || open[0].Path != "nodes/b") || accept != "" && len(open) > 0 {
-			t.Errorf("accepted %q: %+v", accept, open)
-		}
-		if Unsettled(seen, c) {
-			t.Error("nodes show at once what they need")
-		}
+		assert.Truef(t, (accept != "" || len(open) == 1 && open[0].Path == "nodes/b") && (accept == "" || len(open) == 0), "accepted %q: %+v", accept, open)
+		assert.True(t, !Unsettled(seen, c), "nodes show at once what they need")
 	}
 }
 
@@ -105,8 +98,7 @@ func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
 		{"the record of a dead holder", observed.Observation{Leases: dead}, back, true},
 		{"another manager holds it", observed.Observation{Leases: held}, back, false},
 	} {
-		if found := notReached(&c.o, c.check); (len(found) == 0) != c.met {
-			t.Errorf("%s: %+v", c.name, found)
-		}
+		found := notReached(&c.o, c.check)
+		assert.Truef(t, (len(found) == 0) == c.met, "%s: %+v", c.name, found)
 	}
 }

@@ -111,9 +111,7 @@ func TestAChangeIsDoneWhenEveryMachineProvesIt(t *testing.T) {
 			seen, wanted := scene()
 			c.change(&seen, &wanted)
 			p := Evaluate(seen, wanted)
-			if !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") || c.want == "" && p.Waiting != "" || p.Failed != "" {
-				t.Errorf("%+v", p)
-			}
+			assert.True(t, strings.Contains(p.Waiting, c.want) && p.Done == (c.want == "") && (c.want != "" || p.Waiting == "") && p.Failed == "", p)
 		})
 	}
 }
@@ -132,9 +130,8 @@ func TestWhatDoesNotPassIsReported(t *testing.T) {
 	} {
 		seen, wanted := scene()
 		c.change(&seen.Machines[0])
-		if p := Evaluate(seen, wanted); !strings.Contains(p.Failed, c.want) || p.Done {
-			t.Errorf("%s: %+v", c.name, p)
-		}
+		p := Evaluate(seen, wanted)
+		assert.Truef(t, strings.Contains(p.Failed, c.want) && !p.Done, "%s: %+v", c.name, p)
 	}
 }
 
@@ -143,9 +140,8 @@ func TestAPlanThatWasGivenUpBeforeTheChangeIsNotTheEnd(t *testing.T) {
 	seen, wanted := scene()
 	plan := seen.Machines[0].Plan
 	plan.Applied, plan.GivenUp, plan.Failures, plan.Config["cloud-provider-name"] = false, true, 3, "aws"
-	if p := Evaluate(seen, wanted); p.Failed != "" || !strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") || p.Done {
-		t.Errorf("%+v", p)
-	}
+	p := Evaluate(seen, wanted)
+	assert.True(t, p.Failed == "" && strings.Contains(p.Waiting, "does not have the change yet: cloud-provider-name") && !p.Done, p)
 }
 
 func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
@@ -165,18 +161,12 @@ func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 func TestAnObjectThatSomeoneElseChangedIsOvertaken(t *testing.T) {
 	_, wanted := scene()
 	_, other := scene()
-	if Overtaken(other.Object, wanted) {
-		t.Error("the same object")
-	}
+	assert.True(t, !Overtaken(other.Object, wanted), "the same object")
 	config := other.Object["spec"].(map[string]any)["rkeConfig"].(map[string]any)
 	config["machinePools"] = []any{map[string]any{"quantity": 5.0}}
-	if Overtaken(other.Object, wanted) {
-		t.Error("a pool that grew is not ours")
-	}
+	assert.True(t, !Overtaken(other.Object, wanted), "a pool that grew is not ours")
 	config["additionalManifest"] = "c: d\n"
-	if !Overtaken(other.Object, wanted) {
-		t.Error("another manifest")
-	}
+	assert.True(t, Overtaken(other.Object, wanted), "another manifest")
 }
 
 func engine(provider string) map[string]any {
@@ -200,13 +190,10 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
 		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "the last attempt of RKE failed, and Rancher retries: no ssh"},
 	} {
-		if p := Evaluate(Objects{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike}); !strings.Contains(p.Waiting, c.want) || p.Done != (c.want == "") {
-			t.Errorf("%s: %+v", c.name, p)
-		}
+		p := Evaluate(Objects{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike})
+		assert.Truef(t, strings.Contains(p.Waiting, c.want) && p.Done == (c.want == ""), "%s: %+v", c.name, p)
 	}
-	if !Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Distro().Alike}) {
-		t.Error("a provider that was changed back")
-	}
+	assert.True(t, Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Distro().Alike}), "a provider that was changed back")
 }
 
 func TestWhatRancherWritesByItselfOvertakesNothing(t *testing.T) {

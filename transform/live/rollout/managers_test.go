@@ -6,6 +6,8 @@ package rollout
 import (
 	"fmt"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestManagersAreRecognizedByTheirMarks(t *testing.T) {
@@ -27,15 +29,11 @@ func TestManagersAreRecognizedByTheirMarks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			list, err := managersOf([]byte(`{"metadata":` + c.metadata + `}`))
-			if err != nil || fmt.Sprint(list) != c.want {
-				t.Errorf("%v %v, and not %s", err, list, c.want)
-			}
+			assert.Truef(t, err == nil && fmt.Sprint(list) == c.want, "%v %v, and not %s", err, list, c.want)
 		})
 	}
-	if list, err := managersOf([]byte(`{"spec":{"clusterTemplateRevisionName":"cattle-global-data:ctr-x"}}`)); err != nil || len(list) != 1 {
-		t.Errorf("%v %v", list, err)
-	}
-	if _, err := managersOf([]byte(`[`)); err == nil {
-		t.Error("half of an object has no owner that is known")
-	}
+	list, err := managersOf([]byte(`{"spec":{"clusterTemplateRevisionName":"cattle-global-data:ctr-x"}}`))
+	assert.Truef(t, err == nil && len(list) == 1, "%v %v", list, err)
+	_, err = managersOf([]byte(`[`))
+	assert.True(t, err != nil, "half of an object has no owner that is known")
 }

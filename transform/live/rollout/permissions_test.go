@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 )
@@ -35,28 +36,20 @@ func TestAVerbNeedsWhatTheTableSays(t *testing.T) {
 	} {
 		said := fmt.Sprint(Permissions(c.verb, c.of))
 		for _, want := range c.has {
-			if !strings.Contains(said, want) {
-				t.Errorf("%s of %s lacks %q: %s", c.verb, c.of.Kind.Group, want, said)
-			}
+			assert.Truef(t, strings.Contains(said, want), "%s of %s lacks %q: %s", c.verb, c.of.Kind.Group, want, said)
 		}
-		if strings.Contains(said, c.not) {
-			t.Errorf("%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, said)
-		}
+		assert.Truef(t, !strings.Contains(said, c.not), "%s of %s needs %q: %s", c.verb, c.of.Kind.Group, c.not, said)
 	}
 }
 
 func TestEveryRowIsNeededAndSaysWhy(t *testing.T) {
 	for _, r := range Requirements() {
-		if len(r.For) == 0 || len(r.Do) == 0 || r.Resource == "" || r.Why == "" {
-			t.Errorf("%+v", r)
-		}
+		assert.True(t, len(r.For) != 0 && len(r.Do) != 0 && r.Resource != "" && r.Why != "", r)
 		for _, verb := range r.For {
 			if r.Optional {
 				continue
 			}
-			if len(Permissions(verb, Subject{Kind: transform.Provisioning})) == 0 {
-				t.Errorf("%s needs nothing", verb)
-			}
+			assert.Truef(t, len(Permissions(verb, Subject{Kind: transform.Provisioning})) != 0, "%s needs nothing", verb)
 		}
 	}
 }
@@ -75,26 +68,22 @@ func TestNoRowIsThereTwice(t *testing.T) {
 // A run begins without what it continues without.
 func TestWhatIsOptionalIsNotNeeded(t *testing.T) {
 	for _, verb := range []string{"verify", "migrate", "rollback"} {
-		if needed := fmt.Sprint(Permissions(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"})); strings.Contains(needed, "list events") {
-			t.Errorf("%s needs %s", verb, needed)
-		}
+		needed := fmt.Sprint(Permissions(verb, Subject{Kind: transform.Provisioning, ID: "c-m-abcdefgh"}))
+		assert.Truef(t, !strings.Contains(needed, "list events"), "%s needs %s", verb, needed)
 	}
 }
 
 func TestARightInOneNamespaceIsWiderInAll(t *testing.T) {
 	of := Subject{Kind: transform.Provisioning, Home: "fleet-default", Name: "orchard", ID: "c-m-abcdefgh"}
 	wide := fmt.Sprint(WidePermissions("migrate", of))
-	if want := "[list pods of the cluster c-m-abcdefgh list daemonsets.apps of the cluster c-m-abcdefgh list deployments.apps of the cluster c-m-abcdefgh]"; wide != want {
-		t.Error(wide)
-	}
+	want := "[list pods of the cluster c-m-abcdefgh list daemonsets.apps of the cluster c-m-abcdefgh list deployments.apps of the cluster c-m-abcdefgh]"
+	assert.True(t, wide == want, wide)
 }
 
 // A list of Secrets shows what all clusters in the namespace keep in them.
 func TestNoSecretsAreListedOnRanchersOwnCluster(t *testing.T) {
 	for _, r := range Requirements() {
-		if (!r.Downstream || r.When == NeedsLocal) && r.Resource == "secrets" && slices.Contains(r.Do, "list") {
-			t.Errorf("%v list secrets: %s", r.For, r.Why)
-		}
+		assert.Truef(t, r.Downstream && r.When != NeedsLocal || r.Resource != "secrets" || !slices.Contains(r.Do, "list"), "%v list secrets: %s", r.For, r.Why)
 	}
 }
 
@@ -106,7 +95,5 @@ func TestARightOfTwoRowsIsRequestedOnce(t *testing.T) {
 			n++
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d times in %v", n, needed)
-	}
+	assert.Truef(t, n == 1, "%d times in %v", n, needed)
 }

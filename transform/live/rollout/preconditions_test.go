@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
@@ -57,9 +59,7 @@ func TestAClusterIsChangedOrRefusedWithTheReason(t *testing.T) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
 			for _, f := range findings {
-				if f.Rule == "" || f.Message == "" || f.Fix == "" || !strings.HasPrefix(f.Path, "fleet-default/a") {
-					t.Errorf("%+v", f)
-				}
+				assert.True(t, f.Rule != "" && f.Message != "" && f.Fix != "" && strings.HasPrefix(f.Path, "fleet-default/a"), f)
 			}
 		})
 	}
@@ -86,18 +86,14 @@ func TestValuesOfAReleaseAreRefusedWithoutAFileAndReportedWithOne(t *testing.T) 
 			findings := Preconditions(c.seen, []string{c.accept})
 			err := Refuse(c.seen.Title, findings)
 			refused := (*Refused)(nil)
-			if is := errors.As(err, &refused) && refused.OnlyValues(); is != c.refused || err != nil && !is {
-				t.Errorf("%s: %v", c.name, err)
-			}
-			if c.rule == "" != (len(findings) == 0) || len(findings) > 0 && (findings[0].Rule != c.rule || !strings.Contains(findings[0].Message, ": image.repository") || !strings.Contains(findings[0].Fix, "helm get values ccm --namespace kube-system")) {
-				t.Errorf("%s: %+v", c.name, findings)
-			}
+			is := errors.As(err, &refused) && refused.OnlyValues()
+			assert.Truef(t, is == c.refused && (err == nil || is), "%s: %v", c.name, err)
+			assert.Truef(t, c.rule == "" == (len(findings) == 0) && (len(findings) == 0 || findings[0].Rule == c.rule && strings.Contains(findings[0].Message, ": image.repository") && strings.Contains(findings[0].Fix, "helm get values ccm --namespace kube-system")), "%s: %+v", c.name, findings)
 		}
 	}
 	deleted := release("", "image.repository")
 	deleted.Object = []byte(`{"metadata":{"deletionTimestamp":"2024-01-01T00:00:00Z"}}`)
 	refused := (*Refused)(nil)
-	if err := Refuse("c", Preconditions(deleted, nil)); !errors.As(err, &refused) || refused.OnlyValues() {
-		t.Errorf("%v", err)
-	}
+	err := Refuse("c", Preconditions(deleted, nil))
+	assert.True(t, errors.As(err, &refused) && !refused.OnlyValues(), err)
 }

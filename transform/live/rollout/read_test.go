@@ -25,13 +25,11 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 		Namespace: "ns", Name: "a", Generation: 7, Observed: 6, Spec: map[string]any{"k": "v"}, Applied: map[string]any{"k": "w"},
 		Conditions: map[string]Condition{"Ready": {Type: "Ready", Status: "False", Message: "m"}}, SnapshotGeneration: 3, SnapshotPhase: "Started",
 	}
-	if diff := cmp.Diff(want, c); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
+	diff := cmp.Diff(want, c)
+	assert.Truef(t, err == nil && diff == "", "%v %s", err, diff)
 	m, err := ReadMachine([]byte(`{"metadata":{"name":"m","labels":{"a":"b"},"deletionTimestamp":"2025-01-01T00:00:00Z"},"spec":{"bootstrap":{"configRef":{"kind":"RKEBootstrap","name":"m-boot"}}},"status":{"nodeRef":{"name":"n"}}}`))
-	if diff := cmp.Diff(Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true, PlanSecret: "m-boot-machine-plan"}, m); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
+	diff = cmp.Diff(Machine{Name: "m", Labels: map[string]string{"a": "b"}, Node: "n", Deleting: true, PlanSecret: "m-boot-machine-plan"}, m)
+	assert.Truef(t, err == nil && diff == "", "%v %s", err, diff)
 	for text, unlinked := range map[string]bool{
 		`"nodeRef":{"name":"n"}`: false,
 		`"nodeRef":{"name":"n"},"conditions":[{"type":"NodeHealthy","status":"False","reason":"NodeNotFound"}]`:         true,
@@ -39,14 +37,11 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 		`"phase":"Provisioning"`: true,
 	} {
 		m, err := ReadMachine([]byte(`{"metadata":{"name":"m"},"spec":{"providerID":"rke2://n","infrastructureRef":{"apiVersion":"rke.cattle.io/v1","kind":"CustomMachine","name":"c"}},"status":{` + text + `}}`))
-		if err != nil || m.Unlinked != unlinked || m.ProviderID != "rke2://n" || m.Infrastructure != (Reference{"rke.cattle.io/v1", "CustomMachine", "c"}) {
-			t.Errorf("%s: %+v %v", text, m, err)
-		}
+		assert.Truef(t, err == nil && m.Unlinked == unlinked && m.ProviderID == "rke2://n" && m.Infrastructure == (Reference{"rke.cattle.io/v1", "CustomMachine", "c"}), "%s: %+v %v", text, m, err)
 	}
 	e, err := ReadEngine([]byte(`{"spec":{"rancherKubernetesEngineConfig":{"a":1}},"status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"a":2}},"failedSpec":null}}`))
-	if diff := cmp.Diff(&Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}}, e); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
+	diff = cmp.Diff(&Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}}, e)
+	assert.Truef(t, err == nil && diff == "", "%v %s", err, diff)
 }
 
 // Rancher names the Secret after the RKEBootstrap, and cuts what is too long for a label.
@@ -59,17 +54,13 @@ func TestThePlansSecretIsNamedAsRancherNamesIt(t *testing.T) {
 		{"KubeadmConfig", "harbour-0", ""},
 	} {
 		m, err := ReadMachine([]byte(`{"metadata":{"name":"m"},"spec":{"bootstrap":{"configRef":{"kind":"` + c.kind + `","name":"` + c.name + `"}}}}`))
-		if err != nil || m.PlanSecret != c.want {
-			t.Errorf("%s %s: %q, not %q (%v)", c.kind, c.name, m.PlanSecret, c.want, err)
-		}
+		assert.Truef(t, err == nil && m.PlanSecret == c.want, "%s %s: %q, not %q (%v)", c.kind, c.name, m.PlanSecret, c.want, err)
 	}
 }
 
 func TestAnObjectThatCannotBeReadIsNotQuoted(t *testing.T) {
 	_, err := ReadControlPlane([]byte(`{"spec":"password=hunter2"}`))
-	if err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
-	}
+	assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 }
 
 func TestAMachinesPlanIsRead(t *testing.T) {
@@ -108,9 +99,8 @@ func agentOutput(t *testing.T, outputs map[string][]byte) []byte {
 	text := assert.Value(json.Marshal(outputs))(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
-	}
+	_, err := z.Write(text)
+	assert.NilError(t, err)
 	assert.NilError(t, z.Close())
 	return b.Bytes()
 }
@@ -123,9 +113,8 @@ func TestTheOutputOfAFailedTryIsReadToItsEndAndRedacted(t *testing.T) {
 	}
 	assert.Equal(t, plan(agentOutput(t, map[string][]byte{"install": []byte("pulling\n\nno space left on device\n"), "create": []byte("ok")})).Output, "create: ok\ninstall: pulling\ninstall: no space left on device")
 	long := plan(agentOutput(t, map[string][]byte{"a": []byte(strings.Repeat(strings.Repeat("ä", 900)+"\n", 40) + "the end")})).Output
-	if n := len([]rune(long)); n > 2000 || !strings.HasSuffix(long, "a: the end") {
-		t.Errorf("%d runes: %q", n, long)
-	}
+	n := len([]rune(long))
+	assert.Truef(t, n <= 2000 && strings.HasSuffix(long, "a: the end"), "%d runes: %q", n, long)
 	for _, secret := range []string{
 		"K10d4f1c7be0a5d9e3c2b1a0f9e8d7c6b5a4938271605f4e3d2c1b0a9f8e7d6c5b4::server:7c1f9a3e5d2b4c6a8e0f1d3b5a7c9e2f",
 		"registry password: Sommer-im-Hafen-2021",
@@ -134,9 +123,8 @@ func TestTheOutputOfAFailedTryIsReadToItsEndAndRedacted(t *testing.T) {
 		"-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEowIBAAKCAQEAx3Jq9vYk2tW8\n", 12) + "-----END RSA PRIVATE KEY-----",
 	} {
 		shown := plan(agentOutput(t, map[string][]byte{"install": []byte("starting\n" + secret + "\nfailed")})).Output
-		if last := secret[strings.LastIndexAny(secret, ":= ")+1:]; strings.Contains(shown, last) || strings.Contains(shown, "MIIEow") || !strings.Contains(shown, "failed") {
-			t.Errorf("%q", shown)
-		}
+		last := secret[strings.LastIndexAny(secret, ":= ")+1:]
+		assert.True(t, !strings.Contains(shown, last) && !strings.Contains(shown, "MIIEow") && strings.Contains(shown, "failed"), shown)
 	}
 	for name, output := range map[string][]byte{"none": nil, "empty": agentOutput(t, map[string][]byte{}), "no gzip": []byte("x"), "cut": agentOutput(t, map[string][]byte{"a": []byte("b")})[:20], "a bomb": agentOutput(t, map[string][]byte{"a": bytes.Repeat([]byte("b"), 2<<20)})} {
 		assert.Equal(t, plan(output).Output, "", name)

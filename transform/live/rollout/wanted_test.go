@@ -60,9 +60,8 @@ func TestAMachineWithLabelsThatNoPoolHasIsEvaluatedByThem(t *testing.T) {
 			doc := assert.Value(yamledit.ParseString("mill", text))(t)
 			wanted := assert.Value(NewWanted(rke2.Distro(), doc, []byte(wantedObject), transform.Target{}))(t)
 			m := Machine{Name: "m", Node: "n", Labels: c.labels, Plan: &Plan{Applied: true, Config: c.config}}
-			if got := m.waiting(wanted); c.lacks == "" && got != "" || !strings.HasSuffix(got, c.lacks) {
-				t.Errorf("%s, %s: %q", c.name, kind, got)
-			}
+			got := m.waiting(wanted)
+			assert.Truef(t, (c.lacks != "" || got == "") && strings.HasSuffix(got, c.lacks), "%s, %s: %q", c.name, kind, got)
 		}
 	}
 }

@@ -39,9 +39,7 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 		w := Planner{Distro: c.distro}
 		for _, seen := range []*observed.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
 			l, err := w.Forward(p, stages.InstallCCM, seen)
-			if err != nil || !l.Empty() {
-				t.Errorf("%s: %+v, %v", c.distro.Name, l, err)
-			}
+			assert.Truef(t, err == nil && l.Empty(), "%s: %+v, %v", c.distro.Name, l, err)
 		}
 	}
 }
@@ -53,10 +51,8 @@ func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
 	w := Planner{Distro: rke2.Distro(), Target: transform.Target{CanonicalForm: true}}
 	names := assert.Value(RollbackOrder(p, ""))(t)
 	var conflict *transform.Conflict
-	if err := w.CheckRollback(p, names, &observed.Observation{DaemonSets: running("v1.26.6", "--v=4")}); !errors.As(err, &conflict) {
-		t.Errorf("%v", err)
-	}
-	if err := w.CheckRollback(p, []string{stages.VerifyProviderIDs, stages.DisableLeaderMigration}, &observed.Observation{}); err != nil {
-		t.Errorf("the switch stays: %v", err)
-	}
+	err := w.CheckRollback(p, names, &observed.Observation{DaemonSets: running("v1.26.6", "--v=4")})
+	assert.True(t, errors.As(err, &conflict), err)
+	err = w.CheckRollback(p, []string{stages.VerifyProviderIDs, stages.DisableLeaderMigration}, &observed.Observation{})
+	assert.Truef(t, err == nil, "the switch stays: %v", err)
 }

@@ -6,18 +6,15 @@ package transition
 import (
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 func TestANodeUnderAnotherNameAndANewOneArePermanent(t *testing.T) {
-	if Permanent([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}) {
-		t.Error("what is accepted stops nothing")
-	}
+	assert.True(t, !Permanent([]transform.Finding{{Rule: "node-renamed", Severity: transform.Error, Accepted: true}, {Rule: "x", Severity: transform.Error}}), "what is accepted stops nothing")
 	for _, rule := range []string{"node-renamed", "node-new"} {
-		if !Permanent([]transform.Finding{{Rule: rule, Severity: transform.Error}}) {
-			t.Errorf("%s does not pass", rule)
-		}
+		assert.Truef(t, Permanent([]transform.Finding{{Rule: rule, Severity: transform.Error}}), "%s does not pass", rule)
 	}
 }
 
@@ -27,8 +24,6 @@ func TestWhereARunStoppedIsReportedWithWhatBecameOfTheEdit(t *testing.T) {
 		for _, e := range []Edit{NotWritten, MayBeWritten, Written} {
 			texts[Between(transform.Target{}, name, "next", e)] = true
 		}
-		if Between(transform.Target{}, name, "next", NotWritten) != stages.LeaderAfter(name, transform.Target{}) || len(texts) != 3 {
-			t.Errorf("%q: %v", name, texts)
-		}
+		assert.Truef(t, Between(transform.Target{}, name, "next", NotWritten) == stages.LeaderAfter(name, transform.Target{}) && len(texts) == 3, "%q: %v", name, texts)
 	}
 }

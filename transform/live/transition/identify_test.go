@@ -38,9 +38,8 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 		"heron-pool1-6c9f8d7b5x": false,
 	} {
 		u := Identify([]observed.Node{aNode(name, "", "10.0.1.5")})
-		if got := slices.Contains(u.Proven, name); got != proves || len(u.Proven)+len(u.Unproven) != 1 {
-			t.Errorf("%s: %+v", name, u)
-		}
+		got := slices.Contains(u.Proven, name)
+		assert.Truef(t, got == proves && len(u.Proven)+len(u.Unproven) == 1, "%s: %+v", name, u)
 	}
 	u := Identify([]observed.Node{
 		aNode("member", "rke2://member", "", etcdLabel, controlLabel), aNode("control", "rke2://control", "", controlLabel), aNode("worker", "rke2://worker", ""), aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", ""),
@@ -49,9 +48,8 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 	for _, n := range u.Foreign {
 		order = append(order, n.Name)
 	}
-	if got := strings.Join(order, " "); got != "worker control member" || identified([]observed.Node{u.Foreign[0]}) || !identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}) {
-		t.Error(got)
-	}
+	got := strings.Join(order, " ")
+	assert.True(t, got == "worker control member" && !identified([]observed.Node{u.Foreign[0]}) && identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}), got)
 }
 
 // A Node that is deleted takes its etcd member with it, so members are replaced, and only
@@ -80,15 +78,9 @@ func TestRegistrationKeepsTheQuorum(t *testing.T) {
 	} {
 		again := p.Registration(c.nodes, c.first)
 		command, why := again.Command, again.Why
-		if (again.Restart != "") != strings.Contains(command, "delete node") {
-			t.Errorf("%s: the machine runs %q with %q", name, again.Restart, command)
-		}
-		if (command == "") != (c.command == "") || !strings.Contains(command, c.command) || !strings.Contains(why, c.why) {
-			t.Errorf("%s: %q, %q", name, command, why)
-		}
-		if c.first.Etcd() && strings.Contains(command, "delete node") {
-			t.Errorf("%s: the command removes an etcd member: %s", name, command)
-		}
+		assert.Truef(t, (again.Restart != "") == strings.Contains(command, "delete node"), "%s: the machine runs %q with %q", name, again.Restart, command)
+		assert.Truef(t, (command == "") == (c.command == "") && strings.Contains(command, c.command) && strings.Contains(why, c.why), "%s: %q, %q", name, command, why)
+		assert.Truef(t, !c.first.Etcd() || !strings.Contains(command, "delete node"), "%s: the command removes an etcd member: %s", name, command)
 	}
 }
 
@@ -107,9 +99,7 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 		}
 		before := assert.Value(yamledit.ParseString("node", text))(t)
 		after, err := Uninitialize(before)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		assert.Must(t, err == nil, name, err)
 		if changed := string(after.Bytes()) != text; changed != (c.want != "") {
 			t.Errorf("%s: %s", name, after.Bytes())
 		}
@@ -124,8 +114,6 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 func TestTheCommandForAMachineReadsItsOwnMetadata(t *testing.T) {
 	command := IdentifyByHand("heron-1")
 	for _, want := range []string{"placement/availability-zone", "instance-id", "kubelet.kubeconfig patch node heron-1 ", `"aws:///'"$ZONE/$ID"'"`} {
-		if !strings.Contains(command, want) {
-			t.Errorf("%q is missing in %s", want, command)
-		}
+		assert.Truef(t, strings.Contains(command, want), "%q is missing in %s", want, command)
 	}
 }

@@ -40,9 +40,8 @@ func TestACordonIsUndone(t *testing.T) {
 
 func TestANodeThatIsCordonedStaysSomeoneElses(t *testing.T) {
 	d := parsed(t, `{"metadata":{"name":"a"},"spec":{"unschedulable":true}}`)
-	if after, err := Cordon(d, "run"); err != nil || after != d {
-		t.Errorf("%v", err)
-	}
+	after, err := Cordon(d, "run")
+	assert.True(t, err == nil && after == d, err)
 	if after, err := Release(d, "run"); err != nil || after != d {
 		t.Errorf("%v", err)
 	}
@@ -56,8 +55,6 @@ func TestASnapshotIsTakenWhenItsOwnNumberIsFinished(t *testing.T) {
 		failed bool
 	}{{4, "Finished", false, false}, {5, "Started", false, false}, {5, "Finished", true, false}, {5, "Failed", false, true}} {
 		taken, err := SnapshotTaken(rollout.Objects{ControlPlane: &rollout.ControlPlane{SnapshotGeneration: c.number, SnapshotPhase: c.phase}}, 5)
-		if taken != c.taken || (err != nil) != c.failed {
-			t.Errorf("%+v: %t %v", c, taken, err)
-		}
+		assert.Truef(t, taken == c.taken && (err != nil) == c.failed, "%+v: %t %v", c, taken, err)
 	}
 }

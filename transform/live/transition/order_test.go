@@ -61,11 +61,7 @@ func TestANewReleaseChangesAllMachines(t *testing.T) {
 	e := before.Edit()
 	e.Set(before.Root().Get("spec", "kubernetesVersion"), "v1.27.16+rke2r2")
 	after, _, err := e.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	changes, err := Planner{Distro: rke2.Distro()}.Changes(Transition{From: before, To: after})
-	if err != nil || changes == nil || !changes(map[string]string{}) {
-		t.Errorf("%v", err)
-	}
+	assert.True(t, err == nil && changes != nil && changes(map[string]string{}), err)
 }

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestPodsOfDaemonSetsAndStaticPodsStayOnADrainedNode(t *testing.T) {
@@ -31,9 +33,7 @@ func TestPodsOfDaemonSetsAndStaticPodsStayOnADrainedNode(t *testing.T) {
 		pod("ended", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		pod("ends", "ReplicaSet", func(p *corev1.Pod) { p.DeletionTimestamp = &now }),
 	})
-	if !slices.Equal(e.Evict, []string{"ns/db", "ns/web"}) || !slices.Equal(e.Going, []string{"ns/ends"}) || e.Lost != "" {
-		t.Errorf("%+v", e)
-	}
+	assert.True(t, slices.Equal(e.Evict, []string{"ns/db", "ns/web"}) && slices.Equal(e.Going, []string{"ns/ends"}) && e.Lost == "", e)
 	if e := Evict([]corev1.Pod{pod("alone", "", nil)}); e.Lost != "ns/alone" {
 		t.Errorf("%+v", e)
 	}

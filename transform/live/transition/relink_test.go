@@ -34,17 +34,13 @@ func TestAMachineThatLooksForItsNodeByTheIDOfBeforeGetsTheNewOne(t *testing.T) {
 		m := lost
 		c.change(&m)
 		link, found := Relink([]rollout.Machine{m}, nodes)
-		if found != (c.want != "") || found && !strings.HasSuffix(link.Command("fleet-default"), c.want) {
-			t.Errorf("%s: %+v", name, link)
-		}
+		assert.Truef(t, found == (c.want != "") && (!found || strings.HasSuffix(link.Command("fleet-default"), c.want)), "%s: %+v", name, link)
 		want := map[bool]string{true: "m-1"}[m.Unlinked && !m.Deleting]
-		if got := Unlinked([]rollout.Machine{m}); got != want {
-			t.Errorf("%s: the first machine without its Node is %q", name, got)
-		}
+		got := Unlinked([]rollout.Machine{m})
+		assert.Truef(t, got == want, "%s: the first machine without its Node is %q", name, got)
 	}
-	if link, found := Relink([]rollout.Machine{lost}, []observed.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")}); found {
-		t.Errorf("the Node has no provider ID of AWS, and the machine gets one: %+v", link)
-	}
+	link, found := Relink([]rollout.Machine{lost}, []observed.Node{aNode("ip-10-0-1-5", "rke2://ip-10-0-1-5", "")})
+	assert.Truef(t, !found, "the Node has no provider ID of AWS, and the machine gets one: %+v", link)
 }
 
 func TestThePatchOfAMachineFitsOnlyTheIDOfBefore(t *testing.T) {

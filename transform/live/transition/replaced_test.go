@@ -112,8 +112,7 @@ func TestOnlyWhatTheMigrationDoesNotRequireIsRefused(t *testing.T) {
 		{"values of another chart", "replicas: 3\n", "replicas"},
 	} {
 		keys, err := r.Replaced(upgrades[i], document(t, c.has))
-		if got := strings.Join(keys, ", "); err != nil || got != c.want {
-			t.Errorf("%s: %q, %v", c.name, got, err)
-		}
+		got := strings.Join(keys, ", ")
+		assert.Truef(t, err == nil && got == c.want, "%s: %q, %v", c.name, got, err)
 	}
 }

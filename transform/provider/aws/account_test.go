@@ -26,25 +26,18 @@ func TestPoliciesAreWhatIAMTakes(t *testing.T) {
 				Action           []string
 			}
 		}
-		if err := json.Unmarshal([]byte(f.Content), &p); err != nil || p.Version != "2012-10-17" || len(p.Statement) != 1 {
-			t.Fatalf("%s: %v: %+v", f.Name, err, p)
-		}
+		err := json.Unmarshal([]byte(f.Content), &p)
+		assert.Mustf(t, err == nil && p.Version == "2012-10-17" && len(p.Statement) == 1, "%s: %v: %+v", f.Name, err, p)
 		s := p.Statement[0]
-		if s.Effect != "Allow" || s.Resource != "*" || !slices.IsSorted(s.Action) || len(slices.Compact(slices.Clone(s.Action))) != len(s.Action) {
-			t.Errorf("%s: %+v", f.Name, s)
-		}
+		assert.Truef(t, s.Effect == "Allow" && s.Resource == "*" && slices.IsSorted(s.Action) && len(slices.Compact(slices.Clone(s.Action))) == len(s.Action), "%s: %+v", f.Name, s)
 		for _, right := range s.Action {
-			if service, call, found := strings.Cut(right, ":"); !found || service == "" || call == "" || strings.Contains(right, "*") {
-				t.Errorf("%s: %s is no right of one call", f.Name, right)
-			}
-			if strings.Contains(right, "Volume") {
-				t.Errorf("%s: %s is for the EBS CSI driver", f.Name, right)
-			}
+			service, call, found := strings.Cut(right, ":")
+			assert.Truef(t, found && service != "" && call != "" && !strings.Contains(right, "*"), "%s: %s is no right of one call", f.Name, right)
+			assert.Truef(t, !strings.Contains(right, "Volume"), "%s: %s is for the EBS CSI driver", f.Name, right)
 		}
 		// An inline policy of a role has at most 10,240 characters, blanks apart.
-		if n := len(strings.Join(strings.Fields(f.Content), "")); n > 10240 {
-			t.Errorf("%s has %d characters", f.Name, n)
-		}
+		n := len(strings.Join(strings.Fields(f.Content), ""))
+		assert.Truef(t, n <= 10240, "%s has %d characters", f.Name, n)
 	}
 }
 
@@ -85,9 +78,7 @@ func ran(t *testing.T, command string, env ...string) (string, error) {
 func TestCommandsWithoutTheirVariablesDoNothing(t *testing.T) {
 	for _, a := range ManagerNeeds("").Actions {
 		out, err := ran(t, a.Command)
-		if err == nil || !strings.Contains(out, "set it to") || strings.Contains(out, "aws [") {
-			t.Errorf("%s: %v: %s", a.Command, err, out)
-		}
+		assert.Truef(t, err != nil && strings.Contains(out, "set it to") && !strings.Contains(out, "aws ["), "%s: %v: %s", a.Command, err, out)
 	}
 }
 
@@ -97,9 +88,7 @@ func TestCommandsWithTheirVariablesReachAWS(t *testing.T) {
 		var all string
 		for _, a := range ManagerNeeds(config).Actions {
 			out, err := ran(t, a.Command, env...)
-			if err != nil {
-				t.Errorf("%s: %v", a.Command, err)
-			}
+			assert.Truef(t, err == nil, "%s: %v", a.Command, err)
 			all += out
 		}
 		for _, want := range []string{
@@ -117,13 +106,10 @@ func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 	out, _ := ran(t, p.Actions[1].Command) // the program itself is not there
 	assert.Equal(t, out, "install [-D] [-m] [0644] [ecr-credential-provider.yaml] [/etc/x/config.yaml]\n")
 	assert.Contains(t, p.Actions[1].Why, "--image-credential-provider-config=/etc/x/config.yaml and --image-credential-provider-bin-dir=/etc/x")
-	if said := CredentialProvider(Place{Config: "/a", Folder: "/b"}).Why; strings.Contains(said, "--image") {
-		t.Error(said)
-	}
+	said := CredentialProvider(Place{Config: "/a", Folder: "/b"}).Why
+	assert.True(t, !strings.Contains(said, "--image"), said)
 	doc, err := yamledit.ParseString(ProviderFile, p.Files[0].Content)
-	if err != nil || p.Files[0].Name != ProviderFile {
-		t.Fatal(err)
-	}
+	assert.Must(t, err == nil && p.Files[0].Name == ProviderFile, err)
 	entry := doc.Root().Get("providers").Items()[0]
 	if name, _ := entry.Get("name").String(); name != provider || entry.Get("matchImages").Len() == 0 || !entry.Get("defaultCacheDuration").Exists() {
 		t.Error(entry.Value())
