@@ -232,11 +232,18 @@ var columns = []string{
 }
 
 func rows() []row {
+	usual, short, newerShort := alongRKE2With(transform.Target{}), alongRKE2With(shortLeases), newerTarget
+	newerShort.ShortLeases = true
+	aim := map[string]float64{stages.SwitchToExternal: 8, stages.DisableLeaderMigration: 9}
 	return []row{
-		{"default timings, 1.26", 1, 1, alongRKE2With(transform.Target{}), nil},
-		{"default timings, 1.26", 3, 1, alongRKE2With(transform.Target{}), nil},
-		{"default timings, 1.26, then 1.28.1", 3, 4, upgraded(alongRKE2With(transform.Target{})), nil},
+		{"default timings, 1.26", 1, 1, usual, nil},
+		{"default timings, 1.26", 3, 1, usual, nil},
+		{"short leases, 1.26", 1, 1, short, aim},
+		{"short leases, 1.26", 3, 1, short, aim},
+		{"default timings, 1.26, then 1.28.1", 3, 4, upgraded(usual), nil},
+		{"short leases, 1.26, then 1.28.1", 3, 4, upgraded(short), aim},
 		{"default timings, 1.28.1", 1, 4, func(s *scenario) route { return s.alongRKE1(newerTarget) }, nil},
+		{"short leases, 1.28.1", 1, 4, func(s *scenario) route { return s.alongRKE1(newerShort) }, nil},
 	}
 }
 
@@ -330,6 +337,7 @@ var timings = []struct {
 	kcm, ccm time.Duration
 }{
 	{"default timings", alongRKE2With(transform.Target{}), 12 * time.Second, 12 * time.Second},
+	{"short leases", alongRKE2With(shortLeases), 5 * time.Second, 5 * time.Second},
 }
 
 // An API server that stops in the middle lets no second manager lead.
