@@ -53,8 +53,7 @@ func following(t *testing.T, length, after time.Duration, do func(), args ...str
 
 func TestOwnersTakesTheArgumentsOfAManagerWithoutAPodFromItsFile(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		docked(s)
 		if o, _ := owners(t, config, "4s"); o.Seconds["unknown"] != 4 || o.Arguments != nil {
 			t.Errorf("%+v", o)

@@ -63,8 +63,7 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s, config := cluster(t)
+			onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 				c.change(s)
 				r := runHere(t, "", append([]string{"verify", "--kubeconfig", config}, c.args...)...)
 				assert.Truef(t, r.code == c.code && strings.Contains(r.stdout+r.stderr, c.want), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
@@ -86,8 +85,7 @@ func on(part string, f apitest.Fault) func(*http.Request) apitest.Fault {
 // A policy that denies a write is no permission that a user could request.
 func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = func(r *http.Request) apitest.Fault {
 			if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/configmaps") {
 				return apitest.Fault{}
@@ -115,8 +113,7 @@ func expireLater(s *apitest.Server) {
 
 func TestVerifyWaitsThroughAStorm(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		start := time.Now()
 		tainted := s.Nodes[3].Spec.ProviderID
 		s.Nodes[3].Spec.ProviderID = ""
@@ -142,8 +139,7 @@ func TestVerifyWaitsThroughAStorm(t *testing.T) {
 
 func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		r := runHere(t, "", "verify", "--kubeconfig", config, "--snapshot")
 		assert.Mustf(t, r.code == exitcode.Done && strings.Contains(r.stderr, "snapshot of 520 nodes"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 		file, dump := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "dump.yaml")
@@ -171,8 +167,7 @@ func TestOwnersPrintsTheTimeline(t *testing.T) {
 // A user who can list kube-system alone sees once what that leaves out.
 func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = func(r *http.Request) apitest.Fault {
 			if r.URL.Path != "/api/v1/pods" {
 				return apitest.Fault{}
@@ -189,8 +184,7 @@ func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 // A cut is unknown, neither no one nor the last one seen.
 func TestOwnersSaysUnknownForACut(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		var begun time.Time
 		s.Fault = aFewLooks(s, func() apitest.Fault {
 			if begun.IsZero() {
@@ -209,8 +203,7 @@ func TestOwnersSaysUnknownForACut(t *testing.T) {
 
 func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		start := time.Now()
 		s.Fault = aFewLooks(s, func() apitest.Fault { return apitest.Fault{Status: 401} })
 		o, r := owners(t, config, "1h")
@@ -220,8 +213,7 @@ func TestOwnersEndsWhenTheTokenExpires(t *testing.T) {
 
 func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Down()
 		for args, limits := range map[string][2]time.Duration{
 			"status": {0, run.FirstTime}, "plan --cluster orchard": {0, run.FirstTime}, "explain --cluster orchard": {0, run.FirstTime}, "lint --cluster orchard": {0, run.FirstTime},
@@ -241,8 +233,7 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 
 func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = on("/", apitest.Fault{Status: 503})
 		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "2s")
 		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "", "exit %d\n%s%s", r.code, r.stdout, r.stderr)
@@ -253,8 +244,7 @@ func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
 // success.
 func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = on("/", apitest.Fault{Hang: time.Minute})
 		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "500ms", "-o", "json")
 		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "" && strings.Contains(r.stderr, "the first observation did not complete in time:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
@@ -280,8 +270,7 @@ func owners(t *testing.T, config, length string) (report.Ownership, ran) {
 // An interrupt ends the timeline as --for does.
 func TestOwnersEndsWithAnInterrupt(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s.Fault = aFewLooks(s, func() apitest.Fault { cancel(); return apitest.Fault{} })
@@ -298,8 +287,7 @@ const rancherClusters = `{"apiVersion":"provisioning.cattle.io/v1","kind":"Clust
 
 func TestStatusHasALineForEachCluster(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Do(func() { s.Clusters = rancherClusters })
 		r := runHere(t, "", "status", "--kubeconfig", config)
 		const want = `CLUSTER                VERSION          PROVIDER  SITUATION  REACHED      NEXT                   FINDINGS
@@ -313,8 +301,7 @@ fleet-default/orchard  v1.26.15+rke2r1  aws       in-tree    -            grant-
 // Who may not list what a cluster does not have is refused all the same.
 func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = on("/clusters", apitest.Fault{Status: 403})
 		r := runHere(t, "", "status", "--kubeconfig", config)
 		assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "install-ccm"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
@@ -323,8 +310,7 @@ func TestStatusOfAClusterThatIsNoRanchersNeedsNoRightsOfRancher(t *testing.T) {
 
 func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, config := cluster(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
 		s.Fault = on("/nodes", apitest.Fault{Status: 403})
 		r := runHere(t, "", "status", "--kubeconfig", config, "-o", "json")
 		var list report.Statuses
@@ -341,4 +327,12 @@ func TestATokenIsSentOverTLSAlone(t *testing.T) {
 	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitcode.Input || !strings.Contains(r.stderr, rancher.TokenVariable) {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
+}
+
+// onCluster runs a test over a live cluster, with its kubeconfig.
+func onCluster(t *testing.T, test func(t *testing.T, s *apitest.Server, config string)) {
+	synctest.Test(t, func(t *testing.T) {
+		s, config := cluster(t)
+		test(t, s, config)
+	})
 }

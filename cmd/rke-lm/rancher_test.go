@@ -86,8 +86,7 @@ func runAt(t *testing.T, flags []string, args ...string) ran {
 
 func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		out := runAt(t, flags, "plan", "--cluster", "harbour")
 		for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
 			assert.Contains(t, out.stdout, want, out.stderr)
@@ -126,8 +125,7 @@ func TestExplainAndLintTakeALiveCluster(t *testing.T) {
 
 func TestApplyPatchesALiveCluster(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
 		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
@@ -159,8 +157,7 @@ func TestApplyNamesTheCommandThatChecksLiveClusters(t *testing.T) {
 
 func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		before := r.Object(harbourPath)
 		runAt(t, flags, "apply", "--next", "--cluster", "harbour")
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
@@ -182,8 +179,7 @@ func specOf(t *testing.T, object string) string {
 
 func TestApplyPatchesAnEngine(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
 		if out.code != exitcode.Done || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
 			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
@@ -241,8 +237,7 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				r, flags := managing(t)
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 				c.change(r)
 				args := append([]string{"apply"}, c.args...)
 				if len(c.args) == 0 {
@@ -266,8 +261,7 @@ func annotate(key, value string) func(*ranchertest.Server) {
 
 func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
 		r.Do(func() { r.Denied["get secrets"] = true })
@@ -278,8 +272,7 @@ func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 
 func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
 		out := runAt(t, flags, "plan", "--cluster", "harbour")
 		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
@@ -293,8 +286,7 @@ func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
 // What Rancher writes into the status does not make a saved plan stale; what others
 // write into the specification does.
 func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		t.Chdir(t.TempDir())
 		if out := runAt(t, flags, "plan", "--cluster", "harbour", "--out", "plans"); out.code != exitcode.Done {
 			t.Fatalf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
@@ -314,8 +306,7 @@ func TestASavedPlanIsAppliedToALiveCluster(t *testing.T) {
 // The gates of a runbook are commands of this version, and one for a stage that the cluster
 // did not reach ends with an error after its time.
 func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		downstream := apitest.Start(t)
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
@@ -338,8 +329,7 @@ func TestTheGatesOfARunbookPassOnlyOnceTheStageIsDone(t *testing.T) {
 
 func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		downstream := apitest.Start(t)
 		downstream.Fill(5)
 		r.Do(func() { r.Downstream["c-m-8kqlhbsd"] = downstream })
@@ -368,8 +358,7 @@ func TestStatusListsTheClustersOfARancher(t *testing.T) {
 
 func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		r.Do(func() {
 			r.Fault = func(*http.Request) ranchertest.Fault {
 				return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
@@ -406,8 +395,7 @@ func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
 // the cluster of the kubeconfig, and not Rancher's own.
 func TestAnEmptyFlagMeansNoOtherCluster(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		for _, args := range [][]string{
 			{"verify", "--cluster", ""}, {"leaders", "--cluster="}, {"status", "-l", ""}, {"migrate", "--yes", "--cluster", " "}, {"apply", "--next", "--cluster", ""},
 			{"plan", "--cluster", "harbour", "--rancher-cli="},
@@ -431,5 +419,13 @@ func TestTakingAnyCertificateIsWarnedOf(t *testing.T) {
 		r, _ := managing(t)
 		out := runHere(t, "", "plan", "--cluster", "harbour", "--rancher-url", r.URL(), "--token-file", r.TokenFile(t), "--insecure-skip-tls-verify")
 		assert.Truef(t, out.code == exitcode.Done && strings.Count(out.stderr, "WARNING: --insecure-skip-tls-verify") == 1, "exit %d\n%s", out.code, out.stderr)
+	})
+}
+
+// onRancher runs a test over a Rancher, with the flags that lead to it.
+func onRancher(t *testing.T, test func(t *testing.T, r *ranchertest.Server, flags []string)) {
+	synctest.Test(t, func(t *testing.T) {
+		r, flags := managing(t)
+		test(t, r, flags)
 	})
 }

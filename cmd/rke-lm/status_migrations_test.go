@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
@@ -25,8 +24,7 @@ const (
 )
 
 func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		r.Put(t, soakingMigration)
 		r.Put(t, newMigration)
 		text := runAt(t, flags, "status")
@@ -50,8 +48,7 @@ func TestStatusListsLeaderMigrationsAndTheirClusters(t *testing.T) {
 
 // One that cannot be decoded is shown, and hides no other one.
 func TestStatusListsALeaderMigrationThatCannotBeDecoded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, flags := managing(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		r.Put(t, soakingMigration)
 		r.Put(t, `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"later","namespace":"rke-lm"},"spec":{"selector":{},"timeout":"9999999h"}}`)
 		out := runAt(t, flags, "status")
@@ -69,8 +66,7 @@ func TestStatusDoesNotFailWithoutLeaderMigrations(t *testing.T) {
 		fault     ranchertest.Fault
 		notes     int
 	}{{false, ranchertest.Fault{}, 0}, {false, forbidden, 0}, {true, forbidden, 1}, {true, ranchertest.Fault{Status: http.StatusTeapot}, 1}} {
-		synctest.Test(t, func(t *testing.T) {
-			r, flags := managing(t)
+		onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 			if c.installed {
 				r.Put(t, soakingMigration)
 			}

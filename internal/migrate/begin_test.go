@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -19,8 +18,7 @@ import (
 )
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
 		w.Follow()
@@ -53,8 +51,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 		{"node-names", `["server","--node-name","NODE"]`, "", ""},
 		{"other node-names", `["server","--node-name=x-NODE"]`, transform.EndStateExternal, "external renames " + apitest.NodeName(0) + " to x-" + apitest.NodeName(0)},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := rke2World(t)
+		onRKE2(t, func(t *testing.T, w *world) {
 			w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
 				delete(o["spec"].(map[string]any)["rkeConfig"].(map[string]any), "machinePools")
 			})
@@ -74,8 +71,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 }
 
 func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.Rancher.Denied["patch nodes"] = true
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.Writes()) > 0 {
@@ -85,8 +81,7 @@ func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
 }
 
 func TestAMigrationDoesNotBeginOnAClusterThatIsChanging(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.Stick(true)
 		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "aws"
@@ -100,8 +95,7 @@ func TestAMigrationDoesNotBeginOnAClusterThatIsChanging(t *testing.T) {
 }
 
 func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.Writes()) > 0 {
@@ -117,8 +111,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 }
 
 func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		r.Planner.Target.Accept = nil
 		err := migrate.Forward(t.Context(), r)

@@ -55,8 +55,7 @@ func (w *world) canaryWrites() string {
 }
 
 func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r, said := w.proving(t, "one"), ""
 		r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
 		r.OnEvent = func(e migrate.Event) { said += e.Message + "\n" }
@@ -71,16 +70,14 @@ func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
 }
 
 func TestWithoutTheChoiceThereIsNoCanaryService(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		assert.Equal(t, w.canaryWrites(), "")
 	})
 }
 
 func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.Balance = false
 		err := migrate.Forward(t.Context(), w.proving(t, "one"))
 		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet"), err)
@@ -93,8 +90,7 @@ func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
 }
 
 func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.Balance = false
 		ctx, interrupt := context.WithCancel(t.Context())
 		r := w.proving(t, "one")
@@ -110,8 +106,7 @@ func TestAnInterruptDeletesTheCanaryService(t *testing.T) {
 }
 
 func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.Put(canaryNamespace, `{"metadata":{"name":"rke-lm-canary"}}`)
 		err := migrate.Forward(t.Context(), w.proving(t, "one"))
 		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "that rke-lm did not create") || w.canaryWrites() != "" || !w.Holds(canaryNamespace) {
@@ -121,8 +116,7 @@ func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
 }
 
 func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		warning := corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{UID: "before", Namespace: "shop"}, Type: corev1.EventTypeWarning, Count: 1, Reason: "SyncLoadBalancerFailed", Message: "no subnet",
 			Source: corev1.EventSource{Component: "service-controller"}, InvolvedObject: corev1.ObjectReference{Kind: "Service", Namespace: "shop", Name: "web"},

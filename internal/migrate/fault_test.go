@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +26,7 @@ import (
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		w.Stick(true)
 		r.OnEvent = func(e migrate.Event) {
@@ -79,8 +77,7 @@ var faults = map[string]struct {
 func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 	for name, c := range faults {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := rke2World(t)
+			onRKE2(t, func(t *testing.T, w *world) {
 				r := w.logged(t, "one")
 				r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
 				ctx, interrupt := context.WithCancel(t.Context())
@@ -115,8 +112,7 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 }
 
 func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		follow := w.Follow
 		w.Follow = func() {
 			follow()
@@ -143,8 +139,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 }
 
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		var down time.Time
 		w.Rancher.Do(func() {
@@ -182,8 +177,7 @@ func (w *world) fail(path string, status int) {
 func (w *world) expire(is bool) { w.fail("", map[bool]int{true: http.StatusUnauthorized}[is]) }
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		name := w.API.Nodes[1].Name
 		w.fail("/nodes/"+name, http.StatusNotFound)
 		r := w.run(t, "one", logged(t))

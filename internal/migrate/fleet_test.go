@@ -134,8 +134,7 @@ func TestManyClustersAreMigratedInWaves(t *testing.T) {
 }
 
 func TestARunSaysForHowLongTheCloudControllersHadNoOwner(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.Gap = 17 * time.Second
 		seen := map[string]migrate.Owned{}
 		r := w.run(t, "one", func(e migrate.Event) {

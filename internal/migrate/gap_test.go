@@ -6,7 +6,6 @@ package migrate_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -35,8 +34,7 @@ func announced(t *testing.T, w *world, work work) map[string]string {
 // Before a stage is written its gap is said, and the order of the machines where the
 // stage changes some.
 func TestARunSaysGapsAndTheOrderOfMachinesBeforeItWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		order := "Rancher updates the machines in this order: orchard-servers-1 (" + apitest.NodeName(1) + "); then orchard-servers-0 (" + apitest.NodeName(0) + "), orchard-servers-2 (" + apitest.NodeName(2) + "), one at a time."
 		forward := announced(t, w, migrate.Forward)
 		for stage, gap := range map[string]string{

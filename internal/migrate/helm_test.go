@@ -31,8 +31,7 @@ func (w *world) toChart(t *testing.T, agent string) error {
 }
 
 func TestTheRecordOfAHelmThatDiedWithItsRunIsRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutRecord("v1", "pending-install")
 		w.killedWithHelm(t, "v1")
 		assert.NilError(t, w.toChart(t, "one"))
@@ -67,8 +66,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 }
 
 func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		assert.NilError(t, w.toChart(t, "one"))
 		w.PutRecord("v2", "pending-upgrade")
 		r := w.run(t, "two", logged(t))
@@ -80,8 +78,7 @@ func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 }
 
 func TestAHelmThatLeftItsRecordIsResumed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		path := os.Getenv("PATH")
 		w.PutFailingHelm(t, "Error: client connection lost")
 		err := w.toChart(t, "one")
@@ -96,8 +93,7 @@ func TestAHelmThatLeftItsRecordIsResumed(t *testing.T) {
 }
 
 func TestAHelmThatFoundAnotherOneRunningClaimsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		path := os.Getenv("PATH")
 		w.PutFailingHelm(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress")
 		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed || w.Rancher.Object(w.Lock) != "" {

@@ -130,8 +130,7 @@ func (w *world) start(t *testing.T, r migrate.Options, work work) <-chan error {
 }
 
 func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.KillAt(5, false)
 		w.start(t, w.run(t, "killed", nil), migrate.Forward)
 		<-w.Killed
@@ -149,8 +148,7 @@ func TestTheLockOfADeadRunIsTakenOver(t *testing.T) {
 }
 
 func TestOfTwoRunsOneIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		held, done := make(chan struct{}), make(chan struct{})
 		first := w.run(t, "one", nil)
 		first.Confirm = func(context.Context, string) (bool, error) {
@@ -177,8 +175,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 }
 
 func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
 			if stage == stages.InstallCCM {
@@ -196,8 +193,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 }
 
 func TestARunThatLosesItsLockInTheMiddleOfARequestReportsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		r.Confirm = func(ctx context.Context, stage string) (bool, error) {
 			if stage != stages.InstallCCM {

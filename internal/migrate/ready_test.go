@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -29,8 +28,7 @@ func (w *world) ready(node int, status corev1.ConditionStatus) {
 func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 	for name, work := range map[string]work{"migrate": migrate.Forward, "rollback": migrate.Backward} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := rke2World(t)
+			onRKE2(t, func(t *testing.T, w *world) {
 				want := undisturbed(t)
 				if name == "rollback" {
 					want = w.Spec(t)
@@ -76,8 +74,7 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 }
 
 func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", nil)
 		waited := false
 		r.OnEvent = func(e migrate.Event) {
@@ -97,8 +94,7 @@ func TestAStageDoesNotEndWhileAControlPlaneIsNotReady(t *testing.T) {
 }
 
 func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		before := 0
 		r.Confirm = func(_ context.Context, stage string) (bool, error) {
@@ -124,8 +120,7 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 }
 
 func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.ready(1, corev1.ConditionUnknown)
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "is NotReady: its kubelet stopped reporting its status") || len(w.Writes()) > 0 {
@@ -135,8 +130,7 @@ func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 }
 
 func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() {
 			delete(w.API.Nodes[2].Labels, "node-role.kubernetes.io/control-plane")
 			w.API.DaemonSets = nil

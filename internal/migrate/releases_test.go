@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -26,8 +25,7 @@ const mirrored = `{"image":{"repository":"mirror.example/ccm","tag":"v1.26.6"},"
 const mirroredKeys = "args --cluster-name, image.repository, resources.limits.memory"
 
 func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutRelease(t, mirrored)
 		w.Forget()
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
@@ -46,8 +44,7 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 }
 
 func TestValuesOfTheReleaseAreReplacedWhereThatIsAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutRelease(t, mirrored)
 		r := w.run(t, "one", logged(t))
 		r.Until, r.Accept = stages.InstallCCM, []string{rollout.ValuesReplaced}
@@ -59,8 +56,7 @@ func TestValuesOfTheReleaseAreReplacedWhereThatIsAccepted(t *testing.T) {
 
 // The file has all values of the release but one, which is reported.
 func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutRelease(t, mirrored)
 		values := assert.Value(yamledit.ParseString("values.yaml", strings.Replace(mirrored, `"resources":{"limits":{"memory":"64Mi"}},`, "", 1)))(t)
 		var notes []string
@@ -81,8 +77,7 @@ func TestValuesOfTheReleaseThatTheFileLacksAreReported(t *testing.T) {
 
 // Another user sets a value while the run is in progress.
 func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", func(e migrate.Event) {
 			if e.Type == migrate.Staged && e.Stage == stages.DisableLeaderMigration {
 				values := w.Values(t)
@@ -100,8 +95,7 @@ func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
 
 // What a rollback upgrades has to keep the values as well.
 func TestARollbackThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
 		w.Forget()
@@ -115,8 +109,7 @@ func TestARollbackThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) 
 
 // helm fails for another reason than that there is no release.
 func TestValuesThatCannotBeReadStopTheRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
 		w.Forget()
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
@@ -140,8 +133,7 @@ func TestTheValuesAreThoseOfTheNewestFinishedRecord(t *testing.T) {
 		{"a history of one that was uninstalled", map[string]string{"v1": "superseded", "v2": "uninstalled"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := rke1World(t)
+			onRKE1(t, func(t *testing.T, w *world) {
 				for revision, status := range c.records {
 					w.PutRecord(revision, status)
 				}

@@ -147,8 +147,7 @@ func TestARunThatEndsAtItsWriteSaysWhatIsWritten(t *testing.T) {
 		}, "now: the change of switch-to-external may be in the cluster's object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := rke2World(t)
+			onRKE2(t, func(t *testing.T, w *world) {
 				r := w.run(t, "one", nil)
 				r.OnEvent = func(e migrate.Event) {
 					logged(t)(e)

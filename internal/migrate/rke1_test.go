@@ -22,8 +22,7 @@ import (
 )
 
 func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		folder := t.TempDir()
 		script := "#!/bin/sh\n[ \"$1\" = upgrade ] || { echo 'Error: release: not found' >&2; exit 1; }\necho 'Error: chart not found, password=hunter2' >&2\nexit 1\n"
 		assert.NilError(t, os.WriteFile(filepath.Join(folder, "helm"), []byte(script), 0o700))
@@ -34,8 +33,7 @@ func TestAHelmThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 }
 
 func TestNodesThatRKEReleasedAreReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		var notes []string
 		r := w.run(t, "one", func(e migrate.Event) { notes = append(notes, e.Message) })
@@ -48,8 +46,7 @@ func TestNodesThatRKEReleasedAreReported(t *testing.T) {
 
 func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		before := w.Spec(t)
 		w.migrate(t, "one")
 		s := w.Spec(t)
@@ -77,8 +74,7 @@ func TestMigrateTakesAClusterOfRKEForwardAndBackward(t *testing.T) {
 }
 
 func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		t.Setenv("PATH", t.TempDir())
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		assert.Must(t, err != nil && exitcode.Of(err) == exitcode.Failed && strings.Contains(err.Error(), "helm upgrade --install aws-cloud-controller-manager"), err)
@@ -103,8 +99,7 @@ func valuesOf(t *testing.T, w *world) string {
 }
 
 func TestAMigrationWithoutLeaderMigrationOfRKETakesTheSwitchBackBeforeTheChart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		for _, work := range []func(context.Context, migrate.Options) error{migrate.Forward, migrate.Backward} {
 			r := w.run(t, "run", logged(t))
 			r.Planner.Target.NoLeaderMigration, r.Planner.Target.CanonicalForm = true, true

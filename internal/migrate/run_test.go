@@ -63,8 +63,7 @@ func audited(t *testing.T, file string) []migrate.Entry {
 }
 
 func TestASecondMigrateChangesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		before := w.Rancher.Objects()
 		w.Forget()
@@ -79,8 +78,7 @@ func TestASecondMigrateChangesNothing(t *testing.T) {
 }
 
 func TestAStageMayBeTheLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		r.Until = stages.InstallCCM
 		assert.NilError(t, migrate.Forward(t.Context(), r))
@@ -92,8 +90,7 @@ func TestAStageMayBeTheLast(t *testing.T) {
 }
 
 func TestRollbackBringsTheClusterBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		before := w.Spec(t)
 		w.migrate(t, "one")
 		assert.NilError(t, migrate.Backward(t.Context(), w.run(t, "two", logged(t))))
@@ -106,8 +103,7 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 }
 
 func TestRollbackStopsAfterAStage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		r := w.run(t, "two", logged(t))
 		r.Planner.To = stages.InstallCCM
@@ -120,8 +116,7 @@ func TestRollbackStopsAfterAStage(t *testing.T) {
 }
 
 func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[1].Spec.Unschedulable = true })
 		w.migrate(t, "one")
 		left := w.Cordoned()
@@ -130,8 +125,7 @@ func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
 }
 
 func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
 		r := w.run(t, "one", logged(t))
 		r.EtcdSnapshot, r.AuditLog = true, log
@@ -182,8 +176,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 
 // The last edit ends the process that led, and the run waits for the next one.
 func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		want := undisturbed(t)
 		w.Gap = 17 * time.Second
 		assert.NilError(t, migrate.Forward(t.Context(), w.run(t, "one", nil)))
@@ -193,8 +186,7 @@ func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 }
 
 func TestAMigrationWithoutLeaderMigrationMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		before := w.Spec(t)
 		r := w.run(t, "one", logged(t))
 		r.Planner.Target.NoLeaderMigration = true

@@ -107,8 +107,7 @@ func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T)
 
 // An agent tries a snapshot three times, and Rancher then gives it up.
 func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		follow := w.Follow
 		phase := func(is string) {
 			w.Rancher.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/orchard", func(o map[string]any) {
@@ -164,8 +163,7 @@ func TestAnEtcdBackupThatAQuotaRefusesIsNotTakenForOneThatExists(t *testing.T) {
 
 // Rancher's controller refuses such a cluster without a condition (isBackupSet).
 func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		r.EtcdSnapshot = true
 		err := migrate.Forward(t.Context(), r)

@@ -82,8 +82,7 @@ func TestNoRollbackTakesAnUpgradeBack(t *testing.T) {
 // The chart of RKE is no part of its file: helm brings it to each minor.
 func TestMigrateTakesAClusterOfRKEFromMinorToMinor(t *testing.T) {
 	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.Version = "v1.28.15-rancher1-1"
@@ -96,8 +95,7 @@ func TestMigrateTakesAClusterOfRKEFromMinorToMinor(t *testing.T) {
 // One minor later the image would be two minors older than kube-apiserver.
 func TestAnImageThatIsOlderThanTheClusterStopsAnUpgrade(t *testing.T) {
 	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
-	synctest.Test(t, func(t *testing.T) {
-		w := rke1World(t)
+	onRKE1(t, func(t *testing.T, w *world) {
 		w.migrate(t, "one")
 		w.Rancher.Edit(w.Path, func(o map[string]any) {
 			o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)["kubernetesVersion"] = "v1.27.16-rancher1-1"

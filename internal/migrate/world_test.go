@@ -5,6 +5,7 @@ package migrate_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -48,4 +49,13 @@ func (w *world) logged(t *testing.T, agent string) migrate.Options { return w.ru
 func (w *world) migrate(t *testing.T, agent string) {
 	t.Helper()
 	assert.NilError(t, migrate.Forward(t.Context(), w.run(t, agent, logged(t))))
+}
+
+// onRKE2 runs a test over a cluster of RKE2, and onRKE1 over one of RKE1.
+func onRKE2(t *testing.T, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) { test(t, rke2World(t)) })
+}
+
+func onRKE1(t *testing.T, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) { test(t, rke1World(t)) })
 }

@@ -93,8 +93,7 @@ func large(t *testing.T) *apitest.Server {
 }
 
 func TestARetryWaitsAsTheServerSays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = often(1, "/nodes", apitest.Fault{Status: 429, RetryAfter: "2"})
 		start := time.Now()
@@ -168,8 +167,7 @@ func podList(t *testing.T) string {
 }
 
 func TestRefusalsAreReportedAtOnceAndTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(700)
 		s.Fault = func(r *http.Request) apitest.Fault {
 			for _, part := range []string{"/nodes", "subjectaccessreviews", "csinodes"} {
@@ -204,8 +202,7 @@ func TestAnErrorShowsNoSecret(t *testing.T) {
 }
 
 func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(700)
 		s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
 		o, err := observer(t, s, time.Minute).Look(t.Context())
@@ -215,8 +212,7 @@ func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
 }
 
 func TestAnInterruptEndsALook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: 500})
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -42,8 +42,7 @@ func look(t testing.TB, s *apitest.Server) *observed.Observation {
 }
 
 func TestALookReadsTheWholeCluster(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(1203)
 		o := look(t, s)
 		assert.Truef(t, len(o.Nodes) == 1203 && len(o.Managers) == 6 && len(o.DaemonSets) == 1 && len(o.Leases) == 3 && len(o.Reviews) == 8 && o.Version == "v1.26.15+rke2r1", "%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
@@ -59,8 +58,7 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 }
 
 func TestWhatIsKeptOfObjects(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		n := &s.Nodes[2]
 		n.Spec.ProviderID, n.Spec.Unschedulable = "", true
@@ -109,8 +107,7 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 		{name: "no value", version: "v1.31.4+rke2r1", args: new(`["agent","--node-name"]`)},
 		{name: "no list", version: "v1.31.4+rke2r1", args: new(`agent`)},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := apitest.Start(t)
+		onCluster(t, func(t *testing.T, s *apitest.Server) {
 			s.Fill(1)
 			n := &s.Nodes[0]
 			n.Status.NodeInfo.KubeletVersion = c.version
@@ -130,8 +127,7 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 // The authorizer is asked as the API server asks it: with the groups of the user,
 // and without a name for what is not there yet.
 func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(4)
 		since := metav1.NewTime(time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC))
 		ready := func(status corev1.ConditionStatus, reason string) []corev1.NodeCondition {
@@ -159,8 +155,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 }
 
 func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		look(t, s)
 		for _, r := range s.Reviews {
@@ -174,8 +169,7 @@ func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
 }
 
 func TestPodsOfAllNamespacesAreReadWhenRequested(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Pods = append(s.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}}}}})
 		if o := look(t, s); len(o.Volumes) != 0 {
@@ -201,8 +195,7 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 		{"a key by another name", corev1.VolumeMount{Name: "conf", MountPath: "/etc/lm"}, []corev1.KeyToPath{{Key: "lm", Path: "migration.conf"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
+			onCluster(t, func(t *testing.T, s *apitest.Server) {
 				s.Fill(3)
 				data := map[string]string{"migration.conf": "leaderName: other\n"}
 				if c.items != nil {
@@ -248,8 +241,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 }
 
 func TestSnapshotsAreNeverOverwritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(1500)
 		ob := observer(t, s, time.Minute)
 		o := look(t, s)
@@ -270,4 +262,9 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 		got, err := observe.ReadSnapshot(file)
 		assert.Truef(t, err == nil && cmp.Diff(first.Nodes, got.Nodes) == "", "%v, %+v", err, got)
 	})
+}
+
+// onCluster runs a test over an API server.
+func onCluster(t *testing.T, test func(t *testing.T, s *apitest.Server)) {
+	synctest.Test(t, func(t *testing.T) { test(t, apitest.Start(t)) })
 }

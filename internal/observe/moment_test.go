@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -18,8 +17,7 @@ import (
 // look took so long that both are old.
 func TestWhatMovesIsOfOneMoment(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 11 * time.Second}))
 		o := assert.Value(observer(t, s, time.Minute).Look(t.Context()))(t)
@@ -46,8 +44,7 @@ func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*
 // Answers that all take long are never of one moment, and give no verdict.
 func TestAnswersThatAreNeverOfOneMomentAreReported(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = func(r *http.Request) apitest.Fault {
 			if strings.Contains(r.URL.Path, "/daemonsets") {

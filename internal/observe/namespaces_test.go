@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,8 +43,7 @@ func elsewhere(namespace, name, image string, args ...string) corev1.Pod {
 }
 
 func TestManagersAreFoundInAllNamespaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		move(s, "aws-ccm")
 		s.Pods = append(s.Pods,
@@ -70,8 +68,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 // A manager without the flag next to one that is in-tree is a second owner, wherever
 // its pods are.
 func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		move(s, "aws-ccm")
 		for i := range s.Pods {
@@ -84,8 +81,7 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 }
 
 func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		move(s, "aws-ccm")
 		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
@@ -116,8 +112,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 		return !strings.Contains(r.URL.Path, "/namespaces/kube-system/") && slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(r.URL.Path, "/"+n) })
 	}
 	for _, denied := range [][]string{{"pods"}, {"daemonsets"}, {"deployments"}, {"pods", "daemonsets", "deployments"}} {
-		synctest.Test(t, func(t *testing.T) {
-			s := apitest.Start(t)
+		onCluster(t, func(t *testing.T, s *apitest.Server) {
 			s.Fill(3)
 			s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, narrow(r, denied...)) }
 			ob := observer(t, s, time.Minute)
@@ -140,8 +135,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 
 // A workload shows where pods are that may not be listed.
 func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		move(s, "aws-ccm")
 		s.Fault = func(r *http.Request) apitest.Fault {
@@ -154,8 +148,7 @@ func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
 
 func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) {
 	for _, denied := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := apitest.Start(t)
+		onCluster(t, func(t *testing.T, s *apitest.Server) {
 			s.Fill(3)
 			move(s, "aws-ccm")
 			s.ConfigMaps["aws-ccm/lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: map[string]string{"lm.conf": "leaderName: other\n"}}
@@ -185,8 +178,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) 
 
 // A manager that is refused in kube-system too is an error, as is any other fault.
 func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, strings.HasSuffix(r.URL.Path, "/daemonsets")) }
 		_, err := observer(t, s, time.Minute).Look(t.Context())
@@ -197,8 +189,7 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 
 // The nodes are ten pages; all else is one request each, of them eight about permissions.
 func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(5000)
 		look(t, s)
 		got := s.Count("")

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,8 +37,7 @@ func warned(s corev1.Service, message string, at time.Time) corev1.Event {
 }
 
 func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Hold("kube-controller-manager", "k")
 		s.Renews["kube-controller-manager"] = true
@@ -93,8 +91,7 @@ func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.
 		"the order of the list is other": {[]corev1.Event{success("EnsuredLoadBalancer", -8), warning("SyncLoadBalancerFailed", -6, -1), warning("SyncLoadBalancerFailed", -7, -3)}, minute(-7), "SyncLoadBalancerFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
+			onCluster(t, func(t *testing.T, s *apitest.Server) {
 				s.Fill(3)
 				s.Services, s.Events = []corev1.Service{served}, c.events
 				got := look(t, s).Services[0]
@@ -109,8 +106,7 @@ func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.
 }
 
 func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		made, at := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
 		deleted, done, typed, other := balanced("shop", "deleted", made), balanced("shop", "done", made), balanced("shop", "typed", made), balanced("shop", "other", made)
@@ -133,8 +129,7 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 
 // A run observes a cluster every few seconds.
 func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		served := balanced("shop", "web", time.Now())
 		served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
@@ -162,8 +157,7 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 
 // A Service may have been of another type for years.
 func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		made, typed := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
 		web := balanced("shop", "web", made)
@@ -205,8 +199,7 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 		"many":                    {many(40), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
+			onCluster(t, func(t *testing.T, s *apitest.Server) {
 				s.Fill(3)
 				s.Services = c.services
 				o := look(t, s)
@@ -229,8 +222,7 @@ func many(n int) (list []corev1.Service) {
 }
 
 func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Services = []corev1.Service{balanced("shop", "web", time.Now())}
 		s.Fault = func(r *http.Request) apitest.Fault {

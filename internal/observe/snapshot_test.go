@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +48,7 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 		"one of a later rke-lm": {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "rke-lm/v1", "rke-lm/v2", 1))}, "it is not a Snapshot of rke-lm/v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
+			onCluster(t, func(t *testing.T, s *apitest.Server) {
 				s.Fill(3)
 				s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: c.data}
 				ob := observer(t, s, time.Second)
@@ -93,8 +91,7 @@ func big(nodes int) observed.Snapshot {
 }
 
 func TestASnapshotOfFiveThousandNodesFitsIntoAConfigMap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
+	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		ob := observer(t, s, time.Second)
 		err := ob.KeepSnapshot(t.Context(), big(5000))

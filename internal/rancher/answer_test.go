@@ -12,8 +12,7 @@ import (
 )
 
 func TestARefusalComesWithTheWarningsOfTheServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Do(func() {
 			r.Warning = "unknown field spec.rkeConfig.x"
@@ -39,8 +38,7 @@ func TestADryRunIsNeverLost(t *testing.T) {
 
 // A proxy whose server restarts has a page for that.
 func TestAPageInThePlaceOfAnAnswerIsTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Do(func() { patchFault(ranchertest.Fault{Status: 200, Body: "<html>starting</html>", Lost: true})(r) })
 		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)

@@ -16,8 +16,7 @@ import (
 )
 
 func TestANameThatIsNoneAsksNoOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		for _, name := range []string{"/", "fleet-default/", "/orchard", "fleet-default/orchard/x", "fleet-default/..", "./orchard", "fleet-default/a%2fb"} {
 			assert.Error(s.Find(t.Context(), Query{Name: name}))(t, "NAMESPACE/NAME", name)
 		}
@@ -27,8 +26,7 @@ func TestANameThatIsNoneAsksNoOne(t *testing.T) {
 
 // People know a cluster by its name on the pages, whoever makes it.
 func TestAnyClusterIsFoundByTheNameOnThePages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		for _, text := range []string{
 			`{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"local","namespace":"fleet-local"},"spec":{},"status":{"clusterName":"local"}}`,
 			`{"apiVersion":"management.cattle.io/v3","kind":"Cluster","metadata":{"name":"local"},"spec":{"displayName":"headquarters","internal":true}}`,
@@ -50,8 +48,7 @@ func TestAnyClusterIsFoundByTheNameOnThePages(t *testing.T) {
 }
 
 func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
 		assert.Error(s.Find(t.Context(), Query{Name: "curlew"}))(t, "c-x7k2p (curlew), fleet-default/curlew; use NAMESPACE")
 		for name, kind := range map[string]transform.ObjectKind{"c-x7k2p": transform.Management, "fleet-default/curlew": transform.Provisioning, "c-m-9lrmictf": transform.Provisioning} {
@@ -64,8 +61,7 @@ func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
 
 // A cluster of RKE has two objects, and people label the one or the other.
 func TestAClusterOfRKEIsFoundByTheLabelsOfEither(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Edit("/apis/provisioning.cattle.io/v1/namespaces/fleet-default/clusters/c-x7k2p", func(o map[string]any) {
 			o["metadata"].(map[string]any)["labels"] = map[string]any{"team": "birds"}
 		})

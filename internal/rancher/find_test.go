@@ -55,8 +55,7 @@ func TestClustersAreListedOnceEach(t *testing.T) {
 
 // A list comes in pages, and begins again where it expires between two.
 func TestManyClustersAreAllFoundOnceEach(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		const more = 1100
 		for i := range more {
 			name := fmt.Sprintf("flock-%04d", i)
@@ -101,8 +100,7 @@ func TestAClusterIsReadWithoutAList(t *testing.T) {
 }
 
 func TestANameThatMeansNoneOrSeveralIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		for _, name := range []string{"heron", "fleet-default/heron"} {
 			_, err := s.Find(t.Context(), Query{Name: name})
 			assert.Truef(t, errors.Is(err, ErrNone), "%s: %v", name, err)
@@ -115,8 +113,7 @@ func TestANameThatMeansNoneOrSeveralIsRefused(t *testing.T) {
 // The text of an object is what people write: what the server keeps changes all the
 // time, and would make every saved plan stale.
 func TestTheTextIsWithoutWhatTheServerKeeps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		before := find(t, s, "fleet-default/orchard")
 		for _, part := range []string{"managedFields", "resourceVersion", "status", `"generation"`} {
 			assert.Truef(t, !strings.Contains(string(before.Text), part), "the text has %s:\n%s", part, before.Text)
@@ -146,8 +143,7 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				r, s := open(t)
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 				r.Do(func() { r.Fault = func(*http.Request) ranchertest.Fault { return c.fault } })
 				_, err := s.Find(t.Context(), Query{})
 				assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && c.is(err) && !strings.Contains(err.Error(), "abcdefgh"), "%T %v", err, err)
@@ -161,8 +157,7 @@ func failed(err error) bool    { return errors.As(err, new(*kube.Failure)) }
 func unreached(err error) bool { return errors.As(err, new(*kube.Unreached)) }
 
 func TestAnotherClusterIsReachedThroughRancherAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Do(func() {
 			r.Downstream["c-m-8kqlhbsd"] = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				w.Write([]byte(`{"kind":"Path","path":"` + req.URL.Path + `"}`))

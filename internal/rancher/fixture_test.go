@@ -5,6 +5,7 @@ package rancher
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -59,4 +60,12 @@ func edit(t *testing.T, o Object, change func(string) string) jsonpatch.Patch {
 		t.Fatalf("%v %s", err, p.Bytes())
 	}
 	return p
+}
+
+// onRancher runs a test over a Rancher, with a client of it.
+func onRancher(t *testing.T, test func(t *testing.T, r *ranchertest.Server, s *Server)) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := open(t)
+		test(t, r, s)
+	})
 }

@@ -30,8 +30,7 @@ func titles(list []Object) string {
 }
 
 func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "c-x7k2p")
 		r.Do(func() { r.Gated = true })
 		for name, err := range map[string]error{
@@ -50,8 +49,7 @@ func TestARefusalOfRancherItselfNamesTheRightThatItAsksFor(t *testing.T) {
 
 // An RKE2 cluster by its NAMESPACE/NAME or its ID needs nothing of management.cattle.io.
 func TestClustersThatMayBeSeenAreFoundWithoutTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Do(func() { r.Gated = true })
 		for _, name := range []string{"fleet-default/orchard", "c-m-8kqlhbsd", "fleet-default/guest", "c-m-zzzzzzzz"} {
 			find(t, s, name)
@@ -70,8 +68,7 @@ func TestAListThatMayNotBeReadHidesNoOther(t *testing.T) {
 		"/apis/management.cattle.io/v3/clusters":   "c-x7k2p (curlew), fleet-default/guest, fleet-default/orchard", // each by itself
 		"/apis/provisioning.cattle.io/v1/clusters": "c-x7k2p (curlew)",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := open(t)
+		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			r.Do(func() {
 				r.Fault = func(req *http.Request) ranchertest.Fault {
 					if strings.HasSuffix(req.URL.Path, what) {
@@ -90,8 +87,7 @@ func TestAListThatMayNotBeReadHidesNoOther(t *testing.T) {
 
 // A cluster that the user may not see may have the same name.
 func TestANameIsRefusedWhereNotAllClustersAreSeen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Do(func() { r.Gated = true })
 		for _, name := range []string{"orchard", "curlew"} {
 			list, err := s.Find(t.Context(), Query{Name: name})
@@ -103,8 +99,7 @@ func TestANameIsRefusedWhereNotAllClustersAreSeen(t *testing.T) {
 // Rancher keeps an object without a configuration for an RKE1 cluster, as for one that is imported.
 func TestAnRKE1ClusterThatMayNotBeSeenIsNotTakenForAnother(t *testing.T) {
 	for _, fault := range []string{"", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters.management.cattle.io \"c-x7k2p\" is forbidden: User \"u-abcde\" cannot get resource \"clusters\""}`} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := open(t)
+		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			r.Do(func() {
 				r.Gated = fault == ""
 				r.Fault = func(req *http.Request) ranchertest.Fault {
@@ -160,8 +155,7 @@ func TestATokenThatIsRenewedAfterARefusalOfRancherIsUsedAtOnce(t *testing.T) {
 // Rancher remembers for ten seconds that it refused a user.
 func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
 	for refusing, through := range map[time.Duration]bool{10 * time.Second: true, time.Hour: false} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := open(t)
+		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			o := find(t, s, "c-x7k2p")
 			start := time.Now()
 			r.Do(func() {
@@ -181,8 +175,7 @@ func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
 // Rancher 2.7.0, and an API server that is not reached through a Rancher, ask for no such right.
 func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 	for _, asks := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := open(t)
+		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			r.Do(func() {
 				r.Gated = true
 				r.Fault = func(req *http.Request) ranchertest.Fault {
@@ -201,8 +194,7 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 // Rancher forwards no request to a cluster that the user cannot get, so nothing there is requested.
 func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *testing.T) {
 	for _, lets := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			r, s := open(t)
+		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			asked := 0
 			r.Do(func() {
 				r.Denied["get clusters"] = !lets

@@ -35,8 +35,7 @@ const controlPlaneText = `{"apiVersion":"rke.cattle.io/v1","kind":"RKEControlPla
  "spec":{"kubernetesVersion":"v1.26.15+rke2r1"},"status":{"observedGeneration":4,"appliedSpec":{"kubernetesVersion":"v1.26.15+rke2r1"},"conditions":[{"type":"Ready","status":"True"},{"type":"Reconciled","status":"Unknown","message":"waiting"}]}}`
 
 func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		for _, text := range []string{
 			controlPlaneText, machine("m-2", "orchard"), machine("m-1", "orchard"), machine("m-9", "another"),
 			plan("m-1", `{"cloud-provider-name":"aws"}`, ""), plan("m-2", `{"cloud-provider-name":"external"}`, "b2xk"), plan("m-9", `{}`, ""),
@@ -53,8 +52,7 @@ func TestARolloutIsSeenAsRancherShowsIt(t *testing.T) {
 }
 
 func TestManyMachinesArePlannedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		for i := range 3*kube.AtOnce + 1 {
 			name := fmt.Sprintf("m-%03d", i)
 			r.Put(t, machine(name, "orchard"))
@@ -72,8 +70,7 @@ func TestManyMachinesArePlannedFor(t *testing.T) {
 
 // Another Secret of that name is no plan, nor is that of another machine.
 func TestWhatIsNoPlanOfTheMachineIsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Put(t, machine("m-1", "orchard"))
 		r.Put(t, machine("m-2", "orchard"))
 		r.Put(t, machine("m-3", "orchard"))
@@ -89,8 +86,7 @@ func TestWhatIsNoPlanOfTheMachineIsNone(t *testing.T) {
 
 // A list of the Secrets of a namespace opens those of all clusters in it.
 func TestNoSecretsAreListed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Put(t, machine("m-1", "orchard"))
 		r.Put(t, plan("m-1", `{}`, ""))
 		r.Do(func() {
@@ -135,8 +131,7 @@ func TestARolloutThatIsNotSeenWholeIsAnError(t *testing.T) {
 }
 
 func TestWhatIsAroundAClusterIsRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Put(t, controlPlaneText)
 		r.Put(t, `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},"spec":{"paused":true}}`)
 		seen, err := s.Around(t.Context(), find(t, s, "orchard"))
@@ -174,8 +169,7 @@ func TestAPageIsNothingAroundACluster(t *testing.T) {
 }
 
 func TestRightsThatAreMissingAreListedInTheirOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Denied["patch nodes"], r.Denied["list machines"] = true, true })
 		needed := rollout.Permissions("migrate", rollout.Subject{Kind: o.Kind, Home: o.Home(), Name: o.Name, ID: o.ID, When: []string{action.NeedsCordon}})

@@ -29,8 +29,7 @@ func spec(object map[string]any, keys ...string) map[string]any {
 }
 
 func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
 		o := find(t, s, "orchard")
 		now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
@@ -43,8 +42,7 @@ func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
 }
 
 func TestAnEngineIsPatchedOnThePlainRoute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "curlew")
 		p := edit(t, o, func(s string) string { return strings.Replace(s, `"name": "aws"`, `"name": "external-aws"`, 1) })
 		if _, _, err := s.Patch(t.Context(), o, p, nil, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
@@ -54,8 +52,7 @@ func TestAnEngineIsPatchedOnThePlainRoute(t *testing.T) {
 }
 
 func TestADryRunWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o, before := find(t, s, "orchard"), r.Object(orchard)
 		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, true)
 		if err != nil || r.Object(orchard) != before || !strings.Contains(string(now.Raw), "external") {
@@ -65,8 +62,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 }
 
 func TestAnEmptyPatchAsksNoOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		now, _, err := s.Patch(t.Context(), o, nil, nil, false)
 		assert.Truef(t, err == nil && r.Count("PATCH") == 0 && now.UID == o.UID, "%v %v", err, r.Requests)
@@ -91,8 +87,7 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 		}, "another cluster has its name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, s := open(t)
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 				o := find(t, s, "orchard")
 				c.change(r, t)
 				before := r.Object(orchard)
@@ -108,8 +103,7 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 
 // What another client changed elsewhere in the object is none of the patch's.
 func TestAChangeElsewhereIsNoConflict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Edit(orchard, func(o map[string]any) { spec(o)["enableNetworkPolicy"] = true })
 		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
@@ -129,8 +123,7 @@ func lostOnce() func(*http.Request) ranchertest.Fault {
 }
 
 func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Do(func() { r.Fault = lostOnce() })
 		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
@@ -139,8 +132,7 @@ func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
 }
 
 func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		lost := lostOnce()
 		r.Do(func() {
@@ -182,8 +174,7 @@ func TestWhatTheServerAnswersIsReportedAsItIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				r, s := open(t)
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 				o := find(t, s, "orchard")
 				r.Do(func() { c.fault(r) })
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
@@ -234,8 +225,7 @@ func TestAServerThatKeepsAnotherValueIsReported(t *testing.T) {
 }
 
 func TestNoErrorShowsAnObject(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := open(t)
+	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		body := `{"kind":"Status","apiVersion":"v1","message":"admission denied","details":{"causes":[{"message":"secretKey: hunter2"}]},"object":` + orchardText + `}`
 		r.Do(func() {
@@ -284,8 +274,7 @@ func TestAWriteInAnotherFormIsNotAltered(t *testing.T) {
 		}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r, s := open(t)
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 				r.Put(t, strings.Replace(orchardText, text, text+`,"kube-apiserver-arg":["v=2","a=b"]`, 1))
 				o := find(t, s, "orchard")
 				r.Do(func() { r.Change, r.Meanwhile = c.change, c.before })
