@@ -18,9 +18,7 @@ func screened(t *testing.T, text string) (rule string, line int) {
 	t.Helper()
 	doc, err := Parse(yamledit.Chunk{File: "c.yaml", Line: 10, Bytes: []byte(text)})
 	if err == nil {
-		if string(doc.Bytes()) != text {
-			t.Errorf("the document holds %q", doc.Bytes())
-		}
+		assert.Truef(t, string(doc.Bytes()) == text, "the document holds %q", doc.Bytes())
 		return "", 0
 	}
 	var refused *Refused

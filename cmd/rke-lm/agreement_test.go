@@ -147,9 +147,7 @@ func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 				v := check.Evaluate(o, check.Choice{Check: stages.After(stage, transform.Target{})}) // as the flag --stage has it
 				waits := check.Evaluate(o, check.Choice{Check: wanted}).Unmet()
 				stops := slices.ContainsFunc(v.Findings, transform.Finding.Stops)
-				if stops != (len(waits) > 0) || !slices.Equal(rulesOf(v.Unmet()), rulesOf(waits)) {
-					t.Errorf("%s after %s: verify stops for %v, migrate for %v", d.Name, stage, rulesOf(v.Unmet()), rulesOf(waits))
-				}
+				assert.Truef(t, stops == (len(waits) > 0) && slices.Equal(rulesOf(v.Unmet()), rulesOf(waits)), "%s after %s: verify stops for %v, migrate for %v", d.Name, stage, rulesOf(v.Unmet()), rulesOf(waits))
 				if v.OK() {
 					held++
 				}
@@ -189,9 +187,7 @@ func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
 			}
 			asked := check.Evaluate(o, check.Choice{Check: stages.After(stage, transform.Target{}), Late: stages.Late(stage)})
 			waits := check.Evaluate(o, check.Choice{Check: wanted}).Unmet()
-			if !slices.Equal(rulesOf(asked.Unmet()), rulesOf(waits)) {
-				t.Errorf("%s, %+v: verify finds %v, migrate waits for %v", stage, w, rulesOf(asked.Unmet()), rulesOf(waits))
-			}
+			assert.Truef(t, slices.Equal(rulesOf(asked.Unmet()), rulesOf(waits)), "%s, %+v: verify finds %v, migrate waits for %v", stage, w, rulesOf(asked.Unmet()), rulesOf(waits))
 			if len(waits) == 0 {
 				met++
 			}
@@ -312,9 +308,8 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *plan.Plan) {
 				}
 				v := check.Evaluate(w.observed(), check.Choice{Check: promised.check})
 				wrong := slices.Contains(rulesOf(v.Unmet()), "lease-wrong-holder")
-				if named := slices.Contains(said(promised.sentence), w.holder); named == wrong {
-					t.Errorf("%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
-				}
+				named := slices.Contains(said(promised.sentence), w.holder)
+				assert.Truef(t, named != wrong, "%s, %s: %q; verify and migrate find %v\n%s", d.Name, promised.stage, promised.sentence, rulesOf(v.Unmet()), w)
 			}
 		}
 	}

@@ -63,9 +63,7 @@ func TestWhatAFlagCompletesIsWhatItTakes(t *testing.T) {
 				}
 				r := runHere(t, "", args...)
 				refused := strings.Contains(r.stderr, "--"+f.Name+" "+v) || strings.Contains(r.stderr, "--"+f.Name+"="+v)
-				if refused && !strings.Contains(r.stderr, "requires a Rancher") {
-					t.Errorf("%s --%s %s: %s", c.Name(), f.Name, v, r.stderr)
-				}
+				assert.Truef(t, !refused || strings.Contains(r.stderr, "requires a Rancher"), "%s --%s %s: %s", c.Name(), f.Name, v, r.stderr)
 			}
 		})
 	}
@@ -81,19 +79,14 @@ func TestEveryFlagIsInHelp(t *testing.T) {
 			continue
 		}
 		short, all := runHere(t, "", c.Name(), "--help").stdout, runHere(t, "", c.Name(), "--help-all").stdout
-		if n := screenLines(short); n > 40 {
-			t.Errorf("%s --help has %d lines", c.Name(), n)
-		}
+		n := screenLines(short)
+		assert.Truef(t, n <= 40, "%s --help has %d lines", c.Name(), n)
 		for line := range strings.Lines(short) {
-			if utf8.RuneCountInString(line) > 81 {
-				t.Errorf("%s --help: wider than 80 columns: %s", c.Name(), line)
-			}
+			assert.Truef(t, utf8.RuneCountInString(line) <= 81, "%s --help: wider than 80 columns: %s", c.Name(), line)
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			name := regexp.MustCompile("--" + f.Name + `[ \[\n]`)
-			if !f.Hidden && !(name.MatchString(short) && name.MatchString(all)) {
-				t.Errorf("%s --help or --help-all does not show --%s", c.Name(), f.Name)
-			}
+			assert.Truef(t, f.Hidden || (name.MatchString(short) && name.MatchString(all)), "%s --help or --help-all does not show --%s", c.Name(), f.Name)
 		})
 	}
 }

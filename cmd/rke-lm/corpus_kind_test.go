@@ -139,9 +139,7 @@ func (r *corpusRun) plan(doc *yamledit.Document, name string, c choice) {
 		}
 	}
 	for _, err := range wrong {
-		if err != nil {
-			r.t.Errorf("%s, %s, %s:\n%v", placeOf(doc), name, c.name, err)
-		}
+		assert.Truef(r.t, err == nil, "%s, %s, %s:\n%v", placeOf(doc), name, c.name, err)
 	}
 }
 

@@ -57,9 +57,7 @@ func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
 		if testing.Short() {
 			fewest /= 4
 		}
-		if n.clusters < fewest || n.written < 3*fewest || n.reformed == 0 && name == rke2.Name && !testing.Short() || n.undone < n.undoneAsFile {
-			t.Errorf("%s: too few: %+v", name, *n)
-		}
+		assert.Truef(t, n.clusters >= fewest && n.written >= 3*fewest && (n.reformed != 0 || name != rke2.Name || testing.Short()) && n.undone >= n.undoneAsFile, "%s: too few: %+v", name, *n)
 	}
 }
 

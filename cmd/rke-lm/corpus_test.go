@@ -70,9 +70,7 @@ func TestCorpusAsItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found, run := kind.read(t), newCorpusRun(t, kind)
 			for _, doc := range found.clusters {
-				if !kind.distro.Words.In(doc.Bytes()) {
-					t.Errorf("%s is a cluster, and a search would pass over it", placeOf(doc))
-				}
+				assert.Truef(t, kind.distro.Words.In(doc.Bytes()), "%s is a cluster, and a search would pass over it", placeOf(doc))
 				for _, c := range slices.Concat(kind.turns...) {
 					if c.release == "" {
 						run.plan(doc, "as it is", c)
@@ -83,9 +81,8 @@ func TestCorpusAsItIs(t *testing.T) {
 				if kind.graftParts {
 					continue
 				}
-				if _, err := kind.planned(doc, kind.turns[0][0]); err == nil {
-					t.Errorf("%s is planned, and a part of a cluster", placeOf(doc))
-				}
+				_, err := kind.planned(doc, kind.turns[0][0])
+				assert.Truef(t, err != nil, "%s is planned, and a part of a cluster", placeOf(doc))
 			}
 			t.Logf("real: %d clusters, %d parts of one, %d documents refused on reading:\n%s", len(found.clusters), len(found.parts), found.refused.count(), found.refused.report())
 			run.report("real clusters")
@@ -138,9 +135,8 @@ func TestCorpusOfOthersHoldsNoRKE1(t *testing.T) {
 			continue
 		}
 		for _, c := range yamledit.Split(f.name, f.text) {
-			if doc, err := transform.Parse(c); err == nil && rke1Kind.distro.Owns(doc) {
-				t.Errorf("%s is taken for a cluster of RKE", placeOf(doc))
-			}
+			doc, err := transform.Parse(c)
+			assert.Truef(t, err != nil || !rke1Kind.distro.Owns(doc), "%s is taken for a cluster of RKE", placeOf(doc))
 		}
 	}
 }

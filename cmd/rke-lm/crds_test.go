@@ -146,9 +146,7 @@ func (d *describer) fields(props *apiextensionsv1.JSONSchemaProps, of reflect.Ty
 		if foreign {
 			p.Description = swagger.SwaggerDoc()[name]
 		}
-		if p.Description == "" {
-			d.Errorf("%s.%s has no comment", of.Name(), f.Name)
-		}
+		assert.Truef(d, p.Description != "", "%s.%s has no comment", of.Name(), f.Name)
 		d.form(&p, f.Type)
 		props.Properties[name] = p
 	}
@@ -272,9 +270,7 @@ func optionProps() map[string]apiextensionsv1.JSONSchemaProps {
 
 // Every option of a LeaderMigration is a choice that --config knows.
 func TestOptionsOfALeaderMigrationAreFlagsOfChoice(t *testing.T) {
-	if optionProps()["end-state"].Enum == nil || optionProps()["accept"].Items == nil {
-		t.Errorf("%v", optionProps())
-	}
+	assert.True(t, optionProps()["end-state"].Enum != nil && optionProps()["accept"].Items != nil, optionProps())
 	for name := range optionProps() {
 		_, known := choiceKinds()[name]
 		assert.Truef(t, known, "%s is not a migration option", name)

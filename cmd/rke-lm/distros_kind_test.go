@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 )
 
@@ -14,8 +15,6 @@ import (
 func TestEveryKindOfObjectsIsThatOfOneDistro(t *testing.T) {
 	for _, kind := range []transform.ObjectKind{transform.Provisioning, transform.Management} {
 		of := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return d.Live.Kind != kind })
-		if len(of) != 1 || of[0].Live.Snapshot == nil {
-			t.Errorf("%d distros have objects of %s", len(of), kind.APIVersion())
-		}
+		assert.Truef(t, len(of) == 1 && of[0].Live.Snapshot != nil, "%d distros have objects of %s", len(of), kind.APIVersion())
 	}
 }

@@ -27,17 +27,14 @@ var pastInEachDistro = map[string]string{"rke2": "rke2-past-126-broken-pools-ove
 func TestAllDistrosHaveTheSameStages(t *testing.T) {
 	for _, d := range distros() {
 		c := openGolden(t, d, inEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
-		if got := stageNames(c); !slices.Equal(got, migrationStages()) {
-			t.Errorf("%s: %s", d.Name, strings.Join(got, ", "))
-		}
+		got := stageNames(c)
+		assert.Truef(t, slices.Equal(got, migrationStages()), "%s: %s", d.Name, strings.Join(got, ", "))
 		short := openGolden(t, d, inEachDistro[d.Name], transform.Target{NoLeaderMigration: true})
-		if got := stageNames(short); !slices.Equal(got, []string{stages.InstallCCM, stages.SwitchToExternal, stages.VerifyProviderIDs}) {
-			t.Errorf("%s, without leader migration: %s", d.Name, strings.Join(got, ", "))
-		}
+		got = stageNames(short)
+		assert.Truef(t, slices.Equal(got, []string{stages.InstallCCM, stages.SwitchToExternal, stages.VerifyProviderIDs}), "%s, without leader migration: %s", d.Name, strings.Join(got, ", "))
 		broken := openGolden(t, d, pastInEachDistro[d.Name], transform.Target{EndState: transform.EndStateExternal})
-		if got := stageNames(broken); !slices.Equal(got, []string{stages.SwitchToExternal, stages.InstallCCM, stages.SetProviderIDs, stages.VerifyProviderIDs}) {
-			t.Errorf("%s, past 1.26: %s", d.Name, strings.Join(got, ", "))
-		}
+		got = stageNames(broken)
+		assert.Truef(t, slices.Equal(got, []string{stages.SwitchToExternal, stages.InstallCCM, stages.SetProviderIDs, stages.VerifyProviderIDs}), "%s, past 1.26: %s", d.Name, strings.Join(got, ", "))
 	}
 }
 
@@ -55,9 +52,7 @@ func TestEveryGoldenClusterHasOneDistro(t *testing.T) {
 				assert.Truef(t, d.Words.In(doc.Bytes()), "%s is one of %s, and a search would pass over it", f.File, d.Name)
 			}
 		}
-		if len(owners) > 1 {
-			t.Errorf("%s is taken for %s", f.File, strings.Join(owners, " and "))
-		}
+		assert.Truef(t, len(owners) <= 1, "%s is taken for %s", f.File, strings.Join(owners, " and "))
 	}
 }
 

@@ -219,9 +219,8 @@ func TestDocsListEveryJSONField(t *testing.T) {
 		fields := map[string]string{}
 		jsonFields(fields, "", reflect.TypeOf(v))
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			if got, found := documented[name]; !found || got != fields[name] {
-				t.Errorf("docs/json.md, %s: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
-			}
+			got, found := documented[name]
+			assert.Truef(t, found && got == fields[name], "docs/json.md, %s: the row for %s should begin\n| `%s` | %s |\nand has %q", section, name, name, fields[name], got)
 		}
 		for _, name := range slices.Sorted(maps.Keys(documented)) {
 			assert.Truef(t, fields[name] != "", "docs/json.md, %s: there is no field %s", section, name)
@@ -321,9 +320,8 @@ func TestDocsNameMakeTargetsThatExist(t *testing.T) {
 	targets := makeTargets(t)
 	for _, file := range documents(t) {
 		for _, code := range codeOf(readDoc(t, file)) {
-			if m := regexp.MustCompile(`^(?:\$ )?make ([a-z0-9-]+)`).FindStringSubmatch(code); m != nil && !slices.Contains(targets, m[1]) {
-				t.Errorf("%s: the Makefile has no target %s", file, m[1])
-			}
+			m := regexp.MustCompile(`^(?:\$ )?make ([a-z0-9-]+)`).FindStringSubmatch(code)
+			assert.Truef(t, m == nil || slices.Contains(targets, m[1]), "%s: the Makefile has no target %s", file, code)
 		}
 	}
 }
@@ -337,9 +335,8 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 		for _, code := range codeOf(readDoc(t, file)) {
 			for _, m := range pathInCode.FindAllStringSubmatch(code, -1) {
 				pattern := placeholder.ReplaceAllString(strings.TrimSuffix(m[1], "/..."), "*")
-				if found, err := filepath.Glob(filepath.Join("../..", pattern)); err != nil || len(found) == 0 {
-					t.Errorf("%s names %s, which does not exist", file, m[1])
-				}
+				found, err := filepath.Glob(filepath.Join("../..", pattern))
+				assert.Truef(t, err == nil && len(found) != 0, "%s names %s, which does not exist", file, m[1])
 			}
 		}
 	}

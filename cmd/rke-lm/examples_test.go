@@ -54,9 +54,7 @@ func at(t *testing.T, doc map[string]any, keys ...string) any {
 	var v any = doc
 	for _, key := range keys {
 		m, is := v.(map[string]any)
-		if !is || m[key] == nil {
-			t.Fatalf("no %s in %v", strings.Join(keys, "."), doc)
-		}
+		assert.Mustf(t, is && m[key] != nil, "no %s in %v", strings.Join(keys, "."), doc)
 		v = m[key]
 	}
 	return v

@@ -49,9 +49,8 @@ func TestTwiceOfAnythingTakesTwice(t *testing.T) {
 				n := max(h.Usual/8, 25)
 				allocated(t, h.With(1), verb) // with what the process makes once
 				none, once, twice := allocated(t, h.With(1), verb), allocated(t, h.With(n), verb), allocated(t, h.With(2*n), verb)
-				if own := once - none; once < none || twice-none > own*5/2+doubled {
-					t.Errorf("%d bytes for %d, %d for %d, %d for one", once, n, twice, 2*n, none)
-				}
+				own := once - none
+				assert.Truef(t, once >= none && twice-none <= own*5/2+doubled, "%d bytes for %d, %d for %d, %d for one", once, n, twice, 2*n, none)
 			})
 		}
 	}
@@ -89,9 +88,7 @@ func TestTwiceOfAnythingVisitsTwiceTheNodes(t *testing.T) {
 				for range 2 {
 					n *= 2
 					twice := visited(t, h.With(n), verb)
-					if float64(twice) > 2.2*float64(once)+counted {
-						t.Errorf("%d nodes for %d, %d for %d", once, n/2, twice, n)
-					}
+					assert.Truef(t, float64(twice) <= 2.2*float64(once)+counted, "%d nodes for %d, %d for %d", once, n/2, twice, n)
 					once = twice
 				}
 			})
@@ -162,9 +159,8 @@ func TestABudgetThatIsSpentIsAnErrorAndNeverGreen(t *testing.T) {
 				}
 				spent++
 				kind, _, _ := strings.Cut(of, ",")
-				if all := r.stdout + r.stderr; r.code != exitcode.Input || !strings.Contains(all, "the budget of "+kind+" is spent") || strings.Contains(all, "failed") || most > 1<<30 {
-					t.Fatalf("%s with %d for %s: exit code %d\n%.1000s\n%.1000s", line[0], most, of, r.code, r.stdout, r.stderr)
-				}
+				all := r.stdout + r.stderr
+				assert.Mustf(t, r.code == exitcode.Input && strings.Contains(all, "the budget of "+kind+" is spent") && !strings.Contains(all, "failed") && most <= 1<<30, "%s with %d for %s: exit code %d\n%.1000s\n%.1000s", line[0], most, of, r.code, r.stdout, r.stderr)
 			}
 			if spent < 2 {
 				t.Errorf("%s: %s spent no budget: %v", line[0], of, spend(t, 1<<10, budget, line...))

@@ -22,9 +22,8 @@ func TestAListIsPlannedAndAppliedItemByItem(t *testing.T) {
 		content := func() string { return textOf(t, file) }
 		ok := func(args ...string) {
 			t.Helper()
-			if r := runHere(t, "", args...); r.code != 0 {
-				t.Fatalf("%s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
-			}
+			r := runHere(t, "", args...)
+			assert.Mustf(t, r.code == 0, "%s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
 		}
 		ok("plan", "--out", plans, file)
 		ok("apply", "--plan", plans, "--stage", "enable-leader-migration", "--through", file)

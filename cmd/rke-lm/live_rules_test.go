@@ -56,9 +56,7 @@ func TestEveryLiveRuleIsShown(t *testing.T) {
 
 func TestLiveCasesSayWhatTheyShow(t *testing.T) {
 	cases := golden.Inputs(t, "live-")
-	if len(cases) < 2*len(check.Rules()) {
-		t.Errorf("%d cases for %d rules", len(cases), len(check.Rules()))
-	}
+	assert.Truef(t, len(cases) >= 2*len(check.Rules()), "%d cases for %d rules", len(cases), len(check.Rules()))
 	for _, c := range cases {
 		assert.Truef(t, strings.HasPrefix(c.Text(), "# "), "%s does not say what it shows", c.Name)
 	}

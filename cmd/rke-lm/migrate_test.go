@@ -40,9 +40,8 @@ func TestTheStreamOfARunIsJSONLines(t *testing.T) {
 		var last report.RunEvent
 		for lines := bufio.NewScanner(strings.NewReader(out)); lines.Scan(); {
 			last = report.RunEvent{}
-			if err := json.Unmarshal(lines.Bytes(), &last); err != nil || last.Kind != "RunEvent" || last.APIVersion != "rke-lm/v1" || last.Cluster != "fleet-default/orchard" || last.Time.IsZero() {
-				t.Fatalf("%v %s", err, lines.Bytes())
-			}
+			err := json.Unmarshal(lines.Bytes(), &last)
+			assert.Mustf(t, err == nil && last.Kind == "RunEvent" && last.APIVersion == "rke-lm/v1" && last.Cluster == "fleet-default/orchard" && !last.Time.IsZero(), "%v %s", err, lines.Bytes())
 			types, names = append(types, last.Type), append(names, last.Stage)
 		}
 		for _, want := range []string{migrate.Began, migrate.Staged, migrate.Written, migrate.Checked, migrate.Finished} {
@@ -94,9 +93,7 @@ func TestAClusterWhoseSelectorsMatchManyLabelsIsMigrated(t *testing.T) {
 				words = append(words, "--cluster", "orchard")
 			}
 			code, out, said := commandOn(t, w, words...)
-			if code > exitcode.Found || strings.Contains(out+said, "so many labels") {
-				t.Errorf("%s: %d %s %s", words[0], code, out, said)
-			}
+			assert.Truef(t, code <= exitcode.Found && !strings.Contains(out+said, "so many labels"), "%s: %d %s %s", words[0], code, out, said)
 		}
 	})
 }

@@ -128,9 +128,7 @@ func TestApplyPatchesALiveCluster(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		r.Do(func() { r.Warning = "spec.rkeConfig.x is deprecated" })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "fleet-default/harbour")
-		if out.code != exitcode.Done || !strings.Contains(r.Object(harbourPath), "additionalManifest") || !strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") || !strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated") {
-			t.Fatalf("exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
-		}
+		assert.Mustf(t, out.code == exitcode.Done && strings.Contains(r.Object(harbourPath), "additionalManifest") && strings.Contains(out.stderr, "grant-migration-lease applied; Rancher now brings it") && strings.Contains(out.stderr, "the server warns: spec.rkeConfig.x is deprecated"), "exit %d\n%s%s\n%s", out.code, out.stdout, out.stderr, r.Object(harbourPath))
 		if out := runAt(t, flags, "apply", "--stage", "grant-migration-lease", "--cluster", "harbour"); out.code != exitcode.Done || !strings.Contains(out.stderr, "nothing to do") || r.Count("PATCH") != 1 {
 			t.Errorf("exit %d\n%s", out.code, out.stderr)
 		}
@@ -162,9 +160,7 @@ func TestApplyTakesAStageBackOfALiveCluster(t *testing.T) {
 		runAt(t, flags, "apply", "--next", "--cluster", "harbour")
 		settle(t, r, `{"cloud-provider-name":"aws"}`)
 		out := runAt(t, flags, "apply", "--undo", "grant-migration-lease", "--canonical", "--cluster", "harbour")
-		if out.code != exitcode.Done || !strings.Contains(out.stderr, "undone, applied") || specOf(t, r.Object(harbourPath)) != specOf(t, before) {
-			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
-		}
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stderr, "undone, applied") && specOf(t, r.Object(harbourPath)) == specOf(t, before), "exit %d\n%s\n%s", out.code, out.stderr, r.Object(harbourPath))
 	})
 }
 
@@ -181,9 +177,7 @@ func TestApplyPatchesAnEngine(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
 		out := runAt(t, flags, "apply", "--stage", "enable-leader-migration", "--through", "--cluster", "curlew")
-		if out.code != exitcode.Done || !strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) || !strings.Contains(r.Object(curlewPath), `"v":"2"`) {
-			t.Errorf("exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
-		}
+		assert.Truef(t, out.code == exitcode.Done && strings.Contains(r.Object(curlewPath), `"enable-leader-migration":"true"`) && strings.Contains(r.Object(curlewPath), `"v":"2"`), "exit %d\n%s\n%s", out.code, out.stderr, r.Object(curlewPath))
 	})
 }
 

@@ -43,9 +43,7 @@ func newHistory(t *testing.T) *history {
 func (h *history) git(args ...string) string {
 	h.t.Helper()
 	out, err := exec.Command("git", args...).CombinedOutput()
-	if err != nil {
-		h.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	assert.Mustf(h.t, err == nil, "git %s: %v\n%s", strings.Join(args, " "), err, out)
 	return string(out)
 }
 

@@ -35,9 +35,7 @@ func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
 	for _, c := range golden.Inputs(t) {
 		for _, file := range c.Outputs() {
 			for _, m := range printed.FindAllStringSubmatch(file, -1) {
-				if !slices.Contains(known, m[1]) {
-					t.Errorf("%s prints the rule %s, which `rke-lm rules` does not know", c.Name, m[1])
-				}
+				assert.Truef(t, slices.Contains(known, m[1]), "%s prints the rule %s, which `rke-lm rules` does not know", c.Name, m[1])
 			}
 		}
 	}

@@ -124,9 +124,8 @@ func TestFixesHold(t *testing.T) {
 			assert.Truef(t, again.stdout == once && once != text, "a second run makes:\n%s", again.stdout)
 			after := lintedFile(t, file, r.ID)
 			assert.Truef(t, len(after) < len(before), "before: %+v\nafter: %+v", before, after)
-			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
-				t.Errorf("%v, %v", info.Mode(), err)
-			}
+			info, err := os.Stat(file)
+			assert.Truef(t, err == nil && info.Mode().Perm() == 0o640, "%v, %v", info.Mode(), err)
 		})
 	}
 }

@@ -110,9 +110,8 @@ func followed(t *testing.T, sh, programs, book string, ran map[string]bool) {
 		}
 		if words := wordsOf(strings.TrimSuffix(m[1], "\n")); strings.HasPrefix(m[1], "rke-lm apply --plan ") { // most commands, and they need no shell
 			for _, name := range []string{words[3], words[len(words)-1]} {
-				if _, err := os.Stat(name); err != nil {
-					t.Errorf("%s%v", m[1], err)
-				}
+				_, err := os.Stat(name)
+				assert.Truef(t, err == nil, "%s%v", m[1], err)
 			}
 			continue
 		}
@@ -120,9 +119,8 @@ func followed(t *testing.T, sh, programs, book string, ran map[string]bool) {
 		c := exec.Command(sh, "-c", m[1])
 		c.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "MISSING=" + missing, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTEXT=harbour", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
 		said, err := c.CombinedOutput()
-		if exit, ended := err.(*exec.ExitError); err != nil && (!ended || exit.ExitCode() > 125) || strings.Contains(string(said), "No such file") || strings.Contains(string(said), "cannot open") {
-			t.Errorf("%s%v: %s", m[1], err, said)
-		}
+		exit, ended := err.(*exec.ExitError)
+		assert.Truef(t, (err == nil || ended && exit.ExitCode() <= 125) && !strings.Contains(string(said), "No such file") && !strings.Contains(string(said), "cannot open"), "%s%v: %s", m[1], err, said)
 		if text, err := os.ReadFile(missing); err == nil {
 			t.Errorf("%snames a file that does not exist: %s", m[1], text)
 			os.Remove(missing)

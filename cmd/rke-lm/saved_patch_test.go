@@ -159,9 +159,7 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 			var back []string
 			for _, m := range patchCommand.FindAllStringSubmatch(book, -1) {
 				namespace, resource, file := m[1], m[2], m[3]
-				if namespace != c.namespace || c.resource != "" && resource != c.resource {
-					t.Errorf("it patches another object: %s", m[0])
-				}
+				assert.Truef(t, namespace == c.namespace && (c.resource == "" || resource == c.resource), "it patches another object: %s", m[0])
 				onlyForTheUser(t, file)
 				if strings.HasSuffix(file, ".undo.patch.json") {
 					back = append(back, file)
@@ -187,9 +185,8 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 
 func onlyForTheUser(t *testing.T, file string) {
 	t.Helper()
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%s: %v %v", file, info.Mode(), err)
-	}
+	info, err := os.Stat(file)
+	assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "%s: %v %v", file, info.Mode(), err)
 }
 
 // A patch holds what the stage changes and tests, and no secret apart from that.

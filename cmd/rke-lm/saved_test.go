@@ -66,9 +66,7 @@ func textOf(t *testing.T, name string) string {
 func must(t *testing.T, code int, args ...string) ran {
 	t.Helper()
 	r := runHere(t, "", args...)
-	if r.code != code {
-		t.Fatalf("rke-lm %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
-	}
+	assert.Mustf(t, r.code == code, "rke-lm %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
 	return r
 }
 
@@ -92,9 +90,8 @@ func TestPlanOutWritesAFolderForEachCluster(t *testing.T) {
 		var names []string
 		for _, e := range entries {
 			names = append(names, e.Name())
-			if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%s: %v %v", e.Name(), info.Mode(), err)
-			}
+			info, err := e.Info()
+			assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "%s: %v %v", e.Name(), info.Mode(), err)
 		}
 		want := []string{
 			".gitignore", "00-start.yaml", "01-grant-migration-lease.diff", "01-grant-migration-lease.yaml", "02-enable-leader-migration.diff", "02-enable-leader-migration.yaml",
@@ -161,9 +158,8 @@ func TestTheRunbookOfARepositoryHasNoAbsolutePath(t *testing.T) {
 		for _, want := range []string{"Run the commands in " + c.start + ": ", "rke-lm apply --plan " + c.out + "/fleet-default/wharf --stage grant-migration-lease " + c.file + "\n", " replace -f " + c.out + "/", " file://" + c.out + "/fleet-default/wharf/aws-ccm-policy.json\n"} {
 			assert.Contains(t, book, want, "it does not say")
 		}
-		if i := strings.Index(book, t.TempDir()[:len(os.TempDir())+1]); i >= 0 {
-			t.Errorf("it names the machine: %.80s", book[i:])
-		}
+		i := strings.Index(book, t.TempDir()[:len(os.TempDir())+1])
+		assert.Truef(t, i < 0, "it names the machine:\n%s", book)
 		must(t, exitcode.Done, strings.Fields(applyCommand.FindStringSubmatch(book)[1])...)
 	}
 	planned(t, map[string]string{"c.yaml": wharf, "r/.git/HEAD": ""}, "c.yaml")
@@ -179,9 +175,8 @@ func TestAPlanAndItsRunbookNumberStagesAlike(t *testing.T) {
 	listed := regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z-]+) \|`).FindAllStringSubmatch(textOf(t, "plans/fleet-default/wharf/runbook.md"), -1)
 	assert.Mustf(t, len(shown) == len(listed) && len(shown) >= 5, "%d stages, and %d in the runbook", len(shown), len(listed))
 	for i, s := range shown {
-		if n := fmt.Sprint(i + 1); s[1] != n || listed[i][1] != "0"+n || s[2] != listed[i][2] {
-			t.Errorf("%v is %v in the runbook", s[1:], listed[i][1:])
-		}
+		n := fmt.Sprint(i + 1)
+		assert.Truef(t, s[1] == n && listed[i][1] == "0"+n && s[2] == listed[i][2], "%v is %v in the runbook", s[1:], listed[i][1:])
 	}
 }
 

@@ -287,9 +287,7 @@ func (p *planter) requireKept(t *testing.T, folder string, choices, inputs []str
 			info, err := os.Stat(filepath.Join(folder, name))
 			assert.Truef(t, err == nil && info.Mode().Perm() == 0o600, "the file's mode changed: %v, %v", info, err)
 			after := textOf(t, filepath.Join(folder, name))
-			if (after != text) != changed {
-				t.Errorf("%s is changed: %v", name, !changed)
-			}
+			assert.Truef(t, (after != text) == changed, "%s is changed: %v", name, !changed)
 			p.requireAll(t, text, after)
 		}
 	}

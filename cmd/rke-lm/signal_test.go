@@ -89,9 +89,8 @@ func endedItself(t *testing.T, w *migratetest.World, p *process, why string) {
 	if said := p.said.String(); p.ProcessState.ExitCode() != exitcode.Failed || !strings.Contains(said, why) || !strings.Contains(said, "to continue: rke-lm migrate") {
 		t.Errorf("%s: %s", p.ProcessState, said)
 	}
-	if left := w.Cordoned(); len(left) > 0 || w.Rancher.Object(w.Lock) != "" {
-		t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
-	}
+	left := w.Cordoned()
+	assert.Truef(t, len(left) == 0 && w.Rancher.Object(w.Lock) == "", "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
 }
 
 func TestARunThatNoOneHearsReleasesItsNodes(t *testing.T) {
@@ -129,9 +128,7 @@ func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 		}
 	}
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
-		t.Errorf("%v %s", err, &p.said)
-	}
+	assert.Truef(t, errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled(), "%v %s", err, &p.said)
 }
 
 // TestAnInterruptEndsALookAtABodyThatStreams: the server answers, and never to the end.

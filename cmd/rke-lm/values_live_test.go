@@ -27,9 +27,8 @@ func TestALiveClusterOfRKETakesACopyOfTheValuesFile(t *testing.T) {
 		for pattern, flag := range map[string]bool{"plans/*/*/aws-ccm-values.yaml": true, "plans/*/*/aws-ccm-values-final.yaml": false} {
 			files, err := filepath.Glob(pattern)
 			assert.Mustf(t, err == nil && len(files) == 1, "%v %v", files, err)
-			if text := textOf(t, files[0]); !strings.HasPrefix(text, "# Of the chart.\nargs:\n  - --v=4\n") || strings.Contains(text, "enable-leader-migration=true") != flag {
-				t.Errorf("%s:\n%s", files[0], text)
-			}
+			text := textOf(t, files[0])
+			assert.Truef(t, strings.HasPrefix(text, "# Of the chart.\nargs:\n  - --v=4\n") && strings.Contains(text, "enable-leader-migration=true") == flag, "%s:\n%s", files[0], text)
 		}
 
 		code, _, said = commandOn(t, w, append([]string{"migrate", "--yes", "--until", "install-ccm"}, cluster...)...)
@@ -65,9 +64,7 @@ func TestAValuesFileOfALiveClusterIsRefusedBeforeAnythingIsWritten(t *testing.T)
 		} {
 			c.of.Forget()
 			code, _, said := commandOn(t, c.of, c.words...)
-			if code != exitcode.Input || !strings.Contains(said, c.want) || len(c.of.Writes()) > 0 {
-				t.Errorf("%v: exit %d, %v\n%s", c.words, code, c.of.Writes(), said)
-			}
+			assert.Truef(t, code == exitcode.Input && strings.Contains(said, c.want) && len(c.of.Writes()) == 0, "%v: exit %d, %v\n%s", c.words, code, c.of.Writes(), said)
 		}
 	})
 }
@@ -80,9 +77,7 @@ func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
 		cluster := []string{"--cluster", migratetest.RKE1ID}
 		w.Forget()
 		code, out, said := commandOn(t, w, append([]string{"migrate", "--yes"}, cluster...)...)
-		if code != exitcode.Refused || !strings.Contains(said, "(release-values-replaced)") || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {
-			t.Fatalf("exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
-		}
+		assert.Mustf(t, code == exitcode.Refused && strings.Contains(said, "(release-values-replaced)") && strings.Contains(said, ": image.repository ") && !strings.Contains(out+said, "hunter2") && len(w.Writes()) == 0, "exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
 		code, out, said = commandOn(t, w, append([]string{"plan", "--all"}, cluster...)...)
 		assert.Truef(t, code == exitcode.Done && strings.Contains(out, "helm get values aws-cloud-controller-manager --namespace kube-system"), "exit %d\n%s\n%s", code, out, said)
 
@@ -92,8 +87,6 @@ func TestMigrateAndRollbackKeepTheValuesOfAReleaseOfRKE(t *testing.T) {
 		assert.Mustf(t, code == exitcode.Done && strings.Contains(w.Values(t), "mirror.example/hunter2") && !strings.Contains(out+said, "release-values"), "exit %d\n%s\n%s", code, out, said)
 		w.Forget()
 		code, out, said = commandOn(t, w, append([]string{"rollback", "--yes", "--canonical", "--to", "switch-to-external"}, cluster...)...)
-		if code != exitcode.Refused || !strings.Contains(said, ": image.repository ") || strings.Contains(out+said, "hunter2") || len(w.Writes()) > 0 {
-			t.Errorf("exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
-		}
+		assert.Truef(t, code == exitcode.Refused && strings.Contains(said, ": image.repository ") && !strings.Contains(out+said, "hunter2") && len(w.Writes()) == 0, "exit %d, %v\n%s\n%s", code, w.Writes(), out, said)
 	})
 }

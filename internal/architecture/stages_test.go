@@ -43,9 +43,7 @@ func TestAStageIsNamedInFewFiles(t *testing.T) {
 		}
 	}
 	for _, stage := range known {
-		if len(in[stage]) > most {
-			t.Errorf("%s is named in %d files, at most %d: %q; use a list of transform/rules, or ask transform/stages", stage, len(in[stage]), most, in[stage])
-		}
+		assert.Truef(t, len(in[stage]) <= most, "%s is named in %d files, at most %d: %q; use a list of transform/rules, or ask transform/stages", stage, len(in[stage]), most, in[stage])
 	}
 	assert.Truef(t, len(known) >= 10, "only %d stages were found: %q", len(known), known)
 }

@@ -250,9 +250,7 @@ func TestAClusterWaitsForTheObjectThatItNamesAndOthersDoNot(t *testing.T) {
 	s := find(t, finder(), "", folder)
 	s.check(t, "alone", "end of b.json", "waits", "also", "end of a.json", "end of d.json")
 	for _, c := range s.clusters[1:] {
-		if len(c.Docs) != 2 || filepath.Base(c.Sources[1].Name) != "c.yaml" {
-			t.Errorf("%s: %+v", clusterName(c), c.Sources)
-		}
+		assert.Truef(t, len(c.Docs) == 2 && filepath.Base(c.Sources[1].Name) == "c.yaml", "%s: %+v", clusterName(c), c.Sources)
 	}
 }
 

@@ -94,9 +94,8 @@ func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 		w.approve("rest", stages.GrantMigrationLease)
 		for _, stage := range []string{stages.EnableLeaderMigration, stages.InstallCCM} {
 			time.Sleep(time.Hour)
-			if got := w.states(); got != "alder=held birch=held" || w.object().Status.Clusters[0].Stage != stage {
-				t.Errorf("%s %+v", got, w.object().Status.Clusters)
-			}
+			got := w.states()
+			assert.Truef(t, got == "alder=held birch=held" && w.object().Status.Clusters[0].Stage == stage, "%s %+v", got, w.object().Status.Clusters)
 			w.approve("rest", stage)
 		}
 		for _, stage := range stages.Names() {
@@ -185,9 +184,8 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
 		w.await(v1alpha1.Waiting, "TooManyFailures")
-		if got := w.states(); got != "alder=failed birch=done cedar=waiting" || !w.object().Status.Clusters[0].RolledBack {
-			t.Fatalf("%s", w.Rancher.Object(path))
-		}
+		got := w.states()
+		assert.Must(t, got == "alder=failed birch=done cedar=waiting" && w.object().Status.Clusters[0].RolledBack, w.Rancher.Object(path))
 		after := w.Worlds["alder"].Spec(t)
 		assert.Truef(t, after == before && w.Worlds["cedar"].Patches() == 0, "%s\nand not\n%s", after, before)
 		w.finished("birch")
@@ -215,9 +213,7 @@ func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
 		starts := w.restarted(seed)
-		if starts < 5 || w.states() != "alder=done birch=done cedar=done elm=done" {
-			t.Errorf("%d starts with the seed %d: %s", starts, seed, w.states())
-		}
+		assert.Truef(t, starts >= 5 && w.states() == "alder=done birch=done cedar=done elm=done", "%d starts with the seed %d: %s", starts, seed, w.states())
 		w.finished("alder", "birch", "cedar", "elm")
 		for _, c := range w.object().Status.Clusters {
 			assert.Equal(t, c.TwoOwnersSeconds, 0, c)
@@ -271,9 +267,8 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		w.await(v1alpha1.ManagedElsewhere, v1alpha1.ManagedElsewhere)
-		if got := w.states(); got != "alder=skipped birch=done" || w.Worlds["alder"].Patches() > 0 {
-			t.Errorf("%s, %v", got, w.Worlds["alder"].Writes())
-		}
+		got := w.states()
+		assert.Truef(t, got == "alder=skipped birch=done" && w.Worlds["alder"].Patches() == 0, "%s, %v", got, w.Worlds["alder"].Writes())
 		first := w.change()
 		assert.True(t, first["stage"] == stages.GrantMigrationLease && strings.Contains(first["diff"], "+") && first["command"] == "rke-lm apply --stage=grant-migration-lease FILE" && strings.Contains(first["reason"], "Argo CD"), first)
 		w.Rancher.Edit(alder, func(o map[string]any) {
@@ -282,9 +277,8 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		before := w.Rancher.Count("/configmaps/")
 		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "birch"}) // which no other program manages
 		time.Sleep(time.Minute)
-		if after := w.Rancher.Count("/configmaps/"); after != before {
-			t.Errorf("%d requests for the change of another cluster", after-before)
-		}
+		after := w.Rancher.Count("/configmaps/")
+		assert.Truef(t, after == before, "%d requests for the change of another cluster", after-before)
 		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "alder"}) // it cannot be planned now, and what was written stays
 		time.Sleep(time.Minute)
 		now := w.change()

@@ -23,9 +23,8 @@ func TestAnRKE1ClusterIsMigratedWithTheHelmOfTheController(t *testing.T) {
 		one := w.AddRKE1(t)
 		w.run()
 		w.await(v1alpha1.Complete, "")
-		if spec := one.Spec(t); !one.HelmRan() || !strings.Contains(spec, `"external-aws"`) || strings.Contains(spec, "enable-leader-migration") || len(one.Cordoned()) > 0 {
-			t.Errorf("helm ran: %t, %v, %s", one.HelmRan(), one.Cordoned(), spec)
-		}
+		spec := one.Spec(t)
+		assert.Truef(t, one.HelmRan() && strings.Contains(spec, `"external-aws"`) && !strings.Contains(spec, "enable-leader-migration") && len(one.Cordoned()) == 0, "helm ran: %t, %v, %s", one.HelmRan(), one.Cordoned(), spec)
 		s := w.object().Status
 		assert.True(t, s.Counts.Done == 2 && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm), s)
 	})
@@ -41,9 +40,8 @@ func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.NeedsHelm, "")
 		w.await(v1alpha1.Complete, "")
-		if s := w.object().Status; s.Counts.Skipped != 1 || s.Counts.Done != 1 || one.HelmRan() || one.Patches() > 0 {
-			t.Errorf("%+v, %v", s, one.Writes())
-		}
+		s := w.object().Status
+		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Done == 1 && !one.HelmRan() && one.Patches() == 0, "%+v, %v", s, one.Writes())
 		c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.NeedsHelm)
 		assert.Contains(t, c.Message, "c-x7k2p")
 		w.end()
@@ -52,8 +50,6 @@ func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
 		w.run()
 		time.Sleep(time.Hour)
 		w.await(v1alpha1.Complete, "")
-		if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.NeedsHelm) || !one.HelmRan() || w.object().Status.Counts.Done != 2 {
-			t.Errorf("%+v", w.object().Status)
-		}
+		assert.True(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.NeedsHelm) && one.HelmRan() && w.object().Status.Counts.Done == 2, w.object().Status)
 	})
 }

@@ -83,9 +83,7 @@ func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
 				w.run()
 				assert.Contains(t, w.becomes(path, v1alpha1.Failed, "NotPermitted"), c.want)
 				time.Sleep(time.Hour)
-				if len(w.object().Status.Clusters) > 0 || w.Worlds["alder"].Patches() > 0 {
-					t.Errorf("%s", w.Rancher.Object(path))
-				}
+				assert.True(t, len(w.object().Status.Clusters) == 0 && w.Worlds["alder"].Patches() == 0, w.Rancher.Object(path))
 				w.permits(c.permits)
 				w.await(v1alpha1.Complete, "")
 				w.finished("alder")
@@ -149,9 +147,7 @@ func TestAnApprovalIsNotWeakenedByWhoCreatesTheLeaderMigration(t *testing.T) {
 		w.end()
 		w.run()
 		time.Sleep(time.Hour)
-		if w.Worlds["alder"].Patches() > 0 || w.object().Status.Approval != v1alpha1.ApprovalStage {
-			t.Errorf("%s", w.Rancher.Object(path))
-		}
+		assert.True(t, w.Worlds["alder"].Patches() == 0 && w.object().Status.Approval == v1alpha1.ApprovalStage, w.Rancher.Object(path))
 		for _, stage := range stages.Names() {
 			w.approve("rest", stage)
 		}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAClusterWhoseManagerIsRemovedAfterTheSwitchIsNotMigratedFurther(t *testing.T) {
@@ -33,8 +34,7 @@ func TestAClusterWhoseManagerIsRemovedAfterTheSwitchIsNotMigratedFurther(t *test
 		})
 		w.lead()
 		w.await(v1alpha1.Failed, "")
-		if c := w.object().Status.Clusters[0]; c.State != "failed" || !slices.Contains(c.Findings, "ccm-removed") || one.Patches() > 0 {
-			t.Errorf("%+v, %d patches of the cluster", c, one.Patches())
-		}
+		c := w.object().Status.Clusters[0]
+		assert.Truef(t, c.State == "failed" && slices.Contains(c.Findings, "ccm-removed") && one.Patches() == 0, "%+v, %d patches of the cluster", c, one.Patches())
 	})
 }

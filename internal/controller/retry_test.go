@@ -64,13 +64,10 @@ func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T
 		w.wish("1")
 		w.manager.Changed(t.Context(), w.key, w.raw())
 		w.await(v1alpha1.Complete, "")
-		if got := w.states(); got != "alder=done birch=done cedar=done" || w.object().Status.ObservedRetry != "1" {
-			t.Errorf("%s, %q", got, w.object().Status.ObservedRetry)
-		}
+		got := w.states()
+		assert.Truef(t, got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%s, %q", got, w.object().Status.ObservedRetry)
 		w.finished("alder", "birch", "cedar")
-		if meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.ManagedElsewhere) || w.events("ClusterRetried") != 2 {
-			t.Errorf("%d began again: %+v", w.events("ClusterRetried"), w.object().Status.Conditions)
-		}
+		assert.Truef(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.ManagedElsewhere) && w.events("ClusterRetried") == 2, "%d began again: %+v", w.events("ClusterRetried"), w.object().Status.Conditions)
 	})
 }
 
@@ -81,9 +78,7 @@ func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const at = "/api/v1/namespaces/rke-lm/configmaps/summer.fleet-default.birch"
 			w := halfFailed(t)
-			if !strings.Contains(w.Rancher.Object(at), "Argo CD") {
-				t.Fatalf("there is no ConfigMap: %q", w.Rancher.Object(at))
-			}
+			assert.Mustf(t, strings.Contains(w.Rancher.Object(at), "Argo CD"), "there is no ConfigMap: %q", w.Rancher.Object(at))
 			w.managed("birch", false)
 			refused := 0
 			w.Rancher.Do(func() {
@@ -98,9 +93,8 @@ func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
 			w.wish("1")
 			w.manager.Changed(t.Context(), w.key, w.raw())
 			time.Sleep(24 * time.Hour)
-			if got := w.states(); !strings.Contains(got, "birch=done") || w.Rancher.Object(at) != "" || fails != (refused == 1) || fails != (len(w.logs) > 0) {
-				t.Errorf("%s, refused %d times, %q, %v", got, refused, w.Rancher.Object(at), w.logs)
-			}
+			got := w.states()
+			assert.Truef(t, strings.Contains(got, "birch=done") && w.Rancher.Object(at) == "" && fails == (refused == 1) && fails == (len(w.logs) > 0), "%s, refused %d times, %q, %v", got, refused, w.Rancher.Object(at), w.logs)
 		})
 	}
 }
@@ -114,17 +108,15 @@ func TestOneWishIsOneAttempt(t *testing.T) {
 		w.end()
 		w.run() // another process, which reads the annotation too
 		time.Sleep(24 * time.Hour)
-		if got := w.states(); got != "alder=failed birch=skipped cedar=waiting" || w.events("ClusterRetried") != 1 {
-			t.Errorf("%s, %d began again", got, w.events("ClusterRetried"))
-		}
+		got := w.states()
+		assert.Truef(t, got == "alder=failed birch=skipped cedar=waiting" && w.events("ClusterRetried") == 1, "%s, %d began again", got, w.events("ClusterRetried"))
 		w.Worlds["alder"].Stick(false)
 		w.Worlds["alder"].Follow()
 		w.wish("2")
 		w.manager.Changed(t.Context(), w.key, w.raw())
 		w.await(v1alpha1.Complete, "")
-		if got := w.states(); got != "alder=done birch=skipped cedar=done" || w.Worlds["birch"].Patches() > 0 {
-			t.Errorf("%s, %v", got, w.Worlds["birch"].Writes())
-		}
+		got = w.states()
+		assert.Truef(t, got == "alder=done birch=skipped cedar=done" && w.Worlds["birch"].Patches() == 0, "%s, %v", got, w.Worlds["birch"].Writes())
 	})
 }
 

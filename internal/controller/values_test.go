@@ -25,9 +25,7 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		s := w.object().Status
-		if s.Counts.Skipped != 1 || s.Counts.Done != 1 || s.Counts.Failed != 0 || one.HelmRan() || one.Patches() > 0 {
-			t.Errorf("%+v, %v", s, one.Writes())
-		}
+		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Done == 1 && s.Counts.Failed == 0 && !one.HelmRan() && one.Patches() == 0, "%+v, %v", s, one.Writes())
 		c := meta.FindStatusCondition(s.Conditions, v1alpha1.NeedsValues)
 		assert.True(t, c != nil && c.Status == "True" && strings.Contains(c.Message, "c-x7k2p") && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.Failed), s.Conditions)
 		for _, cluster := range s.Clusters {
@@ -71,9 +69,7 @@ func TestAnExternalRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		s := w.object().Status
-		if s.Counts.Skipped != 1 || s.Counts.Failed != 0 || one.HelmRan() || one.Patches() > 0 || !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues) {
-			t.Errorf("%+v, %v", s, one.Writes())
-		}
+		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Failed == 0 && !one.HelmRan() && one.Patches() == 0 && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues), "%+v, %v", s, one.Writes())
 	})
 }
 

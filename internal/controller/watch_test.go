@@ -85,9 +85,8 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 				bad := w.other("autumn", c.spec, c.status)
 				w.watch()
 				w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
-				if got := w.becomes(bad, v1alpha1.Failed, "InvalidSpec"); !strings.Contains(got, c.want) {
-					t.Errorf("%q\n%s", got, w.Rancher.Object(bad))
-				}
+				got := w.becomes(bad, v1alpha1.Failed, "InvalidSpec")
+				assert.Truef(t, strings.Contains(got, c.want), "%q\n%s", got, w.Rancher.Object(bad))
 				now := w.Rancher.Object(bad)
 				assert.Truef(t, !strings.Contains(c.status, `"since"`) || strings.Contains(now, "2026-07-15 12:00"), "its status is lost: %s", now)
 				writes := w.Rancher.Count("/leadermigrations/autumn/status")

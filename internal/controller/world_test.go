@@ -201,9 +201,7 @@ func (w *world) finished(clusters ...string) {
 		one := w.Worlds[c]
 		s := one.Spec(w.t)
 		assert.Truef(w.t, strings.Contains(s, `"external"`) && !strings.Contains(s, "enable-leader-migration"), "%s: %s", c, s)
-		if len(one.Cordoned()) > 0 || w.Rancher.Object(one.Lock) != "" {
-			w.t.Errorf("%s: cordoned %v, lock %s", c, one.Cordoned(), w.Rancher.Object(one.Lock))
-		}
+		assert.Truef(w.t, len(one.Cordoned()) == 0 && w.Rancher.Object(one.Lock) == "", "%s: cordoned %v, lock %s", c, one.Cordoned(), w.Rancher.Object(one.Lock))
 	}
 }
 

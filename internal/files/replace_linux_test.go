@@ -104,9 +104,8 @@ func TestTheAccessListIsKept(t *testing.T) {
 	assert.NilError(t, replace(path, look(t, path), text("new")))
 	list, err := readAccessList(path)
 	assert.Truef(t, err == nil && bytes.Equal(list, acl()), "the list is %x, %v", list, err)
-	if info, _ := os.Stat(path); info.Mode() != 0o660 {
-		t.Errorf("the mode is %v", info.Mode())
-	}
+	info, _ := os.Stat(path)
+	assert.Truef(t, info.Mode() == 0o660, "the mode is %v", info.Mode())
 }
 
 func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
@@ -116,7 +115,6 @@ func TestTheAccessListOfTheFolderIsNotTakenOver(t *testing.T) {
 	assert.NilError(t, replace(path, look(t, path), text("new")))
 	list, err := readAccessList(path)
 	assert.Truef(t, err == nil && list == nil, "the list is %x, %v", list, err)
-	if info, _ := os.Stat(path); info.Mode() != 0o644 {
-		t.Errorf("the mode is %v", info.Mode())
-	}
+	info, _ := os.Stat(path)
+	assert.Truef(t, info.Mode() == 0o644, "the mode is %v", info.Mode())
 }

@@ -55,9 +55,7 @@ func checkAlone(t *testing.T, path string) {
 	t.Helper()
 	entries := assert.Value(os.ReadDir(filepath.Dir(path)))(t)
 	for _, e := range entries {
-		if e.Name() != filepath.Base(path) {
-			t.Errorf("%s was not removed", e.Name())
-		}
+		assert.Truef(t, e.Name() == filepath.Base(path), "%s was not removed", e.Name())
 	}
 }
 
@@ -126,9 +124,7 @@ func TestTheTemporaryFileIsHiddenAndPrivate(t *testing.T) {
 			return fmt.Errorf("%v, %v", entries, err)
 		}
 		info, err := entries[0].Info()
-		if err != nil || !strings.HasPrefix(info.Name(), ".") || filepath.Ext(info.Name()) == ".yaml" || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-			t.Errorf("%v %v, %v", info.Name(), info.Mode(), err)
-		}
+		assert.Truef(t, err == nil && strings.HasPrefix(info.Name(), ".") && filepath.Ext(info.Name()) != ".yaml" && (info.Mode().Perm()&0o077 == 0 || os.PathSeparator != '/'), "%v %v, %v", info.Name(), info.Mode(), err)
 		return nil
 	})
 	assert.NilError(t, err)

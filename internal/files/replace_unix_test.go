@@ -106,9 +106,8 @@ func TestTheModeIsKeptWhateverTheUmask(t *testing.T) {
 		path := make1(t, "a.yaml")
 		assert.NilError(t, os.Chmod(path, mode))
 		assert.NilError(t, replace(path, look(t, path), text("new")))
-		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
-			t.Errorf("mode %v became %v, %v", mode, info.Mode(), err)
-		}
+		info, err := os.Stat(path)
+		assert.Truef(t, err == nil && info.Mode() == mode, "mode %v became %v, %v", mode, info.Mode(), err)
 	}
 }
 
@@ -130,7 +129,6 @@ func TestTheOwnerIsKept(t *testing.T) {
 	}
 	assert.NilError(t, replace(path, look(t, path), text("new")))
 	info := assert.Value(os.Stat(path))(t)
-	if id := identify(info); id.uid != 1234 || id.gid != 5678 || info.Mode() != 0o640|fs.ModeSetgid {
-		t.Errorf("the file is now %v of %d:%d", info.Mode(), id.uid, id.gid)
-	}
+	id := identify(info)
+	assert.Truef(t, id.uid == 1234 && id.gid == 5678 && info.Mode() == 0o640|fs.ModeSetgid, "the file is now %v of %d:%d", info.Mode(), id.uid, id.gid)
 }

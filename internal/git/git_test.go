@@ -95,9 +95,7 @@ func TestChangesAreThoseOfTheWorkingTreeOrOfACommit(t *testing.T) {
 	assert.NilError(t, os.Symlink("same", "link"))
 	want := []string{"changed→changed", "gone→", "odd \n\"ü\t→odd \n\"ü\t", "old→moved", "→link", "→new"}
 	got, err := r.Changes(t.Context(), first, "")
-	if err != nil || !slices.Equal(told(got), want) {
-		t.Errorf("working tree: %q, %v", told(got), err)
-	}
+	assert.Truef(t, err == nil && slices.Equal(told(got), want), "working tree: %q, %v", told(got), err)
 	second := commitAll(t)
 	if got, err = r.Changes(t.Context(), first, second); err != nil || !slices.Equal(told(got), want) {
 		t.Errorf("commit: %q, %v", told(got), err)
@@ -143,9 +141,8 @@ func TestLinksAndSubmodulesAreChanges(t *testing.T) {
 	do(t, "-c", "advice.addEmbeddedRepo=false", "add", "--all")
 	assert.EqualSlices(t, kinds(commitAll(t)), want, "commit")
 	do(t, "-C", "inner", "commit", "--quiet", "--allow-empty", "--message", "b")
-	if got, err := r.Changes(t.Context(), first, ""); err != nil || !slices.Contains(told(got), "→inner") {
-		t.Errorf("%q, %v", told(got), err)
-	}
+	got, err := r.Changes(t.Context(), first, "")
+	assert.Truef(t, err == nil && slices.Contains(told(got), "→inner"), "%q, %v", told(got), err)
 }
 
 func TestTheBytesOfACommitAreReadAsTheyAre(t *testing.T) {

@@ -94,9 +94,7 @@ func (a attack) read(t *testing.T) error {
 		t.Error(err)
 	}
 	changes, err := r.Changes(t.Context(), a.commit, "")
-	if err != nil || !strings.Contains(strings.Join(told(changes), " "), "a.yaml→a.yaml") {
-		t.Errorf("%v, %v", told(changes), err)
-	}
+	assert.Truef(t, err == nil && strings.Contains(strings.Join(told(changes), " "), "a.yaml→a.yaml"), "%v, %v", told(changes), err)
 	assert.Error(r.Read(a.lost, 100))(t, "not in this clone", "the lost file")
 	return nil
 }

@@ -62,9 +62,7 @@ func TestAnAnswerWithoutAnEndIsNotReadOnAndNotRequestedAgain(t *testing.T) {
 			c, asked := serving(t, answer)
 			_, err := c.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet, Path: "/"})
 			var large *TooLarge
-			if !errors.As(err, &large) || !strings.Contains(err.Error(), "more than 1048576 bytes") || *asked != 1 {
-				t.Errorf("asked %d times: %v", *asked, err)
-			}
+			assert.Truef(t, errors.As(err, &large) && strings.Contains(err.Error(), "more than 1048576 bytes") && *asked == 1, "asked %d times: %v", *asked, err)
 		})
 	}
 }

@@ -126,9 +126,7 @@ func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 			assert.NilError(t, err)
 			start := time.Now()
 			_, err = client.Do(t.Context(), get)
-			if (err == nil) != c.trusted || time.Since(start) > 0 || err != nil && !strings.Contains(err.Error(), "check the address and the certificate authority of the cluster") {
-				t.Errorf("%s: %v after %s", name, err, time.Since(start))
-			}
+			assert.Truef(t, (err == nil) == c.trusted && time.Since(start) <= 0 && (err == nil || strings.Contains(err.Error(), "check the address and the certificate authority of the cluster")), "%s: %v after %s", name, err, time.Since(start))
 		}
 	})
 }
@@ -137,9 +135,7 @@ func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 func TestAServerWithoutTLSAndCredentialsIsReached(t *testing.T) {
 	c, err := Connect(Connection{Kubeconfig: file(t, "config", `{apiVersion: v1, kind: Config, current-context: a,
 contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "http://127.0.0.1:8001"}}]}`)})
-	if err != nil || c.transport == nil || c.Address() != "http://127.0.0.1:8001" {
-		t.Errorf("%v: no connections to %s", err, c.Address())
-	}
+	assert.Truef(t, err == nil && c.transport != nil && c.Address() == "http://127.0.0.1:8001", "%v: no connections to %s", err, c.Address())
 }
 
 // A server that another one redirects to does not get the token.
@@ -185,9 +181,7 @@ func TestAClusterOfARancherIsReachedByItsID(t *testing.T) {
 
 func TestAnAddressIsShownWithoutItsPassword(t *testing.T) {
 	c, err := Connect(Connection{Rancher: "https://user:password@rancher.example.com", Token: "x"})
-	if err != nil || c.Address() != "https://rancher.example.com/k8s/clusters/local" {
-		t.Errorf("%v %s", err, c.Address())
-	}
+	assert.Truef(t, err == nil && c.Address() == "https://rancher.example.com/k8s/clusters/local", "%v %s", err, c.Address())
 }
 
 func TestPathsOfAConfigurationHoldInAnotherFolder(t *testing.T) {

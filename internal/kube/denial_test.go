@@ -142,12 +142,9 @@ func TestWhomRancherDoesNotLetToAClusterLacksARightOrALogin(t *testing.T) {
 			client.retry.tokens.renewed = c.renewed
 			_, err := client.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet})
 			var d *Denied
-			if !errors.As(Refusal(err), &d) || d.Expired != c.expired || d.Forbidden != c.expired || asked > 1 != c.again || !c.expired && !slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"}) {
-				t.Errorf("%s, renewed %t: asked %d times: %v", c.user, c.renewed, asked, Refusal(err))
-			}
-			if told := strings.Contains(Refusal(err).Error(), "Rancher 2.9.0 and later does if a token has expired"); told != c.expired {
-				t.Errorf("%s: %v", c.user, Refusal(err))
-			}
+			assert.Truef(t, errors.As(Refusal(err), &d) && d.Expired == c.expired && d.Forbidden == c.expired && asked > 1 == c.again && (c.expired || slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"})), "%s, renewed %t: asked %d times: %v", c.user, c.renewed, asked, Refusal(err))
+			told := strings.Contains(Refusal(err).Error(), "Rancher 2.9.0 and later does if a token has expired")
+			assert.Truef(t, told == c.expired, "%s: %v", c.user, Refusal(err))
 		})
 	}
 }
@@ -163,9 +160,7 @@ func TestWhatIsDeniedIsNotTakenForSomethingElse(t *testing.T) {
 				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
 				var f *Failure
 				assert.Truef(t, errors.As(err, &f) && f.NotTaken() && !HasStatus(err, code), "%T %v", err, err)
-				if errors.As(err, new(*Unreached)) || errors.As(Refusal(err), new(*Denied)) || Refusal(err) == nil {
-					t.Errorf("%T %v", Refusal(err), Refusal(err))
-				}
+				assert.Truef(t, !errors.As(err, new(*Unreached)) && !errors.As(Refusal(err), new(*Denied)) && Refusal(err) != nil, "%T %v", Refusal(err), Refusal(err))
 			})
 		})
 	}

@@ -74,9 +74,8 @@ func TestAListIsReadByPages(t *testing.T) {
 			client, asked := listed(t, 1200, nil)
 			r := listPods
 			r.Options = c.options
-			if kept, err := Collect(t.Context(), client, r, names); err != nil || !slices.Equal(kept, wanted(1200)) || fmt.Sprint(*asked) != c.want {
-				t.Errorf("%d pods, %v: %v", len(kept), err, *asked)
-			}
+			kept, err := Collect(t.Context(), client, r, names)
+			assert.Truef(t, err == nil && slices.Equal(kept, wanted(1200)) && fmt.Sprint(*asked) == c.want, "%d pods, %v: %v", len(kept), err, *asked)
 		}
 	})
 }
@@ -95,9 +94,7 @@ func TestAListThatExpiresBetweenItsPagesIsOneStateOfTheCluster(t *testing.T) {
 			return old
 		})
 		kept, err := Collect(t.Context(), client, listPods, names)
-		if err != nil || !slices.Equal(kept, wanted(1200)) || fmt.Sprint(*asked) != "[limit=500 continue=500&limit=500 continue=1000&limit=500 ]" {
-			t.Errorf("%d pods, %v: %q", len(kept), err, *asked)
-		}
+		assert.Truef(t, err == nil && slices.Equal(kept, wanted(1200)) && fmt.Sprint(*asked) == "[limit=500 continue=500&limit=500 continue=1000&limit=500 ]", "%d pods, %v: %q", len(kept), err, *asked)
 	})
 }
 
@@ -130,9 +127,7 @@ func TestAListThatIsNotReadWholeIsAnError(t *testing.T) {
 					return late
 				})
 				kept, err := Collect(t.Context(), client, listPods, names)
-				if kept != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
-					t.Errorf("%d pods, %v: %q", len(kept), err, *asked)
-				}
+				assert.Truef(t, kept == nil && err != nil && strings.HasPrefix(err.Error(), c.want), "%d pods, %v: %q", len(kept), err, *asked)
 				assert.Truef(t, errors.As(err, new(*Unreached)) || errors.As(err, new(*Failure)), "%T", err)
 			})
 		})

@@ -79,9 +79,8 @@ func TestWhatPassesIsTriedAgainAfterAPause(t *testing.T) {
 				client, asked := script(t, c.had...)
 				client.retry.allowed = 4 * time.Second
 				start := time.Now()
-				if _, err := client.Do(t.Context(), get); err != nil || time.Since(start) != c.want || *asked != len(c.had)+1 {
-					t.Errorf("%v after %s, asked %d times", err, time.Since(start), *asked)
-				}
+				_, err := client.Do(t.Context(), get)
+				assert.Truef(t, err == nil && time.Since(start) == c.want && *asked == len(c.had)+1, "%v after %s, asked %d times", err, time.Since(start), *asked)
 			})
 		})
 	}
@@ -143,9 +142,7 @@ func TestAPageInThePlaceOfAnAnswerIsTriedAgainForAFewSeconds(t *testing.T) {
 		}
 		*asked = 0
 		a, err := client.Object(t.Context(), get, "Node")
-		if err == nil || !strings.HasPrefix(err.Error(), "get nodes: the answer is no Node of Kubernetes") || *asked < 5 || len(a.Body) > 0 {
-			t.Errorf("asked %d times: %q %v", *asked, a.Body, err)
-		}
+		assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: the answer is no Node of Kubernetes") && *asked >= 5 && len(a.Body) == 0, "asked %d times: %q %v", *asked, a.Body, err)
 	})
 }
 
@@ -175,9 +172,8 @@ func TestWhatIsOptionalIsRefusedAtOnce(t *testing.T) {
 			client.Reviewed()
 			r := get
 			r.Optional = optional
-			if _, err := client.Do(t.Context(), r); !HasStatus(err, http.StatusForbidden) || (*asked == 1) != optional {
-				t.Errorf("optional is %t, asked %d times: %v", optional, *asked, err)
-			}
+			_, err := client.Do(t.Context(), r)
+			assert.Truef(t, HasStatus(err, http.StatusForbidden) && (*asked == 1) == optional, "optional is %t, asked %d times: %v", optional, *asked, err)
 		}
 	})
 }
@@ -185,9 +181,8 @@ func TestWhatIsOptionalIsRefusedAtOnce(t *testing.T) {
 func TestWhatIsNoNameAsksNoOne(t *testing.T) {
 	for _, path := range []string{"/api/v1/nodes/a%2Fb", "/api/v1/nodes/..", "/api/v1/nodes/%2E%2E", "/api/v1/nodes/a%25b", "/api/v1/nodes/%zz"} {
 		client, asked := script(t)
-		if _, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet, Path: path}); err == nil || *asked > 0 {
-			t.Errorf("%s: asked %d times, %v", path, *asked, err)
-		}
+		_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet, Path: path})
+		assert.Truef(t, err != nil && *asked <= 0, "%s: asked %d times, %v", path, *asked, err)
 	}
 }
 

@@ -24,9 +24,7 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 		w.Follow()
 		w.Forget()
 		err := migrate.Backward(t.Context(), w.run(t, "two", logged(t)))
-		if !strings.Contains(fmt.Sprint(err), "Kubernetes 1.27 and later have no in-tree provider to roll back to") || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 {
-			t.Errorf("%v %d %v", err, exitcode.Of(err), w.Writes())
-		}
+		assert.Truef(t, strings.Contains(fmt.Sprint(err), "Kubernetes 1.27 and later have no in-tree provider to roll back to") && exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0, "%v %d %v", err, exitcode.Of(err), w.Writes())
 	})
 }
 
@@ -61,9 +59,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 			r := w.run(t, "one", logged(t))
 			r.Planner.Target = transform.Target{EndState: c.chosen}
 			err := migrate.Forward(t.Context(), r)
-			if c.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), c.want) || c.want != "" && len(w.Writes()) > 0 {
-				t.Errorf("%s: %v %v", c.name, err, w.Writes())
-			}
+			assert.Truef(t, (c.want != "" || err == nil) && strings.Contains(fmt.Sprint(err), c.want) && (c.want == "" || len(w.Writes()) == 0), "%s: %v %v", c.name, err, w.Writes())
 			s := w.Spec(t)
 			assert.Truef(t, c.want != "" || strings.Contains(s, `"cloud-provider-name":"external"`), "%s: %s", c.name, s)
 		})
@@ -74,9 +70,7 @@ func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Rancher.Denied["patch nodes"] = true
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "patch nodes") || len(w.Writes()) > 0 {
-			t.Errorf("%v %v", err, w.Writes())
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "patch nodes") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 	})
 }
 
@@ -88,9 +82,7 @@ func TestAMigrationDoesNotBeginOnAClusterThatIsChanging(t *testing.T) {
 			o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1"
 		})
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "cluster-not-settled") || len(w.Writes()) > 0 {
-			t.Errorf("%v %v", err, w.Writes())
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "cluster-not-settled") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 	})
 }
 
@@ -98,9 +90,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "provider ID") || len(w.Writes()) > 0 {
-			t.Errorf("%v %v", err, w.Writes())
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "provider ID") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 		r := w.run(t, "two", logged(t))
 		r.Accept = []string{"provider-id-missing"}
 		r.Until = stages.GrantMigrationLease
@@ -115,9 +105,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 		r := w.run(t, "one", logged(t))
 		r.Planner.Target.Accept = nil
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
-			t.Errorf("%v %v", err, w.Writes())
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
 		r = w.run(t, "two", logged(t))
 		r.Planner.Target.Accept = nil
 		r.Until = stages.InstallCCM

@@ -109,9 +109,7 @@ func TestANamespaceOfAnotherUserIsNotTouched(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Put(canaryNamespace, `{"metadata":{"name":"rke-lm-canary"}}`)
 		err := migrate.Forward(t.Context(), w.proving(t, "one"))
-		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "that rke-lm did not create") || w.canaryWrites() != "" || !w.Holds(canaryNamespace) {
-			t.Errorf("%v %s", err, w.canaryWrites())
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "that rke-lm did not create") && w.canaryWrites() == "" && w.Holds(canaryNamespace), "%v %s", err, w.canaryWrites())
 	})
 }
 
@@ -149,15 +147,13 @@ func TestOnlyTheFirstWaveProvesItself(t *testing.T) {
 			return o, err
 		}
 		m.Worlds["alder"].Balance = false
-		if s := f.Run(t.Context()); states(s) != "birch=done alder=done" {
-			t.Fatalf("%s %+v", states(s), s)
-		}
+		s := f.Run(t.Context())
+		assert.Mustf(t, states(s) == "birch=done alder=done", "%s %+v", states(s), s)
 		for _, w := range m.Worlds {
 			(&world{World: w}).swept(t)
 		}
 		m.Worlds["birch"].Balance = false
-		if s := f.Run(t.Context()); states(s) != "birch=failed alder=waiting" {
-			t.Errorf("%s", states(s))
-		}
+		s = f.Run(t.Context())
+		assert.True(t, states(s) == "birch=failed alder=waiting", states(s))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,8 @@ import (
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		w.Stick(true)
 		r.OnEvent = func(e migrate.Event) {
@@ -77,7 +79,8 @@ var faults = map[string]struct {
 func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 	for name, c := range faults {
 		t.Run(name, func(t *testing.T) {
-			onRKE2(t, func(t *testing.T, w *world) {
+			synctest.Test(t, func(t *testing.T) {
+				w := rke2World(t)
 				r := w.logged(t, "one")
 				r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
 				ctx, interrupt := context.WithCancel(t.Context())
@@ -85,24 +88,19 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 					if stage != stages.SwitchToExternal {
 						return true, nil
 					}
-					if len(w.Cordoned()) != 3 {
-						t.Errorf("cordoned: %v", w.Cordoned())
-					}
+					assert.Truef(t, len(w.Cordoned()) == 3, "cordoned: %v", w.Cordoned())
 					confirmed := c.fault(w, interrupt)
 					return confirmed, context.Cause(ctx)
 				}
 				err := migrate.Forward(ctx, r)
 				var denied *kube.Denied
-				if exitcode.Of(err) != c.code || c.cordoned == 3 && !errors.As(err, &denied) {
-					t.Fatalf("exit code %d: %v", exitcode.Of(err), err)
-				}
+				assert.Mustf(t, exitcode.Of(err) == c.code && (c.cordoned != 3 || errors.As(err, &denied)), "exit code %d: %v", exitcode.Of(err), err)
 				for _, want := range c.wants {
 					assert.Contains(t, err.Error(), want, err)
 				}
 				audited(t, r.AuditLog)
-				if left := w.Cordoned(); len(left) != c.cordoned || c.cordoned < 3 && w.Rancher.Object(w.Lock) != "" {
-					t.Errorf("cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
-				}
+				left := w.Cordoned()
+				assert.Truef(t, len(left) == c.cordoned && (c.cordoned >= 3 || w.Rancher.Object(w.Lock) == ""), "cordoned: %v, lock: %s", left, w.Rancher.Object(w.Lock))
 				c.repair(w)
 				w.migrate(t, "two")
 				w.finished(t, undisturbed(t))
@@ -112,7 +110,8 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 }
 
 func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
 		follow := w.Follow
 		w.Follow = func() {
 			follow()
@@ -139,7 +138,8 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 }
 
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
 		r := w.run(t, "one", logged(t))
 		var down time.Time
 		w.Rancher.Do(func() {
@@ -177,7 +177,8 @@ func (w *world) fail(path string, status int) {
 func (w *world) expire(is bool) { w.fail("", map[bool]int{true: http.StatusUnauthorized}[is]) }
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rke2World(t)
 		name := w.API.Nodes[1].Name
 		w.fail("/nodes/"+name, http.StatusNotFound)
 		r := w.run(t, "one", logged(t))

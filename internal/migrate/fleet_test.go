@@ -102,9 +102,7 @@ func (m *many) finished(names ...string) {
 		w := &world{World: m.Worlds[name]}
 		s := w.Spec(m.t)
 		assert.Truef(m.t, strings.Contains(s, `"external"`) && !strings.Contains(s, "enable-leader-migration"), "%s: %s", name, s)
-		if len(w.Cordoned()) > 0 || m.Rancher.Object(w.Lock) != "" {
-			m.t.Errorf("%s: cordoned %v, lock %s", name, w.Cordoned(), m.Rancher.Object(w.Lock))
-		}
+		assert.Truef(m.t, len(w.Cordoned()) == 0 && m.Rancher.Object(w.Lock) == "", "%s: cordoned %v, lock %s", name, w.Cordoned(), m.Rancher.Object(w.Lock))
 	}
 }
 
@@ -112,9 +110,8 @@ func (m *many) finished(names ...string) {
 func (m *many) untouched(names ...string) {
 	m.t.Helper()
 	for _, name := range names {
-		if w := m.Worlds[name]; w.Patches() > 0 {
-			m.t.Errorf("%s was written: %v", name, w.Writes())
-		}
+		w := m.Worlds[name]
+		assert.Truef(m.t, w.Patches() == 0, "%s was written: %v", name, w.Writes())
 	}
 }
 

@@ -35,9 +35,7 @@ func TestTheRecordOfAHelmThatDiedWithItsRunIsRemoved(t *testing.T) {
 		w.PutRecord("v1", "pending-install")
 		w.killedWithHelm(t, "v1")
 		assert.NilError(t, w.toChart(t, "one"))
-		if w.HasRecord("v1") || !w.HelmRan() {
-			t.Errorf("left: %t, helm ran: %t", w.HasRecord("v1"), w.HelmRan())
-		}
+		assert.Truef(t, !w.HasRecord("v1") && w.HelmRan(), "left: %t, helm ran: %t", w.HasRecord("v1"), w.HelmRan())
 		assert.Equal(t, w.Rancher.Object(w.Lock), "", "the lock was not released")
 	})
 }
@@ -54,9 +52,7 @@ func TestTheRecordOfSomeoneElsesHelmStopsTheRun(t *testing.T) {
 				w.PutRecord("v2", status)
 				lock(w)
 				err := w.toChart(t, "one")
-				if exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") || w.HelmRan() {
-					t.Errorf("%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
-				}
+				assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v2") && !w.HelmRan(), "%s, %s: exit code %d, left: %t, helm ran: %t, %v", status, name, exitcode.Of(err), w.HasRecord("v2"), w.HelmRan(), err)
 				for _, want := range []string{"kube-system/aws-cloud-controller-manager is " + status + " since 2025-03-11 09:58:07 UTC", "helm -n kube-system history aws-cloud-controller-manager", "stopped at install-ccm", "to continue"} {
 					assert.Contains(t, fmt.Sprint(err), want, err)
 				}
@@ -71,9 +67,8 @@ func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 		w.PutRecord("v2", "pending-upgrade")
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.CanonicalForm = true
-		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v2") {
-			t.Errorf("exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
-		}
+		err := migrate.Backward(t.Context(), r)
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v2"), "exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
 	})
 }
 
@@ -96,12 +91,10 @@ func TestAHelmThatFoundAnotherOneRunningClaimsNothing(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
 		path := os.Getenv("PATH")
 		w.PutFailingHelm(t, "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress")
-		if err := w.toChart(t, "one"); exitcode.Of(err) != exitcode.Failed || w.Rancher.Object(w.Lock) != "" {
-			t.Fatalf("lock %s, %v", w.Rancher.Object(w.Lock), err)
-		}
+		err := w.toChart(t, "one")
+		assert.Mustf(t, exitcode.Of(err) == exitcode.Failed && w.Rancher.Object(w.Lock) == "", "lock %s, %v", w.Rancher.Object(w.Lock), err)
 		t.Setenv("PATH", path)
-		if err := w.toChart(t, "two"); exitcode.Of(err) != exitcode.Refused || !w.HasRecord("v1") {
-			t.Errorf("left: %t, %v", w.HasRecord("v1"), err)
-		}
+		err = w.toChart(t, "two")
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v1"), "left: %t, %v", w.HasRecord("v1"), err)
 	})
 }

@@ -86,9 +86,7 @@ func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := past126(t, c.change)
 				err := migrate.Forward(t.Context(), w.late(t, "one"))
-				if err == nil || exitcode.Of(err) != c.code {
-					t.Fatalf("exit code %d: %v", exitcode.Of(err), err)
-				}
+				assert.Mustf(t, err != nil && exitcode.Of(err) == c.code, "exit code %d: %v", exitcode.Of(err), err)
 				for _, want := range c.says {
 					assert.Truef(t, strings.Contains(err.Error(), want), "%q is missing in %v", want, err)
 				}

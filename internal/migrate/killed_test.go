@@ -186,9 +186,7 @@ func TestARunThatLosesItsLockStopsBeforeTheNextWrite(t *testing.T) {
 		}
 		err := migrate.Forward(t.Context(), r)
 		var by *migrate.Locked
-		if !errors.As(err, &by) || exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(w.Rancher.Object(w.Lock), "another/1/x") {
-			t.Errorf("%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
-		}
+		assert.Truef(t, errors.As(err, &by) && exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0 && strings.Contains(w.Rancher.Object(w.Lock), "another/1/x"), "%v %v %s", err, w.Writes(), w.Rancher.Object(w.Lock))
 	})
 }
 
@@ -204,8 +202,6 @@ func TestARunThatLosesItsLockInTheMiddleOfARequestReportsIt(t *testing.T) {
 			return false, &kube.Unreached{What: "list nodes", Err: ctx.Err()}
 		}
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Refused || !strings.Contains(fmt.Sprint(err), "another run is in progress: another/1/x") {
-			t.Errorf("%d %v", exitcode.Of(err), err)
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "another run is in progress: another/1/x"), "%d %v", exitcode.Of(err), err)
 	})
 }

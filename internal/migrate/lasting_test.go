@@ -120,9 +120,8 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		s := l.fleet.Run(ctx)
 		got := states(s)
 		assert.Must(t, got == "alder=running birch=waiting", got)
-		if w := (&world{World: l.Worlds["alder"]}); len(w.Cordoned()) > 0 || l.Rancher.Object(w.Lock) != "" {
-			t.Errorf("cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
-		}
+		w := (&world{World: l.Worlds["alder"]})
+		assert.Truef(t, len(w.Cordoned()) == 0 && l.Rancher.Object(w.Lock) == "", "cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
 		next := newLasting(t)
 		next.many, next.fleet.Waves, next.fleet.Open, next.fleet.Lasting.Members = l.many, l.fleet.Waves, l.open, s.Members
 		next.policy.Pause = true // what has begun is continued, up to its next stage
@@ -174,9 +173,8 @@ func TestAClusterThatAnotherRunHasLockedIsWaitedFor(t *testing.T) {
 			waited = waited || strings.Contains(one.Waiting, "another run is in progress")
 		}
 		s := l.fleet.Run(t.Context())
-		if err := <-held; err != nil || states(s) != "alder=done" || !waited {
-			t.Errorf("%v %s %t", err, states(s), waited)
-		}
+		err := <-held
+		assert.Truef(t, err == nil && states(s) == "alder=done" && waited, "%v %s %t", err, states(s), waited)
 		l.finished("alder")
 	})
 }

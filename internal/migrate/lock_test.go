@@ -61,9 +61,8 @@ func TestWhoWaitsForARenewalCanBeInterrupted(t *testing.T) {
 		time.Sleep(lockTime/5 + time.Second) // it renews
 		time.AfterFunc(time.Second, interrupt)
 		start := time.Now()
-		if err := l.confirm(ctx); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
-			t.Errorf("%v after %s", err, time.Since(start))
-		}
+		err := l.confirm(ctx)
+		assert.Truef(t, errors.Is(err, context.Canceled) && time.Since(start) == time.Second, "%v after %s", err, time.Since(start))
 		l.stop()
 		l.ended.Wait()
 	})

@@ -63,9 +63,8 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 		case e.Type == migrate.Staged:
 			before = w.Patches()
 		case e.Type == migrate.Awaited && strings.Contains(e.Message, "the control plane is NotReady") && waited.CompareAndSwap(false, true):
-			if now := w.Patches(); now != before {
-				t.Errorf("%d patches while it waits", now-before)
-			}
+			now := w.Patches()
+			assert.Truef(t, now == before, "%d patches while it waits", now-before)
 			isRollback := strings.Contains(t.Name(), "rollback")
 			assert.True(t, !isRollback || told, "the message does not state how to roll back without the node")
 			w.ready(node, corev1.ConditionTrue)
@@ -105,12 +104,8 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 			return true, nil
 		}
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Failed || !strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") || !strings.Contains(fmt.Sprint(err), "the control plane is NotReady") {
-			t.Fatalf("%d %v", exitcode.Of(err), err)
-		}
-		if w.Patches() != before || len(w.Cordoned()) > 0 {
-			t.Errorf("the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
-		}
+		assert.Mustf(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") && strings.Contains(fmt.Sprint(err), "the control plane is NotReady"), "%d %v", exitcode.Of(err), err)
+		assert.Truef(t, w.Patches() == before && len(w.Cordoned()) == 0, "the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
 		r = w.run(t, "two", logged(t))
 		r.Accept = []string{"node-not-ready"}
 		if err := migrate.Forward(t.Context(), r); err != nil {
@@ -123,9 +118,7 @@ func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.ready(1, corev1.ConditionUnknown)
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Found || !strings.Contains(fmt.Sprint(err), "is NotReady: its kubelet stopped reporting its status") || len(w.Writes()) > 0 {
-			t.Errorf("%d %v %v", exitcode.Of(err), err, w.Writes())
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "is NotReady: its kubelet stopped reporting its status") && len(w.Writes()) == 0, "%d %v %v", exitcode.Of(err), err, w.Writes())
 	})
 }
 

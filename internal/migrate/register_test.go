@@ -66,9 +66,7 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 			}
 		})
 		for _, write := range []string{"/api/v1/nodes/" + name, "/pods/web-1/eviction", "/amazonec2machines/orchard-servers-3"} {
-			if !w.Has(write) {
-				t.Errorf("%s is missing in %v", write, w.Writes())
-			}
+			assert.Truef(t, w.Has(write), "%s is missing in %v", write, w.Writes())
 		}
 		err := migrate.Forward(t.Context(), w.restarting(t, "two"))
 		assert.Truef(t, err == nil && len(w.asked) == 1, "a second run restarts %d machines: %v", len(w.asked), err)

@@ -29,9 +29,7 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 		w.PutRelease(t, mirrored)
 		w.Forget()
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Refused || !migrate.NeedsValues(err) || len(w.Writes()) > 0 || w.HelmRan() {
-			t.Fatalf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
-		}
+		assert.Mustf(t, exitcode.Of(err) == exitcode.Refused && migrate.NeedsValues(err) && len(w.Writes()) == 0 && !w.HelmRan(), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
 		text := fmt.Sprint(err)
 		for _, want := range []string{mirroredKeys, "--ccm-values values.yaml", "helm get values aws-cloud-controller-manager --namespace kube-system --output yaml > values.yaml"} {
 			assert.Contains(t, text, want)
@@ -48,9 +46,8 @@ func TestValuesOfTheReleaseAreReplacedWhereThatIsAccepted(t *testing.T) {
 		w.PutRelease(t, mirrored)
 		r := w.run(t, "one", logged(t))
 		r.Until, r.Accept = stages.InstallCCM, []string{rollout.ValuesReplaced}
-		if err := migrate.Forward(t.Context(), r); err != nil || !w.HelmRan() {
-			t.Errorf("helm ran: %t, %v", w.HelmRan(), err)
-		}
+		err := migrate.Forward(t.Context(), r)
+		assert.Truef(t, err == nil && w.HelmRan(), "helm ran: %t, %v", w.HelmRan(), err)
 	})
 }
 
@@ -85,9 +82,7 @@ func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
 			}
 		})
 		err := migrate.Forward(t.Context(), r)
-		if exitcode.Of(err) != exitcode.Found || migrate.NeedsValues(err) || !strings.Contains(fmt.Sprint(err), "podAnnotations.team") || strings.Contains(fmt.Sprint(err), "platform") {
-			t.Fatalf("exit code %d, %v", exitcode.Of(err), err)
-		}
+		assert.Mustf(t, exitcode.Of(err) == exitcode.Found && !migrate.NeedsValues(err) && strings.Contains(fmt.Sprint(err), "podAnnotations.team") && !strings.Contains(fmt.Sprint(err), "platform"), "exit code %d, %v", exitcode.Of(err), err)
 		values := w.Values(t)
 		assert.True(t, strings.Contains(values, "team: platform") && strings.Contains(values, "enable-leader-migration"), values)
 	})
@@ -101,9 +96,8 @@ func TestARollbackThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) 
 		w.Forget()
 		r := w.run(t, "two", logged(t))
 		r.Planner.Target.CanonicalForm = true
-		if err := migrate.Backward(t.Context(), r); exitcode.Of(err) != exitcode.Refused || len(w.Writes()) > 0 || !strings.Contains(fmt.Sprint(err), ": podAnnotations.team (release-values-replaced)") {
-			t.Errorf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
-		}
+		err := migrate.Backward(t.Context(), r)
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0 && strings.Contains(fmt.Sprint(err), ": podAnnotations.team (release-values-replaced)"), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
 	})
 }
 
@@ -113,9 +107,7 @@ func TestValuesThatCannotBeReadStopTheRun(t *testing.T) {
 		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
 		w.Forget()
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		if exitcode.Of(err) != exitcode.Failed || len(w.Writes()) > 0 || !strings.Contains(fmt.Sprint(err), "cannot be read") || strings.Contains(fmt.Sprint(err), "hunter2") {
-			t.Errorf("exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
-		}
+		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && len(w.Writes()) == 0 && strings.Contains(fmt.Sprint(err), "cannot be read") && !strings.Contains(fmt.Sprint(err), "hunter2"), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
 	})
 }
 

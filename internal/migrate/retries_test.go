@@ -113,9 +113,7 @@ func TestAMachineThatFailsForeverEndsTheRunAtItsTimeLimit(t *testing.T) {
 				})
 				err := migrate.Forward(t.Context(), r)
 				var end *migrate.End
-				if !errors.As(err, &end) || !strings.Contains(err.Error(), c.want) || exitcode.Of(err) != exitcode.Failed || notes != 1 {
-					t.Errorf("%d notes, code %d: %v", notes, exitcode.Of(err), err)
-				}
+				assert.Truef(t, errors.As(err, &end) && strings.Contains(err.Error(), c.want) && exitcode.Of(err) == exitcode.Failed && notes == 1, "%d notes, code %d: %v", notes, exitcode.Of(err), err)
 				s := w.Spec(t)
 				assert.True(t, !strings.Contains(s, "HelmChart"), "the next stage began")
 			})

@@ -133,9 +133,8 @@ func TestMigrateInstallsTheChartWithTheValuesOfTheOperator(t *testing.T) {
 		text = helm()
 		assert.True(t, strings.Contains(text, "# Mine.\nargs:\n  - --v=4\n") && !strings.Contains(text, "enable-leader-migration"), text)
 		w.Forget()
-		if err := migrate.Forward(t.Context(), with("three", "")); err != nil || len(w.Writes()) > 0 {
-			t.Errorf("a second one: %v %v", err, w.Writes())
-		}
+		err := migrate.Forward(t.Context(), with("three", ""))
+		assert.Truef(t, err == nil && len(w.Writes()) == 0, "a second one: %v %v", err, w.Writes())
 		r := with("four", "")
 		r.Planner.To = stages.SwitchToExternal
 		assert.NilError(t, migrate.Backward(t.Context(), r))

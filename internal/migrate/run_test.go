@@ -68,9 +68,7 @@ func TestASecondMigrateChangesNothing(t *testing.T) {
 		before := w.Rancher.Objects()
 		w.Forget()
 		w.migrate(t, "two")
-		if len(w.Writes()) > 0 {
-			t.Errorf("writes: %v", w.Writes())
-		}
+		assert.Truef(t, len(w.Writes()) == 0, "writes: %v", w.Writes())
 		for path, text := range w.Rancher.Objects() {
 			assert.Truef(t, before[path] == text, "%s changed", path)
 		}
@@ -96,9 +94,8 @@ func TestRollbackBringsTheClusterBack(t *testing.T) {
 		assert.NilError(t, migrate.Backward(t.Context(), w.run(t, "two", logged(t))))
 		w.finished(t, before)
 		w.Forget()
-		if err := migrate.Backward(t.Context(), w.run(t, "three", logged(t))); err != nil || len(w.Writes()) > 0 {
-			t.Errorf("a second rollback: %v %v", err, w.Writes())
-		}
+		err := migrate.Backward(t.Context(), w.run(t, "three", logged(t)))
+		assert.Truef(t, err == nil && len(w.Writes()) == 0, "a second rollback: %v %v", err, w.Writes())
 	})
 }
 
@@ -159,9 +156,7 @@ func TestTheAuditLogNamesNoSecret(t *testing.T) {
 		r.AuditLog = log
 		assert.NilError(t, migrate.Forward(t.Context(), r))
 		text, err := os.ReadFile(log)
-		if err != nil || bytes.Contains(text, []byte(secret)) || strings.Contains(shown.String(), secret) {
-			t.Errorf("%v %s %s", err, text, &shown)
-		}
+		assert.Truef(t, err == nil && !bytes.Contains(text, []byte(secret)) && !strings.Contains(shown.String(), secret), "%v %s %s", err, text, &shown)
 		events := 0
 		for path, o := range w.Rancher.Objects() {
 			if strings.Contains(path, "/events/") {

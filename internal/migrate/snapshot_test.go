@@ -167,9 +167,8 @@ func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *
 		r := w.run(t, "one", logged(t))
 		r.EtcdSnapshot = true
 		err := migrate.Forward(t.Context(), r)
-		if said := fmt.Sprint(err); exitcode.Of(err) != exitcode.Refused || !strings.Contains(said, "etcd-snapshot-impossible") || !strings.Contains(said, "run without --etcd-snapshot") || len(w.Writes()) > 0 {
-			t.Errorf("%v %s", w.Writes(), said)
-		}
+		said := fmt.Sprint(err)
+		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(said, "etcd-snapshot-impossible") && strings.Contains(said, "run without --etcd-snapshot") && len(w.Writes()) == 0, "%v %s", w.Writes(), said)
 		assert.True(t, w.Rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") == 0, "an EtcdBackup was made")
 	})
 }

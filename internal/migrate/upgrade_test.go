@@ -46,9 +46,8 @@ func TestMigrateContinuesWithOneMinorAfterTheOther(t *testing.T) {
 			assert.Truef(t, strings.Contains(s, want), "%q is missing in %s", want, s)
 		}
 		patches := w.Patches()
-		if err := migrate.Forward(t.Context(), r); err != nil || w.Patches() != patches {
-			t.Errorf("a second run: %v, %d patches after %d", err, w.Patches(), patches)
-		}
+		err := migrate.Forward(t.Context(), r)
+		assert.Truef(t, err == nil && w.Patches() == patches, "a second run: %v, %d patches after %d", err, w.Patches(), patches)
 	})
 }
 
@@ -73,9 +72,7 @@ func TestNoRollbackTakesAnUpgradeBack(t *testing.T) {
 		r := w.late(t, "two")
 		r.Planner.Target = transform.Target{Version: "v1.32.7+rke2r1"}
 		err := migrate.Backward(t.Context(), r)
-		if err == nil || exitcode.Of(err) != exitcode.Refused || !strings.Contains(err.Error(), "cannot be downgraded") || w.Patches() != patches {
-			t.Errorf("%v, %d patches after %d", err, w.Patches(), patches)
-		}
+		assert.Truef(t, err != nil && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "cannot be downgraded") && w.Patches() == patches, "%v, %d patches after %d", err, w.Patches(), patches)
 	})
 }
 

@@ -60,9 +60,7 @@ func TestAProgramWithoutCredentialsIsCalledOnce(t *testing.T) {
 		s.Fill(3)
 		user, ran := program(t, "exit 1")
 		_, err := asUser(t, s, user).Look(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") || s.Count("") > 0 {
-			t.Errorf("%v after %d requests", err, s.Count(""))
-		}
+		assert.Truef(t, err != nil && strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") && s.Count("") == 0, "%v after %d requests", err, s.Count(""))
 		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
 			t.Errorf("%q, %v", text, err)
 		}

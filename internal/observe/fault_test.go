@@ -97,9 +97,8 @@ func TestARetryWaitsAsTheServerSays(t *testing.T) {
 		s.Fill(3)
 		s.Fault = often(1, "/nodes", apitest.Fault{Status: 429, RetryAfter: "2"})
 		start := time.Now()
-		if _, err := observer(t, s, 5*time.Minute).Look(t.Context()); err != nil || time.Since(start) != 2*time.Second {
-			t.Errorf("%v after %s", err, time.Since(start))
-		}
+		_, err := observer(t, s, 5*time.Minute).Look(t.Context())
+		assert.Truef(t, err == nil && time.Since(start) == 2*time.Second, "%v after %s", err, time.Since(start))
 	})
 }
 
@@ -181,9 +180,7 @@ func TestRefusalsAreReportedAtOnceAndTogether(t *testing.T) {
 		_, err := observer(t, s, 30*time.Minute).Look(t.Context())
 		const want = "missing permissions: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; request them, docs/permissions.md has the roles"
 		var denied *kube.Denied
-		if !errors.As(err, &denied) || err.Error() != want || time.Since(start) > 0 {
-			t.Errorf("%v after %s", err, time.Since(start))
-		}
+		assert.Truef(t, errors.As(err, &denied) && err.Error() == want && time.Since(start) <= 0, "%v after %s", err, time.Since(start))
 	})
 }
 
@@ -218,9 +215,8 @@ func TestAnInterruptEndsALook(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		if _, err := observer(t, s, 30*time.Minute).Look(ctx); err == nil || time.Since(start) != 300*time.Millisecond {
-			t.Errorf("%v after %s", err, time.Since(start))
-		}
+		_, err := observer(t, s, 30*time.Minute).Look(ctx)
+		assert.Truef(t, err != nil && time.Since(start) == 300*time.Millisecond, "%v after %s", err, time.Since(start))
 	})
 }
 

@@ -50,9 +50,7 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 		assert.Truef(t, got == 3, "%d requests for nodes", got)
 		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")
 		for _, n := range []int{0, 499, 500, 1202} {
-			if o.Nodes[n].Name != apitest.NodeName(n) {
-				t.Errorf("node %d is %s", n, o.Nodes[n].Name)
-			}
+			assert.Truef(t, o.Nodes[n].Name == apitest.NodeName(n), "node %d is %s", n, o.Nodes[n].Name)
 		}
 	})
 }

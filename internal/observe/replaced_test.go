@@ -5,6 +5,7 @@ package observe_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +44,8 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 		"one that no kubelet has told so far": {"", corev1.ContainerState{}, observed.Live},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onCluster(t, func(t *testing.T, s *apitest.Server) {
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
 				s.Fill(3)
 				contain(s, "containerd://1", runs)
 				ob := observer(t, s, time.Minute)
@@ -57,9 +59,8 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 				time.Sleep(time.Second)
 				assert.NilError(t, ob.Again(t.Context(), o))
 				for _, lease := range []string{"kube-controller-manager", "cloud-provider-extraction-migration"} {
-					if l, _ := o.Lease(lease); l.Life() != c.want {
-						t.Errorf("%s: %s, %+v", lease, l.Life(), l)
-					}
+					l, _ := o.Lease(lease)
+					assert.Truef(t, l.Life() == c.want, "%s: %s, %+v", lease, l.Life(), l)
 				}
 				l, _ = o.Lease("cloud-controller-manager")
 				assert.True(t, l.Life() == observed.Live, l)

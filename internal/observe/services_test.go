@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +38,8 @@ func warned(s corev1.Service, message string, at time.Time) corev1.Event {
 }
 
 func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
 		s.Fill(3)
 		s.Hold("kube-controller-manager", "k")
 		s.Renews["kube-controller-manager"] = true
@@ -91,7 +93,8 @@ func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.
 		"the order of the list is other": {[]corev1.Event{success("EnsuredLoadBalancer", -8), warning("SyncLoadBalancerFailed", -6, -1), warning("SyncLoadBalancerFailed", -7, -3)}, minute(-7), "SyncLoadBalancerFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onCluster(t, func(t *testing.T, s *apitest.Server) {
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
 				s.Fill(3)
 				s.Services, s.Events = []corev1.Service{served}, c.events
 				got := look(t, s).Services[0]
@@ -106,7 +109,8 @@ func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.
 }
 
 func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
 		s.Fill(3)
 		made, at := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
 		deleted, done, typed, other := balanced("shop", "deleted", made), balanced("shop", "done", made), balanced("shop", "typed", made), balanced("shop", "other", made)
@@ -129,7 +133,8 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 
 // A run observes a cluster every few seconds.
 func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
 		s.Fill(3)
 		served := balanced("shop", "web", time.Now())
 		served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
@@ -157,7 +162,8 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 
 // A Service may have been of another type for years.
 func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
 		s.Fill(3)
 		made, typed := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
 		web := balanced("shop", "web", made)
@@ -170,9 +176,8 @@ func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
 			{Manager: "none"},
 		}
 		s.Services = []corev1.Service{web}
-		if o := look(t, s); !o.Services[0].Asked.Equal(typed) {
-			t.Errorf("asked at %s, not %s", o.Services[0].Asked, typed)
-		}
+		o := look(t, s)
+		assert.Truef(t, o.Services[0].Asked.Equal(typed), "asked at %s, not %s", o.Services[0].Asked, typed)
 	})
 }
 
@@ -199,7 +204,8 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 		"many":                    {many(40), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onCluster(t, func(t *testing.T, s *apitest.Server) {
+			synctest.Test(t, func(t *testing.T) {
+				s := apitest.Start(t)
 				s.Fill(3)
 				s.Services = c.services
 				o := look(t, s)
@@ -222,7 +228,8 @@ func many(n int) (list []corev1.Service) {
 }
 
 func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
 		s.Fill(3)
 		s.Services = []corev1.Service{balanced("shop", "web", time.Now())}
 		s.Fault = func(r *http.Request) apitest.Fault {
@@ -241,9 +248,8 @@ const pendingJSON = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web
 func TestADumpIsDatedByWhatTheAPIServerWrote(t *testing.T) {
 	o := assert.Value(dumped(t, list(pendingJSON,
 		`{"apiVersion":"v1","kind":"Event","metadata":{"name":"web.1","namespace":"shop","uid":"u-2","creationTimestamp":"2025-03-11T08:00:00Z"},"involvedObject":{"kind":"Service","name":"web","namespace":"shop","uid":"u-1"},"type":"Warning","reason":"SyncLoadBalancerFailed","message":"m","lastTimestamp":"2039-01-01T00:00:00Z"}`)))(t)
-	if got := o.Services[0].For(o.Clock); got != 48*time.Hour || o.Services[0].Failure == nil || !o.Looked(observed.Events) {
-		t.Errorf("%s, %+v", got, o.Services[0])
-	}
+	got := o.Services[0].For(o.Clock)
+	assert.Truef(t, got == 48*time.Hour && o.Services[0].Failure != nil && o.Looked(observed.Events), "%s, %+v", got, o.Services[0])
 }
 
 // Snapshots are read by other versions, strictly.

@@ -154,9 +154,7 @@ func TestALostRaceForTheFolderIsAnError(t *testing.T) {
 	path := filepath.Join(root, Place(harbour()))
 	s, held := version(2)
 	err := write(racing{path: path}, path, s, held, false)
-	if err == nil || theirs(path) != "theirs" {
-		t.Errorf("got %v, and %s is there", err, theirs(path))
-	}
+	assert.Truef(t, err != nil && theirs(path) == "theirs", "got %v, and %s is there", err, theirs(path))
 	left := hiddenBeside(path)
 	assert.Truef(t, len(left) == 0, "not removed: %v", left)
 }

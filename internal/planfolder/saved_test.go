@@ -77,9 +77,7 @@ func TestOnlyTheUserReadsAPlan(t *testing.T) {
 		if e.IsDir() {
 			want = 0o700
 		}
-		if info.Mode().Perm() != want {
-			t.Errorf("%s has the mode %o", path, info.Mode().Perm())
-		}
+		assert.Truef(t, info.Mode().Perm() == want, "%s has the mode %o", path, info.Mode().Perm())
 		return nil
 	})
 	assert.NilError(t, err)

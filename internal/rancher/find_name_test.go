@@ -40,9 +40,8 @@ func TestAnyClusterIsFoundByTheNameOnThePages(t *testing.T) {
 			"local": "fleet-local/local", "headquarters": "fleet-local/local", "c-9q4tz": "fleet-default/c-9q4tz", "Möwe & Söhne (EKS)": "fleet-default/c-9q4tz",
 			"Grüne Wiese": "c-b5n8w (Grüne Wiese)",
 		} {
-			if o := find(t, s, name); o.Title() != want {
-				t.Errorf("%s is %s, not %s", name, o.Title(), want)
-			}
+			o := find(t, s, name)
+			assert.Truef(t, o.Title() == want, "%s is %s, not %s", name, o.Title(), want)
 		}
 	})
 }
@@ -52,9 +51,8 @@ func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
 		r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
 		assert.Error(s.Find(t.Context(), Query{Name: "curlew"}))(t, "c-x7k2p (curlew), fleet-default/curlew; use NAMESPACE")
 		for name, kind := range map[string]transform.ObjectKind{"c-x7k2p": transform.Management, "fleet-default/curlew": transform.Provisioning, "c-m-9lrmictf": transform.Provisioning} {
-			if o := find(t, s, name); o.Kind != kind {
-				t.Errorf("%s is %s", name, o.Title())
-			}
+			o := find(t, s, name)
+			assert.Truef(t, o.Kind == kind, "%s is %s", name, o.Title())
 		}
 	})
 }

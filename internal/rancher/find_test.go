@@ -24,9 +24,8 @@ func TestAClusterIsFoundByWhateverPeopleCallIt(t *testing.T) {
 			"curlew": "c-x7k2p (curlew)", "c-x7k2p": "c-x7k2p (curlew)", "fleet-default/c-x7k2p": "c-x7k2p (curlew)",
 			"guest": "fleet-default/guest",
 		} {
-			if o := find(t, s, name); o.Title() != want || o.UID == "" || o.ID == "" {
-				t.Errorf("%s is %s, not %s: %+v", name, o.Title(), want, o)
-			}
+			o := find(t, s, name)
+			assert.Truef(t, o.Title() == want && o.UID != "" && o.ID != "", "%s is %s, not %s: %+v", name, o.Title(), want, o)
 		}
 	})
 }

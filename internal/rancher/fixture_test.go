@@ -56,9 +56,7 @@ func find(t *testing.T, s *Server, name string) Object {
 func edit(t *testing.T, o Object, change func(string) string) jsonpatch.Patch {
 	t.Helper()
 	p, err := jsonpatch.Diff(o.Text, []byte(change(string(o.Text))))
-	if err != nil || len(p) == 0 {
-		t.Fatalf("%v %s", err, p.Bytes())
-	}
+	assert.Mustf(t, err == nil && len(p) != 0, "%v %s", err, p.Bytes())
 	return p
 }
 

@@ -56,9 +56,7 @@ func TestClustersThatMayBeSeenAreFoundWithoutTheOthers(t *testing.T) {
 		}
 		list, err := s.Find(t.Context(), Query{})
 		var part *Incomplete
-		if !errors.As(err, &part) || titles(list) != "fleet-default/guest, fleet-default/orchard" {
-			t.Fatalf("%s: %v", titles(list), err)
-		}
+		assert.Mustf(t, errors.As(err, &part) && titles(list) == "fleet-default/guest, fleet-default/orchard", "%s: %v", titles(list), err)
 		assert.True(t, len(part.Unseen) == 2 && part.Unseen[0].Title == "RKE1 clusters" && part.Unseen[1].Title == "fleet-default/c-x7k2p" && strings.Count(err.Error(), gate) >= 2 && denied(err), err)
 	})
 }
@@ -78,9 +76,7 @@ func TestAListThatMayNotBeReadHidesNoOther(t *testing.T) {
 				}
 			})
 			list, err := s.Find(t.Context(), Query{})
-			if !errors.As(err, new(*Incomplete)) || !denied(err) || titles(list) != want {
-				t.Errorf("%s: %s: %v", what, titles(list), err)
-			}
+			assert.Truef(t, errors.As(err, new(*Incomplete)) && denied(err) && titles(list) == want, "%s: %s: %v", what, titles(list), err)
 		})
 	}
 }
@@ -146,9 +142,8 @@ func TestATokenThatIsRenewedAfterARefusalOfRancherIsUsedAtOnce(t *testing.T) {
 				return ranchertest.Fault{}
 			}
 		})
-		if _, err := expired.Get(t.Context(), o); err != nil || r.Count("selfsubjectaccessreviews") != before {
-			t.Errorf("%v, asked %d times", err, r.Count("selfsubjectaccessreviews")-before)
-		}
+		_, err := expired.Get(t.Context(), o)
+		assert.Truef(t, err == nil && r.Count("selfsubjectaccessreviews") == before, "%v, asked %d times", err, r.Count("selfsubjectaccessreviews")-before)
 	})
 }
 

@@ -59,9 +59,7 @@ func TestManyMachinesArePlannedFor(t *testing.T) {
 			r.Put(t, plan(name, `{}`, ""))
 		}
 		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
-		if err != nil || len(seen.Machines) != 3*kube.AtOnce+1 || seen.ControlPlane != nil || r.Count("/secrets/") != 3*kube.AtOnce+1 || r.Count("/secrets?") != 0 {
-			t.Fatalf("%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets/"))
-		}
+		assert.Mustf(t, err == nil && len(seen.Machines) == 3*kube.AtOnce+1 && seen.ControlPlane == nil && r.Count("/secrets/") == 3*kube.AtOnce+1 && r.Count("/secrets?") == 0, "%v, %d machines, %d requests", err, len(seen.Machines), r.Count("/secrets/"))
 		for _, m := range seen.Machines {
 			assert.Truef(t, m.Plan != nil, "%s has no plan", m.Name)
 		}

@@ -174,9 +174,7 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 		s := assert.Value(Open(from))(t)
 		find(t, s, "orchard")
 		c, err := s.Downstream("c-m-8kqlhbsd")
-		if err != nil || c.Address() != r.URL()+"/tools/rancher/k8s/clusters/c-m-8kqlhbsd" {
-			t.Errorf("%v %s", err, c.Address())
-		}
+		assert.Truef(t, err == nil && c.Address() == r.URL()+"/tools/rancher/k8s/clusters/c-m-8kqlhbsd", "%v %s", err, c.Address())
 		from.Authority = ""
 		if s, err = Open(from); err != nil {
 			t.Fatal(err)
@@ -188,9 +186,8 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 func TestAnAddressIsShownWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := assert.Value(Open(Source{Connection: kube.Connection{Kubeconfig: kubeconfig(t, "https://u-abcde:hunter2@127.0.0.1:1/k8s/clusters/local")}}))(t)
-		if at, is := s.local.Rancher(); !is || at != "https://127.0.0.1:1" || s.local.Address() != at+"/k8s/clusters/local" {
-			t.Errorf("%s %s", at, s.local.Address())
-		}
+		at, is := s.local.Rancher()
+		assert.Truef(t, is && at == "https://127.0.0.1:1" && s.local.Address() == at+"/k8s/clusters/local", "%s %s", at, s.local.Address())
 		_, err := s.Find(t.Context(), Query{})
 		assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2"), err)
 	})

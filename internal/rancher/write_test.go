@@ -33,9 +33,7 @@ func TestAPatchIsWrittenOnceAndShown(t *testing.T) {
 		r.Do(func() { r.Warning = `unknown field spec.rkeConfig.x token=abcdefghijkl` })
 		o := find(t, s, "orchard")
 		now, warnings, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-		if err != nil || now.Generation != o.Generation+1 || !strings.Contains(r.Object(orchard), `"external"`) {
-			t.Errorf("%v %+v\n%s", err, now, r.Object(orchard))
-		}
+		assert.Truef(t, err == nil && now.Generation == o.Generation+1 && strings.Contains(r.Object(orchard), `"external"`), "%v %+v\n%s", err, now, r.Object(orchard))
 		assert.True(t, len(warnings) == 1 && strings.Contains(warnings[0], "unknown field") && !strings.Contains(warnings[0], "abcdefghijkl"), warnings)
 		assert.True(t, strings.Contains(string(now.Raw), "c-m-8kqlhbsd") && now.UID == o.UID && r.Count("fieldManager=rke-lm") == 1, now.Raw)
 	})
@@ -45,9 +43,8 @@ func TestAnEngineIsPatchedOnThePlainRoute(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "curlew")
 		p := edit(t, o, func(s string) string { return strings.Replace(s, `"name": "aws"`, `"name": "external-aws"`, 1) })
-		if _, _, err := s.Patch(t.Context(), o, p, nil, false); err != nil || !strings.Contains(r.Object(curlew), "external-aws") || r.Count("/v3/clusters/c-x7k2p?") != 1 || r.Count("PATCH") != 1 {
-			t.Errorf("%v %s %v", err, r.Object(curlew), r.Requests)
-		}
+		_, _, err := s.Patch(t.Context(), o, p, nil, false)
+		assert.Truef(t, err == nil && strings.Contains(r.Object(curlew), "external-aws") && r.Count("/v3/clusters/c-x7k2p?") == 1 && r.Count("PATCH") == 1, "%v %s %v", err, r.Object(curlew), r.Requests)
 	})
 }
 
@@ -55,9 +52,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o, before := find(t, s, "orchard"), r.Object(orchard)
 		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, true)
-		if err != nil || r.Object(orchard) != before || !strings.Contains(string(now.Raw), "external") {
-			t.Errorf("%v\n%s", err, r.Object(orchard))
-		}
+		assert.Truef(t, err == nil && r.Object(orchard) == before && strings.Contains(string(now.Raw), "external"), "%v\n%s", err, r.Object(orchard))
 	})
 }
 
@@ -93,9 +88,7 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 				before := r.Object(orchard)
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 				var stale *Stale
-				if !errors.As(err, &stale) || !strings.Contains(err.Error(), c.want) || r.Object(orchard) != before {
-					t.Errorf("%v\n%s", err, r.Object(orchard))
-				}
+				assert.Truef(t, errors.As(err, &stale) && strings.Contains(err.Error(), c.want) && r.Object(orchard) == before, "%v\n%s", err, r.Object(orchard))
 			})
 		})
 	}
@@ -106,9 +99,8 @@ func TestAChangeElsewhereIsNoConflict(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		r.Edit(orchard, func(o map[string]any) { spec(o)["enableNetworkPolicy"] = true })
-		if _, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false); err != nil || !strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`) {
-			t.Errorf("%v\n%s", err, r.Object(orchard))
-		}
+		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
+		assert.Truef(t, err == nil && strings.Contains(r.Object(orchard), `"enableNetworkPolicy":true`), "%v\n%s", err, r.Object(orchard))
 	})
 }
 
@@ -279,9 +271,7 @@ func TestAWriteInAnotherFormIsNotAltered(t *testing.T) {
 				o := find(t, s, "orchard")
 				r.Do(func() { r.Change, r.Meanwhile = c.change, c.before })
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, func(text string) string { return strings.Replace(text, `"v=2"`, `"v=4"`, 1) }), sameLists, false)
-				if (err != nil) != c.err || rewrites(err) != c.rewritten || c.err != stale(err) {
-					t.Errorf("%v, rewritten: %t", err, rewrites(err))
-				}
+				assert.Truef(t, (err != nil) == c.err && rewrites(err) == c.rewritten && c.err == stale(err), "%v, rewritten: %t", err, rewrites(err))
 			})
 		})
 	}

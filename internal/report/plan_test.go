@@ -90,9 +90,8 @@ func TestThePlanOfAClusterShowsWhatBlocksItAndTheNextStage(t *testing.T) {
 	says(t, b.String(), " 5  switch-to-external        blocked  16 to 20 s  rke2-server\n",
 		"\nswitch-to-external  blocked: node-rename, line ",
 		"\ngrant-migration-lease  to do\n", "  after it: rke-lm verify --stage grant-migration-lease --context CONTEXT\n", "\n+++ b/clusters/wharf.yaml\n")
-	if text := b.String(); strings.Contains(text, "kubectl") || strings.Contains(text, "\ninstall-ccm  to do") || strings.Count(text, "\n") > 79 {
-		t.Errorf("%d lines\n%s", strings.Count(text, "\n"), text)
-	}
+	text := b.String()
+	assert.Truef(t, !strings.Contains(text, "kubectl") && !strings.Contains(text, "\ninstall-ccm  to do") && strings.Count(text, "\n") <= 79, "%d lines\n%s", strings.Count(text, "\n"), text)
 	b.Reset()
 	NewCollector(&Output{Out: &b, Palette: Palette{}}, nil).WritePlan(NewPlan(planned(t, transform.Target{}), ""), "", false)
 	says(t, b.String(), "end state: aws-override (external renames nodes); --end-state changes it")
@@ -171,8 +170,6 @@ func TestStatusesAreOneLineEach(t *testing.T) {
 	})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	for i, want := range []string{"CLUSTER VERSION PROVIDER SITUATION REACHED FINDINGS", "fleet-default/wharf v1.26.15+rke2r1 aws - install-ccm 1 error, 2 warnings", "fleet-default/pier - - - - missing permissions: list nodes", "local - - - - -"} {
-		if i >= len(lines) || words(lines[i]) != want {
-			t.Errorf("%d: %s", i, fmt.Sprint(lines))
-		}
+		assert.Truef(t, i < len(lines) && words(lines[i]) == want, "%d: %s", i, fmt.Sprint(lines))
 	}
 }

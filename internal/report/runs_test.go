@@ -27,9 +27,7 @@ func TestOnlyAYesContinues(t *testing.T) {
 		}
 	})
 	for i, want := range []bool{true, true, false, false, false, false} { // the last one is no whole line
-		if got[i] != want {
-			t.Errorf("answer %d: %t", i+1, got[i])
-		}
+		assert.Truef(t, got[i] == want, "answer %d: %t", i+1, got[i])
 	}
 	assert.True(t, strings.HasPrefix(shown, "\nContinue with install-ccm? [y/N] "), shown)
 }

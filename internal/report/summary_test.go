@@ -69,9 +69,7 @@ func TestANarrowTableHasShorterCellsBeforeItHasFewerColumns(t *testing.T) {
 		var b bytes.Buffer
 		WriteStatuses(&b, Palette{Width: width}, rows)
 		for i, line := range strings.Split(b.String(), "\n")[:len(want)] {
-			if words(line) != want[i] {
-				t.Errorf("width %d: %s\nwant %s", width, line, want[i])
-			}
+			assert.Truef(t, words(line) == want[i], "width %d: %s\nwant %s", width, line, want[i])
 		}
 	}
 	twins := []Status{{Name: "fleet-default/harbour", Situation: plan.ProgressNone}, {Name: "fleet-eu/harbour"}}

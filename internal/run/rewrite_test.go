@@ -86,9 +86,7 @@ func TestAFaultInTheStateOfAClusterEndsNoRun(t *testing.T) {
 	o.Target = transform.Target{EndState: transform.EndStateOverride}
 	a := Apply{Options: o, Choice: plan.Choice{Stage: stages.DisableLeaderMigration, Through: true}}
 	results, err := a.Run(t.Context())
-	if err != nil || len(a.States(results).Of) != 1 {
-		t.Fatal(err, a.States(results))
-	}
+	assert.Must(t, err == nil && len(a.States(results).Of) == 1, err, a.States(results))
 	open := results[0].Distro.Open
 	results[0].Distro.Open = func(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
 		c, err := open(docs, target)

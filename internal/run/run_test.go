@@ -21,14 +21,10 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 	finder := clusters.Finder{Distros: []transform.Distro{rke2.Distro()}}
 	o := Options{Finder: finder, Found: finder.Files(t.Context(), []string{"../../examples/docs-like.yaml"}, nil).Results}
 	plans, err := Plan{Options: o}.Run(t.Context())
-	if err != nil || plans[0].Err != nil {
-		t.Fatal(err, plans[0].Err)
-	}
+	assert.Must(t, err == nil && plans[0].Err == nil, err, plans[0].Err)
 	next := plans[0].Made.Plans[0].Status.Next
 	applied, err := Apply{Options: o, Choice: plan.Choice{Next: true}, Files: clusters.Rewriter{DryRun: true}}.Run(t.Context())
-	if err != nil || applied[0].Err != nil {
-		t.Fatal(err, applied[0].Err)
-	}
+	assert.Must(t, err == nil && applied[0].Err == nil, err, applied[0].Err)
 	made := applied[0].Made
 	assert.Truef(t, made.Verify == next && len(made.Changes) == 1, "the plan continues with %s, and %s changes %d documents", next, made.Verify, len(made.Changes))
 	if before, after := applied[0].Docs[0].Bytes(), made.After[0]; bytes.Equal(before, after) || !bytes.Equal(before, made.Changes[0].Before.Bytes) {
@@ -43,7 +39,5 @@ func TestAKeyOfAManifestThatIsNotSetIsNoError(t *testing.T) {
   {name: kube-controller-manager, image: "registry.k8s.io/kube-controller-manager:v1.26.15", command: [kube-controller-manager, --cloud-provider=aws]}]}}`
 	found := finder.Files(t.Context(), []string{"-"}, strings.NewReader(pod)).Results
 	results, err := Explain{Options: Options{Finder: finder, Found: found}, Key: "cluster-cidr"}.Run(t.Context())
-	if err != nil || results[0].Err != nil || results[0].Config.Distro == "" {
-		t.Errorf("%v, %+v", err, results[0])
-	}
+	assert.Truef(t, err == nil && results[0].Err == nil && results[0].Config.Distro != "", "%v, %+v", err, results[0])
 }

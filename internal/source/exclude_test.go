@@ -71,9 +71,7 @@ func TestPatternsArePathsFromTheirFolder(t *testing.T) {
 	t.Chdir("clusters")
 	e := assert.Value(Exclude("..", []string{"clusters/test", "test/c.yaml"}))(t)
 	for name, want := range map[string]bool{"test/a.yaml": true, "test": true, "b.yaml": false, "../test/c.yaml": true, "../test": false} {
-		if e.Has(name) != want {
-			t.Errorf("%s is left out: %v", name, !want)
-		}
+		assert.Truef(t, e.Has(name) == want, "%s is left out: %v", name, !want)
 	}
 }
 

@@ -55,9 +55,7 @@ func checkRefused(t *testing.T, path string, holds ...string) {
 	for _, text := range append(holds, path) {
 		assert.Truef(t, strings.Contains(err.Error(), text), "Find(%q): error %q does not hold %q", path, err, text)
 	}
-	if len(found) != 1 || found[0].Name != good {
-		t.Errorf("Find(%q, good) found %q", path, names(found))
-	}
+	assert.Truef(t, len(found) == 1 && found[0].Name == good, "Find(%q, good) found %q", path, names(found))
 }
 
 func TestAFolderIsSearchedForYAMLAndJSONAndOtherForms(t *testing.T) {
@@ -99,9 +97,7 @@ func TestAFileIsFoundOnceAndNamedOnceIsNamed(t *testing.T) {
 func TestADashIsStandardInput(t *testing.T) {
 	tree(t, "a.yaml")
 	found, err := Find([]string{"-", "a.yaml", "-"}, strings.NewReader("b: 1\n"), Excluded{})
-	if err != nil || !slices.Equal(names(found), []string{"!<stdin>", "!a.yaml"}) {
-		t.Fatalf("found %q, error %v", names(found), err)
-	}
+	assert.Mustf(t, err == nil && slices.Equal(names(found), []string{"!<stdin>", "!a.yaml"}), "found %q, error %v", names(found), err)
 	assert.Truef(t, !found[0].IsFile() && found[0].Path == "" && found[1].IsFile(), "found %+v", found)
 	chunks, _, err := documents(found[0])
 	assert.Truef(t, err == nil && len(chunks) == 1 && string(chunks[0].Bytes) == "b: 1\n", "chunks %+v, error %v", chunks, err)
@@ -128,9 +124,7 @@ func TestAMissingPathIsAnErrorThatNamesIt(t *testing.T) {
 func TestEveryBadPathIsReported(t *testing.T) {
 	tree(t, "a.yaml")
 	found, err := Find([]string{"one", "a.yaml", "two"}, nil, Excluded{})
-	if err == nil || !strings.Contains(err.Error(), "one: ") || !strings.Contains(err.Error(), "two: ") || len(found) != 1 {
-		t.Errorf("found %q, error %v", names(found), err)
-	}
+	assert.Truef(t, err != nil && strings.Contains(err.Error(), "one: ") && strings.Contains(err.Error(), "two: ") && len(found) == 1, "found %q, error %v", names(found), err)
 }
 
 func TestAPathThroughAFileIsAnErrorThatNamesIt(t *testing.T) {

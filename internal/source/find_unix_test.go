@@ -94,9 +94,7 @@ func TestAFolderThatCannotBeReadDoesNotHideTheOthers(t *testing.T) {
 	assert.NilError(t, os.Chmod("closed", 0))
 	defer os.Chmod("closed", 0o755)
 	found, err := Find([]string{"."}, nil, Excluded{})
-	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "closed: cannot be read") || len(found) != 2 {
-		t.Errorf("found %q, error %v", names(found), err)
-	}
+	assert.Truef(t, errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "closed: cannot be read") && len(found) == 2, "found %q, error %v", names(found), err)
 }
 
 func TestAFileThatMayNotBeReadIsAnErrorWithItsName(t *testing.T) {

@@ -80,8 +80,6 @@ func TestAMappingChangesInOneFlag(t *testing.T) {
 		e := doc.Edit()
 		c.change.ApplyMap(e, doc.Root())
 		after, _, err := e.Apply()
-		if err != nil || string(after.Bytes()) != c.want {
-			t.Errorf("%s: %v\n%s", c.name, err, after.Bytes())
-		}
+		assert.Truef(t, err == nil && string(after.Bytes()) == c.want, "%s: %v\n%s", c.name, err, after.Bytes())
 	}
 }

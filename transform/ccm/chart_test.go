@@ -77,9 +77,7 @@ func TestArgumentsOfTheChart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			chart := chartWith(t, c.values)
-			if chart.Migrates() != c.migrates || chart.RoutesUnsafe() != c.routes || chart.LacksProvider() != c.noProvider || chart.LacksRights() != c.noRights {
-				t.Errorf("migrates %v, routes %v, no provider %v, no rights %v", chart.Migrates(), chart.RoutesUnsafe(), chart.LacksProvider(), chart.LacksRights())
-			}
+			assert.Truef(t, chart.Migrates() == c.migrates && chart.RoutesUnsafe() == c.routes && chart.LacksProvider() == c.noProvider && chart.LacksRights() == c.noRights, "migrates %v, routes %v, no provider %v, no rights %v", chart.Migrates(), chart.RoutesUnsafe(), chart.LacksProvider(), chart.LacksRights())
 		})
 	}
 }

@@ -35,9 +35,7 @@ func TestWorkloadsThatAreAManagerOfAWS(t *testing.T) {
 			empty := assert.Value(yamledit.ParseString("m.yaml", ""))(t)
 			doc := assert.Value(yamledit.ParseString("m.yaml", c.text))(t)
 			w, found := FindWorkload([]*yamledit.Document{empty, doc})
-			if found != c.found || w.Migrates() != c.migrate || found && w.Index != 1 {
-				t.Errorf("found %v at %d, migrates %v", found, w.Index, w.Migrates())
-			}
+			assert.Truef(t, found == c.found && w.Migrates() == c.migrate && (!found || w.Index == 1), "found %v at %d, migrates %v", found, w.Index, w.Migrates())
 		})
 	}
 }

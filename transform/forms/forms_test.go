@@ -219,9 +219,7 @@ func TestTouchedLinesAreFoundInEveryForm(t *testing.T) {
 	}
 	edit := func(name, file, old, with string, differ, about bool) touch {
 		before := text(file)
-		if strings.Count(before, old) != 1 {
-			t.Fatalf("%s has %q %d times", file, old, strings.Count(before, old))
-		}
+		assert.Mustf(t, strings.Count(before, old) == 1, "%s has %q %d times", file, old, strings.Count(before, old))
 		return touch{name, file, before, strings.Replace(before, old, with, 1), differ, about}
 	}
 	for _, c := range []touch{

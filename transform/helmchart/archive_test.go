@@ -33,9 +33,7 @@ func TestWhatIsRenderedDistinguishesArchives(t *testing.T) {
 		files := chartFiles()
 		files[name] = "other: 1\n"
 		a, err := Unpack(packed(t, files))
-		if err != nil || (a.Templates == first.Templates) != same {
-			t.Errorf("%s: %v %v", name, a.Templates == first.Templates, err)
-		}
+		assert.Truef(t, err == nil && (a.Templates == first.Templates) == same, "%s: %v %v", name, a.Templates == first.Templates, err)
 	}
 }
 

@@ -31,9 +31,7 @@ func TestTheOrderOfValues(t *testing.T) {
 	}
 	for _, s := range steps {
 		manifests += s.source
-		if tag() != s.want {
-			t.Errorf("got %v after\n%s", tag(), manifests)
-		}
+		assert.Truef(t, tag() == s.want, "got %v after\n%s", tag(), manifests)
 	}
 	config := manifests[len(chartHead):]
 	manifests = chartHead + "  set: {image.tag: v5}\n" + config
@@ -107,9 +105,8 @@ func TestFieldsThatAReleaseDoesNotKnow(t *testing.T) {
 	s := sources(t, chartHead+"  values: {image: {tag: v1}}\n  valuesSecrets: [{name: s, keys: [k]}]\n", "")
 	s.Fields = Fields{}
 	r := released(t, s)
-	if _, hidden := r.Unknown("args"); hidden || r.Value("image", "tag") != "v0" || len(s.Ignored(r)) != 2 {
-		t.Error(r.Value("image"), s.Ignored(r))
-	}
+	_, hidden := r.Unknown("args")
+	assert.True(t, !hidden && r.Value("image", "tag") == "v0" && len(s.Ignored(r)) == 2, r.Value("image"), s.Ignored(r))
 }
 
 func TestWhatASecretHoldsIsUnknown(t *testing.T) {

@@ -49,9 +49,7 @@ func TestAPatchTestsWhatItChangesAndTheUID(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := Diff([]byte(object(c.before)), []byte(object(c.after)))
-			if err != nil || string(p.Bytes()) != c.want {
-				t.Fatalf("%v\n%s\nwant\n%s", err, p.Bytes(), c.want)
-			}
+			assert.Mustf(t, err == nil && string(p.Bytes()) == c.want, "%v\n%s\nwant\n%s", err, p.Bytes(), c.want)
 			check(t, p, object(c.before), object(c.after))
 		})
 	}
@@ -61,15 +59,9 @@ func TestAPatchTestsWhatItChangesAndTheUID(t *testing.T) {
 func check(t *testing.T, p Patch, before, after string) {
 	t.Helper()
 	got, err := applied(t, p, before)
-	if err != nil || !same([]byte(got), []byte(after)) {
-		t.Fatalf("%v\n%s\nwant\n%s\npatch\n%s", err, got, after, p.Bytes())
-	}
-	if !p.Fits([]byte(before), nil) || !p.Applied([]byte(after), nil) {
-		t.Errorf("fits: %t, holds: %t", p.Fits([]byte(before), nil), p.Applied([]byte(after), nil))
-	}
-	if p.Applied([]byte(before), nil) || p.Fits([]byte(after), nil) {
-		t.Errorf("the patch changes something, and its tests hold before it or it applies after it:\n%s", p.Bytes())
-	}
+	assert.Mustf(t, err == nil && same([]byte(got), []byte(after)), "%v\n%s\nwant\n%s\npatch\n%s", err, got, after, p.Bytes())
+	assert.Truef(t, p.Fits([]byte(before), nil) && p.Applied([]byte(after), nil), "fits: %t, holds: %t", p.Fits([]byte(before), nil), p.Applied([]byte(after), nil))
+	assert.Truef(t, !p.Applied([]byte(before), nil) && !p.Fits([]byte(after), nil), "the patch changes something, and its tests hold before it or it applies after it:\n%s", p.Bytes())
 	if _, err := applied(t, p, after); err == nil {
 		t.Error("it can be applied twice")
 	}
@@ -77,9 +69,7 @@ func check(t *testing.T, p Patch, before, after string) {
 
 func TestNoDifferenceIsNoPatch(t *testing.T) {
 	p, err := Diff([]byte(object(`{"a":[1,"<"]}`)), []byte(object(`{ "a": [1, "\u003c"] }`)))
-	if err != nil || len(p) > 0 {
-		t.Errorf("%v %s", err, p.Bytes())
-	}
+	assert.Truef(t, err == nil && len(p) == 0, "%v %s", err, p.Bytes())
 }
 
 func TestWhatCannotBeGuardedIsRefused(t *testing.T) {
@@ -96,9 +86,8 @@ func TestWhatCannotBeGuardedIsRefused(t *testing.T) {
 		{object(`{"a":{"b":[{"c":[null]}]}}`), object(`{"a":{"b":[{"c":[null]}],"d":1}}`), errNull},
 		{object(`{"a":[null],"b":[{"c":null}]}`), object(`{"a":[null],"b":[{"c":1}]}`), nil},
 	} {
-		if p, err := Diff([]byte(c.before), []byte(c.after)); err != c.want {
-			t.Errorf("%s → %s: %v %s", c.before, c.after, err, p.Bytes())
-		}
+		p, err := Diff([]byte(c.before), []byte(c.after))
+		assert.Truef(t, err == c.want, "%s → %s: %v %s", c.before, c.after, err, p.Bytes())
 	}
 }
 
@@ -112,9 +101,7 @@ func TestAServerCannotCompareANullInAList(t *testing.T) {
 
 func TestTheDigestIsThatOfTheBytes(t *testing.T) {
 	p, err := Diff([]byte(object(`{"a":1}`)), []byte(object(`{"a":2}`)))
-	if err != nil || len(p.Digest()) != 64 || !slices.Equal(p.Changes(), []string{"/spec/a"}) {
-		t.Errorf("%v %s %v", err, p.Digest(), p.Changes())
-	}
+	assert.Truef(t, err == nil && len(p.Digest()) == 64 && slices.Equal(p.Changes(), []string{"/spec/a"}), "%v %s %v", err, p.Digest(), p.Changes())
 	other, _ := Diff([]byte(object(`{"a":1}`)), []byte(object(`{"a":3}`)))
 	assert.True(t, other.Digest() != p.Digest(), "two patches have one digest")
 }

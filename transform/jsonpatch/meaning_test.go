@@ -47,9 +47,7 @@ func TestAPatchHoldsWhereWhatTheServerMadeOfItMeansTheSame(t *testing.T) {
 		{`{"a":[],"d":3}`, false, false},
 		{before, false, false},
 	} {
-		if p.Applied([]byte(object(c.now)), nil) != c.holds || p.Applied([]byte(object(c.now)), withoutEmpty) != c.alike {
-			t.Errorf("%s: %t and %t", c.now, !c.holds, !c.alike)
-		}
+		assert.Truef(t, p.Applied([]byte(object(c.now)), nil) == c.holds && p.Applied([]byte(object(c.now)), withoutEmpty) == c.alike, "%s: %t and %t", c.now, !c.holds, !c.alike)
 	}
 	other := []byte(`{"metadata":{"uid":"u-2"},"spec":` + after + `}`)
 	assert.True(t, !p.Applied(other, withoutEmpty) && !p.Fits(other, withoutEmpty), "an object that was created again is taken for the one that was patched")

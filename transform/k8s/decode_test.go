@@ -32,9 +32,7 @@ func TestReadBlamesTheInnermostValue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, at, what := Decode[corev1.Pod](root(t, c.in))
-			if at.Path() != c.at || what != c.what || strings.Contains(what, "s3cr3t") {
-				t.Errorf("%s: %s", at.Path(), what)
-			}
+			assert.Truef(t, at.Path() == c.at && what == c.what && !strings.Contains(what, "s3cr3t"), "%s: %s", at.Path(), what)
 		})
 	}
 }

@@ -66,12 +66,8 @@ func TestAMoveSaysWhatItMeans(t *testing.T) {
 	up, _ := move(t, "v1.26.5", "v1.27.1")
 	patch, _ := move(t, "v1.26.5", "v1.26.9")
 	none, _ := move(t, "v1.26.5", "v1.26.5")
-	if !strings.Contains(up.Why(), "From 1.27 on you cannot roll back to the in-tree provider.") || strings.Contains(patch.Why(), "From 1.27 on you cannot roll back to the in-tree provider.") || none.Why()+none.Caution() != "" || !strings.Contains(patch.Caution(), "v1.26.5") {
-		t.Error(up.Why(), patch.Why(), none.Why())
-	}
-	if up.Reached() != "v1.27.1" || none.Reached() != "v1.26.5" {
-		t.Error(up.Reached(), none.Reached())
-	}
+	assert.True(t, strings.Contains(up.Why(), "From 1.27 on you cannot roll back to the in-tree provider.") && !strings.Contains(patch.Why(), "From 1.27 on you cannot roll back to the in-tree provider.") && none.Why()+none.Caution() == "" && strings.Contains(patch.Caution(), "v1.26.5"), up.Why(), patch.Why(), none.Why())
+	assert.True(t, up.Reached() == "v1.27.1" && none.Reached() == "v1.26.5", up.Reached(), none.Reached())
 	down, _ := move(t, "v1.26.5", "v1.25.1")
 	assert.Equal(t, down.Reached(), "v1.26.5")
 }

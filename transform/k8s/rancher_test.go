@@ -30,9 +30,8 @@ func TestAReleaseIsLookedUpWithOrWithoutAV(t *testing.T) {
 	v := RancherOf("2.7.10")
 	assert.True(t, !v.Since(v.ExternalAWS), "2.7.10 knows external-aws")
 	for version, forbidden := range map[string]bool{"2.7.18": false, "2.8.15": false, "2.9.0": true, "2.14.4": true} {
-		if v := RancherOf(version); v.Since(v.TokenForbidden) != forbidden {
-			t.Errorf("%s answers 403 to a token that it does not accept: %t", version, !forbidden)
-		}
+		v := RancherOf(version)
+		assert.Truef(t, v.Since(v.TokenForbidden) == forbidden, "%s answers 403 to a token that it does not accept: %t", version, !forbidden)
 	}
 	v = RancherOf("2.12.0")
 	assert.True(t, !v.Since(v.ExternalAWS) && !v.Since(v.ArgsKept) && v.Since(v.OrderKept), v)

@@ -51,9 +51,7 @@ func TestTheGrantIsAddedOnceAndTakenOutAgain(t *testing.T) {
 		again, err := edited(t, granted, granted.Grant)
 		assert.Truef(t, err == nil && string(again.Holder.Document().Bytes()) == string(granted.Holder.Document().Bytes()), "%s: granted twice, %v", name, err)
 		back, err := edited(t, granted, revoking(granted, transform.Target{}))
-		if err != nil || !yamledit.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()) {
-			t.Errorf("%s: %v\n%s", name, err, back.Holder.Document().Bytes())
-		}
+		assert.Truef(t, err == nil && yamledit.Same(back.Holder.Value(), bundleIn(t, text).Holder.Value()), "%s: %v\n%s", name, err, back.Holder.Document().Bytes())
 	}
 }
 

@@ -172,9 +172,7 @@ func TestAConfigurationInAStringKeepsItsLines(t *testing.T) {
 			text := "data:\n  c: |\n    " + strings.ReplaceAll(strings.Replace(good, `"*"`, c.star, 1), "\n", "\n    ")
 			d := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 			root, found, err := Embedded(d.Root().Get("data", "c"))
-			if err != nil || root.Line() != 3 || said(found) != c.want {
-				t.Errorf("%v, line %d, %+v", err, root.Line(), found)
-			}
+			assert.Truef(t, err == nil && root.Line() == 3 && said(found) == c.want, "%v, line %d, %+v", err, root.Line(), found)
 		})
 	}
 }

@@ -162,8 +162,6 @@ func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 		t.Errorf("undone: %s, want %s", got, want)
 	}
 	for i, doc := range steps[len(steps)-1].After() {
-		if !bytes.Equal(doc.Bytes(), p.Start[i].Bytes()) {
-			t.Errorf("document %d is not what it was:\n%s", i, doc.Bytes())
-		}
+		assert.Truef(t, bytes.Equal(doc.Bytes(), p.Start[i].Bytes()), "document %d is not what it was:\n%s", i, doc.Bytes())
 	}
 }

@@ -45,9 +45,7 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc := parse(t, c.in)
-			if Distro().Owns(doc) != (c.component != "") {
-				t.Fatalf("taken for one: %v", Distro().Owns(doc))
-			}
+			assert.Mustf(t, Distro().Owns(doc) == (c.component != ""), "taken for one: %v", Distro().Owns(doc))
 			assert.True(t, c.component == "" || Distro().Words.In(doc.Bytes()), "the quick look passes it over")
 			kind := kindOf(doc)
 			assert.Truef(t, c.component == "" || kind == kindConfiguration || programs(podOf(doc.Root(), kind))[0].component == c.component, "not taken for %s", c.component)

@@ -42,9 +42,8 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 			want := strings.NewReplacer("cloud-provider: aws", "cloud-provider: external", "value: aws", "value: external").Replace(in)
 			got := after(t, p, stages.SwitchToExternal)
 			assert.Equal(t, got, want)
-			if again := planned(t, got, kept); again.Left() {
-				t.Errorf("planned again, something is left: %s", states(again))
-			}
+			again := planned(t, got, kept)
+			assert.Truef(t, !again.Left(), "planned again, something is left: %s", states(again))
 			steps := assert.Value(plan.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false))(t)
 			back := string(steps[len(steps)-1].After()[0].Bytes())
 			assert.Truef(t, back == in, "undone:\n%s\nwant:\n%s", back, in)

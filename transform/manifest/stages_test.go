@@ -39,9 +39,8 @@ func TestStagesOfEachManager(t *testing.T) {
 			p := planned(t, c.in, c.target)
 			assert.Equal(t, states(p), c.want)
 			last := p.Steps[len(p.Steps)-1].Documents[0].After
-			if again := planned(t, string(last.Bytes()), c.target); again.Left() {
-				t.Errorf("planned again, something is left: %s", states(again))
-			}
+			again := planned(t, string(last.Bytes()), c.target)
+			assert.Truef(t, !again.Left(), "planned again, something is left: %s", states(again))
 		})
 	}
 }

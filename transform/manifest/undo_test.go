@@ -166,9 +166,8 @@ func TestAnUndoneManagerIsTakenOutFirst(t *testing.T) {
 	} {
 		before, after := told(t, in, transform.Target{}, stages.InstallCCM)
 		assert.Truef(t, before == want && strings.Contains(after, "get leases"), "before: %s\nafter: %s", before, after)
-		if step, _ := planned(t, in, transform.Target{}).Step(stages.InstallCCM); !step.Stage.Withdrawn {
-			t.Error("the document without the flag would go to the cluster:\n" + in)
-		}
+		step, _ := planned(t, in, transform.Target{}).Step(stages.InstallCCM)
+		assert.True(t, step.Stage.Withdrawn, "the document without the flag would go to the cluster:\n"+in)
 	}
 }
 

@@ -83,9 +83,7 @@ func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
 	want := []string{"a: 'on' # dark\nb: 'off'\n", "a: 'on' # dark\nb: 'on'\n"}
 	last := p.Start[0]
 	for i, s := range p.Steps {
-		if s.State != Todo || s.Documents[0].Before != last || string(s.After()[0].Bytes()) != want[i] || !s.Changes() {
-			t.Errorf("step %d is %s: %s", i, s.State, s.After()[0].Bytes())
-		}
+		assert.Truef(t, s.State == Todo && s.Documents[0].Before == last && string(s.After()[0].Bytes()) == want[i] && s.Changes(), "step %d is %s: %s", i, s.State, s.After()[0].Bytes())
 		diff := cmp.Diff([]Place{{Path: s.Stage.Name, Line: i + 1}}, s.Edits)
 		assert.Truef(t, diff == "", "step %d (-want +got):\n%s", i, diff)
 		there, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)

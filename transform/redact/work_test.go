@@ -67,12 +67,9 @@ func TestTheWorkGrowsWithTheText(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			const n = 2000
 			once, twice := workOf(t, c.text(n)), workOf(t, c.text(2*n))
-			if once == 0 || float64(twice) > 2.2*float64(once) {
-				t.Errorf("%d bytes for %d, %d for %d", once, n, twice, 2*n)
-			}
-			if most := lookahead * len(c.text(n)); once > most {
-				t.Errorf("%d bytes looked at for %d", once, len(c.text(n)))
-			}
+			assert.Truef(t, once != 0 && float64(twice) <= 2.2*float64(once), "%d bytes for %d, %d for %d", once, n, twice, 2*n)
+			most := lookahead * len(c.text(n))
+			assert.Truef(t, once <= most, "%d bytes looked at for %d", once, len(c.text(n)))
 		})
 	}
 }

@@ -60,9 +60,7 @@ func side(t *testing.T, d transform.Distro, file, text string) *review.Side {
 // replaced is a text with another one in the place of one that it has once.
 func replaced(t *testing.T, text, old, with string) string {
 	t.Helper()
-	if strings.Count(text, old) != 1 {
-		t.Fatalf("%q occurs %d times", old, strings.Count(text, old))
-	}
+	assert.Mustf(t, strings.Count(text, old) == 1, "%q occurs %d times", old, strings.Count(text, old))
 	return strings.Replace(text, old, with, 1)
 }
 

@@ -125,9 +125,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		stages.EnableLeaderMigration: `{"extraArgs":{"enable-leader-migration":"true"}}`, stages.SwitchToExternal: `{}`,
 	} {
 		s, err := p.Named(stage)
-		if err != nil || manager(s.Documents[0].After) != want {
-			t.Errorf("%s: %v %s", stage, err, manager(s.Documents[0].After))
-		}
+		assert.Truef(t, err == nil && manager(s.Documents[0].After) == want, "%s: %v %s", stage, err, manager(s.Documents[0].After))
 		target.CanonicalForm = true
 		back, err := plan.Undo(Distro(), s.After(), target, stage, false)
 		assert.Truef(t, err == nil && len(back) == 1 && manager(back[0].Documents[0].After) == manager(s.Documents[0].Before), "%s is not undone: %v", stage, err)

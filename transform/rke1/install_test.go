@@ -56,9 +56,7 @@ func TestTheLastValuesAreThoseOfTheTarget(t *testing.T) {
 		{transform.Target{ImageTag: "own"}, "own", false},
 	} {
 		chart := chartOf(t, files(t, at(release, onAWS), stages.DisableLeaderMigration, c.target)[finalValuesFile])
-		if chart.ImageTag() != c.tag || chart.Migrates() != c.flag {
-			t.Errorf("%+v: %s, %v", c.target, chart.ImageTag(), chart.Migrates())
-		}
+		assert.Truef(t, chart.ImageTag() == c.tag && chart.Migrates() == c.flag, "%+v: %s, %v", c.target, chart.ImageTag(), chart.Migrates())
 	}
 	kept := stageOf(t, opened(t, at(release, onAWS), transform.Target{KeepLeaderMigration: true}), stages.DisableLeaderMigration)
 	assert.Truef(t, kept.Files == nil && len(kept.After) == 0, "nothing is to be done: %+v", kept.After)

@@ -142,9 +142,7 @@ func TestTheLastValuesHaveAConfigurationOnlyIfItStays(t *testing.T) {
 		{"it stays, and the image moves", with(func(t *transform.Target) { t.KeepLeaderMigration, t.Version = true, "v1.27.16-rancher1-1" }), "v1.27.2", true},
 	} {
 		chart := chartOf(t, files(t, at(release, onAWS), stages.DisableLeaderMigration, c.target)[finalValuesFile])
-		if chart.ImageTag() != c.tag || (chart.ConfigFile() != "") != c.config || chart.ConfigMounted() != c.config {
-			t.Errorf("%s: %s, %q", c.name, chart.ImageTag(), chart.ConfigFile())
-		}
+		assert.Truef(t, chart.ImageTag() == c.tag && (chart.ConfigFile() != "") == c.config && chart.ConfigMounted() == c.config, "%s: %s, %q", c.name, chart.ImageTag(), chart.ConfigFile())
 		drops := slices.ContainsFunc(stageOf(t, opened(t, at(release, onAWS), c.target), stages.DisableLeaderMigration).After, func(a action.Action) bool {
 			d, is := a.Op.(action.Delete)
 			return is && d.Name == ccm.MigrationConfigMap

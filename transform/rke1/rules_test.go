@@ -199,9 +199,7 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	}
 	c := assert.Value(Distro().Lint(transform.Only(doc), transform.Target{}))(t)
 	fixed, made := plan.Repair(Distro(), c, transform.Target{})
-	if len(made) != 1 || fixed.Documents()[0].Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() != "200" {
-		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
-	}
+	assert.Truef(t, len(made) == 1 && fixed.Documents()[0].Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() == "200", "%v\n%s", made, fixed.Documents()[0].Bytes())
 }
 
 // What takes a decision is not corrected: a block next to external-aws makes the
@@ -209,7 +207,6 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
 	text := at(release, outside+"  awsCloudProvider: {global: {zone: a}}\n")
 	c := assert.Value(Distro().Lint(transform.Only(parse(t, text)), transform.Target{}))(t)
-	if fixed, made := plan.Repair(Distro(), c, transform.Target{}); len(made) > 0 || string(fixed.Documents()[0].Bytes()) != text {
-		t.Errorf("%v\n%s", made, fixed.Documents()[0].Bytes())
-	}
+	fixed, made := plan.Repair(Distro(), c, transform.Target{})
+	assert.Truef(t, len(made) == 0 && string(fixed.Documents()[0].Bytes()) == text, "%v\n%s", made, fixed.Documents()[0].Bytes())
 }

@@ -38,15 +38,13 @@ var forms = map[string]string{
 func TestASecondOwnerIsFoundInEveryFormOfTheChart(t *testing.T) {
 	for name, spec := range forms {
 		c := linted(t, release, chartAs(spec), chosen)
-		if got := about(c.Findings(""), "ccm-flag-missing"); len(got) != 1 {
-			t.Errorf("%s: %v", name, found(c.Findings("")))
-		}
+		got := about(c.Findings(""), "ccm-flag-missing")
+		assert.Truef(t, len(got) == 1, "%s: %v", name, found(c.Findings("")))
 	}
 	other := "chart: https://charts.example.com/aws-ebs-csi-driver-2.20.0.tgz"
 	noArgs := strings.Replace(chartAs(other), "      args: [--cloud-provider=aws, --configure-cloud-routes=false]\n", "", 1)
-	if got := about(linted(t, release, noArgs, chosen).Findings(""), "ccm-flag-missing"); len(got) != 0 {
-		t.Error("another chart of AWS is taken for it", found(got))
-	}
+	got := about(linted(t, release, noArgs, chosen).Findings(""), "ccm-flag-missing")
+	assert.True(t, len(got) == 0, "another chart of AWS is taken for it", found(got))
 }
 
 func TestNoFormOfTheChartGetsASecondOne(t *testing.T) {

@@ -241,9 +241,8 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c0 := assert.Value(Open(parse(t, c.text), release))(t)
 			got := c0.Effective(c0.Classes[0])[c.key]
-			if diff := cmp.Diff(c.value, got.Value); diff != "" || got.Origin.Written() != c.line {
-				t.Errorf("written on line %d instead of %d (-want +got):\n%s", got.Origin.Written(), c.line, diff)
-			}
+			diff := cmp.Diff(c.value, got.Value)
+			assert.Truef(t, diff == "" && got.Origin.Written() == c.line, "written on line %d instead of %d (-want +got):\n%s", got.Origin.Written(), c.line, diff)
 		})
 	}
 }

@@ -194,9 +194,7 @@ func TestPlansOfManyClusters(t *testing.T) {
 		for _, provider := range providers {
 			for _, entry := range entries {
 				p := planned(t, release, pool+provider+entry, chosen)
-				if !left(step(t, p, stages.SwitchToExternal)) {
-					t.Errorf("nothing is planned for\n%s", p.Start[0].Bytes())
-				}
+				assert.Truef(t, left(step(t, p, stages.SwitchToExternal)), "nothing is planned for\n%s", p.Start[0].Bytes())
 			}
 		}
 	}

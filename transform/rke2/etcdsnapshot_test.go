@@ -24,9 +24,8 @@ func TestASnapshotIsRequestedByItsNumber(t *testing.T) {
 		if again, _, err := askForSnapshot(after); err != nil || again == nil {
 			t.Errorf("%v", err)
 		}
-		if n, _ := after.Root().Get("spec", "rkeConfig", "etcdSnapshotCreate", "generation").Value().(float64); int64(n) != want {
-			t.Errorf("%s", after.Bytes())
-		}
+		n, _ := after.Root().Get("spec", "rkeConfig", "etcdSnapshotCreate", "generation").Value().(float64)
+		assert.True(t, int64(n) == want, after.Bytes())
 	}
 	_, _, err := askForSnapshot(parse(t, `{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":"four"}}}}`))
 	assert.True(t, err != nil, "a number that is none")

@@ -106,9 +106,7 @@ func fits(t *testing.T, m *migration) {
 func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 	t.Helper()
 	root, found, err := leadermigration.Embedded(at)
-	if err != nil || len(found) > 0 || !root.Exists() {
-		t.Fatalf("no configuration at %s: %v %+v", at.Path(), err, found)
-	}
+	assert.Mustf(t, err == nil && len(found) == 0 && root.Exists(), "no configuration at %s: %v %+v", at.Path(), err, found)
 	return root
 }
 
@@ -132,9 +130,7 @@ func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
 	p := planned(t, release, told+own, inTurn)
 	s := step(t, p, stages.SwitchToExternal)
-	if !strings.Contains(configOf(s.Documents[0].Before), managerConfig+"]") || strings.Contains(configOf(s.Documents[0].After), configFlag+"="+managerConfig) {
-		t.Errorf("%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
-	}
+	assert.Truef(t, strings.Contains(configOf(s.Documents[0].Before), managerConfig+"]") && !strings.Contains(configOf(s.Documents[0].After), configFlag+"="+managerConfig), "%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
 	was, is, err := back(t, told+own, stages.SwitchToExternal, inTurn)
 	assert.Truef(t, err == nil && was == is, "%v\n%s", err, is)
 }

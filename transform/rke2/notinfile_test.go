@@ -36,9 +36,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := planned(t, release, c.config, transform.Target{})
 			s := step(t, p, stages.InstallCCM)
-			if s.State != c.want || isLeft(p) != c.open {
-				t.Errorf("%s, %+v", s.State, p.Outlook())
-			}
+			assert.Truef(t, s.State == c.want && isLeft(p) == c.open, "%s, %+v", s.State, p.Outlook())
 			last := step(t, p, stages.DisableLeaderMigration)
 			assert.Truef(t, (last.State == plan.NotInFile) == (c.want == plan.NotInFile), "the end is %s", last.State)
 			known := transform.Target{}

@@ -42,9 +42,7 @@ func TestDocumentsThatAreOneObject(t *testing.T) {
 func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
 	other := "additionalManifest: |\n  apiVersion: helm.cattle.io/v1\n  kind: HelmChart\n  metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n  spec: {repo: mine}\n"
 	s := step(t, planned(t, release, onAWS+other, chosen), stages.InstallCCM)
-	if s.State != plan.Blocked || len(about(s.Findings, "manifest-overwritten")) != 1 {
-		t.Errorf("%s: %v", s.State, found(s.Findings))
-	}
+	assert.Truef(t, s.State == plan.Blocked && len(about(s.Findings, "manifest-overwritten")) == 1, "%s: %v", s.State, found(s.Findings))
 }
 
 // withPodSecurity opens a configuration of a cluster with a template for pod security
@@ -115,9 +113,8 @@ func TestFeatureGatesThatVanish(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config:\n    "
 	const gates = onAWS + kubelet + "[\"feature-gates=A=true,B=false\", v=2]\n" + entry
 	list := expect(t, gates+"kubelet-arg: [feature-gates=B=true, v=3]\n", "args-overwritten", "warning 12")
-	if want := "this list replaces spec.rkeConfig.machineGlobalConfig.kubelet-arg on the same machines, and these arguments are lost: feature-gates A"; list[0].Message != want {
-		t.Errorf("got %q", list[0].Message)
-	}
+	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kubelet-arg on the same machines, and these arguments are lost: feature-gates A"
+	assert.Truef(t, list[0].Message == want, "got %q", list[0].Message)
 	expect(t, gates+"kubelet-arg: [feature-gates=A=false, feature-gates=B=true, v=3]\n", "args-overwritten")
 }
 
@@ -128,9 +125,7 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 	for _, rule := range []string{"args-overwritten", "value-erased"} {
 		for target, want := range map[string]transform.Severity{transform.EndStateExternal: transform.Warning, override.EndState: transform.Error} {
 			list := about(linted(t, release, config, transform.Target{EndState: target}).Findings(""), rule)
-			if len(list) != 1 || list[0].Severity != want {
-				t.Errorf("%s, %s: %v", rule, target, found(list))
-			}
+			assert.Truef(t, len(list) == 1 && list[0].Severity == want, "%s, %s: %v", rule, target, found(list))
 		}
 	}
 }
@@ -138,13 +133,11 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 // lint says of other providers what every other verb refuses, and nothing else.
 func TestClustersOfOtherProvidersAreLinted(t *testing.T) {
 	c := linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
-	if list := c.Findings(""); len(list) != 1 || list[0].Rule != transform.RuleNotMigratable || list[0].Severity != transform.Note {
-		t.Error(found(list))
-	}
+	list := c.Findings("")
+	assert.True(t, len(list) == 1 && list[0].Rule == transform.RuleNotMigratable && list[0].Severity == transform.Note, found(list))
 	c = linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: azure}\n", transform.Target{})
-	if list := c.Findings(""); len(list) != 1 || list[0].Rule != transform.RuleNotMigratable || list[0].Severity != transform.Error {
-		t.Error(found(list))
-	}
+	list = c.Findings("")
+	assert.True(t, len(list) == 1 && list[0].Rule == transform.RuleNotMigratable && list[0].Severity == transform.Error, found(list))
 }
 
 func TestNoFindingQuotesAValue(t *testing.T) {
@@ -155,9 +148,7 @@ func TestNoFindingQuotesAValue(t *testing.T) {
 	for _, f := range list {
 		assert.True(t, !strings.Contains(f.Message+f.Fix+f.Path, "s3cr3t"), f)
 	}
-	if len(list) < 12 {
-		t.Errorf("only %v", found(list))
-	}
+	assert.Truef(t, len(list) >= 12, "only %v", found(list))
 }
 
 func TestFixableRulesHaveFixes(t *testing.T) {

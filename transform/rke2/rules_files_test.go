@@ -105,16 +105,12 @@ func TestTheConfigurationsOfBothManagersAreCompared(t *testing.T) {
 	docs := together(t, readsOwn+fromMap+chart+inner("route", "service", "cloud-node-lifecycle", "nodeipam"), mapOf(plainMap, complete()))
 	cluster, err := Distro().Lint(docs, chosen)
 	assert.NilError(t, err)
-	if !lacks(cluster, "o0.yaml") || lacks(cluster, "c.yaml") {
-		t.Errorf("only kube-controller-manager lacks nodeipam: %v", cluster.Findings(""))
-	}
+	assert.Truef(t, lacks(cluster, "o0.yaml") && !lacks(cluster, "c.yaml"), "only kube-controller-manager lacks nodeipam: %v", cluster.Findings(""))
 	docs = together(t, readsOwn+fromMap+chart+inner("route", "cloud-node-lifecycle"), mapOf(plainMap, complete()))
 	if cluster, err = Distro().Lint(docs, chosen); err != nil {
 		t.Fatal(err)
 	}
-	if !lacks(cluster, "c.yaml") {
-		t.Errorf("the cloud-controller-manager lacks service: %v", cluster.Findings(""))
-	}
+	assert.Truef(t, lacks(cluster, "c.yaml"), "the cloud-controller-manager lacks service: %v", cluster.Findings(""))
 }
 
 // lacks reports whether a file lacks a controller that the other manager lists.

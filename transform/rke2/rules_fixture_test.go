@@ -60,9 +60,8 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 		t.Run(c.name, func(t *testing.T) {
 			fixed, made := plan.Repair(Distro(), linted(t, release, c.before, chosen), chosen)
 			assert.DeepEqual(t, configOf(fixed.Documents()[0]), c.want)
-			if again, more := plan.Repair(Distro(), fixed, chosen); len(more) > 0 || (len(made) > 0) != (c.before != c.want) {
-				t.Errorf("%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
-			}
+			again, more := plan.Repair(Distro(), fixed, chosen)
+			assert.Truef(t, len(more) == 0 && (len(made) > 0) == (c.before != c.want), "%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
 		})
 	}
 }

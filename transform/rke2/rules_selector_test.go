@@ -77,7 +77,6 @@ func TestClustersThatTheInterfaceCannotEdit(t *testing.T) {
 func TestTheFlagLeavesAnEntryForTheInterface(t *testing.T) {
 	p := planned(t, release, onAWS+"machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {}\n", chosen)
 	after := step(t, p, "enable-leader-migration").Documents[0].After.Root().Get("spec", "rkeConfig", selectorKey)
-	if n := after.Len(); n != 3 || after.Items()[2].Get(selectorField).Exists() {
-		t.Errorf("%d entries: %v", n, after.Value())
-	}
+	n := after.Len()
+	assert.Truef(t, n == 3 && !after.Items()[2].Get(selectorField).Exists(), "%d entries: %v", n, after.Value())
 }

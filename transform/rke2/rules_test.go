@@ -54,9 +54,8 @@ func expect(t *testing.T, config, rule string, want ...string) []transform.Findi
 func TestAPlainClusterHasNoFindings(t *testing.T) {
 	p := planned(t, release, split+snapshots+onAWS+"  kube-controller-manager-arg: [v=2]\nmachineSelectorConfig:\n- config: {protect-kernel-defaults: false}\n", override)
 	for _, name := range rules.EveryEdit {
-		if s := step(t, p, name); s.Findings != nil {
-			t.Errorf("%s: %v", name, found(s.Findings))
-		}
+		s := step(t, p, name)
+		assert.Truef(t, s.Findings == nil, "%s: %v", name, found(s.Findings))
 	}
 }
 
@@ -102,9 +101,7 @@ func TestArgumentsThatAreOverwritten(t *testing.T) {
 	}
 	list := expect(t, onAWS+kcm+entry+"kube-controller-manager-arg: [profiling=true]\n", "args-overwritten", "error 12")
 	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg on the same machines, and these arguments are lost: v, v"
-	if list[0].Message != want || list[0].Path != "spec.rkeConfig.machineSelectorConfig[0].config.kube-controller-manager-arg" {
-		t.Errorf("got %+v", list[0])
-	}
+	assert.Truef(t, list[0].Message == want && list[0].Path == "spec.rkeConfig.machineSelectorConfig[0].config.kube-controller-manager-arg", "got %+v", list[0])
 }
 
 func TestValuesThatAreErased(t *testing.T) {
@@ -219,12 +216,8 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 			got := strings.Join(names, " ")
 			assert.Truef(t, (want == "" || got == want) && (want != "" || strings.HasPrefix(got, stages.GrantMigrationLease)), "the stages are %s", got)
 			last := p.Steps[len(p.Steps)-1].After()
-			if !strings.Contains(string(last[0].Bytes()), "chart: aws-cloud-controller-manager") {
-				t.Errorf("there is no chart at the end:\n%s", last[0].Bytes())
-			}
-			if version != "v1.26.15" && strings.Contains(string(last[0].Bytes()), leaderFlag) {
-				t.Errorf("there is no manager to migrate from:\n%s", last[0].Bytes())
-			}
+			assert.Truef(t, strings.Contains(string(last[0].Bytes()), "chart: aws-cloud-controller-manager"), "there is no chart at the end:\n%s", last[0].Bytes())
+			assert.Truef(t, version == "v1.26.15" || !strings.Contains(string(last[0].Bytes()), leaderFlag), "there is no manager to migrate from:\n%s", last[0].Bytes())
 			c := assert.Value(lint(last, transform.Target{}))(t)
 			list := about(c.Findings(""), "in-tree-gone")
 			assert.True(t, len(list) == 0, list)
@@ -241,13 +234,10 @@ func TestAClusterPast126HasStagesOfItsOwn(t *testing.T) {
 func TestTheChartWaitsForTheStub(t *testing.T) {
 	for config, want := range map[string]plan.State{onAWS: plan.Blocked, onAWS + "  disable-cloud-controller: true\n": plan.Todo} {
 		s := step(t, planned(t, "v1.36.0+rke2r1", config, transform.Target{}), stages.InstallCCM)
-		if s.State != want || (len(about(s.Findings, "stub-ccm-enabled")) > 0) != (want == plan.Blocked) {
-			t.Errorf("%s: %s, %v", config, s.State, found(s.Findings))
-		}
+		assert.Truef(t, s.State == want && (len(about(s.Findings, "stub-ccm-enabled")) > 0) == (want == plan.Blocked), "%s: %s, %v", config, s.State, found(s.Findings))
 	}
-	if s := step(t, planned(t, "v1.35.0+rke2r1", onAWS, transform.Target{}), stages.InstallCCM); s.State != plan.Todo {
-		t.Errorf("up to 1.35 the name stops the stub: %v", found(s.Findings))
-	}
+	s := step(t, planned(t, "v1.35.0+rke2r1", onAWS, transform.Target{}), stages.InstallCCM)
+	assert.Truef(t, s.State == plan.Todo, "up to 1.35 the name stops the stub: %v", found(s.Findings))
 }
 
 // A plan does not depend on where in the stages a cluster is: what is left is the same.
@@ -304,8 +294,6 @@ func TestThePublishedEntryOverAGlobalListBlocks(t *testing.T) {
 	p := planned(t, release, config, chosen)
 	for name, want := range map[string]string{stages.EnableLeaderMigration: "args-overwritten", stages.SwitchToExternal: "value-erased"} {
 		s := step(t, p, name)
-		if len(about(s.Findings, want)) != 1 || s.State != plan.Blocked {
-			t.Errorf("%s is %s: %v", name, s.State, found(s.Findings))
-		}
+		assert.Truef(t, len(about(s.Findings, want)) == 1 && s.State == plan.Blocked, "%s is %s: %v", name, s.State, found(s.Findings))
 	}
 }

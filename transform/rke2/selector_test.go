@@ -55,9 +55,7 @@ machineSelectorConfig:
 					got = append(got, class.Name)
 				}
 			}
-			if !slices.Equal(got, c.want) || layer.Selective() != c.selective {
-				t.Errorf("matches %v, want %v; selective: %v, want %v", got, c.want, layer.Selective(), c.selective)
-			}
+			assert.Truef(t, slices.Equal(got, c.want) && layer.Selective() == c.selective, "matches %v, want %v; selective: %v, want %v", got, c.want, layer.Selective(), c.selective)
 		})
 	}
 }

@@ -113,9 +113,7 @@ func planned(t *testing.T, version, config string, target transform.Target) *pla
 	}
 	again := assert.Value(plan.Build(Distro(), transform.Only(last), target))(t)
 	for _, s := range again.Steps {
-		if left(s) || s.Changes() {
-			t.Errorf("%s is %s again in\n%s", s.Stage.Name, s.State, last.Bytes())
-		}
+		assert.Truef(t, !left(s) && !s.Changes(), "%s is %s again in\n%s", s.Stage.Name, s.State, last.Bytes())
 	}
 	return p
 }

@@ -221,9 +221,7 @@ func TestTheChartsValuesAreNextToTheRunbook(t *testing.T) {
 	files, err := s.Files()
 	assert.Mustf(t, err == nil && len(files) == 1 && files[0].Name == "aws-ccm-values.yaml", "%v: %v", err, files)
 	doc, err := yamledit.ParseString("values", files[0].Content)
-	if err != nil || !strings.Contains(files[0].Content, "- --enable-leader-migration=true\n") || !doc.Root().Get("image", "tag").Exists() {
-		t.Errorf("%v:\n%s", err, files[0].Content)
-	}
+	assert.Truef(t, err == nil && strings.Contains(files[0].Content, "- --enable-leader-migration=true\n") && doc.Root().Get("image", "tag").Exists(), "%v:\n%s", err, files[0].Content)
 	for _, stage := range []string{stages.GrantMigrationLease, stages.CordonControlPlane} {
 		files, err := step(t, planned(t, release, told, inTurn), stage).Files()
 		assert.Truef(t, err == nil && len(files) == 0, "%s: %v %v", stage, err, files)

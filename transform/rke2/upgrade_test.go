@@ -81,9 +81,7 @@ func TestAnUpgradeIsASequenceOfPlans(t *testing.T) {
 		if len(c.want) == 1 && len(got) == 1 && strings.Contains(got[0], c.want[0]) {
 			continue
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s:\n%s", c.name, strings.Join(got, "\n"))
-		}
+		assert.Truef(t, slices.Equal(got, c.want), "%s:\n%s", c.name, strings.Join(got, "\n"))
 		for _, want := range c.end {
 			assert.Contains(t, end, want, c.name)
 		}

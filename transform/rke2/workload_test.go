@@ -55,8 +55,6 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 		assert.Error(plan.Undo(Distro(), s.After(), inTurn, stage, false))(t, "--canonical", stage)
 		steps, err := plan.Undo(Distro(), s.After(), usual, stage, false)
 		assert.Mustf(t, err == nil && len(steps) == 1, "%s: %v", stage, err)
-		if !yamledit.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()) {
-			t.Errorf("%s: back to\n%s", stage, steps[0].After()[0].Bytes())
-		}
+		assert.Truef(t, yamledit.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()), "%s: back to\n%s", stage, steps[0].After()[0].Bytes())
 	}
 }

@@ -70,8 +70,6 @@ func FuzzWord(f *testing.F) {
 			t.Skip("no program takes it as an argument")
 		}
 		out, err := exec.Command(sh, "-c", "set -- "+Word(value)+` && printf '%s:%s' "$#" "$1"`).CombinedOutput()
-		if err != nil || string(out) != "1:"+value {
-			t.Errorf("%q: %s gives %q, %v", value, Word(value), out, err)
-		}
+		assert.Truef(t, err == nil && string(out) == "1:"+value, "%q: %s gives %q, %v", value, Word(value), out, err)
 	})
 }

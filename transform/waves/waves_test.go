@@ -46,9 +46,7 @@ func TestEveryClusterIsInOneWave(t *testing.T) {
 			}
 		}
 		for _, n := range names {
-			if seen[n] != 1 {
-				t.Fatalf("%s is in %d waves", n, seen[n])
-			}
+			assert.Mustf(t, seen[n] == 1, "%s is in %d waves", n, seen[n])
 		}
 	}
 }
@@ -95,20 +93,14 @@ func (f *fleet) start(t *testing.T) Turn {
 	turn := Next(f.waves, f.states, f.limits)
 	again := Next(f.waves, f.states, f.limits)
 	assert.Mustf(t, reflect.DeepEqual(turn, again), "%+v, and then %+v", turn, again)
-	if len(turn.Start) > 0 && before {
-		t.Fatalf("%v start after %v failed of %d", turn.Start, f.of(Failed), f.limits.Failures)
-	}
+	assert.Mustf(t, len(turn.Start) == 0 || !before, "%v start after %v failed of %d", turn.Start, f.of(Failed), f.limits.Failures)
 	for _, c := range turn.Start {
-		if f.states[c] != "" || !slices.Contains(f.waves[turn.Wave].Clusters, c) {
-			t.Fatalf("%s starts, is %q, and is not of wave %d", c, f.states[c], turn.Wave)
-		}
+		assert.Mustf(t, f.states[c] == "" && slices.Contains(f.waves[turn.Wave].Clusters, c), "%s starts, is %q, and is not of wave %d", c, f.states[c], turn.Wave)
 		f.states[c] = Running
 	}
 	for _, w := range f.waves[:turn.Wave] {
 		for _, c := range w.Clusters {
-			if !f.states[c].Ended() {
-				t.Fatalf("wave %d has its turn, and %s of %s is %q", turn.Wave, c, w.Name, f.states[c])
-			}
+			assert.Mustf(t, f.states[c].Ended(), "wave %d has its turn, and %s of %s is %q", turn.Wave, c, w.Name, f.states[c])
 		}
 	}
 	running := f.of(Running)

@@ -29,16 +29,12 @@ func TestAliasesAndMergeKeysAreReadAsKubernetesReadsThem(t *testing.T) {
 			continue
 		}
 		want := assert.Value(read([]byte(in)))(t)
-		if got := asJSON(d.Root().Value()); got != asJSON(want) {
-			t.Errorf("%s: read as %s instead of %s", in, got, asJSON(want))
-		}
+		got := asJSON(d.Root().Value())
+		assert.Truef(t, got == asJSON(want), "%s: read as %s instead of %s", in, got, asJSON(want))
 		again, err := read(d.Root().JSON())
-		if err != nil || asJSON(again) != asJSON(want) {
-			t.Errorf("%s: as JSON %s, %v", in, d.Root().JSON(), err)
-		}
-		if got := asJSON(walked(d.Root())); got != asJSON(want) {
-			t.Errorf("%s: walked as %s instead of %s", in, got, asJSON(want))
-		}
+		assert.Truef(t, err == nil && asJSON(again) == asJSON(want), "%s: as JSON %s, %v", in, d.Root().JSON(), err)
+		got = asJSON(walked(d.Root()))
+		assert.Truef(t, got == asJSON(want), "%s: walked as %s instead of %s", in, got, asJSON(want))
 	}
 }
 
@@ -160,8 +156,7 @@ func TestANodeReportsWhereItsValueIsWritten(t *testing.T) {
 		"t[0]":   {root.Get("t").Items()[0], 9, 7, 9},
 		"x.k":    {root.Get("x", "k"), 2, 2, 0},
 	} {
-		if n := c.node; n.Path() != path || n.Line() != c.line || n.Written() != c.written || n.Alias() != c.alias {
-			t.Errorf("%s: %s on line %d, written on %d, through %d", path, n.Path(), n.Line(), n.Written(), n.Alias())
-		}
+		n := c.node
+		assert.Truef(t, n.Path() == path && n.Line() == c.line && n.Written() == c.written && n.Alias() == c.alias, "%s: %s on line %d, written on %d, through %d", path, n.Path(), n.Line(), n.Written(), n.Alias())
 	}
 }

@@ -113,9 +113,8 @@ func TestNoRemovalLosesAComment(t *testing.T) {
 				}
 				removed++
 				for i := range strings.Count(string(d.Bytes()), "# comment ") {
-					if text := fmt.Sprintf("# comment %d;", i); strings.Count(string(d.Bytes()), text) != strings.Count(string(after.Bytes()), text) {
-						t.Errorf("%s: %s is lost with %s", file, text, n.Path())
-					}
+					text := fmt.Sprintf("# comment %d;", i)
+					assert.Truef(t, strings.Count(string(d.Bytes()), text) == strings.Count(string(after.Bytes()), text), "%s: %s is lost with %s", file, text, n.Path())
 				}
 			}
 		}

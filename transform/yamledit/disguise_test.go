@@ -49,9 +49,7 @@ func TestJSONIsReadAndEditedWithEveryEscape(t *testing.T) {
 	after, _, err := e.Apply()
 	assert.NilError(t, err)
 	edited := strings.Replace(strings.Replace(text, `"x\/\/y"`, `"new"`, 1), `"lone"`, `"last": "w/v", "lone"`, 1)
-	if string(after.Bytes()) != edited {
-		t.Errorf("%s", after.Bytes())
-	}
+	assert.True(t, string(after.Bytes()) == edited, after.Bytes())
 	if _, err := Parse(Chunk{File: "in.yaml", Bytes: []byte("a: \"b\\/c\"\n")}); err == nil {
 		t.Error("kubectl does not read \\/ in YAML")
 	}

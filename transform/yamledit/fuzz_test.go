@@ -44,9 +44,7 @@ func FuzzParseKeepsTheBytes(f *testing.F) {
 		var joined []byte
 		parsed, failed := 0, false
 		for _, c := range Split("in.yaml", stream) {
-			if c.Offset != len(joined) || c.Line != CountLines(joined) {
-				t.Fatalf("chunk %d says offset %d line %d instead of %d, %d", c.Index, c.Offset, c.Line, len(joined), CountLines(joined))
-			}
+			assert.Mustf(t, c.Offset == len(joined) && c.Line == CountLines(joined), "chunk %d says offset %d line %d instead of %d, %d", c.Index, c.Offset, c.Line, len(joined), CountLines(joined))
 			joined = append(joined, c.Bytes...)
 			d, err := Parse(c)
 			if err != nil {
@@ -201,9 +199,7 @@ func TestRandomEditsOverTheCorpus(t *testing.T) {
 				if o.refused {
 					refused.Add(1)
 				}
-				if o.err != nil {
-					t.Errorf("%s document %d seed %d: %v", d.File(), d.chunk.Index, i, o.err)
-				}
+				assert.Truef(t, o.err == nil, "%s document %d seed %d: %v", d.File(), d.chunk.Index, i, o.err)
 			}
 		})
 	}

@@ -34,13 +34,11 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 			for i, c := range items {
 				d := assert.Value(Parse(c))(t)
 				n := d.Root().Get("kind")
-				if s, _ := n.String(); s != "A" || d.Root().Path() != "" || n.Path() != "kind" {
-					t.Errorf("item %d is a %s at %s", i, s, n.Path())
-				}
+				s, _ := n.String()
+				assert.Truef(t, s == "A" && d.Root().Path() == "" && n.Path() == "kind", "item %d is a %s at %s", i, s, n.Path())
 				start, _ := n.Span()
-				if line := 3 + 1 + CountLines([]byte(text[:c.Offset-100+start])); n.Line() != line {
-					t.Errorf("item %d: line %d instead of %d", i, n.Line(), line)
-				}
+				line := 3 + 1 + CountLines([]byte(text[:c.Offset-100+start]))
+				assert.Truef(t, n.Line() == line, "item %d: line %d instead of %d", i, n.Line(), line)
 				e := d.Edit()
 				e.Insert(d.Root().Get("spec"), "new", fmt.Sprintf("value %d", i))
 				after, splices, err := e.Apply()

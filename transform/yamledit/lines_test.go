@@ -32,9 +32,8 @@ func TestColumnsAreFoundOnLinesOfAnyCharacters(t *testing.T) {
 		for line := range ix.count() {
 			at := ix.firstByte(line)
 			for column := 1; at < ix.end(line); column++ {
-				if got := ix.offset(line+1, column); got != at {
-					t.Fatalf("line %d, column %d: %d instead of %d", line+1, column, got, at)
-				}
+				got := ix.offset(line+1, column)
+				assert.Mustf(t, got == at, "line %d, column %d: %d instead of %d", line+1, column, got, at)
 				_, n := utf8.DecodeRuneInString(text[at:])
 				at += n
 			}

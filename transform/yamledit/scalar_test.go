@@ -82,8 +82,7 @@ func TestTheJSONOfANodeIsItsValue(t *testing.T) {
 	} {
 		d := assert.Value(ParseString("a.yaml", text))(t)
 		var got any
-		if err := json.Unmarshal(d.Root().JSON(), &got); err != nil || !reflect.DeepEqual(got, d.Root().Value()) {
-			t.Errorf("%q: %s, error %v", text, d.Root().JSON(), err)
-		}
+		err := json.Unmarshal(d.Root().JSON(), &got)
+		assert.Truef(t, err == nil && reflect.DeepEqual(got, d.Root().Value()), "%q: %s, error %v", text, d.Root().JSON(), err)
 	}
 }

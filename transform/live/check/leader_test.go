@@ -129,9 +129,8 @@ func TestALeaderThatIsUnknownIsNotOK(t *testing.T) {
 			"arguments of a script": scene(external, []string{"sh", "-c", "exec ccm $ARGS"}, kubeLease(true), term(month, false, 40)),
 		} {
 			v := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{})})
-			if _, needed := unchecked(o, stage); !slices.Contains(needed, "leader-missing") || v.OK() {
-				t.Errorf("%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
-			}
+			_, needed := unchecked(o, stage)
+			assert.Truef(t, slices.Contains(needed, "leader-missing") && !v.OK(), "%s, %q: %v %+v", name, stage, v.OK(), v.Findings)
 			accepted := Evaluate(o, Choice{Check: stages.After(stage, transform.Target{}), Accept: []string{"leader-missing"}})
 			assert.Truef(t, !slices.ContainsFunc(accepted.NotChecked, func(n NotChecked) bool { return n.Rule == "leader-missing" && n.Needed }), "%s, %q: it was accepted", name, stage)
 		}

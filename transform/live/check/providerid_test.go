@@ -56,9 +56,7 @@ func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
 		case want != fine && (len(v.Findings) != 1 || v.Findings[0].Rule != want):
 			t.Errorf("%q: %+v, not %s", id, v.Findings, want)
 		}
-		if v.Nodes[0].OK != (want == fine) {
-			t.Errorf("%q: the node is ok: %t", id, v.Nodes[0].OK)
-		}
+		assert.Truef(t, v.Nodes[0].OK == (want == fine), "%q: the node is ok: %t", id, v.Nodes[0].OK)
 	}
 }
 
@@ -87,9 +85,8 @@ func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
 			}
 			found := Evaluate(o, Choice{}).Findings
 			assert.Mustf(t, len(found) == 1, "%v: %+v", ids, found)
-			if replaces := strings.Contains(found[0].Fix, replaceMember); replaces != member {
-				t.Errorf("%v, etcd %t: %s", ids, member, found[0].Fix)
-			}
+			replaces := strings.Contains(found[0].Fix, replaceMember)
+			assert.Truef(t, replaces == member, "%v, etcd %t: %s", ids, member, found[0].Fix)
 		}
 	}
 }

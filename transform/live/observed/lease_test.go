@@ -6,6 +6,8 @@ package observed
 import (
 	"testing"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
@@ -45,9 +47,8 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 				at := start.Add(time.Duration(i) * c.every)
 				got = w.Observe(at, at, list)
 			}
-			if life := got[0].Life(); life != c.want {
-				t.Errorf("%s, not %s: %+v", life, c.want, got[0])
-			}
+			life := got[0].Life()
+			assert.Truef(t, life == c.want, "%s, not %s: %+v", life, c.want, got[0])
 		})
 	}
 }
@@ -78,9 +79,8 @@ func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 				record := Lease{Name: "l", Holder: "somebody", DurationSeconds: 15, Renewed: start.Add(-time.Duration(l.record[0]) * time.Hour)}
 				got = w.Observe(start.Add(time.Duration(l.asked)*time.Second), start.Add(time.Duration(l.answered)*time.Second), []Lease{record})
 			}
-			if life := got[0].Life(); life != c.want {
-				t.Errorf("%s, not %s: %+v", life, c.want, got[0])
-			}
+			life := got[0].Life()
+			assert.Truef(t, life == c.want, "%s, not %s: %+v", life, c.want, got[0])
 		})
 	}
 }

@@ -149,9 +149,8 @@ func TestAMachineWhosePlanFailsShowsWhatItPrintedUntilATryPasses(t *testing.T) {
 	plan := seen.Machines[0].Plan
 	plan.Applied, plan.Failures, plan.Output = false, 1, "install: no route to host"
 	p := Evaluate(seen, wanted)
-	if m := p.Machines[0]; p.Failed != "" || m.Failures != 1 || !strings.Contains(m.Failure(), "machine m-1: 1 attempt of its plan failed; ") || !strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host") {
-		t.Errorf("%+v %q", p, m.Failure())
-	}
+	m := p.Machines[0]
+	assert.Truef(t, p.Failed == "" && m.Failures == 1 && strings.Contains(m.Failure(), "machine m-1: 1 attempt of its plan failed; ") && strings.HasSuffix(m.Failure(), "it printed:\n    install: no route to host"), "%+v %q", p, m.Failure())
 	plan.Applied = true
 	if p := Evaluate(seen, wanted); !p.Done || p.Machines[0].Failure() != "" {
 		t.Errorf("%+v", p)

@@ -100,13 +100,10 @@ func TestTheTaintIsAddedOnceAndOnlyWithoutAProviderID(t *testing.T) {
 		before := assert.Value(yamledit.ParseString("node", text))(t)
 		after, err := Uninitialize(before)
 		assert.Must(t, err == nil, name, err)
-		if changed := string(after.Bytes()) != text; changed != (c.want != "") {
-			t.Errorf("%s: %s", name, after.Bytes())
-		}
+		changed := string(after.Bytes()) != text
+		assert.Truef(t, changed == (c.want != ""), "%s: %s", name, after.Bytes())
 		again, err := Uninitialize(after)
-		if err != nil || string(again.Bytes()) != string(after.Bytes()) {
-			t.Errorf("%s: a second time: %s, %v", name, again.Bytes(), err)
-		}
+		assert.Truef(t, err == nil && string(again.Bytes()) == string(after.Bytes()), "%s: a second time: %s, %v", name, again.Bytes(), err)
 	}
 }
 

@@ -25,16 +25,12 @@ func TestACordonIsUndone(t *testing.T) {
 		`{"metadata":{"name":"a","annotations":{"rke-lm.io/cordoned":"old"}},"spec":{"providerID":"x","unschedulable":false}}`,
 	} {
 		cordoned, err := Cordon(parsed(t, text), "run")
-		if err != nil || !Marked(cordoned, "run") || !strings.Contains(string(cordoned.Bytes()), `"unschedulable":true`) && !strings.Contains(string(cordoned.Bytes()), `"unschedulable": true`) {
-			t.Fatalf("%v %s", err, cordoned.Bytes())
-		}
+		assert.Mustf(t, err == nil && Marked(cordoned, "run") && (strings.Contains(string(cordoned.Bytes()), `"unschedulable":true`) || strings.Contains(string(cordoned.Bytes()), `"unschedulable": true`)), "%v %s", err, cordoned.Bytes())
 		if other, err := Release(cordoned, "another"); err != nil || other != cordoned {
 			t.Errorf("it is another run's: %v", err)
 		}
 		released, err := Release(cordoned, "run")
-		if err != nil || Marked(released, "run") || strings.Contains(string(released.Bytes()), "unschedulable") {
-			t.Errorf("%v %s", err, released.Bytes())
-		}
+		assert.Truef(t, err == nil && !Marked(released, "run") && !strings.Contains(string(released.Bytes()), "unschedulable"), "%v %s", err, released.Bytes())
 	}
 }
 

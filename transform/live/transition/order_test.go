@@ -49,9 +49,7 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 			l.To = step.Documents[0].After
 		}
 		changes := assert.Value(w.Changes(l))(t)
-		if changes(server) != c.servers || changes(worker) != c.workers {
-			t.Errorf("%s: servers %t, workers %t", c.name, changes(server), changes(worker))
-		}
+		assert.Truef(t, changes(server) == c.servers && changes(worker) == c.workers, "%s: servers %t, workers %t", c.name, changes(server), changes(worker))
 	}
 }
 

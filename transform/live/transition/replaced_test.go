@@ -80,16 +80,13 @@ func TestAReleaseThatAStageHasInstalledIsNeverRefused(t *testing.T) {
 						installed[u.Transition.Files[u.Action.Values]] = true
 						runs = append(runs, func() {
 							for has := range installed {
-								if keys, err := r.Replaced(u, document(t, has)); err != nil || len(keys) > 0 {
-									t.Errorf("%s, %s: %v %v\n%s\nis replaced by\n%s", minor, u.Transition.Stage, keys, err, has, u.Transition.Files[u.Action.Values])
-								}
+								keys, err := r.Replaced(u, document(t, has))
+								assert.Truef(t, err == nil && len(keys) == 0, "%s, %s: %v %v\n%s\nis replaced by\n%s", minor, u.Transition.Stage, keys, err, has, u.Transition.Files[u.Action.Values])
 							}
 						})
 					}
 				}
-				if len(installed) < 2 {
-					t.Errorf("there are only %v", slices.Collect(maps.Keys(installed)))
-				}
+				assert.Truef(t, len(installed) >= 2, "there are only %v", slices.Collect(maps.Keys(installed)))
 				for _, run := range runs {
 					run()
 				}

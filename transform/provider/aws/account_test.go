@@ -111,9 +111,8 @@ func TestTheCredentialProviderGoesWhereTheKubeletLooks(t *testing.T) {
 	doc, err := yamledit.ParseString(ProviderFile, p.Files[0].Content)
 	assert.Must(t, err == nil && p.Files[0].Name == ProviderFile, err)
 	entry := doc.Root().Get("providers").Items()[0]
-	if name, _ := entry.Get("name").String(); name != provider || entry.Get("matchImages").Len() == 0 || !entry.Get("defaultCacheDuration").Exists() {
-		t.Error(entry.Value())
-	}
+	name, _ := entry.Get("name").String()
+	assert.True(t, name == provider && entry.Get("matchImages").Len() != 0 && entry.Get("defaultCacheDuration").Exists(), entry.Value())
 }
 
 func TestFilesAreThoseThatCommandsName(t *testing.T) {
