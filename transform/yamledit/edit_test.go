@@ -140,6 +140,8 @@ func TestInsertAddsAKeyWhereItBelongs(t *testing.T) {
 		{"in JSON of several lines", "{\n  \"m\": {\n    \"a\": [\n      \"x\"\n    ]\n  }\n}\n", add("b", []string{"v"}, "m"), "{\n  \"m\": {\n    \"a\": [\n      \"x\"\n    ],\n    \"b\": [\n      \"v\"\n    ]\n  }\n}\n"},
 		{"in JSON on one line", `{"m":{"a":1}}`, add("b", Map{{"c", "x"}}, "m"), `{"m":{"a":1,"b":{"c":"x"}}}`},
 		{"in an empty JSON object", "{\n  \"m\": {}\n}\n", add("a", "x", "m"), "{\n  \"m\": {\n    \"a\": \"x\"\n  }\n}\n"},
+		{"a list as wide as the others", "a:\n    -   x: 1\nm:\n    k: 1\n", add("b", []string{"v"}, "m"), "a:\n    -   x: 1\nm:\n    k: 1\n    b:\n        -   v\n"},
+		{"the first list, indented as mappings are", "m:\n    k: 1\n", add("b", []string{"v"}, "m"), "m:\n    k: 1\n    b:\n        - v\n"},
 		{"with the line breaks of the file", "m:\r\n  a: 1\r\nz: 1\r\n", add("b", []string{"x"}, "m"), "m:\r\n  a: 1\r\n  b:\r\n    - x\r\nz: 1\r\n"},
 		{"after a given entry", "a: 1\nc: 3\n", func(e *Edit, n Node) { e.InsertAfter(n.Get("a"), "b", true) }, "a: 1\nb: true\nc: 3\n"},
 		{"a literal block in the middle", "m:\n  a: 1\nz: 1\n", add("b", "x: 1\ny: 2", "m"), "m:\n  a: 1\n  b: |-\n    x: 1\n    y: 2\nz: 1\n"},
