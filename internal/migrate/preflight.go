@@ -65,13 +65,21 @@ func (r *run) look(ctx context.Context) (err error) {
 	return err
 }
 
-// named plans again where Nodes show by which names their machines register without a cloud provider.
+// named plans again where Nodes show by which names their machines register without a cloud provider, or managers the
+// timings of their leases.
 func (r *run) named(ctx context.Context) error {
-	known := r.from.seen.HostNames(r.cluster.planner.Target.HostNames)
-	if r.back() || maps.Equal(known, r.cluster.planner.Target.HostNames) {
+	chosen := &r.cluster.planner.Target
+	seen, err := transition.WithTimings(r.from.plan, *chosen, r.from.seen)
+	if err != nil {
+		return err
+	}
+	if !r.back() {
+		seen.HostNames = r.from.seen.HostNames(chosen.HostNames)
+	}
+	again := seen.ShortLeases != chosen.ShortLeases || r.back() && seen.CloudLease != chosen.CloudLease || !maps.Equal(seen.HostNames, chosen.HostNames)
+	if *chosen = seen; !again {
 		return nil
 	}
-	r.cluster.planner.Target.HostNames = known
 	return r.planFirst(ctx)
 }
 

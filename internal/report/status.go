@@ -36,10 +36,12 @@ type Status struct {
 	Situation plan.Progress `json:"situation,omitempty"`
 	Reached   string        `json:"reached"`
 	// Next is the stage that is next; "" where none is left, or where only the state of the cluster is known.
-	Next     string `json:"next,omitempty"`
-	Errors   int    `json:"errors"`
-	Warnings int    `json:"warnings"`
-	Problem  string `json:"problem,omitempty"`
+	Next string `json:"next,omitempty"`
+	// Gaps are for how long no manager runs the cloud controllers, by the stages that are left.
+	Gaps     map[string]string `json:"gaps,omitempty"`
+	Errors   int               `json:"errors"`
+	Warnings int               `json:"warnings"`
+	Problem  string            `json:"problem,omitempty"`
 	// Migrations are the names of the LeaderMigrations that have the cluster.
 	Migrations []string `json:"leaderMigrations,omitempty"`
 
@@ -66,6 +68,12 @@ func NewStatus(p *plan.Plan) Status {
 		s.EndState = fmt.Sprintf("external (host names equal the names of Nodes: %d; no Node of the cluster may be missing)", len(t.HostNames))
 	} else if t.EndState == "" && t.Taken == transform.EndStateOverride && p.Left() && !slices.ContainsFunc(p.Steps, unclear) {
 		s.EndState = "aws-override (external renames nodes); --end-state changes it"
+	}
+	s.Gaps = map[string]string{}
+	for _, step := range p.Steps {
+		if step.Stage.Gap != "" && !step.Past() {
+			s.Gaps[step.Stage.Name] = step.Stage.Gap
+		}
 	}
 	own, unseen := p.Findings()
 	s.Count(slices.Concat(own, unseen))

@@ -27,8 +27,10 @@ type Timings struct{ LeaseDuration, RenewDeadline, RetryPeriod time.Duration }
 // DefaultTimings are those of managers without arguments (k8s.io/component-base config/v1alpha1).
 var DefaultTimings = Timings{15 * time.Second, 10 * time.Second, 2 * time.Second}
 
-// ShortTimings are those of a cloud-controller-manager with short leases.
-var ShortTimings = Timings{6 * time.Second, 4 * time.Second, time.Second}
+// ShortTimings are those of a cloud-controller-manager with short leases. A lease duration of 6 s would not do: an elector's
+// requests have half the renew deadline for their answers (client-go, resourcelock.NewFromKubeconfig). A leader whose
+// write arrived, was answered after almost 2 s, and is not followed by another one leads for up to 7 s after the write.
+var ShortTimings = Timings{8 * time.Second, 4 * time.Second, time.Second}
 
 // Margin is for requests that arrive late.
 const Margin = time.Second
@@ -41,7 +43,7 @@ func KubeTimings() []args.Arg {
 
 // CloudTimings returns the arguments of a cloud-controller-manager with short leases.
 func CloudTimings() []args.Arg {
-	return append([]args.Arg{args.With(leaseFlag, "6s")}, KubeTimings()...)
+	return append([]args.Arg{args.With(leaseFlag, "8s")}, KubeTimings()...)
 }
 
 // TimingsOf returns the timings that arguments set, or the default ones, and the index of the last argument that sets one; -1 for none.

@@ -51,7 +51,7 @@ func TestTheUndoOfTheSwitchReturnsTheTimingsThatTheOtherManagerNeeds(t *testing.
 	target.ShortLeases = true
 	made := string(step(t, planned(t, release, told, target), stages.SwitchToExternal).After()[0].Bytes())
 	for lease, want := range map[string]bool{"6s": true, "8s": true, "12s": true, "13s": false, "15s": false} {
-		doc := parse(t, strings.Replace(made, "--leader-elect-lease-duration=6s", "--leader-elect-lease-duration="+lease, 1))
+		doc := parse(t, strings.Replace(made, "--leader-elect-lease-duration=8s", "--leader-elect-lease-duration="+lease, 1))
 		steps, err := plan.Undo(Distro(), transform.Only(doc), chosen, stages.SwitchToExternal, false)
 		assert.Must(t, err == nil, lease, err)
 		list := configOf(steps[0].Documents[0].After)

@@ -17,11 +17,11 @@ var disableMigration = Stage{
 	long:     true,
 	of:       func(s Set) func() transform.Stage { return s.Disable },
 	gap:      "17 to 21 seconds",
-	shortGap: "6 to 9 seconds",
+	shortGap: "8 to 11 seconds",
 	waits:    Cluster.cloud,
 
 	undoGap:      expect("35 to 37 seconds") + ".",
-	shortUndoGap: expect("12 to 17 seconds") + ".",
+	shortUndoGap: expect("16 to 21 seconds") + ".",
 
 	byPods: true,
 	shown:  func(m Managers) bool { return m.Cloud && m.External && !m.CloudFlag },

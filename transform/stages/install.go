@@ -23,7 +23,7 @@ var installManager = Stage{
 
 	of:           func(s Set) func() transform.Stage { return s.Install },
 	undoGap:      "Expect a gap of about 22 seconds" + untilKube,
-	shortUndoGap: "Expect a gap of 15 to 18 seconds" + untilKube,
+	shortUndoGap: "Expect a gap of 15 to 20 seconds" + untilKube,
 	shown:        func(m Managers) bool { return m.Cloud && m.Flag },
 	past:         func(s Observed) bool { return s.Helm && (s.Switched && s.Cloud || s.Installed) },
 	undo:         func(s Observed) bool { return s.Cloud },

@@ -31,7 +31,7 @@ var switchProvider = Stage{
 
 	of:       func(s Set) func() transform.Stage { return s.Switch },
 	gap:      "16 to 20 seconds",
-	shortGap: "6 to 9 seconds",
+	shortGap: "8 to 11 seconds",
 	waits:    Cluster.switches,
 	undoGap:  "Expect no gap: the cloud-controller-manager keeps the migration lease and continues to run.",
 	byPods:   true,

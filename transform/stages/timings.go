@@ -115,6 +115,12 @@ func UndoGap(t transform.Target, stage string) string {
 	return s.undoGap
 }
 
+// Why short leases are refused next to a cloud-controller-manager with the default timings.
+const (
+	TimingsStay        = "--short-leases: the cloud-controller-manager has the default timings of leases, and no stage changes those of one that may run: an old and a new pod could lead at the same time"
+	WithoutShortLeases = "remove --short-leases; or undo " + InstallCCM + ", and plan again with --short-leases"
+)
+
 // ShortLeases reports whether the managers get short leases: the operator chose them, or the documents show that he did. It
 // refuses them where they shorten nothing, and where a cloud-controller-manager may run already: its timings change pod by
 // pod, and an old and a new pod could lead at the same time.
@@ -128,8 +134,7 @@ func (c Cluster) ShortLeases(at yamledit.Node) (bool, error) {
 	case !c.Target.Situation.HasInTreeProvider():
 		return true, at.Errorf("--short-leases: from Kubernetes 1.27 on kube-controller-manager has no cloud controllers, so no lease changes its holder", "remove --short-leases")
 	case c.Target.ShortLeases && e.Runs && leadermigration.LacksTimings(e.Cloud):
-		return true, &transform.Conflict{At: at.Errorf("--short-leases: the cloud-controller-manager of the document has the default timings of leases, and no stage changes those of one that may run: an old and a new pod could lead at the same time",
-			"remove --short-leases; or undo "+InstallCCM+", and plan again with --short-leases")}
+		return true, &transform.Conflict{At: at.Errorf(TimingsStay, WithoutShortLeases)}
 	case e.Left && leadermigration.LacksTimings(e.Cloud):
 		return false, nil
 	case c.Target.NoLeaderMigration, leadermigration.HasTimings(e.Cloud, leadermigration.CloudTimings()):
@@ -159,8 +164,8 @@ func (c Cluster) ShortensUndone(e *transform.Reverse, at yamledit.Node) bool {
 
 // Why stages change the timings of leases, or keep them.
 const (
-	enableShortWhy  = "With --short-leases the leader tries for 4 seconds to renew its leases, so that it ends before the cloud-controller-manager, whose leases last for 6 seconds, acquires the migration lease. Its lease duration stays."
-	installShortWhy = "With --short-leases its leases last for 6 seconds. The stage begins once every kube-controller-manager runs with its timings."
+	enableShortWhy  = "With --short-leases the leader tries for 4 seconds to renew its leases, so that it ends before the cloud-controller-manager, whose leases last for 8 seconds, acquires the migration lease. Its lease duration stays."
+	installShortWhy = "With --short-leases its leases last for 8 seconds. The stage begins once every kube-controller-manager runs with its timings."
 	switchShortWhy  = " The edit also removes the timings that --short-leases gave kube-controller-manager."
 	disableShortWhy = "The cloud-controller-manager keeps the timings of --short-leases: pods of before and after the edit must not wait for different times."
 

@@ -40,6 +40,7 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 	enabled, installed := scene(migrating, nil, kube, either), scene(migrating, waits, kube, cloud, either)
 	switched := scene(external, waits, kube, cloud, migration("c_1", true, 1))
 	finished := scene(external, quiet, kube, cloud)
+	timed := scene(append(slices.Clone(migrating), "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"), nil, kube, either)
 	for _, c := range []struct {
 		name  string
 		o     *observed.Observation
@@ -48,6 +49,8 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 	}{
 		{"nothing is asked", enabled, stages.Check{}, ""},
 		{"not there yet", installed, stages.Check{AtLeast: stages.SwitchToExternal}, "the managers do not show the result of switch-to-external yet"},
+		{"short leases, with the default timings", enabled, stages.Check{AtLeast: stages.EnableLeaderMigration, ShortLeases: true}, "this kube-controller-manager leads for up to 12s after its last renewal, and a cloud-controller-manager with short leases acquires the lease after 8s"},
+		{"short leases, with theirs", timed, stages.Check{AtLeast: stages.EnableLeaderMigration, ShortLeases: true}, ""},
 		{"there", switched, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
 		{"further", finished, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
 		{"still there", installed, stages.Check{AtMost: stages.EnableLeaderMigration}, "the managers still show the result of install-ccm"},

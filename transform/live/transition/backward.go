@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -56,7 +54,7 @@ func (r Planner) Backward(p *plan.Plan, stage string, seen *observed.Observation
 	if folds && stages.Named(stage).With == "" {
 		return l, nil
 	}
-	steps, err := plan.Undo(r.Distro, p.Start, withLease(p.Target, seen), stage, folds)
+	steps, err := plan.Undo(r.Distro, p.Start, p.Target, stage, folds)
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
@@ -98,24 +96,6 @@ func (r Planner) CheckRollback(p *plan.Plan, names []string, seen *observed.Obse
 	if last == "" {
 		return nil
 	}
-	_, err := plan.Undo(r.Distro, p.Start, withLease(r.Target, seen), last, true)
+	_, err := plan.Undo(r.Distro, p.Start, r.Target, last, true)
 	return err
-}
-
-// withLease is the choice for a cluster that was seen, with the shortest lease duration of its cloud-controller-managers.
-func withLease(t transform.Target, seen *observed.Observation) transform.Target {
-	t.CloudLease = leadermigration.DefaultTimings.LeaseDuration
-	note := func(list []string) {
-		timings, _ := leadermigration.TimingsOf(args.Command(list))
-		t.CloudLease = min(t.CloudLease, timings.LeaseDuration)
-	}
-	for _, m := range seen.Managers {
-		if m.Component == observed.CloudManager {
-			note(m.Args)
-		}
-	}
-	for _, d := range seen.DaemonSets {
-		note(d.Args)
-	}
-	return t
 }
