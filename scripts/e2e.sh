@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 go test ./cmd/rke-lm -run TestScript -count=1
+go -C lab/election test -count=1 ./...
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
