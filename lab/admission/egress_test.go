@@ -15,22 +15,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // connect asks for a connection as kube-apiserver does, and returns what the other side says of it and then.
 func connect(t *testing.T, e *Egress, address, say string) (status, heard string) {
 	t.Helper()
-	conn, err := net.Dial("unix", e.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := assert.Value(net.Dial("unix", e.socket))(t)
 	defer conn.Close()
 	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", address)
 	from := bufio.NewReader(conn)
-	answer, err := http.ReadResponse(from, &http.Request{Method: http.MethodConnect})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := assert.Value(http.ReadResponse(from, &http.Request{Method: http.MethodConnect}))(t)
 	if answer.StatusCode != http.StatusOK {
 		return answer.Status, ""
 	}
@@ -43,10 +39,7 @@ func connect(t *testing.T, e *Egress, address, say string) (status, heard string
 }
 
 func TestAConnectionToAServiceReachesItsProgram(t *testing.T) {
-	program, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer program.Close()
 	go func() {
 		conn, err := program.Accept()
@@ -56,10 +49,7 @@ func TestAConnectionToAServiceReachesItsProgram(t *testing.T) {
 		defer conn.Close()
 		io.Copy(conn, conn)
 	}()
-	e, err := StartEgress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := assert.Value(StartEgress())(t)
 	defer e.Stop()
 	if status, _ := connect(t, e, "10.43.0.7:443", ""); !strings.Contains(status, "no Service is known yet") {
 		t.Error(status)

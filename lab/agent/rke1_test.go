@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -31,10 +32,7 @@ func TestRKE1IsReadInItsThreeSpellings(t *testing.T) {
 		"Rancher's API":       "rancherKubernetesEngineConfig:\n  cloudProvider: {name: external-aws}\n  services:\n    kubeController:\n      extraArgs: {v: \"2\", enable-leader-migration: \"true\", leader-migration-config: /etc/kubernetes/lm.conf}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := FromRKE1(parse(t, text), Related{Values: parse(t, "image: {tag: v1.26.6}\nargs: [--cloud-provider=aws]\n")}, "/host")
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := assert.Value(FromRKE1(parse(t, text), Related{Values: parse(t, "image: {tag: v1.26.6}\nargs: [--cloud-provider=aws]\n")}, "/host"))(t)
 			if diff := cmp.Diff(want, notByRKE(w.KCM)); diff != "" || !w.External || w.CCM.Minor != "v1.26" {
 				t.Errorf("external %v, chart %+v, arguments (-want +got):\n%s", w.External, w.CCM, diff)
 			}
@@ -58,9 +56,7 @@ func TestAnArgumentOfTheUserWinsOverRKEsOwn(t *testing.T) {
 
 func TestAFileThatRKEDoesNotMountIsAnError(t *testing.T) {
 	_, err := FromRKE1(parse(t, "services:\n  kube-controller:\n    extra_args: {leader-migration-config: /etc/lm.conf}\n"), Related{}, "")
-	if err == nil || !strings.Contains(err.Error(), "/etc/kubernetes/") {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, "/etc/kubernetes/")
 }
 
 func TestTheProvidersSettingsAreThoseThatRKEWrites(t *testing.T) {
@@ -70,15 +66,10 @@ func TestTheProvidersSettingsAreThoseThatRKEWrites(t *testing.T) {
 		{"none", "{name: aws}", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := FromRKE1(parse(t, "cloud_provider: "+c.provider+"\n"), Related{}, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := assert.Value(FromRKE1(parse(t, "cloud_provider: "+c.provider+"\n"), Related{}, ""))(t)
 			settings := strings.Join(strings.Fields(w.CloudConfig), " ")
 			for _, want := range strings.Fields(c.want) {
-				if !strings.Contains(settings, want) {
-					t.Errorf("no %s in %q", want, settings)
-				}
+				assert.Contains(t, settings, want)
 			}
 			if c.want == "" && settings != "" {
 				t.Errorf("%q", settings)
@@ -102,19 +93,12 @@ func TestWhatAChartMountsComesFromTheObjectsNextToIt(t *testing.T) {
 	secret := parse(t, "kind: Secret\nmetadata: {name: settings}\nstringData: {cloud.conf: '[Global]'}\n")
 	config := parse(t, "kind: ConfigMap\nmetadata: {name: lm}\ndata: {leadermigration.conf: 'kind: X'}\n")
 	host := t.TempDir()
-	chart, err := chartOf(Related{parse(t, mountingValues), []*yamledit.Document{secret, config}}, host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chart := assert.Value(chartOf(Related{parse(t, mountingValues), []*yamledit.Document{secret, config}}, host))(t)
 	file := filepath.Join(host, "pods/etc/lm/leadermigration.conf")
 	text, err := os.ReadFile(file)
 	if err != nil || string(text) != "kind: X" || chart.CloudConfig != "[Global]" {
 		t.Errorf("configuration %q (%v), settings %q", text, err, chart.CloudConfig)
 	}
-	if diff := cmp.Diff([]string{"--v=2", "--leader-migration-config=" + file}, chart.Args); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := chartOf(Related{parse(t, mountingValues), []*yamledit.Document{secret}}, host); err == nil || !strings.Contains(err.Error(), "/etc/lm/leadermigration.conf") {
-		t.Error("without the ConfigMap:", err)
-	}
+	assert.DeepEqual(t, chart.Args, []string{"--v=2", "--leader-migration-config=" + file})
+	assert.Error(chartOf(Related{parse(t, mountingValues), []*yamledit.Document{secret}}, host))(t, "/etc/lm/leadermigration.conf", "without the ConfigMap:")
 }

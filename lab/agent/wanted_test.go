@@ -9,15 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := yamledit.ParseString("in.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("in.yaml", text))(t)
 	return doc
 }
 
@@ -49,10 +47,7 @@ func TestArgumentsAreThoseThatRKE2Gives(t *testing.T) {
 		{"a kubelet's own argument wins", "cloud-provider-name: aws\n      kubelet-arg: [cloud-provider=external]", []string{"--cloud-provider=aws"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, err := FromRKE2(rke2Cluster(t, c.global), "cp")
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := assert.Value(FromRKE2(rke2Cluster(t, c.global), "cp"))(t)
 			if diff := cmp.Diff(c.want, w.KCM); diff != "" || w.External != c.external || w.CCM != nil {
 				t.Errorf("external %v, chart %v, arguments (-want +got):\n%s", w.External, w.CCM, diff)
 			}
@@ -61,16 +56,12 @@ func TestArgumentsAreThoseThatRKE2Gives(t *testing.T) {
 }
 
 func TestWhatTheLabCannotRunIsRefused(t *testing.T) {
-	if _, err := FromRKE2(rke2Cluster(t, "cni: calico"), "cp"); err == nil || !strings.Contains(err.Error(), "own cloud controller") {
-		t.Error("RKE2's own cloud controller:", err)
-	}
-	if _, err := FromRKE2(rke2Cluster(t, "cloud-provider-name: aws"), "workers"); err == nil || !strings.Contains(err.Error(), "workers") {
-		t.Error("a class without control planes:", err)
-	}
+	assert.Error(FromRKE2(rke2Cluster(t, "cni: calico"), "cp"))(t, "own cloud controller", "RKE2's own cloud controller:")
+	assert.Error(FromRKE2(rke2Cluster(t, "cloud-provider-name: aws"), "workers"))(t, "workers", "a class without control planes:")
 }
 
 func TestTheManifestIsPartedIntoChartAndObjects(t *testing.T) {
-	w, err := FromRKE2(rke2Cluster(t, "cloud-provider-name: aws", `    additionalManifest: |
+	w := assert.Value(FromRKE2(rke2Cluster(t, "cloud-provider-name: aws", `    additionalManifest: |
       apiVersion: v1
       kind: Namespace
       metadata: {name: a}
@@ -83,10 +74,7 @@ func TestTheManifestIsPartedIntoChartAndObjects(t *testing.T) {
         valuesContent: |
           image: {tag: v1.26.6}
           args: [--cloud-provider=aws, --v=2]
-`), "cp")
-	if err != nil {
-		t.Fatal(err)
-	}
+`), "cp"))(t)
 	if len(w.Manifests) != 1 || w.CCM == nil || w.CCM.Minor != "v1.26" || !cmp.Equal(w.CCM.Args, []string{"--cloud-provider=aws", "--v=2"}) {
 		t.Errorf("%d objects, chart %+v", len(w.Manifests), w.CCM)
 	}
@@ -105,20 +93,13 @@ spec:
 func TestPathsAreFollowedThroughTheMountsOfAPod(t *testing.T) {
 	mounted := parse(t, pod+"      volumeMounts: [{name: lm, mountPath: /etc/lm}]\n  volumes: [{name: lm, hostPath: {path: /etc/kubernetes/lm}}]\n")
 	daemon := parse(t, "kind: DaemonSet\nspec: {template: {spec: {containers: [{image: 'registry.example.com:5000/ccm:v1.26.6', args: [--v=2]}]}}}\n")
-	w, err := FromManifests(mounted, daemon, "/host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"--cloud-provider=aws", "--leader-migration-config=/host/etc/kubernetes/lm/leadermigration.conf"}, w.KCM); diff != "" {
-		t.Error(diff)
-	}
+	w := assert.Value(FromManifests(mounted, daemon, "/host"))(t)
+	assert.DeepEqual(t, w.KCM, []string{"--cloud-provider=aws", "--leader-migration-config=/host/etc/kubernetes/lm/leadermigration.conf"})
 	if w.External || w.CCM.Minor != "v1.26" || !cmp.Equal(w.CCM.Args, []string{"--v=2"}) {
 		t.Errorf("%+v", w.CCM)
 	}
 }
 
 func TestAFileThatIsNotMountedIsAnError(t *testing.T) {
-	if _, err := FromManifests(parse(t, pod), nil, "/host"); err == nil || !strings.Contains(err.Error(), "/etc/lm/leadermigration.conf") {
-		t.Error(err)
-	}
+	assert.Error(FromManifests(parse(t, pod), nil, "/host"))(t, "/etc/lm/leadermigration.conf")
 }

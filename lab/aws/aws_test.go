@@ -10,15 +10,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // account is a fake that ends with the test.
 func account(t *testing.T) *Fake {
 	t.Helper()
-	f, err := Start("lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(Start("lab"))(t)
 	t.Cleanup(f.Stop)
 	return f
 }
@@ -30,15 +29,9 @@ func call(t *testing.T, f *Fake, path string, form ...string) (int, string) {
 	for i := 0; i < len(form); i += 2 {
 		values.Set(form[i], form[i+1])
 	}
-	answer, err := http.PostForm(f.url+path, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := assert.Value(http.PostForm(f.url+path, values))(t)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value(io.ReadAll(answer.Body))(t)
 	if err := xml.Unmarshal(body, new(struct{ XMLName xml.Name })); err != nil {
 		t.Errorf("%s is not XML: %v\n%s", path, err, body)
 	}
@@ -95,13 +88,9 @@ func TestALoadBalancerLives(t *testing.T) {
 	must(t, f, "<Target>TCP:30080</Target>", "/x/elb", "Action", "DescribeLoadBalancers", "LoadBalancerNames.member.1", "web")
 	call(t, f, "/x/elb", "Action", "RegisterInstancesWithLoadBalancer", "LoadBalancerName", "web", "Instances.member.1.InstanceId", "i-1", "Instances.member.2.InstanceId", "i-2")
 	call(t, f, "/x/elb", "Action", "DeregisterInstancesFromLoadBalancer", "LoadBalancerName", "web", "Instances.member.1.InstanceId", "i-1")
-	if n := f.Balancers()["web"]; n != 1 {
-		t.Error(n, "instances of the load balancer")
-	}
+	assert.Equal(t, f.Balancers()["web"], 1, "instances of the load balancer")
 	call(t, f, "/x/elb", "Action", "DeleteLoadBalancer", "LoadBalancerName", "web")
-	if len(f.Balancers()) != 0 {
-		t.Error("it is still there")
-	}
+	assert.Equal(t, len(f.Balancers()), 0, "it is still there")
 }
 
 // A manager asks for the groups of a load balancer, and deletes those that it gets.
@@ -142,14 +131,8 @@ func TestARuleHasNoEmptySource(t *testing.T) {
 func TestEveryInstanceHasItsOwnMetadata(t *testing.T) {
 	f := account(t)
 	for _, i := range []Instance{f.Launch(1), f.Launch(2)} {
-		endpoint, err := f.Metadata(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.Get(endpoint + "/latest/meta-data/instance-id")
-		if err != nil {
-			t.Fatal(err)
-		}
+		endpoint := assert.Value(f.Metadata(i))(t)
+		answer := assert.Value(http.Get(endpoint + "/latest/meta-data/instance-id"))(t)
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err != nil || string(body) != i.ID {

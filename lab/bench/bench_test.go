@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // A kubelet's node is about 15 kB, of which the API server adds some for who manages what.
@@ -43,16 +45,10 @@ func TestTheProxyCountsWhatPasses(t *testing.T) {
 		w.Write(make([]byte, 1000))
 	}))
 	defer server.Close()
-	p, err := startProxy(&rest.Config{Host: server.URL, BearerToken: "not-the-proxy's", TLSClientConfig: rest.TLSClientConfig{CAData: authority(server.Certificate().Raw)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(startProxy(&rest.Config{Host: server.URL, BearerToken: "not-the-proxy's", TLSClientConfig: rest.TLSClientConfig{CAData: authority(server.Certificate().Raw)}}))(t)
 	defer p.Close()
 	for range 3 {
-		r, err := http.NewRequest(http.MethodGet, p.URL+"/api/v1/nodes", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := assert.Value(http.NewRequest(http.MethodGet, p.URL+"/api/v1/nodes", nil))(t)
 		r.Header.Set("Authorization", "Bearer ours")
 		res, err := p.Client().Do(r)
 		if err != nil || res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {

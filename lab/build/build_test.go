@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // keyOf returns the key of a module with the given files.
@@ -15,14 +17,9 @@ func keyOf(t *testing.T, p Program, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	key, err := p.key(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(p.key(dir))(t)
 	return key
 }
 
@@ -34,9 +31,7 @@ func TestTheCacheIsKeyedByAllThatGoesIn(t *testing.T) {
 		return files
 	}
 	same := keyOf(t, p, with("go.sum", "a v1 h1:x"))
-	if keyOf(t, p, with("README", "not built")) != same {
-		t.Error("a file that is not built changes the key")
-	}
+	assert.Equal(t, keyOf(t, p, with("README", "not built")), same, "a file that is not built changes the key")
 	for name, files := range map[string]map[string]string{
 		"another version of a module": with("go.sum", "a v2 h1:y"),
 		"another requirement":         with("go.mod", "module m\nreplace a => b"),
@@ -58,9 +53,7 @@ func TestProgramsOfOneModuleHaveTheKeysOfTheirRequirements(t *testing.T) {
 	p := Program{Name: "p", Module: "m", Package: ".", Version: "v1.34.1", Requirements: "go-1.34.mod"}
 	with := keyOf(t, p, files)
 	files["go.sum"] = "a v3 h1:z"
-	if keyOf(t, p, files) != with {
-		t.Error("the requirements of another release change the key")
-	}
+	assert.Equal(t, keyOf(t, p, files), with, "the requirements of another release change the key")
 	files["go-1.34.sum"] = "a v3 h1:z"
 	if keyOf(t, p, files) == with {
 		t.Error("other requirements have the same key")
@@ -74,10 +67,7 @@ func TestAModuleWithoutSumsIsAnError(t *testing.T) {
 }
 
 func TestTheVersionIsStampedWhole(t *testing.T) {
-	p, err := ControlPlane("v1.26")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(ControlPlane("v1.26"))(t)
 	for _, want := range []string{"component-base/version.gitVersion=v1.26.15", "client-go/pkg/version.gitVersion=v1.26.15", "gitMajor=1 ", "gitMinor=26 "} {
 		if !strings.Contains(p.flags(), want) {
 			t.Errorf("%q is not in %q", want, p.flags())
@@ -87,8 +77,6 @@ func TestTheVersionIsStampedWhole(t *testing.T) {
 
 func TestAnUnknownMinorIsRefused(t *testing.T) {
 	for _, of := range []func(string) (Program, error){ControlPlane, CloudControllerManager} {
-		if _, err := of("v1.20"); err == nil || !strings.Contains(err.Error(), "v1.20") {
-			t.Error(err)
-		}
+		assert.Error(of("v1.20"))(t, "v1.20")
 	}
 }

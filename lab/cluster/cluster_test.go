@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -24,20 +25,14 @@ func started(t *testing.T) (*cluster.Cluster, *kubernetes.Clientset) {
 	if testing.Short() {
 		t.Skip("starts real control planes")
 	}
-	c, err := cluster.Start(t.Context(), t.TempDir(), cluster.LastInTree, cluster.Short)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(cluster.Start(t.Context(), t.TempDir(), cluster.LastInTree, cluster.Short))(t)
 	t.Cleanup(c.Stop)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(c.LogTail())
 		}
 	})
-	client, err := c.Client(cluster.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := assert.Value(c.Client(cluster.Admin))(t)
 	return c, client
 }
 
@@ -60,10 +55,7 @@ func TestTheInTreeProviderMakesALoadBalancer(t *testing.T) {
 	if _, err := c.Join(t.Context(), 1, cluster.InTree); err != nil {
 		t.Fatal(err)
 	}
-	m, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=aws", "--configure-cloud-routes=false"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=aws", "--configure-cloud-routes=false"}}))(t)
 	makeService(t, client)
 	eventually(t, "the load balancer's name", func(ctx context.Context) bool {
 		s, err := client.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, "web", metav1.GetOptions{})
@@ -87,13 +79,10 @@ func TestTheInTreeProviderMakesALoadBalancer(t *testing.T) {
 
 func makeService(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	_, err := client.CoreV1().Services(metav1.NamespaceDefault).Create(t.Context(), &corev1.Service{
+	assert.Value(client.CoreV1().Services(metav1.NamespaceDefault).Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 }
 
 func TestClustersKnowNothingOfEachOther(t *testing.T) {
@@ -107,10 +96,7 @@ func TestClustersKnowNothingOfEachOther(t *testing.T) {
 
 func TestTheManagerHasTheRightsOfItsMinorAndNoMore(t *testing.T) {
 	c, _ := started(t)
-	manager, err := c.Client(cluster.KubeControllerManager)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := assert.Value(c.Client(cluster.KubeControllerManager))(t)
 	for _, want := range []struct {
 		verb, lease string
 		allowed     bool
@@ -123,10 +109,7 @@ func TestTheManagerHasTheRightsOfItsMinorAndNoMore(t *testing.T) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: metav1.NamespaceSystem, Group: "coordination.k8s.io", Resource: "leases", Verb: want.verb, Name: want.lease},
 		}}
-		answer, err := manager.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := assert.Value(manager.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{}))(t)
 		if answer.Status.Allowed != want.allowed {
 			t.Errorf("%s lease %q: allowed is %v", want.verb, want.lease, answer.Status.Allowed)
 		}
@@ -135,16 +118,11 @@ func TestTheManagerHasTheRightsOfItsMinorAndNoMore(t *testing.T) {
 
 func TestPodsFindTheirNodes(t *testing.T) {
 	c, client := started(t)
-	node, err := c.Join(t.Context(), 1, cluster.InTree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := assert.Value(c.Join(t.Context(), 1, cluster.InTree))(t)
 	if _, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.StartScheduler(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, c.StartScheduler(t.Context()))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
 	eventually(t, "a pod, once its service account is there", func(ctx context.Context) bool {
 		_, err := client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{})
@@ -158,24 +136,16 @@ func TestPodsFindTheirNodes(t *testing.T) {
 
 func TestAManagerThatLosesItsRightsEnds(t *testing.T) {
 	c, client := started(t)
-	m, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}}))(t)
 	eventually(t, "a leader", func(context.Context) bool { return len(m.Acquired()) > 0 })
-	if err := client.RbacV1().ClusterRoleBindings().Delete(t.Context(), cluster.KubeControllerManager, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, client.RbacV1().ClusterRoleBindings().Delete(t.Context(), cluster.KubeControllerManager, metav1.DeleteOptions{}))
 	eventually(t, "the manager's end", func(context.Context) bool { _, ended := m.EndedAt(); return ended })
 }
 
 func TestWhenAManagerEndedIsKnownAtOnce(t *testing.T) {
 	c, _ := started(t)
 	for _, end := range []func(*cluster.Manager){(*cluster.Manager).Kill, (*cluster.Manager).Stop} {
-		m, err := c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(c.StartManager(t.Context(), cluster.Spec{Component: cluster.KCM, Machine: "cp-1", Args: []string{"--cloud-provider=external"}}))(t)
 		end(m)
 		if _, over := m.EndedAt(); !over || m.Alive() || !m.Asked() {
 			t.Error("it has ended, and that is not reported")

@@ -12,16 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
 // shell is a program of a cluster that says what a script says.
 func shell(t *testing.T, name, script string) part {
 	t.Helper()
-	p, err := process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")}))(t)
 	t.Cleanup(p.Kill)
 	return part{name, p}
 }
@@ -39,9 +37,7 @@ func TestTheLogTailsAreOfProgramsThatEndedOrLoggedFaults(t *testing.T) {
 	for since := time.Now(); got != want && time.Since(since) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		got = c.LogTail()
 	}
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, got, want)
 }
 
 func TestAPartThatEndsBeforeItIsReadyReportsWhy(t *testing.T) {
@@ -81,7 +77,5 @@ func TestLeasesLastLongerOnASlowMachineUpToALimit(t *testing.T) {
 			t.Errorf("after a start of %s: %s, want %s", took, s, want)
 		}
 	}
-	if got := Defaults.stretched(7); got != Defaults {
-		t.Error("Kubernetes' own timing was changed:", got)
-	}
+	assert.Equal(t, Defaults.stretched(7), Defaults, "Kubernetes' own timing was changed:")
 }

@@ -6,6 +6,8 @@ package cluster
 import (
 	"net"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 func TestAPortIsTakenUntilItIsReleased(t *testing.T) {
@@ -31,10 +33,7 @@ func TestAPortIsTakenUntilItIsReleased(t *testing.T) {
 }
 
 func TestAPortInUseIsNotTaken(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	for range 2 { // a failure leaves no trace

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
@@ -36,24 +37,12 @@ func TestTheKubectlCommandsOfAdviceRun(t *testing.T) {
 		t.Skip("starts a real API server")
 	}
 	t.Parallel()
-	c, err := cluster.Start(t.Context(), folder(t), cluster.LastInTree, cluster.Short)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(cluster.Start(t.Context(), folder(t), cluster.LastInTree, cluster.Short))(t)
 	t.Cleanup(c.Stop)
 	explain(t, c.LogTail)
-	kubectl, err := build.Kubectl.Path(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := c.Kubeconfig(cluster.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := c.Client(cluster.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubectl := assert.Value(build.Kubectl.Path(t.Context()))(t)
+	config := assert.Value(c.Kubeconfig(cluster.Admin))(t)
+	client := assert.Value(c.Client(cluster.Admin))(t)
 	commands := advised(t)
 	if len(commands) < 8 {
 		t.Fatalf("only %d commands are advised", len(commands))
@@ -73,10 +62,7 @@ func TestTheKubectlCommandsOfAdviceRun(t *testing.T) {
 // advised are the commands of kubectl in the table of advice, each once.
 func advised(t *testing.T) (commands []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../cmd/rke-lm/testdata/advised.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile("../../cmd/rke-lm/testdata/advised.tsv"))(t)
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.TrimSpace(line), "\t")
 		if command := cells[len(cells)-1]; strings.HasPrefix(command, "kubectl ") && strings.HasPrefix(cells[1], "live-") {
@@ -101,10 +87,7 @@ func provide(t *testing.T, client *kubernetes.Clientset, commands string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	number, err := strconv.ParseInt(port, 10, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	number := assert.Value(strconv.ParseInt(port, 10, 32))(t)
 	nodes := nodeNamed.FindAllString(commands, -1)
 	slices.Sort(nodes)
 	for _, name := range slices.Compact(nodes) {

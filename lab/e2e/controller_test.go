@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -31,6 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -79,10 +79,7 @@ func (c *managed) control(more ...*scenario) *controlled {
 // install applies the definitions as kubectl does, and waits until they are served.
 func (k *controlled) install(file string) {
 	k.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		k.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(file))(k)
 	for _, one := range strings.Split(string(text), "---\n")[1:] {
 		k.apply(one)
 	}
@@ -112,10 +109,7 @@ func (k *controlled) objects(resource, user string) dynamic.ResourceInterface {
 	if user != cluster.Admin {
 		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		k.Fatal(err)
-	}
+	client := assert.Value(dynamic.NewForConfig(config))(k)
 	return client.Resource(v1alpha1.GroupVersion.WithResource(resource)).Namespace(controllerSpace)
 }
 
@@ -157,9 +151,7 @@ func (k *controlled) now() *v1alpha1.LeaderMigration {
 		return err == nil
 	})
 	var lm v1alpha1.LeaderMigration
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &lm); err != nil {
-		k.Fatal(err)
-	}
+	assert.NilError(k, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &lm))
 	return &lm
 }
 
@@ -197,14 +189,9 @@ type process struct {
 // run starts a controller. heard is called with every event of its runs.
 func (k *controlled) run(heard func(*process, report.RunEvent)) *process {
 	k.Helper()
-	program, err := tool()
-	if err != nil {
-		k.Fatal(err)
-	}
+	program := assert.Value(tool())(k)
 	policy := filepath.Join(k.TempDir(), "policy.yaml")
-	if err := os.WriteFile(policy, []byte("namespaces: ["+rancher.Namespace+"]\nchart-repositories: [\""+k.rancher.Charts()+"\"]\n"), 0o600); err != nil {
-		k.Fatal(err)
-	}
+	assert.NilError(k, os.WriteFile(policy, []byte("namespaces: ["+rancher.Namespace+"]\nchart-repositories: [\""+k.rancher.Charts()+"\"]\n"), 0o600))
 	p := &process{cmd: exec.Command(program, "controller", "-o", "json", "--namespace", controllerSpace, "--rancher-url", k.rancher.URL(), "--cacert", k.rancher.CA(),
 		"--audit-log", k.auditLog, "--lease-duration", "6s", "--policy", policy), ended: make(chan struct{})}
 	p.cmd.Env = append(k.rancher.Helm().Environment(), "RANCHER_TOKEN="+k.token, "PATH="+filepath.Dir(k.rancher.Helm().Path)+":"+os.Getenv("PATH"))
@@ -257,10 +244,7 @@ func upon(name, kind, stage string, do func(*process)) func(*process, report.Run
 // unlocked requires that no lock of a cluster is left, and no cordon.
 func (k *controlled) unlocked() {
 	k.Helper()
-	client, err := k.rancher.Local.Client(cluster.Admin)
-	if err != nil {
-		k.Fatal(err)
-	}
+	client := assert.Value(k.rancher.Local.Client(cluster.Admin))(k)
 	for _, one := range k.all {
 		if nodes := one.cordoned(); len(nodes) > 0 {
 			k.Errorf("%s: %v stayed cordoned", one.downstream.Name, nodes)
@@ -307,17 +291,13 @@ func TestALeaderMigrationOverThreeClustersAndTenSimulatedOnesOfARancher(t *testi
 	complete := k.awaited(v1alpha1.Complete)
 	k.edit(`{"spec":{"maxFailures":1,"maxUnavailable":10}}`)
 	k.becomes(v1alpha1.Waiting, "ApprovalRequired")
-	if err := k.approve(approver, "three", ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, k.approve(approver, "three", ""))
 	complete()
 	k.listed(map[string]string{"NAME": k.name, "WAVE": "", "TOTAL": "13", "DONE": "12", "RUNNING": "0", "FAILED": "1", "COMPLETE": "True", "REASON": "Complete"})
 	many.migrated()
 	k.unlocked()
 	for _, one := range k.now().Status.Clusters {
-		if one.TwoOwnersSeconds != 0 {
-			t.Errorf("%+v", one)
-		}
+		assert.Equal(t, one.TwoOwnersSeconds, 0, one)
 	}
 	k.elsewhere("second")
 	k.owned()
@@ -347,9 +327,7 @@ func (k *controlled) killedAtTheSwitch() {
 	if err := k.approve("user-without", "canary", ""); !apierrors.IsForbidden(err) {
 		k.Errorf("a user without permission approved: %v", err)
 	}
-	if err := k.approve(approver, "canary", ""); err != nil {
-		k.Fatal(err)
-	}
+	assert.NilError(k, k.approve(approver, "canary", ""))
 	<-killed
 }
 
@@ -370,9 +348,7 @@ func (k *controlled) stoppedAtTheEnd(heard func(*process, report.RunEvent)) {
 	if got := k.over(); !strings.HasPrefix(got, "lab=done second=waiting third=waiting simulated-01=waiting ") {
 		k.Fatal(got)
 	}
-	if err := k.approve(approver, "two", ""); err != nil {
-		k.Fatal(err)
-	}
+	assert.NilError(k, k.approve(approver, "two", ""))
 }
 
 // failing lets another user change what the second stage of a cluster is about to change.
@@ -444,9 +420,7 @@ func (k *controlled) owned() {
 	third.writers(cluster.KCM, cluster.CCM)
 	last.is(undisturbed(k.T).external)
 	spec := third.object()["spec"].(map[string]any)
-	if diff := cmp.Diff(edited, spec["agentEnvVars"]); diff != "" {
-		k.Errorf("the edit of another user is lost (-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(k, spec["agentEnvVars"], edited, "the edit of another user is lost (-want +got)")
 }
 
 // elsewhere lets another program manage a cluster, and expects the next change of it to be explained until none does and a
@@ -458,10 +432,7 @@ func (k *controlled) elsewhere(name string) {
 	k.migration("  pause: false\n")
 	k.awaited(v1alpha1.Complete)()
 	k.becomes(v1alpha1.ManagedElsewhere, "")
-	client, err := k.rancher.Local.Client(cluster.Admin)
-	if err != nil {
-		k.Fatal(err)
-	}
+	client := assert.Value(k.rancher.Local.Client(cluster.Admin))(k)
 	changes := func(ctx context.Context) (*corev1.ConfigMapList, error) {
 		return client.CoreV1().ConfigMaps(controllerSpace).List(ctx, metav1.ListOptions{LabelSelector: "rke-lm.io/leadermigration=elsewhere"})
 	}
@@ -480,10 +451,7 @@ func (k *controlled) elsewhere(name string) {
 
 // leader is who holds the lease of the controllers.
 func (k *controlled) leader() string {
-	client, err := k.rancher.Local.Client(cluster.Admin)
-	if err != nil {
-		k.Fatal(err)
-	}
+	client := assert.Value(k.rancher.Local.Client(cluster.Admin))(k)
 	l, err := client.CoordinationV1().Leases(controllerSpace).Get(k.Context(), "rke-lm-controller", metav1.GetOptions{})
 	if err != nil || l.Spec.HolderIdentity == nil {
 		return ""

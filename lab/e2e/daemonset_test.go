@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/build"
@@ -28,9 +29,7 @@ import (
 func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNoOne(t *testing.T) {
 	s := mistake(t)
 	s.controlPlane(s.join())
-	if err := s.cluster.StartScheduler(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.cluster.StartScheduler(t.Context()))
 	plan := planned(t, document(t, "rke2.yaml"))
 	s.rollOut(at(s, plan, stages.EnableLeaderMigration))
 	s.gate(stages.EnableLeaderMigration)
@@ -42,9 +41,7 @@ func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNoOne(t *testing.T) {
 
 	s.rollOut(withoutPods(at(s, plan, stages.SwitchToExternal)))
 	s.leads(cluster.KCM)
-	if err := s.service(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "web"))
 	s.stays("the Service waits", s.unserved)
 
 	s.install(chart, 1)
@@ -59,10 +56,7 @@ func TestADaemonSetThatWantsNoPodsLeavesTheServicesToNoOne(t *testing.T) {
 func (s *scenario) controlPlane(i aws.Instance) {
 	s.Helper()
 	ctx := s.Context()
-	node, err := s.client.CoreV1().Nodes().Get(ctx, i.Name, metav1.GetOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	node := assert.Value(s.client.CoreV1().Nodes().Get(ctx, i.Name, metav1.GetOptions{}))(s)
 	maps.Copy(node.Labels, map[string]string{"node-role.kubernetes.io/control-plane": "true", "node-role.kubernetes.io/etcd": "true"})
 	node.Spec.Taints = append(node.Spec.Taints,
 		corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule},
@@ -96,18 +90,10 @@ type where struct {
 // merged is what Helm makes of values: it merges maps with the chart's own, and replaces lists.
 func (s *scenario) merged(values any) where {
 	s.Helper()
-	defaults, err := build.ChartValues(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
-	given, err := yaml.Marshal(values)
-	if err != nil {
-		s.Fatal(err)
-	}
+	defaults := assert.Value(build.ChartValues(s.Context()))(s)
+	given := assert.Value(yaml.Marshal(values))(s)
 	var own, w where
-	if err := errors.Join(yaml.Unmarshal(defaults, &own), yaml.Unmarshal(given, &w)); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, errors.Join(yaml.Unmarshal(defaults, &own), yaml.Unmarshal(given, &w)))
 	if w.Tolerations == nil {
 		w.Tolerations = own.Tolerations
 	}

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -201,9 +202,7 @@ func (d *drill) harmless() {
 		d.Errorf("%s, %v", got, d.kills)
 	}
 	for _, one := range d.now().Status.Clusters {
-		if one.TwoOwnersSeconds != 0 {
-			d.Errorf("%+v", one)
-		}
+		assert.Equal(d, one.TwoOwnersSeconds, 0, one)
 	}
 	if !d.left {
 		d.Error("no controller was killed during the canary check")

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -52,9 +53,7 @@ func measure(t *testing.T, name string, planes int) *measured {
 	t.Helper()
 	s := beginWith(t, cluster.Defaults, []string{"cp-1", "cp-2", "cp-3"}[:planes]...)
 	s.join()
-	if err := s.service(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "web"))
 	s.meanwhile(500*time.Millisecond, func(ctx context.Context) error {
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{"changed":"%d"}}}`, time.Now().UnixMilli())
 		_, err := s.client.CoreV1().Services(metav1.NamespaceDefault).Patch(ctx, "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{})

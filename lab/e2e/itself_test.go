@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/realrancher"
 	"github.com/rke-lm/rke-lm/transform/rke2"
@@ -41,15 +42,9 @@ func provision(t *testing.T, atOnce string, machines ...realrancher.Roles) *itse
 		t.Skip("builds and starts Rancher itself, where LAB_RANCHER is set")
 	}
 	doc := document(t, "rancher/custom.yaml")
-	read, err := rke2.Open(doc, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := assert.Value(rke2.Open(doc, ""))(t)
 	dir := folder(t)
-	server, err := realrancher.Start(t.Context(), dir, read.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := assert.Value(realrancher.Start(t.Context(), dir, read.Version))(t)
 	t.Cleanup(server.Stop)
 	explain(t, server.LogTail)
 	began := time.Now()
@@ -84,10 +79,7 @@ func strategy(o map[string]any) map[string]any {
 // looks returns the state of the cluster, and the generation of its object.
 func (c *itself) looks() (state, int64) {
 	c.Helper()
-	o, err := c.provisioned.Object(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
+	o := assert.Value(c.provisioned.Object(c.Context()))(c)
 	return c.stateOf(rke2.Distro(), o.Object), o.GetGeneration()
 }
 
@@ -100,9 +92,7 @@ func (c *itself) least(verbs ...string) {
 		c.Fatal(err)
 	}
 	grants{c.rancher.Local, "RKE2", c.provisioned.Name, c.provisioned.ID, id}.bind(c.scenario, verbs...)
-	if err := c.provisioned.LetsIn(c.Context(), token); err != nil {
-		c.Fatal(err)
-	}
+	assert.NilError(c, c.provisioned.LetsIn(c.Context(), token))
 	c.token = token
 }
 
@@ -136,9 +126,7 @@ func TestMigrateAndRollbackOnRancherItself(t *testing.T) {
 	c.served()
 	c.writers(cluster.KCM, cluster.CCM, cluster.KCM)
 	back, _ := c.looks()
-	if diff := cmp.Diff(inTree, back); diff != "" {
-		c.Errorf("the cluster has not come back (-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(c, back, inTree, "the cluster has not come back (-want +got)")
 	c.end("rancher-itself")
 }
 
@@ -208,11 +196,6 @@ func (c *itself) edited() {
 			c.Error(err)
 		}
 	}, []int{0})
-	o, err := c.provisioned.Object(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
-	if got := strategy(o.Object)["workerConcurrency"]; got != "10%" {
-		c.Errorf("the edit was lost: workerConcurrency is %v", got)
-	}
+	o := assert.Value(c.provisioned.Object(c.Context()))(c)
+	assert.Equal(c, strategy(o.Object)["workerConcurrency"], "10%", "the edit was lost: workerConcurrency is")
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
@@ -25,14 +26,8 @@ const definitions = "../../deploy/chart/crds/crds.yaml"
 // kubectl prepares kubectl in the namespace of the controller.
 func (k *controlled) kubectl(args ...string) *exec.Cmd {
 	k.Helper()
-	program, err := build.Kubectl.Path(k.Context())
-	if err != nil {
-		k.Fatal(err)
-	}
-	config, err := k.rancher.Local.Kubeconfig(cluster.Admin)
-	if err != nil {
-		k.Fatal(err)
-	}
+	program := assert.Value(build.Kubectl.Path(k.Context()))(k)
+	config := assert.Value(k.rancher.Local.Kubeconfig(cluster.Admin))(k)
 	cmd := exec.CommandContext(k.Context(), program, append(args, "--kubeconfig", config, "--namespace", controllerSpace)...)
 	cmd.Env = []string{"PATH=" + filepath.Dir(program), "HOME=" + k.rancher.Local.Dir}
 	return cmd
@@ -68,9 +63,7 @@ func (k *controlled) listed(want map[string]string) {
 		k.Errorf("no age: %v", got)
 	}
 	delete(got, "AGE")
-	if diff := cmp.Diff(want, got); diff != "" {
-		k.Errorf("kubectl get (-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(k, got, want, "kubectl get (-want +got)")
 }
 
 // awaited runs kubectl wait for a condition, and returns what waits for its end.
@@ -79,9 +72,7 @@ func (k *controlled) awaited(condition string) func() {
 	var out strings.Builder
 	cmd := k.kubectl("wait", "--for=condition="+condition, "--timeout="+endless.String(), strings.ToLower(v1alpha1.MigrationKind)+"/"+k.name)
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := cmd.Start(); err != nil {
-		k.Fatal(err)
-	}
+	assert.NilError(k, cmd.Start())
 	return func() {
 		k.Helper()
 		if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), " condition met") {
@@ -127,15 +118,10 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // specSchema is the schema of the specification in the definition.
 func (k *controlled) specSchema() apiextensionsv1.JSONSchemaProps {
 	k.Helper()
-	text, err := os.ReadFile(definitions)
-	if err != nil {
-		k.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(definitions))(k)
 	for _, one := range strings.Split(string(text), "---\n")[1:] {
 		var d apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict([]byte(one), &d); err != nil {
-			k.Fatal(err)
-		}
+		assert.NilError(k, yaml.UnmarshalStrict([]byte(one), &d))
 		if d.Spec.Names.Kind == v1alpha1.MigrationKind {
 			return d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -63,16 +64,11 @@ func routed(w agent.Wanted) agent.Wanted {
 // withoutLeases is a chart whose role has no rule about leases.
 func withoutLeases(s *scenario, w agent.Wanted) agent.Wanted {
 	s.Helper()
-	text, err := build.ChartValues(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
+	text := assert.Value(build.ChartValues(s.Context()))(s)
 	var defaults struct {
 		ClusterRoleRules []map[string]any `json:"clusterRoleRules"`
 	}
-	if err := yaml.Unmarshal(text, &defaults); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, yaml.Unmarshal(text, &defaults))
 	var rules []any
 	for _, rule := range defaults.ClusterRoleRules {
 		if resources, _ := rule["resources"].([]any); !slices.Contains(resources, any("leases")) {
@@ -93,9 +89,7 @@ func withoutLeases(s *scenario, w agent.Wanted) agent.Wanted {
 func (s *scenario) forget(component cluster.Component) {
 	s.Helper()
 	s.kill(component)
-	if err := s.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(s.Context(), string(component), metav1.DeleteOptions{}); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, s.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(s.Context(), string(component), metav1.DeleteOptions{}))
 }
 
 // freeze stops the managers of a component without ending them, until the function that it returns is called.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/lab/aws"
@@ -53,14 +54,8 @@ type watched struct {
 // watch looks as rke-lm does, through the API server alone.
 func (s *scenario) watch() (*observe.Observer, *watched) {
 	s.Helper()
-	config, err := s.cluster.Kubeconfig(cluster.Admin)
-	if err != nil {
-		s.Fatal(err)
-	}
-	client, err := kube.Connect(kube.Connection{Kubeconfig: config, RetryFor: cluster.ReadyTimeout})
-	if err != nil {
-		s.Fatal(err)
-	}
+	config := assert.Value(s.cluster.Kubeconfig(cluster.Admin))(s)
+	client := assert.Value(kube.Connect(kube.Connection{Kubeconfig: config, RetryFor: cluster.ReadyTimeout}))(s)
 	observer, w := &observe.Observer{Client: client}, &watched{}
 	s.meanwhile(200*time.Millisecond, func(ctx context.Context) error { return w.look(ctx, observer) })
 	return observer, w

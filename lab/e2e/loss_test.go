@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -26,18 +27,14 @@ func TestTheLeadersMachineIsLostBeforeTheSwitch(t *testing.T) {
 		s.gate(stage)
 	}
 	s.leads(cluster.CCM)
-	if err := s.service(t.Context(), "before"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "before"))
 	s.served()
 
 	lost := time.Now()
 	s.agent.Lose(s.leader())
 	s.eventually("an owner", func(context.Context) bool { return s.owner() != "" })
 	s.rollOut(at(s, plan, stages.SwitchToExternal))
-	if err := s.service(t.Context(), "after"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "after"))
 	s.served()
 	s.writers(cluster.KCM, cluster.CCM)
 	if gap := recorder.LongestGap(s.timeline(recorder.Service, lost)); gap > 2*(s.cluster.Timing.Takeover()+s.slack()) {

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -90,17 +91,11 @@ func manageOn(t *testing.T, start func(context.Context, string, cluster.Timing) 
 		timing = cluster.Defaults
 	}
 	dir := folder(t)
-	server, err := start(t.Context(), dir, timing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := assert.Value(start(t.Context(), dir, timing))(t)
 	t.Cleanup(server.Stop)
 	explain(t, server.LogTail)
 	began := time.Now()
-	d, err := add(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(add(server))(t)
 	s := &scenario{T: t, cluster: d.Cluster, began: began, machines: len(d.Machines)}
 	s.record()
 	return &managed{runner: running(s, server, titleOf(d), dir), rancher: server, downstream: d}
@@ -149,9 +144,7 @@ func (c *runner) startOver(heard func(*run, report.RunEvent), verb string, more 
 	if r.events, err = r.cmd.StdoutPipe(); err != nil {
 		c.Fatal(err)
 	}
-	if err := r.cmd.Start(); err != nil {
-		c.Fatal(err)
-	}
+	assert.NilError(c, r.cmd.Start())
 	go r.follow()
 	return r
 }

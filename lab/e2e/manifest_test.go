@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/manifest"
@@ -38,10 +39,7 @@ func TestStagesOfManifestsWithANewerManager(t *testing.T) {
 func newerManifest(t *testing.T) *yamledit.Document {
 	t.Helper()
 	text := string(document(t, "kubeadm/cloud-controller-manager.yaml").Bytes())
-	doc, err := yamledit.ParseString("cloud-controller-manager.yaml", strings.Replace(text, ":v1.26.6", ":v1.28.1", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("cloud-controller-manager.yaml", strings.Replace(text, ":v1.26.6", ":v1.28.1", 1)))(t)
 	return doc
 }
 
@@ -68,10 +66,7 @@ type kubeletFolder struct {
 
 func (f *kubeletFolder) wanted() agent.Wanted {
 	f.Helper()
-	w, err := agent.FromManifests(f.kcm, f.ccm, f.host())
-	if err != nil {
-		f.Fatal(err)
-	}
+	w := assert.Value(agent.FromManifests(f.kcm, f.ccm, f.host()))(f)
 	w.Manifests, w.External = f.related.Objects, f.kubelets == "external"
 	return w
 }

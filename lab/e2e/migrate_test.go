@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -55,9 +56,7 @@ func (s *scenario) underLoad(start agent.Wanted, change func()) {
 	s.Helper()
 	instances := []aws.Instance{s.join(), s.join()}
 	s.rollOut(start)
-	if err := s.service(s.Context(), "first"); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, s.service(s.Context(), "first"))
 	s.served()
 
 	stop := s.traffic(s.cluster.Timing.Takeover() / 6)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
@@ -81,9 +82,7 @@ func TestWithoutTheGrantTheCloudControllersRunNowhere(t *testing.T) {
 	w.Manifests = nil
 	s.rollOut(w)
 	s.leads(cluster.KCM)
-	if err := s.service(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "web"))
 	s.stays("the Service waits", s.unserved)
 	if writes := s.cluster.AWS.Writes(); len(writes) > 0 {
 		t.Errorf("AWS was written to: %v", writes)
@@ -123,9 +122,7 @@ func TestTheFlagLeftOnAnExternalManagerStarvesTheCloudControllers(t *testing.T) 
 		}
 		return s.holder(ctx) == cluster.KCM
 	})
-	if err := s.service(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "web"))
 	s.stays("the Service waits", s.unserved)
 	s.faulted(stages.SwitchToExternal, "lease-wrong-holder")
 
@@ -162,9 +159,7 @@ func TestWithoutLeaderMigrationThereAreTwoOwners(t *testing.T) {
 func (s *scenario) twoOwners() {
 	s.Helper()
 	s.leads(cluster.CCM)
-	if err := s.service(s.Context(), "web"); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, s.service(s.Context(), "web"))
 	s.eventually("writes of both managers", func(context.Context) bool { return len(recorder.Writers(s.cluster.AWS.Writes())) > 1 })
 	if _, _, two := recorder.Seconds(s.timeline(recorder.Service, s.began)); two == 0 {
 		s.Error("the timeline shows no two owners\n" + s.timelineText())
@@ -183,9 +178,7 @@ func TestRoutesLeftOnEndTheManagerWhenItTakesOver(t *testing.T) {
 		t.Error("the manager ended for another reason")
 	}
 	s.faulted(stages.SwitchToExternal, "daemonset-restarting")
-	if err := s.service(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "web"))
 	s.rollOut(at(s, plan, stages.SwitchToExternal))
 	s.served()
 	s.approved(stages.SwitchToExternal)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 )
@@ -42,9 +43,7 @@ func (c *managed) names() (all, renamed []string) {
 // servesOne creates a Service, and waits for its load balancer.
 func (c *managed) servesOne(name string) {
 	c.Helper()
-	if err := c.service(c.Context(), name); err != nil {
-		c.Fatal(err)
-	}
+	assert.NilError(c, c.service(c.Context(), name))
 	c.served()
 }
 
@@ -63,9 +62,7 @@ func TestNodesOfPoolsKeepTheirNamesUnasked(t *testing.T) {
 		if m.ControlPlane {
 			service = "rke2-server"
 		}
-		if err := c.downstream.Restart(c.Context(), m.Node, service); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, c.downstream.Restart(c.Context(), m.Node, service))
 	}
 	if after, _ := c.names(); !slices.Equal(before, after) {
 		t.Errorf("the nodes were %v and are %v", before, after)

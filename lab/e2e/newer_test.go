@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -48,14 +49,10 @@ func TestANewerManagerWithItsOwnNamesWaits(t *testing.T) {
 		return w
 	}
 	s.until(plan, configured)
-	if err := s.service(t.Context(), "before"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "before"))
 	s.served()
 	s.rollOut(configured(at(s, plan, stages.SwitchToExternal)))
-	if err := s.service(t.Context(), "after"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.service(t.Context(), "after"))
 	s.served()
 	s.oneOwner()
 	s.end("newer-ccm-own-names")
@@ -70,8 +67,6 @@ func (s *scenario) configuration(names ...string) string {
 		b.WriteString("  - name: " + name + "\n    component: \"*\"\n")
 	}
 	file := filepath.Join(s.cluster.Dir, "leadermigration.conf")
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, os.WriteFile(file, []byte(b.String()), 0o644))
 	return file
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
@@ -96,10 +97,7 @@ func (o *operator) folder(plan *plan.Plan) planFolder {
 
 func (o *operator) files(step plan.Step) []transform.File {
 	o.Helper()
-	list, err := step.Files()
-	if err != nil {
-		o.Fatal(err)
-	}
+	list := assert.Value(step.Files())(o)
 	return list
 }
 

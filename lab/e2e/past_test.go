@@ -17,6 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
@@ -44,9 +45,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 	c.choice = nil // the stages keep the names
 	c.shows(c.title, plan.ProgressNone)
 	before := c.providerIDs()
-	if err := c.service(t.Context(), "web"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, c.service(t.Context(), "web"))
 	c.least("migrate", "rollback")
 	if by := c.migrateUntilDone("migrate"); by < 1 {
 		t.Error("the run did what only a person can do")
@@ -79,10 +78,7 @@ func TestMigrateOfAClusterOfARancherInWhichAWSOnlyNamesNodes(t *testing.T) {
 // shows requires that the table of clusters shows a situation.
 func (c *managed) shows(name string, want plan.Progress) {
 	c.Helper()
-	program, err := tool()
-	if err != nil {
-		c.Fatal(err)
-	}
+	program := assert.Value(tool())(c)
 	cmd := exec.Command(program, "status", "-o", "json", "--rancher-url", c.rancher.URL(), "--cacert", c.rancher.CA(), "--cluster", name)
 	cmd.Env = append(c.rancher.Helm().Environment(), "RANCHER_TOKEN="+c.rancher.Token())
 	out, err := cmd.Output()
@@ -97,10 +93,7 @@ func (c *managed) shows(name string, want plan.Progress) {
 // providerIDs are those of all nodes, by their names.
 func (c *managed) providerIDs() map[string]string {
 	c.Helper()
-	list, err := c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
+	list := assert.Value(c.client.CoreV1().Nodes().List(c.Context(), metav1.ListOptions{}))(c)
 	ids := map[string]string{}
 	for _, n := range list.Items {
 		ids[n.Name] = n.Spec.ProviderID
@@ -184,9 +177,7 @@ func (c *managed) obey(said string) {
 			on = c.rancher.Local
 		case machine:
 			service, _ := strings.CutPrefix(command, "systemctl restart ")
-			if err := c.downstream.Restart(c.Context(), node, service); err != nil {
-				c.Fatal(err)
-			}
+			assert.NilError(c, c.downstream.Restart(c.Context(), node, service))
 		default:
 			c.shell(on, line)
 		}
@@ -196,14 +187,8 @@ func (c *managed) obey(said string) {
 // shell runs a command line as the administrator of a cluster.
 func (c *managed) shell(on *cluster.Cluster, line string) {
 	c.Helper()
-	kubectl, err := build.Kubectl.Path(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
-	config, err := on.Kubeconfig(cluster.Admin)
-	if err != nil {
-		c.Fatal(err)
-	}
+	kubectl := assert.Value(build.Kubectl.Path(c.Context()))(c)
+	config := assert.Value(on.Kubeconfig(cluster.Admin))(c)
 	cmd := exec.CommandContext(c.Context(), "sh", "-c", line)
 	cmd.Env = []string{"PATH=" + filepath.Dir(kubectl) + ":" + os.Getenv("PATH"), "KUBECONFIG=" + config, "HOME=" + c.cluster.Dir}
 	out, err := cmd.CombinedOutput()

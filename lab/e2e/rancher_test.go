@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -75,9 +76,7 @@ func TestMigrateAndRollbackOfAnRKE1ClusterOfARancher(t *testing.T) {
 	c.roundTrip("--canonical")
 	now := c.state()
 	now.Spec, now.Objects = inTree.Spec, inTree.Objects
-	if diff := cmp.Diff(inTree, now); diff != "" {
-		t.Errorf("the managers have not come back (-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(t, now, inTree, "the managers have not come back (-want +got)")
 	c.keptGroups()
 	c.end("migrate-rke1")
 }
@@ -97,10 +96,7 @@ func (c *managed) helmless() {
 // for. The newest revision is an upgrade that the API server has refused.
 func (c *managed) valued() {
 	c.Helper()
-	kubeconfig, err := c.cluster.Kubeconfig(cluster.Admin)
-	if err != nil {
-		c.Fatal(err)
-	}
+	kubeconfig := assert.Value(c.cluster.Kubeconfig(cluster.Admin))(c)
 	helm := func(words ...string) error {
 		return c.front.Helm().Run(c.Context(), append(words, "--namespace", "kube-system", "--kubeconfig", kubeconfig)...)
 	}
@@ -108,9 +104,7 @@ func (c *managed) valued() {
 		return helm(append([]string{"upgrade", "--install", ccm.ChartName, ccm.ChartName, "--repo", c.front.Charts(), "--version", ccm.DefaultVersion,
 			"--set", "podAnnotations.team=hunter2", "--set", "nodeSelector.lab=nowhere"}, more...)...)
 	}
-	if err := install(); err != nil {
-		c.Fatal(err)
-	}
+	assert.NilError(c, install())
 	if err := install("--set", "podAnnotations.no/key/of=anything"); err == nil {
 		c.Error("the upgrade did not fail")
 	}
@@ -124,12 +118,8 @@ func (c *managed) valued() {
 	if strings.Contains(said, "hunter2") || strings.Contains(said, "nowhere") {
 		c.Errorf("a value is shown:\n%s", said)
 	}
-	if diff := cmp.Diff(before, c.written()); diff != "" {
-		c.Errorf("a refused run wrote (-before +after):\n%s", diff)
-	}
-	if err := helm("uninstall", ccm.ChartName, "--wait"); err != nil {
-		c.Fatal(err)
-	}
+	assert.DeepEqual(c, c.written(), before, "a refused run wrote (-before +after)")
+	assert.NilError(c, helm("uninstall", ccm.ChartName, "--wait"))
 }
 
 // roundTrip migrates, migrates again, which has to change nothing, and rolls back with more flags.
@@ -158,9 +148,7 @@ func (c *managed) roundTrip(more ...string) ends {
 
 	before := c.written()
 	c.rke("migrate")
-	if diff := cmp.Diff(before, c.written()); diff != "" {
-		c.Errorf("a second run wrote (-before +after):\n%s", diff)
-	}
+	assert.DeepEqual(c, c.written(), before, "a second run wrote (-before +after)")
 	c.is(e.external)
 
 	c.rke("rollback", more...)
@@ -175,7 +163,5 @@ func (c *managed) roundTrip(more ...string) ends {
 // is requires that the cluster is exactly in that state.
 func (c *managed) is(want state) {
 	c.Helper()
-	if diff := cmp.Diff(want, c.state()); diff != "" {
-		c.Errorf("the cluster differs (-want +got):\n%s", diff)
-	}
+	assert.DeepEqual(c, c.state(), want, "the cluster differs (-want +got)")
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
@@ -63,9 +64,7 @@ func TestWhyAServiceGetsNoLoadBalancerIsReported(t *testing.T) {
 func (s *scenario) makes(names ...string) {
 	s.Helper()
 	for _, name := range names {
-		if err := s.service(s.Context(), name); err != nil {
-			s.Fatal(err)
-		}
+		assert.NilError(s, s.service(s.Context(), name))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -38,28 +39,18 @@ const inTree = "{kubernetesVersion: v1.26.15+rke2r1, rkeConfig: {machineGlobalCo
 func TestClustersOfARancherThatAreNotToBeMigratedAreRefused(t *testing.T) {
 	t.Parallel()
 	c := withoutClusters(t)
-	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(t)
 	at := client.Resource(schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}).Namespace(rancher.Namespace)
 	for _, r := range refused {
 		o := &unstructured.Unstructured{}
 		text := "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: " + r.name + ", " + r.labels + "}\nspec: " + r.spec
-		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		o, err := at.Create(t.Context(), o, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, yaml.Unmarshal([]byte(text), &o.Object))
+		o = assert.Value(at.Create(t.Context(), o, metav1.CreateOptions{}))(t)
 		o.Object["status"] = map[string]any{"clusterName": "c-m-" + r.name, "observedGeneration": int64(1)}
 		if _, err := at.UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.rancher.Borrow(t.Context(), "c-m-"+r.name, r.name); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, c.rancher.Borrow(t.Context(), "c-m-"+r.name, r.name))
 		c.refuses(rancher.Namespace+"/"+r.name, r.says)
 	}
 	c.refuses("fleet-local/local", "local")
@@ -87,10 +78,7 @@ func withoutClusters(t *testing.T) *managed {
 		t.Skip("starts a real API server")
 	}
 	dir := folder(t)
-	server, err := rancher.Start(t.Context(), dir, relaxed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := assert.Value(rancher.Start(t.Context(), dir, relaxed))(t)
 	t.Cleanup(server.Stop)
 	explain(t, server.LogTail)
 	c := &managed{runner: running(&scenario{T: t}, server, "", dir), rancher: server, downstream: &rancher.Downstream{}}

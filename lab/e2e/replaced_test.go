@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
@@ -22,29 +23,19 @@ import (
 // it said and the seconds by owners that were true meanwhile.
 func (s *scenario) owning(flags ...string) func() (report.Ownership, [3]float64) {
 	s.Helper()
-	file, err := tool()
-	if err != nil {
-		s.Fatal(err)
-	}
-	config, err := s.cluster.Kubeconfig(cluster.Admin)
-	if err != nil {
-		s.Fatal(err)
-	}
+	file := assert.Value(tool())(s)
+	config := assert.Value(s.cluster.Kubeconfig(cluster.Admin))(s)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Cleanup(cancel)
 	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(ctx, file, append([]string{"leaders", "--kubeconfig", config, "-o", "json"}, flags...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + s.cluster.Dir}, &out, &complaints
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, cmd.Start())
 	return func() (said report.Ownership, truth [3]float64) {
 		s.Helper()
 		truth[0], truth[1], truth[2] = recorder.Seconds(s.timeline(recorder.Service, began))
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			s.Fatal(err)
-		}
+		assert.NilError(s, cmd.Process.Signal(os.Interrupt))
 		_ = cmd.Wait() // its code says that it was interrupted
 		if err := json.Unmarshal(out.Bytes(), &said); err != nil {
 			s.Fatalf("%v\n%s%s", err, out.String(), complaints.String())

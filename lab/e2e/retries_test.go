@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
@@ -40,9 +41,7 @@ func TestARunOverAClusterOfARancherWaitsForPlansThatFail(t *testing.T) {
 func (s *scenario) toldOf(said string, parts ...string) {
 	s.Helper()
 	for _, part := range parts {
-		if !strings.Contains(said, part) {
-			s.Errorf("the run does not say %q:\n%s", part, said)
-		}
+		assert.Contains(s, said, part, "the run does not say")
 	}
 	if strings.Contains(said, "Sommer") {
 		s.Error("the run shows a secret")

@@ -14,6 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
 	"github.com/rke-lm/rke-lm/lab/rancher"
@@ -46,10 +47,7 @@ type grants struct {
 // bind binds the user to the roles of verbs, on both clusters.
 func (g grants) bind(c *scenario, verbs ...string) {
 	c.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md"))
-	if err != nil {
-		c.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(filepath.Join("..", "..", "docs", "permissions.md")))(c)
 	for _, verb := range verbs {
 		_, rest, _ := strings.Cut(string(text), "<!-- "+verb+" -->")
 		section, _, found := strings.Cut(rest, "<!-- /"+verb+" -->")
@@ -79,25 +77,18 @@ func (g grants) bind(c *scenario, verbs ...string) {
 // make makes roles, with placeholders for the cluster, and binds the user to them.
 func (g grants) make(c *scenario, on *cluster.Cluster, roles string) {
 	c.Helper()
-	to, err := deploy.NewApplier(on.Config(cluster.Admin))
-	if err != nil {
-		c.Fatal(err)
-	}
+	to := assert.Value(deploy.NewApplier(on.Config(cluster.Admin)))(c)
 	filled := strings.NewReplacer("<namespace>", "fleet-default", "<name>", g.name, "<id>", g.id).Replace(roles)
 	for _, text := range strings.Split(filled, "---\n") {
 		var role rbacv1.Role
-		if err := yaml.Unmarshal([]byte(text), &role); err != nil {
-			c.Fatal(err)
-		}
+		assert.NilError(c, yaml.Unmarshal([]byte(text), &role))
 		documented := role.Name
 		role.Name += "-" + g.name // there may be several clusters
 		binding := fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: %[1]sBinding\nmetadata: {name: %[2]s, namespace: %[3]q}\n"+
 			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %[1]s, name: %[2]s}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[4]s}]\n",
 			role.Kind, role.Name, role.Namespace, g.user)
 		for _, object := range []string{strings.Replace(text, "  name: "+documented+"\n", "  name: "+role.Name+"\n", 1), binding} {
-			if err := to.Apply(c.Context(), []byte(object)); err != nil {
-				c.Fatal(err)
-			}
+			assert.NilError(c, to.Apply(c.Context(), []byte(object)))
 		}
 	}
 }

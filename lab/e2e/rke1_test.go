@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -48,14 +49,9 @@ func (s *scenario) alongRKE1(target transform.Target) route {
 	o := &operator{scenario: s}
 	wanted := func(doc *yamledit.Document) agent.Wanted {
 		if s.file != "" {
-			if err := os.WriteFile(s.file, doc.Bytes(), 0o600); err != nil {
-				s.Fatal(err)
-			}
+			assert.NilError(s, os.WriteFile(s.file, doc.Bytes(), 0o600))
 		}
-		w, err := agent.FromRKE1(doc, o.related, o.host())
-		if err != nil {
-			s.Fatal(err)
-		}
+		w := assert.Value(agent.FromRKE1(doc, o.related, o.host()))(s)
 		return w
 	}
 	return route{wanted(plan.Start[0]), o.transitions(plan, wanted)}

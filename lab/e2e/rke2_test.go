@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -56,7 +57,5 @@ func (s *scenario) alongRKE2(plan *plan.Plan) route {
 // revoke takes the right to the lease away, as RKE2 deletes what leaves its manifests.
 func (s *scenario) revoke() {
 	s.Helper()
-	if err := s.remove(metav1.NamespaceSystem, "role,rolebinding", leadermigration.Lease); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, s.remove(metav1.NamespaceSystem, "role,rolebinding", leadermigration.Lease))
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/recorder"
@@ -66,10 +67,7 @@ func beginWith(t *testing.T, timing cluster.Timing, machines ...string) *scenari
 		t.Skip("starts real control planes")
 	}
 	t.Parallel() // it is mostly waiting
-	c, err := cluster.Start(t.Context(), folder(t), cluster.LastInTree, timing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(cluster.Start(t.Context(), folder(t), cluster.LastInTree, timing))(t)
 	t.Cleanup(c.Stop)
 	explain(t, c.LogTail)
 	s := &scenario{T: t, cluster: c, agent: agent.New(c, machines...), began: time.Now()}
@@ -131,14 +129,8 @@ func document(t *testing.T, name string) *yamledit.Document {
 // inPlace is the same with another line in place of one.
 func inPlace(t *testing.T, name, line, by string) *yamledit.Document {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := yamledit.ParseString(name, strings.Replace(string(text), line, by, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(filepath.Join("testdata", name)))(t)
+	doc := assert.Value(yamledit.ParseString(name, strings.Replace(string(text), line, by, 1)))(t)
 	return doc
 }
 
@@ -157,29 +149,21 @@ func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *
 // planOf returns the stages of a document of any distro.
 func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, target transform.Target) *plan.Plan {
 	t.Helper()
-	plan, err := plan.Build(distro, transform.Only(doc), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := assert.Value(plan.Build(distro, transform.Only(doc), target))(t)
 	return plan
 }
 
 // wanted reads what a document requires.
 func (s *scenario) wanted(doc *yamledit.Document) agent.Wanted {
 	s.Helper()
-	w, err := agent.FromRKE2(doc, controlPlanes)
-	if err != nil {
-		s.Fatal(err)
-	}
+	w := assert.Value(agent.FromRKE2(doc, controlPlanes))(s)
 	return w
 }
 
 // rollOut makes the control planes follow.
 func (s *scenario) rollOut(w agent.Wanted) {
 	s.Helper()
-	if err := s.agent.RollOut(s.Context(), w); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, s.agent.RollOut(s.Context(), w))
 }
 
 // eventually waits until something holds, until the timeout of the scenario.
@@ -220,16 +204,10 @@ func (s *scenario) timeline(controller string, from time.Time) []recorder.Interv
 	s.Helper()
 	var processes []recorder.Process
 	for _, m := range s.cluster.Managers() {
-		p, err := recorder.Describe(m)
-		if err != nil {
-			s.Fatal(err)
-		}
+		p := assert.Value(recorder.Describe(m))(s)
 		processes = append(processes, p)
 	}
-	timeline, err := recorder.Timeline(s.recorder.Changes(), processes, controller, from, time.Now())
-	if err != nil {
-		s.Fatal(err)
-	}
+	timeline := assert.Value(recorder.Timeline(s.recorder.Changes(), processes, controller, from, time.Now()))(s)
 	return timeline
 }
 

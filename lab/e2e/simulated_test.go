@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -56,15 +57,11 @@ func (c *managed) simulate(number int) *simulation {
 		c.Fatal(err)
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.Rancher.Objects())) {
-		if err := s.write(c.Context(), s.read(at)); err != nil {
-			c.Fatal(err)
-		}
+		assert.NilError(c, s.write(c.Context(), s.read(at)))
 	}
 	for _, name := range s.names {
 		id := s.read(s.Worlds[name].Path).Object["status"].(map[string]any)["clusterName"].(string)
-		if err := c.rancher.Answer(c.Context(), id, name, s); err != nil {
-			c.Fatal(err)
-		}
+		assert.NilError(c, c.rancher.Answer(c.Context(), id, name, s))
 		grants{c.rancher.Local, "RKE2", name, id, leastUser}.bind(&scenario{T: c.T}, "migrate", "rollback")
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.Context()))

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
@@ -71,15 +72,10 @@ func (c *runner) stateOf(distro transform.Distro, object map[string]any) state {
 		}
 	}
 	s.Workload, s.Objects, s.Cordoned = c.workload(), c.objects(), c.cordoned()
-	text, err := json.Marshal(s)
-	if err != nil {
-		c.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(s))(c)
 	text = bytes.ReplaceAll(text, []byte(c.front.Charts()), []byte("https://charts.example.com"))
 	var same state
-	if err := json.Unmarshal(text, &same); err != nil {
-		c.Fatal(err)
-	}
+	assert.NilError(c, json.Unmarshal(text, &same))
 	return same
 }
 
@@ -87,20 +83,14 @@ func (c *runner) stateOf(distro transform.Distro, object map[string]any) state {
 func (c *managed) object() map[string]any {
 	c.Helper()
 	at, name := c.resource()
-	o, err := at.Get(c.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
+	o := assert.Value(at.Get(c.Context(), name, metav1.GetOptions{}))(c)
 	return o.Object
 }
 
 // resource is where the administrator of Rancher's own cluster finds that object, and its name.
 func (c *managed) resource() (dynamic.ResourceInterface, string) {
 	c.Helper()
-	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
-	if err != nil {
-		c.Fatal(err)
-	}
+	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
 	if c.engine() {
 		return client.Resource(schema.GroupVersionResource{Group: "management.cattle.io", Version: "v3", Resource: "clusters"}), c.downstream.ID
 	}
@@ -109,16 +99,10 @@ func (c *managed) resource() (dynamic.ResourceInterface, string) {
 
 func (s *scenario) workload() []string {
 	s.Helper()
-	list, err := s.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	list := assert.Value(s.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{}))(s)
 	var found []string
 	for _, d := range list.Items {
-		template, err := json.Marshal(d.Spec.Template)
-		if err != nil {
-			s.Fatal(err)
-		}
+		template := assert.Value(json.Marshal(d.Spec.Template))(s)
 		found = append(found, fmt.Sprintf("%s %s", d.Name, template))
 	}
 	return found
@@ -128,18 +112,9 @@ func (s *scenario) workload() []string {
 // that Kubernetes makes by itself, and the permissions of the user who runs rke-lm.
 func (s *scenario) objects() []string {
 	s.Helper()
-	roles, err := s.client.RbacV1().Roles(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
-	if err != nil {
-		s.Fatal(err)
-	}
-	bindings, err := s.client.RbacV1().RoleBindings(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"})
-	if err != nil {
-		s.Fatal(err)
-	}
-	secrets, err := s.client.CoreV1().Secrets(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "owner!=helm"})
-	if err != nil {
-		s.Fatal(err)
-	}
+	roles := assert.Value(s.client.RbacV1().Roles(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"}))(s)
+	bindings := assert.Value(s.client.RbacV1().RoleBindings(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "!kubernetes.io/bootstrapping"}))(s)
+	secrets := assert.Value(s.client.CoreV1().Secrets(metav1.NamespaceSystem).List(s.Context(), metav1.ListOptions{LabelSelector: "owner!=helm"}))(s)
 	var names []string
 	for _, o := range roles.Items {
 		names = append(names, "role "+o.Name)
@@ -156,10 +131,7 @@ func (s *scenario) objects() []string {
 // cordoned names the nodes that are closed, or are marked as if rke-lm had closed them.
 func (s *scenario) cordoned() []string {
 	s.Helper()
-	list, err := s.client.CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	list := assert.Value(s.client.CoreV1().Nodes().List(s.Context(), metav1.ListOptions{}))(s)
 	var names []string
 	for _, n := range list.Items {
 		if _, marked := n.Annotations[action.CordonAnnotation]; marked || n.Spec.Unschedulable {
@@ -172,10 +144,7 @@ func (s *scenario) cordoned() []string {
 // audited requires that the audit log has every write that reached a server, each with its result.
 func (c *managed) audited() {
 	c.Helper()
-	text, err := os.ReadFile(c.auditLog)
-	if err != nil {
-		c.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(c.auditLog))(c)
 	entries, err := migrate.ReadAudit(text)
 	if err != nil {
 		c.Fatalf("audit log: %v", err)

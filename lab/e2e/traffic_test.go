@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
@@ -97,10 +98,7 @@ func (s *scenario) join() aws.Instance {
 		with = cluster.External
 		s.left++
 	}
-	instance, err := s.cluster.Join(s.Context(), s.machines, with)
-	if err != nil {
-		s.Fatal(err)
-	}
+	instance := assert.Value(s.cluster.Join(s.Context(), s.machines, with))(s)
 	return instance
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -110,16 +111,10 @@ func (s *scenario) gateBack(stage string) {
 // undone returns the document before a step, made from the one after it by the step's own reverse.
 func (s *scenario) undone(step plan.Step) *yamledit.Document {
 	s.Helper()
-	text, err := yamledit.Apply(step.After()[0].Bytes(), step.Documents[0].Reverse)
-	if err != nil {
-		s.Fatal(err)
-	}
+	text := assert.Value(yamledit.Apply(step.After()[0].Bytes(), step.Documents[0].Reverse))(s)
 	if !bytes.Equal(text, step.Before()[0].Bytes()) {
 		s.Fatalf("undoing %s does not give back the same bytes", step.Stage.Name)
 	}
-	doc, err := yamledit.ParseString(step.Before()[0].File(), string(text))
-	if err != nil {
-		s.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString(step.Before()[0].File(), string(text)))(s)
 	return doc
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
@@ -32,10 +33,7 @@ func named(t *testing.T, name string) *yamledit.Document {
 func (c *managed) also(name string) *scenario {
 	c.Helper()
 	began := time.Now()
-	d, err := c.rancher.AddRKE2(c.Context(), named(c.T, name))
-	if err != nil {
-		c.Fatal(err)
-	}
+	d := assert.Value(c.rancher.AddRKE2(c.Context(), named(c.T, name)))(c)
 	s := &scenario{T: c.T, cluster: d.Cluster, began: began, machines: len(d.Machines)}
 	s.record()
 	return s
@@ -44,19 +42,14 @@ func (c *managed) also(name string) *scenario {
 // serve makes a Service, which gets a load balancer from the owner of the service controller.
 func (s *scenario) serve(name string) {
 	s.Helper()
-	if err := s.service(s.Context(), name); err != nil {
-		s.Fatal(err)
-	}
+	assert.NilError(s, s.service(s.Context(), name))
 	s.served()
 }
 
 // mark merges metadata into the object of a cluster, again where the server is too busy.
 func (c *managed) mark(name, metadata string) {
 	c.Helper()
-	client, err := dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin))
-	if err != nil {
-		c.Fatal(err)
-	}
+	client := assert.Value(dynamic.NewForConfig(c.rancher.Local.Config(cluster.Admin)))(c)
 	clusters := schema.GroupVersionResource{Group: "provisioning.cattle.io", Version: "v1", Resource: "clusters"}
 	c.eventually(metadata+" on "+name, func(ctx context.Context) bool {
 		_, err := client.Resource(clusters).Namespace(rancher.Namespace).Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/admission"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
@@ -32,10 +32,7 @@ type admitted struct {
 func underTheWebhook(t *testing.T, add func(*rancher.Server) (*rancher.Downstream, error)) *admitted {
 	t.Helper()
 	c := manageOn(t, rancher.StartBare, add)
-	w, err := c.rancher.AddWebhook(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := assert.Value(c.rancher.AddWebhook(t.Context()))(t)
 	return &admitted{c, w}
 }
 
@@ -48,9 +45,7 @@ func TestTheWebhookItselfAdmitsAMigrationOfAnRKE2ClusterOfARancher(t *testing.T)
 	})
 	// Of v0.12.0 the part that reads dry runs finds this and admits them: it sets a result, and leaves them allowed.
 	c.refused(0, `denied the request: podsecurityadmissionconfigurationtemplates.management.cattle.io "rancher-restricted" not found`)
-	if err := c.rancher.AddTemplate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, c.rancher.AddTemplate(t.Context()))
 	c.unanswered()
 	c.admits()
 	c.guarded()
@@ -85,9 +80,7 @@ func (c *admitted) refused(dry int, why string) {
 	if _, said := c.result(c.start(nil, "migrate"), 4); !strings.Contains(said, why) {
 		c.Errorf("a run that is refused does not say %q:\n%s", why, said)
 	}
-	if diff := cmp.Diff(before, c.object()); diff != "" {
-		c.Errorf("what was refused changed the cluster (-before +after):\n%s", diff)
-	}
+	assert.DeepEqual(c, c.object(), before, "what was refused changed the cluster (-before +after)")
 }
 
 // unanswered requires that nothing is written while the webhook does not respond.
@@ -98,12 +91,8 @@ func (c *admitted) unanswered() {
 	if code, said := c.dry(); code == 0 || !strings.Contains(said, "failed calling webhook") {
 		c.Errorf("a dry run without a webhook: exit code %d\n%s", code, said)
 	}
-	if diff := cmp.Diff(before, c.object()); diff != "" {
-		c.Errorf("the cluster changed without the webhook (-before +after):\n%s", diff)
-	}
-	if err := c.webhook.Restart(c.Context()); err != nil {
-		c.Fatal(err)
-	}
+	assert.DeepEqual(c, c.object(), before, "the cluster changed without the webhook (-before +after)")
+	assert.NilError(c, c.webhook.Restart(c.Context()))
 }
 
 // admits takes the cluster forward, with a dry run of every edit before it is written, and backward.
@@ -125,9 +114,7 @@ func (c *admitted) admits(undo ...string) {
 	}
 	before := c.written()
 	c.toldOf(c.rke("migrate"), "nothing to do")
-	if diff := cmp.Diff(before, c.written()); diff != "" {
-		c.Errorf("a second run wrote (-before +after):\n%s", diff)
-	}
+	assert.DeepEqual(c, c.written(), before, "a second run wrote (-before +after)")
 	c.rke("rollback", undo...)
 	stop()
 	c.served()
@@ -138,10 +125,7 @@ func (c *admitted) admits(undo ...string) {
 // template, and kube-apiserver gets it.
 func (c *admitted) guarded() {
 	c.Helper()
-	secret, err := c.rancher.Local.Client(cluster.Admin)
-	if err != nil {
-		c.Fatal(err)
-	}
+	secret := assert.Value(c.rancher.Local.Client(cluster.Admin))(c)
 	file, err := secret.CoreV1().Secrets(rancher.Namespace).Get(c.Context(), c.downstream.Name+"-admission-configuration-psact", metav1.GetOptions{})
 	if err != nil || !strings.Contains(string(file.Data["admission-config-psact"]), "restricted") {
 		c.Errorf("the webhook has not written the file of the template: %v", err)
@@ -161,10 +145,7 @@ func (c *admitted) dry() (int, string) {
 // apply makes the next edit, and returns the exit code and what is said.
 func (c *admitted) apply(more ...string) (int, string) {
 	c.Helper()
-	program, err := tool()
-	if err != nil {
-		c.Fatal(err)
-	}
+	program := assert.Value(tool())(c)
 	cmd := exec.Command(program, slices.Concat([]string{
 		"apply", "--next", "--manual-done", stages.InstallCCM, "--cluster", c.title,
 		"--rancher-url", c.front.URL(), "--cacert", c.front.CA(), "--chart-repo", c.front.Charts(),

@@ -5,20 +5,17 @@ package process_test
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
 // said runs a shell to its end.
 func said(t *testing.T, script string) *process.Process {
 	t.Helper()
-	p, err := process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(process.Start(process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")}))(t)
 	_ = p.Err()
 	return p
 }
@@ -29,9 +26,7 @@ func TestTheLogTailIsTheEndOfTheLogWithoutSecrets(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	third := func(line string) bool { return line == "line 3" || line == "line 2" }
-	if got := p.Lines(1, third); !slices.Equal(got, []string{"line 3"}) {
-		t.Errorf("%q", got)
-	}
+	assert.EqualSlices(t, p.Lines(1, third), []string{"line 3"})
 	if p.Asked() {
 		t.Error("it was not asked to end")
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // The test runs itself, starts a process in there, and dies with a panic.
@@ -23,19 +25,11 @@ func TestNothingOutlivesAPanic(t *testing.T) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingOutlivesAPanic$")
 	cmd.Env = append(os.Environ(), "LAB_PANIC_IN="+t.TempDir())
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.NilError(t, cmd.Start())
 	read := bufio.NewScanner(out)
 	read.Scan()
-	pid, err := strconv.Atoi(read.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := assert.Value(strconv.Atoi(read.Text()))(t)
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the panic did not end the test")
 	}

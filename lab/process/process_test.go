@@ -5,38 +5,30 @@ package process_test
 
 import (
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/process"
 )
 
 // sleeper is a program that would run for long.
 func sleeper(t *testing.T, dir string) *process.Process {
 	t.Helper()
-	p, err := process.Start(process.Command{Path: "/bin/sleep", Args: []string{"600"}, Log: filepath.Join(dir, "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(process.Start(process.Command{Path: "/bin/sleep", Args: []string{"600"}, Log: filepath.Join(dir, "log")}))(t)
 	return p
 }
 
 func TestOutputIsPassedOnByLine(t *testing.T) {
 	var got []string
-	p, err := process.Start(process.Command{
+	p := assert.Value(process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "echo one; echo two >&2; printf unfinished; exit 3"},
 		Log: filepath.Join(t.TempDir(), "a", "log"), Line: func(s string) { got = append(got, s) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if err := p.Err(); err == nil || err.Error() != "exit status 3" {
 		t.Error("ended with", err)
 	}
-	if want := []string{"one", "two"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.EqualSlices(t, got, []string{"one", "two"})
 }
 
 func TestAProgramThatIsNotThereIsAnError(t *testing.T) {
@@ -47,13 +39,10 @@ func TestAProgramThatIsNotThereIsAnError(t *testing.T) {
 
 func TestStopKillsWhatDoesNotListen(t *testing.T) {
 	ready := make(chan struct{}, 1)
-	p, err := process.Start(process.Command{
+	p := assert.Value(process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"},
 		Log: filepath.Join(t.TempDir(), "log"), Line: func(string) { ready <- struct{}{} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	<-ready
 	p.Stop(200 * time.Millisecond)
 	if p.Alive() {
@@ -63,13 +52,10 @@ func TestStopKillsWhatDoesNotListen(t *testing.T) {
 
 func TestAFrozenProcessDoesNothingUntilItIsThawed(t *testing.T) {
 	lines := make(chan string, 1000)
-	p, err := process.Start(process.Command{
+	p := assert.Value(process.Start(process.Command{
 		Path: "/bin/sh", Args: []string{"-c", "while :; do echo on; sleep 0.05; done"},
 		Log: filepath.Join(t.TempDir(), "log"), Line: func(s string) { lines <- s },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer p.Kill()
 	<-lines
 	p.Freeze()

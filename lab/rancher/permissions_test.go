@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/deploy"
@@ -63,10 +64,7 @@ type placed struct {
 // documented returns the roles of a verb.
 func (s subject) documented(t *testing.T, verb string) (list []placed) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/permissions.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile("../../docs/permissions.md"))(t)
 	_, rest, _ := strings.Cut(string(text), "<!-- "+verb+" -->\n")
 	part, _, found := strings.Cut(rest, "<!-- /"+verb+" -->\n")
 	if !found {
@@ -181,10 +179,7 @@ func TestTheDocumentedRolesAreWhatIsNeeded(t *testing.T) {
 
 func TestTheDocumentedRolesAreWhatIsNeededForRKE(t *testing.T) {
 	l := &lab{T: t, Server: started(t)}
-	d, err := l.AddRKE1(t.Context(), document(t, rke1Cluster), 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(l.AddRKE1(t.Context(), document(t, rke1Cluster), 1, 1))(t)
 	l.connect(d)
 	l.rolesAreWhatIsNeeded(subject{rollout.Subject{Kind: transform.Management, Home: d.ID, Name: d.ID, ID: d.ID}, "RKE1", "legacy"})
 }
@@ -199,12 +194,8 @@ func (l *lab) rolesAreWhatIsNeeded(of subject) {
 	t := l.T
 	l.Remember(0) // a refusal that Rancher remembers would be one of the rules before
 	r := &roles{lab: l, of: of, program: filepath.Join(t.TempDir(), "rke-lm"), token: filepath.Join(t.TempDir(), "token")}
-	if err := build.Tool(t.Context(), r.program); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(r.token, []byte(l.TokenOf(leastUser)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, build.Tool(t.Context(), r.program))
+	assert.NilError(t, os.WriteFile(r.token, []byte(l.TokenOf(leastUser)), 0o600))
 	var err error
 	if r.local, err = l.Server.Local.Client(cluster.Admin); err != nil {
 		t.Fatal(err)
@@ -315,13 +306,10 @@ func (l *roles) condition(a action, r left) func() {
 // pend makes a Service that the cloud controllers give no load balancer, because AWS has none for UDP.
 func (l *roles) pend() {
 	l.Helper()
-	_, err := l.downstream.CoreV1().Services(metav1.NamespaceDefault).Create(l.Context(), &corev1.Service{
+	assert.Value(l.downstream.CoreV1().Services(metav1.NamespaceDefault).Create(l.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "pending"},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		l.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(l)
 }
 
 // missed reports whether a run asked for Events and was refused. It shows in what verify says only when a
@@ -362,9 +350,7 @@ func (l *roles) status() {
 	l.Helper()
 	all := l.of.documented(l.T, "status")
 	l.isEnough(action{verb: "status"}, all)
-	if err := deploy.Define(l.Context(), l.Server.Local.Config(cluster.Admin), crd.CRD{GVK: v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind)}); err != nil {
-		l.Fatal(err)
-	}
+	assert.NilError(l, deploy.Define(l.Context(), l.Server.Local.Config(cluster.Admin), crd.CRD{GVK: v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind)}))
 	l.isEnough(action{verb: "status"}, all)
 	for n := 0; ; n++ {
 		rest, rule := without(all, n)

@@ -16,22 +16,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
 func TestACutIsNoticedAndRestored(t *testing.T) {
 	s := started(t)
-	client, err := kubernetes.NewForConfig(through(s, s.Token(), "local"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := assert.Value(kubernetes.NewForConfig(through(s, s.Token(), "local")))(t)
 	look := func() error {
 		_, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
 		return err
 	}
-	if err := look(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, look())
 	s.Cut()
 	if look() == nil {
 		t.Error("the cut was not noticed")
@@ -40,9 +36,7 @@ func TestACutIsNoticedAndRestored(t *testing.T) {
 	if err := look(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Local.RestartAPI(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.Local.RestartAPI(t.Context()))
 	if err := look(); err != nil {
 		t.Error("after a restart:", err)
 	}
@@ -67,10 +61,7 @@ func TestWithoutATokenNothingIsShown(t *testing.T) {
 func TestManagementIsForThoseWhoMayGetTheClusterLocal(t *testing.T) {
 	s := started(t)
 	s.Remember(0)
-	admin, err := s.Local.Client(cluster.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := assert.Value(s.Local.Client(cluster.Admin))(t)
 	role := func(name string, rules ...rbacv1.PolicyRule) {
 		t.Helper()
 		at := metav1.ObjectMeta{Name: name}
@@ -90,19 +81,10 @@ func TestManagementIsForThoseWhoMayGetTheClusterLocal(t *testing.T) {
 	ask := func(token, id, path string) (int, string) {
 		t.Helper()
 		config := through(s, token, id)
-		client, err := rest.HTTPClientFor(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := client.Get(config.Host + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := assert.Value(rest.HTTPClientFor(config))(t)
+		r := assert.Value(client.Get(config.Host + path))(t)
 		defer r.Body.Close()
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := assert.Value(io.ReadAll(r.Body))(t)
 		return r.StatusCode, string(body)
 	}
 	const guarded, free = "/apis/management.cattle.io/v3/clusters", "/apis/provisioning.cattle.io/v1/clusters"

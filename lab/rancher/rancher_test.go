@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -49,10 +50,7 @@ func started(t *testing.T) *rancher.Server {
 		t.Skip("starts real control planes")
 	}
 	t.Parallel() // it is mostly waiting
-	s, err := rancher.Start(t.Context(), t.TempDir(), cluster.Short)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(rancher.Start(t.Context(), t.TempDir(), cluster.Short))(t)
 	t.Cleanup(s.Stop)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -69,10 +67,7 @@ func through(s *rancher.Server, token, id string) *rest.Config {
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc, err := yamledit.ParseString("cluster.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(yamledit.ParseString("cluster.yaml", text))(t)
 	return doc
 }
 
@@ -125,10 +120,7 @@ func (l *lab) connect(d *rancher.Downstream) {
 func withRKE2(t *testing.T) *lab {
 	t.Helper()
 	l := &lab{T: t, Server: started(t)}
-	d, err := l.AddRKE2(t.Context(), document(t, rke2Cluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(l.AddRKE2(t.Context(), document(t, rke2Cluster)))(t)
 	l.connect(d)
 	return l
 }
@@ -171,9 +163,7 @@ func TestAChangeOfTheObjectReachesEveryMachine(t *testing.T) {
 	})
 	list := l.run(cluster.KCM)
 	for _, args := range list {
-		if args != "--cloud-provider=aws --configure-cloud-routes=false --enable-leader-migration=true" {
-			t.Error(args)
-		}
+		assert.Equal(t, args, "--cloud-provider=aws --configure-cloud-routes=false --enable-leader-migration=true")
 	}
 	eventually(t, "a mirror of every manager", func(ctx context.Context) (bool, string) {
 		pods, err := l.downstream.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: "component=kube-controller-manager"})
@@ -192,10 +182,7 @@ func TestAChangeOfTheObjectReachesEveryMachine(t *testing.T) {
 // The chart's Job, its DaemonSet and its pods go the way that they go in any cluster.
 func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 	l := withRKE2(t)
-	plan, err := plan.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := assert.Value(plan.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()}))(t)
 	step, _ := plan.Step(stages.InstallCCM)
 	manifest, _ := step.After()[0].Root().Get("spec", "rkeConfig", "additionalManifest").String()
 	text, _ := json.Marshal(manifest)
@@ -208,9 +195,7 @@ func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 		return d.Status.DesiredNumberScheduled == 2 && d.Status.NumberReady == 2, fmt.Sprint(d.Status)
 	})
 	for _, args := range l.run(cluster.CCM) {
-		if !strings.Contains(args, "--enable-leader-migration=true") {
-			t.Error(args)
-		}
+		assert.Contains(t, args, "--enable-leader-migration=true")
 	}
 	if n := len(l.run(cluster.CCM)); n != 2 {
 		t.Errorf("%d cloud-controller-managers run", n)
@@ -242,9 +227,7 @@ func TestASnapshotOfRKE2IsTakenOnRequest(t *testing.T) {
 // A machine that does not follow keeps the next one from following.
 func TestAMachineThatIsHeldHoldsTheOthers(t *testing.T) {
 	l := withRKE2(t)
-	if err := l.cluster.Hold(t.Context(), l.cluster.Machines[0].Name); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, l.cluster.Hold(t.Context(), l.cluster.Machines[0].Name))
 	l.patch(clusters, rancher.Namespace, "lab", `[{"op":"add","path":"/spec/rkeConfig/machineGlobalConfig/kube-controller-manager-arg/-","value":"v=3"}]`)
 	eventually(t, "a cluster that waits", func(ctx context.Context) (bool, string) {
 		conditions := fmt.Sprint(l.status(ctx, clusters, rancher.Namespace, "lab", "conditions"))
@@ -255,9 +238,7 @@ func TestAMachineThatIsHeldHoldsTheOthers(t *testing.T) {
 			t.Error("a machine followed")
 		}
 	}
-	if err := l.cluster.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, l.cluster.Release(t.Context()))
 	eventually(t, "managers with the argument", func(context.Context) (bool, string) {
 		list := l.run(cluster.KCM)
 		return strings.Count(fmt.Sprint(list), "--v=3") == 2, fmt.Sprint(list)

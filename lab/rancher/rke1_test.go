@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
 	"github.com/rke-lm/rke-lm/transform"
@@ -34,10 +35,7 @@ spec:
 
 func TestRKEBringsAClusterToItsObjectAndReleasesCordons(t *testing.T) {
 	l := &lab{T: t, Server: started(t)}
-	d, err := l.AddRKE1(t.Context(), document(t, rke1Cluster), 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(l.AddRKE1(t.Context(), document(t, rke1Cluster), 1, 1))(t)
 	l.connect(d)
 	node := d.Machines[0].Node
 	if _, err := l.downstream.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{}); err != nil {
@@ -63,14 +61,9 @@ func TestRKEBringsAClusterToItsObjectAndReleasesCordons(t *testing.T) {
 func (l *lab) backedUpWhereThereIsAConfigurationForIt(d *rancher.Downstream) {
 	l.Helper()
 	doc := []byte(`{"spec":{"rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1"}}}`)
-	raw, err := rke1.Distro().Live.Snapshot.(transform.SnapshotByObject).Make(doc, d.ID, "", "one")
-	if err != nil {
-		l.Fatal(err)
-	}
+	raw := assert.Value(rke1.Distro().Live.Snapshot.(transform.SnapshotByObject).Make(doc, d.ID, "", "one"))(l)
 	o := &unstructured.Unstructured{}
-	if err := json.Unmarshal(raw, &o.Object); err != nil {
-		l.Fatal(err)
-	}
+	assert.NilError(l, json.Unmarshal(raw, &o.Object))
 	o.SetOwnerReferences(nil)
 	if _, err := l.local.Resource(backups).Namespace(d.ID).Create(l.Context(), o, metav1.CreateOptions{}); err != nil {
 		l.Fatal(err)

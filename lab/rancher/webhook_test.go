@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/lab/rancher"
@@ -24,10 +25,7 @@ import (
 func TestTheWebhookWritesWhatIsWrittenInAnotherForm(t *testing.T) {
 	l := withRKE2(t)
 	write := func(patch string, options metav1.PatchOptions) []any {
-		o, err := l.local.Resource(clusters).Namespace(rancher.Namespace).Patch(t.Context(), "lab", types.JSONPatchType, []byte(patch), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := assert.Value(l.local.Resource(clusters).Namespace(rancher.Namespace).Patch(t.Context(), "lab", types.JSONPatchType, []byte(patch), options))(t)
 		list, _, _ := unstructured.NestedSlice(o.Object, "spec", "rkeConfig", "machineGlobalConfig", "kube-apiserver-arg")
 		return list
 	}
@@ -35,9 +33,7 @@ func TestTheWebhookWritesWhatIsWrittenInAnotherForm(t *testing.T) {
 	written := []any{"v=2", "audit-log-maxage=30", "audit-log-maxsize=50", "cloud-provider=aws"}
 	add := `[{"op":"add","path":"/spec/defaultPodSecurityAdmissionConfigurationTemplateName","value":"rancher-restricted"},
 		{"op":"add","path":"` + key + `","value":["v=2","audit-log-maxage=30","audit-log-maxsize=50","cloud-provider=aws"]}]`
-	if dry := write(add, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); !slices.Equal(dry, written) {
-		t.Errorf("a dry run is changed: %v", dry)
-	}
+	assert.EqualSlices(t, write(add, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}), written, "a dry run is changed")
 	orders := map[string]bool{}
 	for range 8 {
 		list := write(add, metav1.PatchOptions{})
@@ -58,18 +54,9 @@ func TestTheFlagsThatKubeAPIServerGathersAreKnown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a control plane")
 	}
-	p, err := build.ControlPlane(cluster.LastInTree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := p.Path(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	help, err := exec.CommandContext(t.Context(), program, "kube-apiserver", "--help").CombinedOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(build.ControlPlane(cluster.LastInTree))(t)
+	program := assert.Value(p.Path(t.Context()))(t)
+	help := assert.Value(exec.CommandContext(t.Context(), program, "kube-apiserver", "--help").CombinedOutput())(t)
 	found := listed.FindAllStringSubmatch(string(help), -1)
 	if len(found) < 20 {
 		t.Fatalf("%d flags in:\n%s", len(found), help)

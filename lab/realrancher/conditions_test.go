@@ -12,6 +12,7 @@ import (
 	"github.com/rancher/wrangler/v3/pkg/summary"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
@@ -22,20 +23,12 @@ type looks struct{ ours, rancher string }
 // control planes both readings are the same; rke-lm keeps its own, which names the condition, works for RKE as well and
 // needs no further module. Of machines they are not, and why is here.
 func TestWhatRkeLmReadsOfRanchersObjectsAndWhatRanchersSummaryShows(t *testing.T) {
-	text, err := os.ReadFile("testdata/conditions.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile("testdata/conditions.jsonl"))(t)
 	got := map[string]map[looks]int{}
 	for line := range strings.Lines(string(text)) {
 		o := &unstructured.Unstructured{}
-		if err := json.Unmarshal([]byte(line), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		ours, err := read(o.GetKind(), []byte(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, json.Unmarshal([]byte(line), &o.Object))
+		ours := assert.Value(read(o.GetKind(), []byte(line)))(t)
 		kind := o.GetKind() + " " + o.GroupVersionKind().Version
 		if got[kind] == nil {
 			got[kind] = map[looks]int{}

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // document is a cluster as people write it: an argument is a string.
@@ -81,9 +83,7 @@ func (l *lab) frontDoor() {
 func (l *lab) parsed(text string) *unstructured.Unstructured {
 	l.Helper()
 	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-		l.Fatal(err)
-	}
+	assert.NilError(l, yaml.Unmarshal([]byte(text), &o.Object))
 	return o
 }
 
@@ -94,21 +94,14 @@ func (l *lab) webhook() {
 	if err != nil {
 		l.Fatal(err)
 	}
-	if got := config(made.Object, "kube-apiserver-arg"); got != `["profiling=false"]` {
-		l.Errorf("a string becomes %s", got)
-	}
+	assert.Equal(l, config(made.Object, "kube-apiserver-arg"), `["profiling=false"]`, "a string becomes")
 	if made.GetAnnotations()["field.cattle.io/creatorId"] == "" {
 		l.Error("the cluster has no creator")
 	}
 	psa := []byte(`[{"op":"add","path":"/spec/defaultPodSecurityAdmissionConfigurationTemplateName","value":"rancher-restricted"},
 		{"op":"replace","path":"/spec/rkeConfig/machineGlobalConfig/kube-apiserver-arg","value":["v=2","audit-log-maxage=30","profiling=false"]}]`)
-	dry, err := at.Patch(l.Context(), "harbour", types.JSONPatchType, psa, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		l.Fatal(err)
-	}
-	if got := config(dry.Object, "kube-apiserver-arg"); got != `["v=2","audit-log-maxage=30","profiling=false"]` {
-		l.Errorf("a dry run returns %s", got)
-	}
+	dry := assert.Value(at.Patch(l.Context(), "harbour", types.JSONPatchType, psa, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}))(l)
+	assert.Equal(l, config(dry.Object, "kube-apiserver-arg"), `["v=2","audit-log-maxage=30","profiling=false"]`, "a dry run returns")
 	// The webhook fails with an error of its own until it has seen the Secret that Rancher makes for the cluster.
 	var written *unstructured.Unstructured
 	err = retry.OnError(wait.Backoff{Duration: time.Second, Factor: 1, Steps: 20}, apierrors.IsInternalError, func() (err error) {
@@ -118,17 +111,11 @@ func (l *lab) webhook() {
 	if err != nil {
 		l.Fatal(err)
 	}
-	if got := config(written.Object, "kube-apiserver-arg"); got != `["admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml","v=2","audit-log-maxage=30","profiling=false"]` {
-		l.Errorf("with a PSACT the arguments are %s", got)
-	}
+	assert.Equal(l, config(written.Object, "kube-apiserver-arg"), `["admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml","v=2","audit-log-maxage=30","profiling=false"]`, "with a PSACT the arguments are")
 	files, _, _ := unstructured.NestedSlice(written.Object, "spec", "rkeConfig", "machineSelectorFiles")
-	if len(files) != 1 {
-		l.Errorf("the machines get the files %v", files)
-	}
+	assert.Equal(l, len(files), 1, "the machines get the files", files)
 	_, err = at.Patch(l.Context(), "harbour", types.MergePatchType, []byte(`{"spec":{"rkeConfig":null}}`), metav1.PatchOptions{})
-	if err == nil || !strings.Contains(err.Error(), "RKEConfig cannot be made null") {
-		l.Errorf("a cluster loses its configuration: %v", err)
-	}
+	assert.ErrorContains(l, err, "RKEConfig cannot be made null", "a cluster loses its configuration")
 	if text, err := at.Get(l.Context(), "harbour", metav1.GetOptions{}); err != nil || config(text.Object, "cloud-provider-name") != `"aws"` {
 		l.Errorf("the cluster is not as it was: %v", err)
 	}
@@ -147,10 +134,7 @@ func (l *lab) verbs() {
 	if code != 0 && code != 1 || !json.Valid([]byte(out)) || !strings.Contains(out, "switch-to-external") {
 		l.Errorf("plan: %d\n%s%s", code, out, said)
 	}
-	before, err := l.objects().Get(l.Context(), "harbour", metav1.GetOptions{})
-	if err != nil {
-		l.Fatal(err)
-	}
+	before := assert.Value(l.objects().Get(l.Context(), "harbour", metav1.GetOptions{}))(l)
 	// A cluster that has no machines yet has not applied its last change.
 	dry := []string{"apply", "--dry-run=server", "--next", "--cluster", "fleet-default/harbour", "--end-state", "external", "--accept", "node-rename"}
 	if code, out, said = l.rke(dry...); code != 4 || !strings.Contains(said, "cluster-not-settled") {
@@ -159,11 +143,6 @@ func (l *lab) verbs() {
 	if code, out, said = l.rke(append(dry, "--accept", "cluster-not-settled")...); code != 0 || !strings.Contains(out, "RoleBinding") {
 		l.Errorf("apply --dry-run=server --accept cluster-not-settled: %d\n%s%s", code, out, said)
 	}
-	after, err := l.objects().Get(l.Context(), "harbour", metav1.GetOptions{})
-	if err != nil {
-		l.Fatal(err)
-	}
-	if before.GetGeneration() != after.GetGeneration() {
-		l.Error("a dry run changed the cluster")
-	}
+	after := assert.Value(l.objects().Get(l.Context(), "harbour", metav1.GetOptions{}))(l)
+	assert.Equal(l, before.GetGeneration(), after.GetGeneration(), "a dry run changed the cluster")
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/build"
 	"github.com/rke-lm/rke-lm/lab/realrancher"
 )
@@ -52,10 +53,7 @@ func started(t *testing.T, releases ...string) *lab {
 		dir = filepath.Join(logs, "rancher-itself")
 	}
 	began := time.Now()
-	s, err := realrancher.Start(t.Context(), dir, releases...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(realrancher.Start(t.Context(), dir, releases...))(t)
 	t.Logf("Rancher %s started in %.0f s, what had to be built with it", build.RancherVersion, time.Since(began).Seconds())
 	t.Cleanup(s.Stop)
 	t.Cleanup(func() {
@@ -63,42 +61,27 @@ func started(t *testing.T, releases ...string) *lab {
 			t.Log(s.LogTail())
 		}
 	})
-	transport, err := rest.TransportFor(s.Through("", "local"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	transport := assert.Value(rest.TransportFor(s.Through("", "local")))(t)
 	return &lab{T: t, Server: s, dir: dir, client: &http.Client{Transport: transport, Timeout: time.Minute}}
 }
 
 // get asks Rancher with a token, or without one, and returns the code and the body of the answer.
 func (l *lab) get(path, token string) (int, string) {
 	l.Helper()
-	request, err := http.NewRequestWithContext(l.Context(), http.MethodGet, l.URL()+path, nil)
-	if err != nil {
-		l.Fatal(err)
-	}
+	request := assert.Value(http.NewRequestWithContext(l.Context(), http.MethodGet, l.URL()+path, nil))(l)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := l.client.Do(request)
-	if err != nil {
-		l.Fatal(err)
-	}
+	answer := assert.Value(l.client.Do(request))(l)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		l.Fatal(err)
-	}
+	body := assert.Value(io.ReadAll(answer.Body))(l)
 	return answer.StatusCode, string(body)
 }
 
 // objects returns the clusters as the administrator sees them through Rancher.
 func (l *lab) objects() dynamic.ResourceInterface {
 	l.Helper()
-	client, err := dynamic.NewForConfig(l.Through(l.Token(), "local"))
-	if err != nil {
-		l.Fatal(err)
-	}
+	client := assert.Value(dynamic.NewForConfig(l.Through(l.Token(), "local")))(l)
 	return client.Resource(clusters).Namespace("fleet-default")
 }
 
@@ -107,9 +90,7 @@ func (l *lab) rke(args ...string) (code int, out, complaints string) {
 	l.Helper()
 	program := filepath.Join(l.dir, "rke-lm")
 	if _, err := os.Stat(program); err != nil {
-		if err := build.Tool(l.Context(), program); err != nil {
-			l.Fatal(err)
-		}
+		assert.NilError(l, build.Tool(l.Context(), program))
 	}
 	ctx, cancel := context.WithTimeout(l.Context(), 5*time.Minute)
 	defer cancel()

@@ -3,7 +3,11 @@
 
 package realrancher
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
 
 func TestALoginIsKeptOnceNoRefreshCanOverwriteIt(t *testing.T) {
 	extra := map[string]any{"local": map[string]any{"username": []any{"carol"}}}
@@ -17,8 +21,6 @@ func TestALoginIsKeptOnceNoRefreshCanOverwriteIt(t *testing.T) {
 		"a refresh is in progress":   {map[string]any{"ExtraByProvider": extra, "NeedsRefresh": true}, false},
 		"the login has left a trace": {map[string]any{"ExtraByProvider": extra, "NeedsRefresh": false}, true},
 	} {
-		if got := kept(c.attributes); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.Equal(t, kept(c.attributes), c.want, name)
 	}
 }

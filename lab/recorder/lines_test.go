@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 const readme = "# The lab\n`other`\n## Scenarios\n\n| Line | Shows |\n|---|---|\n| `one` | `verify` |\n| `two`, `kills-N-times` | both |\n\n## Soak\n\n| `soak` | more |\n"
@@ -25,18 +27,13 @@ func TestEveryScenarioPrintsOneLine(t *testing.T) {
 		"one that is unknown": {all + line("three"), "the readme has no scenario three"},
 		"without seconds":     {strings.Replace(all, " leaders2=0.0", "", 1), "the scenario one printed 0 last lines"},
 	} {
-		if got := strings.Join(CheckLines(readme, "Scenarios", c.output), ", "); got != c.want {
-			t.Errorf("%s: %q, not %q", name, got, c.want)
-		}
+		assert.Equal(t, strings.Join(CheckLines(readme, "Scenarios", c.output), ", "), c.want, name)
 	}
 }
 
 // Names that are made up while a test runs are those of the soak, and the number of kills.
 func TestTheReadmeListsTheScenariosThatTestsEndWith(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(filepath.Join("..", "README.md")))(t)
 	files, err := filepath.Glob(filepath.Join("..", "e2e", "*_test.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -44,10 +41,7 @@ func TestTheReadmeListsTheScenariosThatTestsEndWith(t *testing.T) {
 	ends := regexp.MustCompile(`\.end\((?:fmt\.Sprintf\()?"([^"]+[^-"])"`)
 	var names []string
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := assert.Value(os.ReadFile(file))(t)
 		for _, m := range ends.FindAllStringSubmatch(string(source), -1) {
 			if !strings.Contains(m[1], "%d") || m[1] == "killed-%d-times" { // the others with a number are of the soak
 				names = append(names, strings.ReplaceAll(m[1], "%d", "N"))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/lab/aws"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -46,10 +47,7 @@ const (
 // process describes a manager of the given arguments that lives from the beginning.
 func process(t *testing.T, component cluster.Component, minor string, acquired []cluster.Acquisition, args ...string) Process {
 	t.Helper()
-	p, err := Describe(&cluster.Manager{Spec: cluster.Spec{Component: component, Machine: "a", Minor: minor, Args: args}, Started: zero})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(Describe(&cluster.Manager{Spec: cluster.Spec{Component: component, Machine: "a", Minor: minor, Args: args}, Started: zero}))(t)
 	p.Acquired = acquired
 	return p
 }
@@ -80,10 +78,7 @@ func TestOwnersFollowFromLeasesAndArguments(t *testing.T) {
 			process(t, cluster.KCM, "", got(0, mainKCM), inTree, flag), process(t, cluster.CCM, "v1.26", got(0, mainCCM), flag), "10.0 0.0 0.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			timeline, err := Timeline(c.changes, []Process{c.kcm, c.ccm}, Service, zero, second(10))
-			if err != nil {
-				t.Fatal(err)
-			}
+			timeline := assert.Value(Timeline(c.changes, []Process{c.kcm, c.ccm}, Service, zero, second(10)))(t)
 			if got := total(timeline); got != c.want {
 				t.Errorf("got %s, want %s\n%s", got, c.want, String(timeline))
 			}
@@ -100,10 +95,7 @@ func TestALeaseThatIsNotRenewedRunsOut(t *testing.T) {
 	changes := append(renewals(mainKCM, "k", 0, 4), Change{second(9), mainKCM, "l", 3 * time.Second})
 	k, l := process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws"), process(t, cluster.KCM, "", got(9, mainKCM), "--cloud-provider=aws")
 	l.Name = "other"
-	timeline, err := Timeline(changes, []Process{k, l}, Service, zero, second(10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	timeline := assert.Value(Timeline(changes, []Process{k, l}, Service, zero, second(10)))(t)
 	if got := total(timeline); got != "2.0 8.0 0.0" || LongestGap(timeline) != 2*time.Second {
 		t.Errorf("got %s, longest gap %s\n%s", got, LongestGap(timeline), String(timeline))
 	}
@@ -111,52 +103,32 @@ func TestALeaseThatIsNotRenewedRunsOut(t *testing.T) {
 
 func TestAHolderThatRenewsTooLateDidNotOwnMeanwhile(t *testing.T) {
 	changes := append(renewals(mainKCM, "k", 0, 4), Change{second(9), mainKCM, "k", 3 * time.Second})
-	timeline, err := Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := total(timeline); got != "2.0 8.0 0.0" {
-		t.Error(got)
-	}
+	timeline := assert.Value(Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10)))(t)
+	assert.Equal(t, total(timeline), "2.0 8.0 0.0")
 }
 
 func TestAProcessThatHasEndedOwnsNothing(t *testing.T) {
 	k := process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")
 	k.Ended = second(5)
-	timeline, err := Timeline(renewals(mainKCM, "k", 0, 5), []Process{k}, Service, zero, second(10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := total(timeline); got != "5.0 5.0 0.0" {
-		t.Error(got)
-	}
+	timeline := assert.Value(Timeline(renewals(mainKCM, "k", 0, 5), []Process{k}, Service, zero, second(10)))(t)
+	assert.Equal(t, total(timeline), "5.0 5.0 0.0")
 }
 
 func TestAReleasedLeaseHasNoHolder(t *testing.T) {
 	changes := append(renewals(mainKCM, "k", 0, 2), Change{second(3), mainKCM, "", time.Second})
-	timeline, err := Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := total(timeline); got != "7.0 3.0 0.0" {
-		t.Error(got)
-	}
+	timeline := assert.Value(Timeline(changes, []Process{process(t, cluster.KCM, "", got(0, mainKCM), "--cloud-provider=aws")}, Service, zero, second(10)))(t)
+	assert.Equal(t, total(timeline), "7.0 3.0 0.0")
 }
 
 func TestAnUnknownHolderIsAnError(t *testing.T) {
 	_, err := Timeline(renewals(mainKCM, "k", 0, 2), []Process{process(t, cluster.KCM, "", got(12, mainKCM), "--cloud-provider=aws")}, Service, zero, second(14))
-	if err == nil || !strings.Contains(err.Error(), mainKCM) {
-		t.Error(err)
-	}
+	assert.ErrorContains(t, err, mainKCM)
 }
 
 // A lease changes before its new holder has said so.
 func TestAHolderThatIsNotKnownYetOwnsNothing(t *testing.T) {
 	first := process(t, cluster.KCM, "", nil, "--cloud-provider=aws")
-	timeline, err := Timeline([]Change{{second(0), mainKCM, "k", 3 * time.Second}}, []Process{first}, Service, second(0), second(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	timeline := assert.Value(Timeline([]Change{{second(0), mainKCM, "k", 3 * time.Second}}, []Process{first}, Service, second(0), second(1)))(t)
 	if none, one, _ := Seconds(timeline); none != 1 || one != 0 {
 		t.Error(String(timeline))
 	}
@@ -165,13 +137,8 @@ func TestAHolderThatIsNotKnownYetOwnsNothing(t *testing.T) {
 // A manager is slow to say what it got, or its words are read late.
 func TestAHolderThatLogsItLateIsKnown(t *testing.T) {
 	k := process(t, cluster.KCM, "", got(7, mainKCM), "--cloud-provider=aws")
-	timeline, err := Timeline(renewals(mainKCM, "k", 0, 7), []Process{k}, Service, zero, second(10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := total(timeline); got != "0.0 10.0 0.0" {
-		t.Error(got)
-	}
+	timeline := assert.Value(Timeline(renewals(mainKCM, "k", 0, 7), []Process{k}, Service, zero, second(10)))(t)
+	assert.Equal(t, total(timeline), "0.0 10.0 0.0")
 }
 
 // A manager is ended when it has just got its lease, and says nothing any more.
@@ -179,10 +146,7 @@ func TestAHolderThatEndedBeforeItLoggedItIsTheOnlyOneThatCanBe(t *testing.T) {
 	mute, other := process(t, cluster.KCM, "", nil, "--cloud-provider=aws"), process(t, cluster.KCM, "", got(6, mainKCM), "--cloud-provider=aws")
 	mute.Ended, other.Holder = second(2), "l"
 	changes := append(renewals(mainKCM, "k", 1, 1), renewals(mainKCM, "l", 6, 10)...)
-	timeline, err := Timeline(changes, []Process{mute, other}, Service, zero, second(10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	timeline := assert.Value(Timeline(changes, []Process{mute, other}, Service, zero, second(10)))(t)
 	if got := total(timeline); got != "5.0 5.0 0.0" {
 		t.Error(got, String(timeline))
 	}
@@ -196,9 +160,7 @@ func TestWritesShowWhichManagerWrote(t *testing.T) {
 		return aws.Call{Time: second(s), Caller: caller, Action: "CreateLoadBalancer", Write: true}
 	}
 	writes := []aws.Call{write(1, "k@a"), write(2, "k@b"), write(6, "c@a"), write(7, "k@a")}
-	if got := strings.Join(Writers(writes), " "); got != "k c k" {
-		t.Error(got)
-	}
+	assert.Equal(t, strings.Join(Writers(writes), " "), "k c k")
 	timeline := []Interval{{zero, second(3), []string{"k@a"}}, {second(3), second(10), []string{"c@a"}}}
 	strays := Strays(timeline, writes, 500*time.Millisecond)
 	if len(strays) != 2 || strays[0].Caller != "k@b" || !strays[1].Time.Equal(second(7)) {
@@ -208,7 +170,5 @@ func TestWritesShowWhichManagerWrote(t *testing.T) {
 
 func TestTheLastLineIsReadByPrograms(t *testing.T) {
 	line := Line("some-name", []Interval{{zero, second(1), nil}, {second(1), second(3.5), []string{"a"}}, {second(3.5), second(4), []string{"a", "b"}}})
-	if line != "e2e some-name ok leaders0=1.0 leaders1=2.5 leaders2=0.5" {
-		t.Error(line)
-	}
+	assert.Equal(t, line, "e2e some-name ok leaders0=1.0 leaders1=2.5 leaders2=0.5")
 }
