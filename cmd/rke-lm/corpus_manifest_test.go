@@ -32,7 +32,6 @@ var manifestKind = corpusKind{
 	turns: [][]choice{{{name: "by default"}}, {
 		{name: "with a configuration", target: transform.Target{LeaderMigrationConfig: transform.ConfigGenerate, LeaseName: "harbour-lease"}},
 		{name: "moving the release", target: transform.Target{Version: "v1.27.16", LeaderMigrationConfig: transform.ConfigGenerate}},
-		{name: "with short leases", target: transform.Target{ShortLeases: true}},
 		{name: "without migration", target: transform.Target{NoLeaderMigration: true}},
 		{name: "with nodeipam", target: transform.Target{NodeIPAM: true, Accept: []string{"nodeipam-without-ccm-support"}}},
 	}},

@@ -22,7 +22,7 @@ var rke1Kind = corpusKind{
 	distro: rke1.Distro(),
 	in:     func(c yamledit.Chunk) bool { return strings.HasPrefix(c.File, "rke1/") },
 	isPart: func(doc *yamledit.Document) bool { return doc.Root().IsMap() }, graftParts: true,
-	turns:   [][]choice{{{name: "external", target: transform.Target{EndState: transform.EndStateExternal}}, {name: "short leases", target: transform.Target{ShortLeases: true}}}},
+	turns:   [][]choice{{{name: "external", target: transform.Target{EndState: transform.EndStateExternal}}}},
 	sampled: 9, fewest: 60,
 	at: func(doc *yamledit.Document) yamledit.Node {
 		if n := doc.Root().Get("rancher_kubernetes_engine_config"); n.IsMap() {

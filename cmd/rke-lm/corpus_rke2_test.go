@@ -61,7 +61,6 @@ var choices = []choice{
 	{name: "without leader migration, override", target: transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true, Version: olderThanGrafted}},
 	{name: "kept", target: transform.Target{EndState: transform.EndStateExternal, KeepLeaderMigration: true, Cordon: transform.CordonNever}},
 	{name: "cordoned", target: transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}},
-	{name: "short leases", target: transform.Target{EndState: transform.EndStateExternal, ShortLeases: true}},
 	{name: "another chart", target: transform.Target{EndState: transform.EndStateExternal, ChartVersion: "0.0.7", ChartRepo: "https://charts.example.com", ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.5"}},
 }
 
