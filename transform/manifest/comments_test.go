@@ -13,16 +13,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-const (
-	ownLists = "    volumeMounts: [] # none of ours\n  # nor volumes\n  volumes: []\n"
-)
-
-func TestTheSwitchGivesBackListsWithComments(t *testing.T) {
-	p := planned(t, static(onAWS)+ownLists, generated)
-	got := after(t, p, stages.SwitchToExternal)
-	assert.True(t, strings.HasSuffix(got, ownLists), got)
-}
-
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
 	_, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)

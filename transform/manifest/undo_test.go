@@ -12,7 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Every stage that was applied can be undone, from the document alone, to a
@@ -114,30 +113,6 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 					fails(t, s.Check(opened(t, c.wrong, c.target)), c.want)
 				}
 			}
-		})
-	}
-}
-
-// Undo with a plan gives the same bytes whatever the layout.
-func TestReverseGivesTheSameBytes(t *testing.T) {
-	for name, in := range map[string]string{
-		"CRLF":              strings.ReplaceAll(static(onAWS), "\n", "\r\n"),
-		"no final break":    strings.TrimSuffix(static(onAWS), "\n"),
-		"JSON":              `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"kcm"},"spec":{"containers":[{"name":"m","image":"k:v1.26.15","command":["kube-controller-manager","--cloud-provider=aws"]}]}}`,
-		"comments":          strings.ReplaceAll(static(onAWS), "\n", " # why\n"),
-		"null collections":  static(onAWS) + "    volumeMounts:\n  volumes:\n",
-		"empty collections": static(onAWS) + "    volumeMounts: []\n  volumes: []\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := planned(t, in, generated)
-			text := p.Steps[len(p.Steps)-1].After()[0].Bytes()
-			for i := len(p.Steps) - 1; i >= 0; i-- {
-				var err error
-				if text, err = yamledit.Apply(text, p.Steps[i].Documents[0].Reverse); err != nil {
-					t.Fatal(err)
-				}
-			}
-			assert.Equal(t, string(text), in, text)
 		})
 	}
 }

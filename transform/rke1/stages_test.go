@@ -114,12 +114,3 @@ func TestSwitchRefusesATargetThatWouldNotCount(t *testing.T) {
 		assert.Error(stageOf(t, m, stages.SwitchToExternal).Edit())(t, want)
 	}
 }
-
-func TestAPIObjectsAreEditedInTheirSpelling(t *testing.T) {
-	const before = `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubeController": {}}}}`
-	got := after(t, before, stages.EnableLeaderMigration, transform.Target{})
-	want := strings.Replace(before, `"kubeController": {}`, `"kubeController": {"extraArgs": {"enable-leader-migration": "true"}}`, 1)
-	assert.Truef(t, got == want, "got\n%s\nwant\n%s", got, want)
-	got = after(t, got, stages.SwitchToExternal, transform.Target{})
-	assert.True(t, strings.Contains(got, `"cloudProvider": {"name": "external-aws", "useInstanceMetadataHostname": true}`) && !strings.Contains(got, leaderFlag), got)
-}
