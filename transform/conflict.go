@@ -70,7 +70,7 @@ func UndoOf(doc *yamledit.Document, t Target, queue func(*Reverse) error) func()
 // Reversed queues an undo in an edit.
 func Reversed(e *yamledit.Edit, t Target, queue func(*Reverse) error) error {
 	r := &Reverse{Edit: e, target: t}
-	if err := queue(r); r.open == nil {
+	if err := queue(r); err != nil {
 		return err
 	}
 	return r.open

@@ -107,6 +107,8 @@ type Target struct {
 	NoLeaderMigration bool `json:"noLeaderMigration,omitempty"`
 	// ShortLeases gives the managers timings of leases that shorten the gaps.
 	ShortLeases bool `json:"shortLeases,omitempty"`
+	// ShortLeasesRefused means that they were chosen next to a manager that may run without, so that ShortLeases is false.
+	ShortLeasesRefused bool `json:"-"`
 	// CloudLease is the lease duration of the cloud-controller-manager of a live cluster; 0 for a file.
 	CloudLease time.Duration `json:"-"`
 	// Before is the cluster before the stage whose result is checked; nil for a cluster as it is.

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
@@ -130,6 +131,9 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 			err = run.CheckOneOf(f.Name, value, f.Annotations[valuesOf]...)
 		}
 	})
+	if short := f.Lookup("short-leases"); short != nil && short.Changed && !o.Target.ShortLeases {
+		o.Target.CloudLease = leadermigration.DefaultTimings.LeaseDuration // as an undo needs to know
+	}
 	wide := o.Format == "wide"
 	if wide {
 		o.Format = "text"

@@ -224,7 +224,7 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Pla
 func isClear(t *testing.T, stage string, err error) {
 	t.Helper()
 	var c *transform.Conflict
-	hints := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider", "restore a snapshot of etcd together with the release of that time"}
+	hints := []string{"undo it with its plan folder (--plan), or restore the file from git", "undo it first, or add --through", "keep the external provider", "restore a snapshot of etcd together with the release of that time", "change the timings of one of them first"}
 	assert.Truef(t, errors.As(err, &c) && slices.ContainsFunc(hints, func(w string) bool { return strings.Contains(err.Error(), w) }), "%s: %v", stage, err)
 }
 

@@ -24,7 +24,7 @@ type verifyOptions struct {
 }
 
 func newVerify(o *options) *cobra.Command {
-	v := &verifyOptions{options: o, work: run.Verify{Connector: &o.Connector, In: o.in}}
+	v := &verifyOptions{options: o, work: run.Verify{Connector: &o.Connector, Engine: engine, In: o.in}}
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Check a live cluster, or a dump of one",

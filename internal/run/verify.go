@@ -35,7 +35,10 @@ type Verify struct {
 	Dump     string // the file that gets a dump; "" for none
 	Snapshot string // the file that gets a snapshot, or InCluster; "" for none
 
-	choice check.Choice
+	Engine Engine // by which an object shows the arguments of a kube-controller-manager that is no pod
+
+	choice    check.Choice
+	arguments *Arguments
 }
 
 // InCluster keeps the snapshot as a ConfigMap.
@@ -51,6 +54,7 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 	v.choice = check.Choice{Version: v.Target.Version, Accept: v.Target.Accept, Late: stages.Late(v.Stage), Cluster: v.InShell()}
 	v.Target.Version = "" // it is checked by rules, and not by the stage
 	v.choice.Check = stages.After(v.Stage, v.Target)
+	v.arguments = &Arguments{Engine: v.Engine}
 	var before *observed.Snapshot
 	if v.Against != "" {
 		if before, err = observe.ReadSnapshot(v.Against); err != nil {
@@ -58,6 +62,7 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 		}
 	}
 	o, observer, err := v.observe(ctx, before)
+	v.given(ctx, o)
 	if err == nil && v.Dump != "" {
 		err = observe.WriteDump(v.Dump, o)
 	}
@@ -102,7 +107,7 @@ func (v Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obse
 		if v.Waits = v.Wait > 0; v.Waits {
 			retryTime = min(v.Wait, RetryTime)
 		}
-		if observer, _, _, err = v.Reach(ctx, retryTime); err != nil {
+		if observer, v.arguments.Server, v.arguments.Object, err = v.Reach(ctx, retryTime); err != nil {
 			return nil, nil, err
 		}
 		observer.AllPods, observer.Before = v.AllPods, before
@@ -113,6 +118,16 @@ func (v Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obse
 		o.Before = before
 	}
 	return o, nil, err
+}
+
+// given adds the arguments that the cluster's object shows. What it does not show is not checked.
+func (v *Verify) given(ctx context.Context, o *observed.Observation) {
+	if o == nil {
+		return
+	}
+	if list, err := v.arguments.Of(ctx, o.Managers); err == nil {
+		v.choice.Given = list
+	}
 }
 
 // await observes until there are no errors, or the time ends. A cluster that
@@ -130,6 +145,7 @@ func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observe
 			continue
 		}
 		gone.Over()
+		v.given(ctx, o)
 		errs := len(transform.Stopping(check.Evaluate(o, v.choice).Findings))
 		if errs != last && v.Waits {
 			fmt.Fprintf(v.Notes, "errors: %d\n", errs)

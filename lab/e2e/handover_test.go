@@ -233,7 +233,7 @@ var columns = []string{
 func rows() []row {
 	usual, short, newerShort := alongRKE2With(transform.Target{}), alongRKE2With(shortLeases), newerTarget
 	newerShort.ShortLeases = true
-	aim := map[string]float64{stages.SwitchToExternal: 8, stages.DisableLeaderMigration: 9}
+	aim := map[string]float64{stages.SwitchToExternal: 12, stages.DisableLeaderMigration: 12}
 	return []row{
 		{"default timings, 1.26", 1, 1, usual, nil},
 		{"default timings, 1.26", 3, 1, usual, nil},

@@ -5,6 +5,7 @@ package leadermigration
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -51,8 +52,9 @@ func TimingsOf(list []args.Arg) (t Timings, last int) {
 	t, last = DefaultTimings, -1
 	of := map[string]*time.Duration{leaseFlag: &t.LeaseDuration, renewFlag: &t.RenewDeadline, retryFlag: &t.RetryPeriod}
 	for i, a := range list {
-		if d, err := time.ParseDuration(a.Value); err == nil && of[a.Name] != nil {
-			*of[a.Name], last = d, i
+		at := of[flagName(a)]
+		if d, err := time.ParseDuration(a.Value); err == nil && at != nil {
+			*at, last = d, i
 		}
 	}
 	return t, last
@@ -83,7 +85,7 @@ func LeavingTimings(list []args.Arg) []string {
 
 func timingsIn(list []args.Arg) []args.Arg {
 	return slices.DeleteFunc(slices.Clone(list), func(a args.Arg) bool {
-		return !slices.Contains(TimingFlags(), a.Name)
+		return !slices.Contains(TimingFlags(), flagName(a))
 	})
 }
 
@@ -93,3 +95,6 @@ func (t Timings) Leads() time.Duration { return t.RenewDeadline + t.RetryPeriod 
 
 // Outlasts reports whether a leader with these timings may run for longer than a candidate waits, which acquires the lease then.
 func (t Timings) Outlasts(waits time.Duration) bool { return t.Leads()+Margin > waits }
+
+// flagName is the name of a flag as managers read it (k8s.io/component-base cli/flag, WordSepNormalizeFunc).
+func flagName(a args.Arg) string { return strings.ReplaceAll(a.Name, "_", "-") }

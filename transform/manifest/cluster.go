@@ -29,9 +29,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 			return nil, err
 		}
 	}
-	short, err := members[0].stages().ShortLeases(members[0].Root)
+	target, refusal, err := members[0].stages().Timed(members[0].Root)
 	for _, m := range members {
-		m.target.ShortLeases = short
+		m.target.ShortLeases, m.target.ShortLeasesRefused, m.refusal = target.ShortLeases, target.ShortLeasesRefused, refusal
 	}
 	return joined(members), err
 }

@@ -60,8 +60,9 @@ func identify(doc *yamledit.Document) transform.Identity {
 type migration struct {
 	*Manifest
 	*neighbours
-	target transform.Target
-	stage  string // the one that rules check the document after; "" for the document as it is
+	target  transform.Target
+	refusal error  // of short leases
+	stage   string // the one that rules check the document after; "" for the document as it is
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that
@@ -117,7 +118,7 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Electors: m.electors}
+	return stages.Cluster{Target: m.target, Electors: m.electors, Refusal: m.refusal}
 }
 
 // electors are the managers of the manifest, and of others that were given with it.

@@ -85,6 +85,13 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if k8s.From(m.Version, k8s.FirstWithout) {
 		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
 	}
+	back := *m
+	if !m.target.NoLeaderMigration {
+		short, err := m.stages().ShortensUndone(e, at)
+		if back.target.ShortLeases = short; err != nil {
+			return err
+		}
+	}
 	if m.move().To == m.Version {
 		e.Usual(at, "the release before the switch was this one or an older one")
 	}
@@ -95,8 +102,6 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if m.target.NoLeaderMigration {
 		return nil
 	}
-	back := *m
-	back.target.ShortLeases = m.stages().ShortensUndone(e, at)
 	return back.join(e.Edit)
 }
 

@@ -6,6 +6,7 @@ package manifest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
@@ -38,6 +39,9 @@ func TestUndoLeadsBack(t *testing.T) {
 	}
 }
 
+// defaultLease is that of a manager that is not in the file.
+const defaultLease = 15 * time.Second
+
 func TestUndoSaysWhatTheFileDoesNotShow(t *testing.T) {
 	const mounts = "    volumeMounts:\n    - {mountPath: /etc/leadermigration.conf, name: leader-migration-config, readOnly: true}\n  volumes:\n  - {name: leader-migration-config, hostPath: {path: /etc/leadermigration.conf, type: File}}\n"
 	for _, c := range []struct {
@@ -49,8 +53,8 @@ func TestUndoSaysWhatTheFileDoesNotShow(t *testing.T) {
 		{"a flag with a value", static(onAWS, "--enable-leader-migration=true"), stages.EnableLeaderMigration, "differs from what rke-lm writes, so it existed before", transform.Target{}},
 		{"a later stage", static("--cloud-provider=external"), stages.EnableLeaderMigration, "switch-to-external comes after enable-leader-migration", transform.Target{}},
 		{"a release without the in-tree provider", strings.Replace(static("--cloud-provider=external"), "v1.26.15", "v1.27.1", 1), stages.SwitchToExternal, "Kubernetes 1.27 and later have no in-tree provider to roll back to", transform.Target{}},
-		{"a release that the switch may have moved", static("--cloud-provider=external"), stages.SwitchToExternal, "the release before the switch was this one or an older one", transform.Target{Version: "v1.26.15"}},
-		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), stages.SwitchToExternal, "it contains nothing else, and was absent or * before", transform.Target{NodeIPAM: true}},
+		{"a release that the switch may have moved", static("--cloud-provider=external"), stages.SwitchToExternal, "the release before the switch was this one or an older one", transform.Target{Version: "v1.26.15", CloudLease: defaultLease}},
+		{"a list of controllers that was made", static("--cloud-provider=external", "'--controllers=*,-nodeipam'"), stages.SwitchToExternal, "it contains nothing else, and was absent or * before", transform.Target{NodeIPAM: true, CloudLease: defaultLease}},
 		{"an image that the last stage may have moved", cloudOf("v1.27.2", onAWS, "--enable-leader-migration"), stages.DisableLeaderMigration, "the image was this one or that of another release", transform.Target{Version: "v1.27.16", KeepLeaderMigration: true}},
 		{"where a cloud manager's flag was", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
@@ -95,7 +99,7 @@ func TestChecksFailOnWrongResults(t *testing.T) {
 		{"the configuration is not mounted", stages.EnableLeaderMigration, static(onAWS), static(onAWS, flag, "--leader-migration-config=/etc/x"), "would not see the file", generated},
 		{"the provider stays", stages.SwitchToExternal, static(onAWS), static(onAWS), "would not be external", transform.Target{}},
 		{"the flag stays", stages.SwitchToExternal, static(onAWS, flag), static("--cloud-provider=external", flag), "would keep --enable-leader-migration", transform.Target{}},
-		{"nodeipam stays", stages.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true}},
+		{"nodeipam stays", stages.SwitchToExternal, static(onAWS), static("--cloud-provider=external"), "would still run nodeipam", transform.Target{NodeIPAM: true, CloudLease: defaultLease}},
 		{"kube-apiserver stays in-tree", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), "an in-tree kube-apiserver again", transform.Target{}},
 		{"another argument of kube-apiserver changes", stages.SwitchToExternal, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws, v: '2'}}\n"), configuration("  extraArgs: {cloud-provider: external}\napiServer: {extraArgs: {cloud-provider: external, v: '3'}}\n"), "more than the arguments", transform.Target{}},
 		{"kube-apiserver becomes external too early", stages.EnableLeaderMigration, configuration("  extraArgs: {cloud-provider: aws}\napiServer: {extraArgs: {cloud-provider: aws}}\n"), configuration("  extraArgs: {cloud-provider: aws, enable-leader-migration: 'true'}\napiServer: {extraArgs: {cloud-provider: external}}\n"), "more than the arguments", transform.Target{}},

@@ -87,7 +87,11 @@ func (s Step) reopened(d transform.Distro, target transform.Target) (*opened, er
 	if err != nil {
 		return nil, err
 	}
-	if s.result != nil && reflect.DeepEqual(c.Chosen(), s.result.Chosen()) {
+	same := func(a, b transform.Target) bool {
+		a.Before, b.Before = nil, nil
+		return reflect.DeepEqual(a, b)
+	}
+	if s.result != nil && same(c.Chosen(), s.result.Chosen()) {
 		return s.result, nil
 	}
 	return withStages(c), nil

@@ -63,9 +63,10 @@ func live() transform.Live {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	file   *valuesOf // nil where the operator names none
-	target transform.Target
-	stage  string // the one that rules check the document after; "" for the document as it is
+	file    *valuesOf // nil where the operator names none
+	target  transform.Target
+	refusal error  // of short leases
+	stage   string // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -100,7 +101,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
-	if m.target.ShortLeases, err = m.stages().ShortLeases(m.Config); err != nil {
+	if m.target, m.refusal, err = m.stages().Timed(m.Config); err != nil {
 		return nil, err
 	}
 	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
@@ -152,7 +153,7 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors, Refusal: m.refusal}
 }
 
 // electors are the managers of the file, and of the one with the chart's values.

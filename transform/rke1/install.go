@@ -82,7 +82,7 @@ func (m *migration) helmOver(file, why string) []action.Action {
 		return []action.Action{upgrade}
 	}
 	return []action.Action{
-		action.Values(ccm.ChartName, "kube-system", "the answer must be that the release is not found, or values that the next command keeps: it replaces all of them. If not, plan with --ccm-values"),
+		action.Values(ccm.ChartName, "kube-system", "the answer must be that the release is not found, or values that the next command keeps: it replaces all of them. If not, plan with --ccm-values. If it has --leader-elect-lease-duration=8s, plan with --short-leases, and without it otherwise: pods with other timings could lead at the same time"),
 		upgrade,
 	}
 }

@@ -16,10 +16,16 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.isExternal() {
 		return nil
 	}
+	name, back := m.get(providerKey, nameKey), *m
+	if !m.target.NoLeaderMigration {
+		short, err := m.stages().ShortensUndone(e, name)
+		if back.target.ShortLeases = short; err != nil {
+			return err
+		}
+	}
 	if err := m.checkRollback(e); err != nil {
 		return err
 	}
-	name := m.get(providerKey, nameKey)
 	if text, _ := name.String(); text != externalName {
 		return transform.Lost(m.Config, "the provider is external only in the arguments of components, so it was changed in another way")
 	}
@@ -27,8 +33,6 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	m.metadataBack(e)
 	m.componentsBack(e)
 	if !m.target.NoLeaderMigration {
-		back := *m
-		back.target.ShortLeases = m.stages().ShortensUndone(e, name)
 		back.setFlag(e.Edit)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
@@ -48,10 +49,13 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		{"a release that may have moved", stages.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\n"), "the release before the switch was this one or an older one"},
 		{"no right to the lease", stages.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "does not permit kube-controller-manager to acquire the migration lease, and its cloud controllers would not run"},
 		{"no in-tree provider", stages.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "Kubernetes 1.27 and later have no in-tree provider to roll back to"},
-		{"the timings of a manager that is not in the file", stages.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n"), "the default timings, or those of --short-leases"},
+		{"the timings of a manager that is not in the file", stages.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n"), "the arguments of the cloud-controller-manager are not in the file"},
 		{"external by arguments alone", stages.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "in another way"},
 	} {
 		target := transform.Target{}
+		if !strings.Contains(c.name, "timings") {
+			target.CloudLease = 15 * time.Second
+		}
 		if strings.Contains(c.name, "moved") {
 			target.Version = release
 		}

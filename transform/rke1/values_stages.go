@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -74,6 +75,11 @@ func (m *migration) uncompleteValues(e *transform.Reverse) error {
 	}
 	at := m.file.doc.Root().Get("args")
 	e.Usual(at, "the other values of the chart existed before or were added by the stage")
+	if m.file.chart.HasShortLeases() {
+		for _, a := range leadermigration.CloudTimings() {
+			args.Remove(e.Edit, at, a.Name)
+		}
+	}
 	return m.file.chart.StopMigrating(ed, "", false)
 }
 

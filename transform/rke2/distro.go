@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -73,6 +74,7 @@ type migration struct {
 	*Cluster
 	objects []*yamledit.Document // that the document names and that were given
 	target  transform.Target
+	refusal error  // of short leases
 	stage   string // the one that rules check the document after; "" for the document as it is
 }
 
@@ -91,7 +93,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
-	m.target.ShortLeases, err = m.stages().ShortLeases(m.RKEConfig())
+	m.target, m.refusal, err = m.stages().Timed(m.RKEConfig())
 	return m, err
 }
 
@@ -184,16 +186,20 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors, Refusal: m.refusal}
 }
 
 // electors are the managers of the file. One that has left a migration, or never took part, keeps its timings.
 func (m *migration) electors() (e stages.Electors) {
 	e.Cluster, e.Release = m.minor(), semver.MajorMinor(m.chartOptions().Tag())
 	for _, c := range m.kinds {
-		if c.ControlPlane() {
-			e.Kube = args.Of(m.Effective(c)[managerArgs].Value)
-			break
+		if !c.ControlPlane() {
+			continue
+		}
+		list := args.Of(m.Effective(c)[managerArgs].Value)
+		longest, _ := leadermigration.TimingsOf(e.Kube)
+		if t, _ := leadermigration.TimingsOf(list); e.Kube == nil || t.Leads() > longest.Leads() {
+			e.Kube = list
 		}
 	}
 	if w, found := m.workload(); found {

@@ -22,7 +22,12 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 		return err
 	}
 	back := *m
-	back.target.ShortLeases = !m.target.NoLeaderMigration && m.stages().ShortensUndone(e, m.RKEConfig())
+	if back.target.ShortLeases = false; !m.target.NoLeaderMigration {
+		short, err := m.stages().ShortensUndone(e, m.RKEConfig())
+		if back.target.ShortLeases = short; err != nil {
+			return err
+		}
+	}
 	return back.provideInTree(e)
 }
 

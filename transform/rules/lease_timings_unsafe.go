@@ -125,7 +125,7 @@ func Overtakings(all []Elector) (found []Overtaking) {
 	for _, leader := range all {
 		for _, candidate := range all {
 			o, unsafe := candidate.overtakes(leader)
-			if unsafe && !slices.ContainsFunc(found, func(f Overtaking) bool { return f.Message == o.Message && f.At.Path() == o.At.Path() }) {
+			if unsafe && !slices.ContainsFunc(found, func(f Overtaking) bool { return f.Message == o.Message && f.At == o.At }) {
 				found = append(found, o)
 			}
 		}
@@ -154,15 +154,19 @@ func electors(components []Component) (all []Elector) {
 	return all
 }
 
-// LeaseTimings is the check of [LeaseTimingsUnsafe] for the managers that a distro lists for it. The switch takes the flag and
-// timings of kube-controller-manager, and while it rolls out the processes of before still have both.
+// LeaseTimings is the check of [LeaseTimingsUnsafe] for the managers that a distro lists for it, and for those of before: they
+// still run while the last stages roll out. The first ones may begin with timings that are unsafe, as they can be what makes
+// them safe, and with a cloud-controller-manager that does not run yet.
 func LeaseTimings[C transform.Cluster](list func(c C, rule string) []Component) func(C, *transform.Findings) {
 	return func(c C, found *transform.Findings) {
 		all := electors(list(c, LeaseTimingsUnsafe.ID))
-		before, has := c.Chosen().Before.(C)
+		before, rollsOut := c.Chosen().Before.(C)
+		rollsOut = rollsOut && slices.ContainsFunc(all, func(e Elector) bool {
+			return e.of.Stage == stages.SwitchToExternal || e.of.Stage == stages.DisableLeaderMigration
+		})
 		for _, after := range slices.Clone(all) {
-			if !has || after.of.Stage != stages.SwitchToExternal || after.Name != leadermigration.Manager {
-				continue
+			if !rollsOut {
+				break
 			}
 			for _, e := range electors(list(before, LeaseTimingsUnsafe.ID)) {
 				if e.Name == after.Name {

@@ -100,7 +100,11 @@ func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
 		leaseTimings(&managers{components: after, target: transform.Target{Before: &managers{components: []Component{kube, cloud}}}}, &found)
 		assert.Equal(t, len(found), want, before, found)
 	}
+	slow := Component{Name: leadermigration.CloudManager, Version: "v1.26.6", Stage: stages.DisableLeaderMigration, Place: cloud.Place}
 	var found transform.Findings
+	leaseTimings(&managers{components: []Component{slow}, target: transform.Target{Before: &managers{components: []Component{cloud}}}}, &found)
+	assert.Equal(t, len(found), 1, "the last stage takes the timings of a manager", found)
+	found = nil
 	leaseTimings(&managers{components: after}, &found)
 	assert.Equal(t, len(found), 0, found)
 }

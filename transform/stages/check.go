@@ -64,7 +64,7 @@ func VerifyCommand(stage string, t transform.Target, flags ...string) []string {
 	if t.KeepLeaderMigration {
 		words = append(words, "--keep-leader-migration")
 	}
-	if t.ShortLeases {
+	if After(stage, t).ShortLeases {
 		words = append(words, "--short-leases")
 	}
 	if t.NoLeaderMigration {

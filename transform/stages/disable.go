@@ -3,7 +3,10 @@
 
 package stages
 
-import "github.com/rke-lm/rke-lm/transform"
+import (
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
+)
 
 // DisableLeaderMigration is the stage that takes the cloud-controller-manager out of the
 // migration.
@@ -52,7 +55,7 @@ const (
 
 // DisableWhy is why the stage is there, where the document has the cloud-controller-manager.
 func (c Cluster) DisableWhy() string {
-	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(disableShortWhy)
+	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(c.electors().Cloud, leadermigration.CloudTimings(), disableShortWhy)
 }
 
 // Disable completes the stage of a distro. unseen says that its document does not show

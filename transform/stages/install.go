@@ -6,6 +6,7 @@ package stages
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
 // InstallCCM is the stage that lets a cloud-controller-manager take part in the migration.
@@ -64,13 +65,14 @@ const (
 func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	switch {
 	case c.Target.Situation.HasInTreeProvider():
-		own.Why = installWhy + own.Why + c.shortWhy(installShortWhy)
+		own.Why = installWhy + own.Why + c.shortWhy(c.electors().Cloud, leadermigration.CloudTimings(), installShortWhy)
 	default:
 		own.Why, own.Caution = installLateWhy+own.Why, noManagerLeft
 	}
 	if c.Target.NoLeaderMigration && c.Target.Situation.HasInTreeProvider() {
 		own.Why += " Without leader migration both managers run the cloud controllers until the switch has reached every control plane: " + together + "."
 	}
+	own.Edit = c.unlessRefused(own.Edit)
 	own.SupersededBy = []string{DisableLeaderMigration}
 	own.Verify = append(append(own.Verify, c.managerRuns()), c.held(After(InstallCCM, c.Target).Lease)...)
 	own.UndoAfter = append(own.UndoAfter, c.lease(leaseReturns)...)

@@ -121,45 +121,63 @@ const (
 	WithoutShortLeases = "remove --short-leases; or undo " + InstallCCM + ", and plan again with --short-leases"
 )
 
-// ShortLeases reports whether the managers get short leases: the operator chose them, or the documents show that he did. It
-// refuses them where they shorten nothing, and where a cloud-controller-manager may run already: its timings change pod by
+// Timed is the choice with short leases where the operator chose them, or the documents show that he did. It fails past 1.26.
+// Where a cloud-controller-manager may run without, refusal is why no stage gives it any: its timings would change pod by
 // pod, and an old and a new pod could lead at the same time.
-func (c Cluster) ShortLeases(at yamledit.Node) (bool, error) {
-	e := c.electors()
-	switch {
-	case c.Target.Upgrades():
-		return c.Target.ShortLeases, nil
-	case !c.Target.Situation.HasInTreeProvider() && !c.Target.ShortLeases:
-		return false, nil
-	case !c.Target.Situation.HasInTreeProvider():
-		return true, at.Errorf("--short-leases: from Kubernetes 1.27 on kube-controller-manager has no cloud controllers, so no lease changes its holder", "remove --short-leases")
-	case c.Target.ShortLeases && e.Runs && leadermigration.LacksTimings(e.Cloud):
-		return true, &transform.Conflict{At: at.Errorf(TimingsStay, WithoutShortLeases)}
-	case e.Left && leadermigration.LacksTimings(e.Cloud):
-		return false, nil
-	case c.Target.NoLeaderMigration, leadermigration.HasTimings(e.Cloud, leadermigration.CloudTimings()):
-		return !c.Target.NoLeaderMigration, nil
+func (c Cluster) Timed(at yamledit.Node) (t transform.Target, refusal, err error) {
+	t = c.Target
+	e, has := c.electors(), leadermigration.HasTimings(c.electors().Cloud, leadermigration.CloudTimings())
+	switch late := !t.Situation.HasInTreeProvider(); {
+	case t.Upgrades():
+	case late && t.ShortLeases && !has && !e.Left:
+		err = at.Errorf("--short-leases: from Kubernetes 1.27 on kube-controller-manager has no cloud controllers, so no lease changes its holder", "remove --short-leases")
+	case late, t.NoLeaderMigration, e.Left && !has:
+		t.ShortLeases = false
+	case e.Runs && leadermigration.LacksTimings(e.Cloud):
+		if t.ShortLeases || t.ShortLeasesRefused {
+			refusal = &transform.Conflict{At: at.Errorf(TimingsStay, WithoutShortLeases)}
+		}
+		t.ShortLeases, t.ShortLeasesRefused = false, refusal != nil
+	case !t.ShortLeasesRefused:
+		t.ShortLeases = t.ShortLeases || has || !e.Runs && len(leadermigration.LeavingTimings(e.Kube)) > 0
 	}
-	return c.Target.ShortLeases || !e.Runs && len(leadermigration.LeavingTimings(e.Kube)) > 0, nil
+	return t, refusal, err
+}
+
+// unlessRefused is an edit that gives a manager its timings.
+func (c Cluster) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
+	if c.Refusal == nil || edit == nil {
+		return edit
+	}
+	return func() (*yamledit.Edit, error) { return nil, c.Refusal }
 }
 
 // ShortensUndone reports whether kube-controller-manager gets its flag back together with the timings of short leases: without
-// them it would lead for longer than a cloud-controller-manager with such leases waits. Where the documents do not show that
-// one, the operator states it.
-func (c Cluster) ShortensUndone(e *transform.Reverse, at yamledit.Node) bool {
-	electors := c.electors()
-	lease := c.Target.CloudLease
+// them it would lead for longer than a cloud-controller-manager with such leases waits. Where the documents do not show that one,
+// the operator states it. It fails with *transform.Conflict where the user's own timings would be unsafe.
+func (c Cluster) ShortensUndone(undo *transform.Reverse, at yamledit.Node) (bool, error) {
+	e := c.electors()
+	waits := c.Target.CloudLease
 	switch {
+	case e.Shown:
+		t, _ := leadermigration.TimingsOf(e.Cloud)
+		waits = t.LeaseDuration
 	case c.Target.ShortLeases:
-		return true
-	case electors.Shown:
-		t, _ := leadermigration.TimingsOf(electors.Cloud)
-		lease = t.LeaseDuration
-	case lease == 0:
-		e.Usual(at, "the arguments of the cloud-controller-manager are not in the file: its leases have the default timings, or those of --short-leases, which the undo is to be given then")
-		return false
+		waits = leadermigration.ShortTimings.LeaseDuration
+	case waits == 0:
+		undo.Usual(at, "the arguments of the cloud-controller-manager are not in the file: its leases have the default timings, unless it was installed with --short-leases, which this undo needs as well then")
+		return false, nil
 	}
-	return leadermigration.DefaultTimings.Outlasts(lease)
+	kube, last := leadermigration.TimingsOf(e.Kube)
+	short := last < 0 && kube.Outlasts(waits)
+	if short {
+		kube, _ = leadermigration.TimingsOf(leadermigration.KubeTimings())
+	}
+	if kube.Outlasts(waits) && !WaitsForRecord(e.Release) {
+		return short, &transform.Conflict{At: at.Errorf(fmt.Sprintf("kube-controller-manager would lead for up to %s after its last renewal, and the cloud-controller-manager acquires the lease after %s", kube.Leads(), waits),
+			"change the timings of one of them first; see the rule lease-timings-unsafe")}
+	}
+	return short, nil
 }
 
 // Why stages change the timings of leases, or keep them.
@@ -169,7 +187,7 @@ const (
 	switchShortWhy  = " The edit also removes the timings that --short-leases gave kube-controller-manager."
 	disableShortWhy = "The cloud-controller-manager keeps the timings of --short-leases: pods of before and after the edit must not wait for different times."
 
-	recordWhy = " A cloud-controller-manager of 1.27 or later waits for the lease duration that kube-controller-manager recorded, so --short-leases does not shorten this gap."
+	recordWhy = " A cloud-controller-manager of 1.27 or later waits for the lease duration that kube-controller-manager recorded, and --short-leases does not shorten this gap."
 )
 
 // switchShortWhy is what the switch does with timings, and what short leases do not shorten.
@@ -181,16 +199,19 @@ func (c Cluster) switchShortWhy() (why string) {
 	if c.Target.ShortLeases && WaitsForRecord(e.Release) {
 		why += recordWhy
 		if tag := ccm.TestedTag(e.Cluster); !WaitsForRecord(e.Cluster) && tag != "" {
-			why += " An image of the cluster's minor does: --ccm-image-tag " + tag + "."
+			why += " One with the image tag " + tag + " does not."
 		}
 	}
 	return why
 }
 
-// shortWhy is why a stage changes timings, if it does.
-func (c Cluster) shortWhy(why string) string {
-	if !c.Target.ShortLeases {
+// shortWhy is why a stage gives a manager timings, or keeps them.
+func (c Cluster) shortWhy(list, timings []args.Arg, why string) string {
+	switch {
+	case !c.Target.ShortLeases:
 		return ""
+	case leadermigration.LacksTimings(list) || leadermigration.HasTimings(list, timings):
+		return " " + why
 	}
-	return " " + why
+	return " Your own timings of its leases stay."
 }

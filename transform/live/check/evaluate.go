@@ -28,6 +28,8 @@ type Choice struct {
 	Late    *stages.Check
 	Version string   // the release that the cluster is to move to, if any
 	Accept  []string // rules whose errors are accepted
+	// Given are the arguments of a kube-controller-manager that is no pod, for what depends on its timings.
+	Given []Given
 	// Cluster is what the commands of advice need to reach the cluster.
 	Cluster shell.Cluster
 }
@@ -120,6 +122,7 @@ type evaluation struct {
 	*observed.Observation
 	Choice
 	processes []Process
+	timed     []Process // with those whose arguments are given
 	leases    leaseFinder
 }
 
@@ -128,7 +131,7 @@ func newEvaluation(o *observed.Observation, c Choice) *evaluation {
 	if !o.Looked(observed.Leases) {
 		leases = notSeen
 	}
-	j := &evaluation{o, c, Processes(o.Managers), leases}
+	j := &evaluation{o, c, Processes(o.Managers), processesOf(o.Managers, c.Given), leases}
 	if c.Late != nil && j.late() {
 		j.Check = *c.Late
 	}

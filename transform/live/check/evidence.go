@@ -123,7 +123,7 @@ func anyArguments(j *evaluation) string {
 
 // timingsSeen requires the arguments of a kube-controller-manager. That of RKE1 is no pod.
 func timingsSeen(j *evaluation) string {
-	if why := seen(observed.Pods)(j); why != "" || len(j.of(observed.KubeManager)) > 0 {
+	if why := seen(observed.Pods)(j); why != "" || slices.ContainsFunc(j.timed, func(p Process) bool { return p.Component == observed.KubeManager && !p.Hidden }) {
 		return why
 	}
 	return "no pod shows the arguments of kube-controller-manager"

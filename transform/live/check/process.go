@@ -178,7 +178,7 @@ func (c Controller) enabled(list []args.Arg) bool {
 // leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.
 func (j *evaluation) leaseTimingsUnsafe(found report) {
 	var all []rules.Elector
-	for _, p := range j.processes {
+	for _, p := range j.timed {
 		if p.Hidden || !p.Elects || !p.Running {
 			continue
 		}

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -49,9 +50,12 @@ func (j *evaluation) stageNotReached(found report) {
 
 // shortLeases requires that no kube-controller-manager leads for longer than a cloud-controller-manager with short leases waits.
 func (j *evaluation) shortLeases(found report) {
-	for _, p := range j.of(observed.KubeManager) {
+	for _, p := range j.timed {
+		if p.Component != observed.KubeManager || p.Hidden {
+			continue
+		}
 		if t, _ := leadermigration.TimingsOf(p.args); j.Check.ShortLeases && t.Outlasts(leadermigration.ShortTimings.LeaseDuration) {
-			found("kube-system/pods/"+p.Pod, fmt.Sprintf("this kube-controller-manager leads for up to %s after its last renewal, and a cloud-controller-manager with short leases acquires the lease after %s", t.Leads(), leadermigration.ShortTimings.LeaseDuration),
+			found(cmp.Or(p.From, "kube-system/pods/"+p.Pod), fmt.Sprintf("this kube-controller-manager leads for up to %s after its last renewal, and a cloud-controller-manager with short leases acquires the lease after %s", t.Leads(), leadermigration.ShortTimings.LeaseDuration),
 				"wait until "+stages.EnableLeaderMigration+" has reached this control plane, and then install the cloud-controller-manager")
 		}
 	}
