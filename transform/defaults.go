@@ -14,9 +14,6 @@ import (
 // NoClasses is the Explain of a distro whose machines all get what the file says.
 func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
 
-// NoKeys is the Keys of a distro without classes.
-func NoKeys() []string { return nil }
-
 // OneDocument is the Grouping of a distro whose clusters have one document each.
 func OneDocument() Grouping {
 	return Grouping{

@@ -39,8 +39,8 @@ type Distro struct {
 	// Explain returns the effective configuration of a cluster, migratable or
 	// not; see NoClasses.
 	Explain func([]*yamledit.Document, Target) ([]MachineClass, error)
-	// Keys are those that the configuration of a machine class may have in any release. See
-	// NoKeys.
+	// Keys are those that the configuration of a machine class may have in any release; nil where
+	// it has none.
 	Keys func() []string
 	// Deliver says how a document of the distro in a file reaches its cluster; the
 	// file is its plain path, without quotes. See ThroughRancher.

@@ -49,11 +49,10 @@ func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*report.Explai
 	}
 	x := &report.Explained{Config: config}
 	if e.Key != "" && !slices.ContainsFunc(config.Classes, report.Class.Any) {
-		keys := f.Distro.Keys()
-		if len(keys) == 0 { // those of arguments are not listed
+		if f.Distro.Keys == nil { // those of arguments are not listed
 			return x, nil
 		}
-		if err := CheckOneOf("key", e.Key, keys...); err != nil {
+		if err := CheckOneOf("key", e.Key, f.Distro.Keys()...); err != nil {
 			return nil, err
 		}
 		x.Note = fmt.Sprintf("%s: %s/%s: %s is not set for any class", config.Source.File, config.Namespace, config.Name, e.Key)

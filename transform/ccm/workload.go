@@ -60,6 +60,9 @@ func (w Workload) Args() []args.Arg {
 	return append(args.Of(w.Container.Get("command").Value()), args.Of(w.Container.Get("args").Value())...)
 }
 
+// Tag returns the tag of the manager's image.
+func (w Workload) Tag() string { return k8s.ParseImage(w.Container.StringAt("image")).Tag }
+
 func (w Workload) last(name string) (args.Arg, bool) { return args.Last(w.Args(), name) }
 
 // Migrate queues that the manager takes part in a leader migration, or that it no

@@ -29,9 +29,9 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 			return nil, err
 		}
 	}
-	target, refusal, err := members[0].stages().Timed(members[0].Root)
+	timed, err := members[0].stages().Timed(members[0].Root)
 	for _, m := range members {
-		m.target.ShortLeases, m.target.ShortLeasesRefused, m.refusal = target.ShortLeases, target.ShortLeasesRefused, refusal
+		m.target.ShortLeases, m.target.ShortLeasesRefused = timed.ShortLeases, timed.ShortLeasesRefused
 	}
 	return joined(members), err
 }

@@ -31,7 +31,6 @@ func Distro() transform.Distro {
 		Open:      open,
 		Lint:      lint,
 		Explain:   explain,
-		Keys:      transform.NoKeys,
 		Deliver:   deliver,
 		Grouping:  transform.Grouping{Several: true, MayGroup: IsManifest, Group: group, Related: transform.Related{Words: transform.Words{{"Role"}}, Kinds: []string{"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}}, WithValues: transform.NoValues("the manifest of the cloud-controller-manager is a path like the others")},
 		Rules:     transform.RulesOf(ruleTable()),
@@ -60,9 +59,8 @@ func identify(doc *yamledit.Document) transform.Identity {
 type migration struct {
 	*Manifest
 	*neighbours
-	target  transform.Target
-	refusal error  // of short leases
-	stage   string // the one that rules check the document after; "" for the document as it is
+	target transform.Target
+	stage  string // the one that rules check the document after; "" for the document as it is
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that
@@ -118,7 +116,7 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Electors: m.electors, Refusal: m.refusal}
+	return stages.Cluster{Target: m.target, Electors: m.electors}
 }
 
 // electors are the managers of the manifest, and of others that were given with it.
@@ -129,8 +127,8 @@ func (m *migration) electors() stages.Electors {
 		case kubeManager:
 			e.Kube, e.Cluster = o.plain(), o.Version
 		case cloudManager:
-			e.Cloud, e.Shown, e.Runs, e.Release = o.plain(), true, o.on(leaderFlag), o.Version
-			e.Left = o.finished() && !e.Runs
+			e.Show(o.plain(), o.Version, o.on(leaderFlag), o.finished())
+			e.At, e.Runs = o.Root, o.on(leaderFlag) // or else it starts with the flag
 		}
 	}
 	return e

@@ -85,12 +85,9 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if k8s.From(m.Version, k8s.FirstWithout) {
 		return &transform.Conflict{At: at.Errorf("Kubernetes 1.27 and later have no in-tree provider to roll back to", "keep the external provider")}
 	}
-	back := *m
-	if !m.target.NoLeaderMigration {
-		short, err := m.stages().ShortensUndone(e, at)
-		if back.target.ShortLeases = short; err != nil {
-			return err
-		}
+	back, err := *m, error(nil)
+	if back.target, err = m.stages().Undone(e, at); err != nil {
+		return err
 	}
 	if m.move().To == m.Version {
 		e.Usual(at, "the release before the switch was this one or an older one")

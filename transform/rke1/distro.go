@@ -9,7 +9,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
-	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -27,7 +26,6 @@ func Distro() transform.Distro {
 		Open:      open,
 		Lint:      lint,
 		Explain:   transform.NoClasses,
-		Keys:      transform.NoKeys,
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
@@ -63,10 +61,9 @@ func live() transform.Live {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	file    *valuesOf // nil where the operator names none
-	target  transform.Target
-	refusal error  // of short leases
-	stage   string // the one that rules check the document after; "" for the document as it is
+	file   *valuesOf // nil where the operator names none
+	target transform.Target
+	stage  string // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -101,7 +98,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
-	if m.target, m.refusal, err = m.stages().Timed(m.Config); err != nil {
+	if m.target, err = m.stages().Timed(m.Config); err != nil {
 		return nil, err
 	}
 	return m, m.chartOptions(m.Version).CheckMounting(m.Config)
@@ -153,22 +150,20 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors, Refusal: m.refusal}
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }
 
 // electors are the managers of the file, and of the one with the chart's values.
 func (m *migration) electors() stages.Electors {
-	e := stages.Electors{Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: args.Plain(m.argsOf(manager))}
+	e := stages.Electors{At: m.Config, Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: args.Plain(m.argsOf(manager))}
 	if m.file != nil {
-		chart := m.file.chart
-		e.Cloud, e.Shown, e.Runs, e.Release = chart.Args(), true, chart.Migrates(), chart.ImageMinor()
-		e.Left = m.isExternal() && !e.Runs && m.target.Situation != transform.Broken
+		chart := m.file.chart // which helm may not have installed yet
+		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.target.Situation != transform.Broken)
+		e.Runs = chart.Migrates()
 	}
 	if docs, err := m.bundle().Documents(); err == nil {
 		if w, found := ccm.FindWorkload(docs); found {
-			e.Cloud, e.Shown, e.Left = w.Args(), true, m.isExternal() && !w.Migrates()
-			e.Runs = !e.Left
-			e.Release = semver.MajorMinor(k8s.ParseImage(w.Container.StringAt("image")).Tag)
+			e.Show(w.Args(), w.Tag(), w.Migrates(), m.isExternal())
 		}
 	}
 	return e

@@ -17,11 +17,9 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 		return nil
 	}
 	name, back := m.get(providerKey, nameKey), *m
-	if !m.target.NoLeaderMigration {
-		short, err := m.stages().ShortensUndone(e, name)
-		if back.target.ShortLeases = short; err != nil {
-			return err
-		}
+	var err error
+	if back.target, err = m.stages().Undone(e, name); err != nil {
+		return err
 	}
 	if err := m.checkRollback(e); err != nil {
 		return err

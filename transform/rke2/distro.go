@@ -12,7 +12,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
-	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -74,7 +73,6 @@ type migration struct {
 	*Cluster
 	objects []*yamledit.Document // that the document names and that were given
 	target  transform.Target
-	refusal error  // of short leases
 	stage   string // the one that rules check the document after; "" for the document as it is
 }
 
@@ -93,7 +91,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
-	m.target, m.refusal, err = m.stages().Timed(m.RKEConfig())
+	m.target, err = m.stages().Timed(m.RKEConfig())
 	return m, err
 }
 
@@ -186,12 +184,12 @@ func (m *migration) Stages() []transform.Stage {
 
 // stages is what all distros have in common of them.
 func (m *migration) stages() stages.Cluster {
-	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors, Refusal: m.refusal}
+	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }
 
 // electors are the managers of the file. One that has left a migration, or never took part, keeps its timings.
 func (m *migration) electors() (e stages.Electors) {
-	e.Cluster, e.Release = m.minor(), semver.MajorMinor(m.chartOptions().Tag())
+	e.At, e.Cluster, e.Release = m.RKEConfig(), m.minor(), semver.MajorMinor(m.chartOptions().Tag())
 	for _, c := range m.kinds {
 		if !c.ControlPlane() {
 			continue
@@ -203,15 +201,13 @@ func (m *migration) electors() (e stages.Electors) {
 		}
 	}
 	if w, found := m.workload(); found {
-		e.Cloud, e.Shown, e.Left = w.Args(), true, m.isExternal() && !w.Migrates()
-		e.Release = semver.MajorMinor(k8s.ParseImage(w.Container.StringAt("image")).Tag)
+		e.Show(w.Args(), w.Tag(), w.Migrates(), m.isExternal())
 	}
 	if chart, found, err := m.chart(); found && err == nil {
+		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal())
 		_, unseen := chart.Unknown("args")
-		e.Cloud, e.Shown, e.Left = chart.Args(), !unseen, m.isExternal() && !chart.Migrates()
-		e.Release = chart.ImageMinor()
+		e.Shown = !unseen
 	}
-	e.Runs = m.Manager().Exists() && !e.Left
 	return e
 }
 

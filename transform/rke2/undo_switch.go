@@ -21,13 +21,12 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if err := m.checkRollback(e); err != nil {
 		return err
 	}
-	back := *m
-	if back.target.ShortLeases = false; !m.target.NoLeaderMigration {
-		short, err := m.stages().ShortensUndone(e, m.RKEConfig())
-		if back.target.ShortLeases = short; err != nil {
-			return err
-		}
+	target, err := m.stages().Undone(e, m.RKEConfig())
+	if err != nil {
+		return err
 	}
+	back := *m
+	back.target = target
 	return back.provideInTree(e)
 }
 

@@ -16,8 +16,6 @@ type Cluster struct {
 	Selector string
 	// Electors are the managers in the documents; nil for none.
 	Electors func() Electors
-	// Refusal is why no manager gets the timings of short leases; nil where they do, or are not chosen.
-	Refusal error
 }
 
 // Set is what a distro makes of the stages for one cluster.

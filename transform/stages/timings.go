@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
@@ -18,6 +20,7 @@ import (
 
 // Electors are the arguments with which the managers of a cluster ask for their leases.
 type Electors struct {
+	At          yamledit.Node // of what has the cloud-controller-manager
 	Kube, Cloud []args.Arg
 	// Shown means that the documents have the cloud-controller-manager, Runs that it may run as they have it, and Left that
 	// it has left the migration.
@@ -32,6 +35,13 @@ const firstRecord = "v1.27"
 
 // WaitsForRecord reports whether a candidate of a release waits for the lease duration of the leader.
 func WaitsForRecord(release string) bool { return k8s.From(release, firstRecord) }
+
+// Show takes a cloud-controller-manager with its arguments, its image tag, whether it takes part in the migration, and whether
+// the provider is external.
+func (e *Electors) Show(list []args.Arg, tag string, migrates, external bool) {
+	e.Cloud, e.Release, e.Shown = list, semver.MajorMinor(tag), true
+	e.Left, e.Runs = external && !migrates, !external || migrates
+}
 
 func (c Cluster) electors() Electors {
 	if c.Electors == nil {
@@ -122,9 +132,8 @@ const (
 )
 
 // Timed is the choice with short leases where the operator chose them, or the documents show that he did. It fails past 1.26.
-// Where a cloud-controller-manager may run without, refusal is why no stage gives it any: its timings would change pod by
-// pod, and an old and a new pod could lead at the same time.
-func (c Cluster) Timed(at yamledit.Node) (t transform.Target, refusal, err error) {
+// Where a cloud-controller-manager may run without, they are refused.
+func (c Cluster) Timed(at yamledit.Node) (t transform.Target, err error) {
 	t = c.Target
 	e, has := c.electors(), leadermigration.HasTimings(c.electors().Cloud, leadermigration.CloudTimings())
 	switch late := !t.Situation.HasInTreeProvider(); {
@@ -134,50 +143,51 @@ func (c Cluster) Timed(at yamledit.Node) (t transform.Target, refusal, err error
 	case late, t.NoLeaderMigration, e.Left && !has:
 		t.ShortLeases = false
 	case e.Runs && leadermigration.LacksTimings(e.Cloud):
-		if t.ShortLeases || t.ShortLeasesRefused {
-			refusal = &transform.Conflict{At: at.Errorf(TimingsStay, WithoutShortLeases)}
-		}
-		t.ShortLeases, t.ShortLeasesRefused = false, refusal != nil
+		t.ShortLeases, t.ShortLeasesRefused = false, t.ShortLeases || t.ShortLeasesRefused
 	case !t.ShortLeasesRefused:
 		t.ShortLeases = t.ShortLeases || has || !e.Runs && len(leadermigration.LeavingTimings(e.Kube)) > 0
 	}
-	return t, refusal, err
+	return t, err
 }
 
-// unlessRefused is an edit that gives a manager its timings.
+// unlessRefused is the edit of a stage that gives a manager its timings. Those of a cloud-controller-manager that may run would
+// change pod by pod, and an old and a new pod could lead at the same time.
 func (c Cluster) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
-	if c.Refusal == nil || edit == nil {
-		return edit
+	if e := c.electors(); edit != nil && c.Target.ShortLeasesRefused && e.Runs {
+		return func() (*yamledit.Edit, error) {
+			return nil, &transform.Conflict{At: e.At.Errorf(TimingsStay, WithoutShortLeases)}
+		}
 	}
-	return func() (*yamledit.Edit, error) { return nil, c.Refusal }
+	return edit
 }
 
-// ShortensUndone reports whether kube-controller-manager gets its flag back together with the timings of short leases: without
-// them it would lead for longer than a cloud-controller-manager with such leases waits. Where the documents do not show that one,
-// the operator states it. It fails with *transform.Conflict where the user's own timings would be unsafe.
-func (c Cluster) ShortensUndone(undo *transform.Reverse, at yamledit.Node) (bool, error) {
-	e := c.electors()
-	waits := c.Target.CloudLease
+// Undone is the choice with which kube-controller-manager gets its flag back: with short leases where it would lead for longer
+// without them than the cloud-controller-manager waits. Where the documents do not show that one, the operator states it. It
+// fails with *transform.Conflict where the user's own timings would be unsafe.
+func (c Cluster) Undone(undo *transform.Reverse, at yamledit.Node) (t transform.Target, err error) {
+	t = c.Target
+	e, waits := c.electors(), t.CloudLease
 	switch {
+	case t.NoLeaderMigration:
+		return t, nil
 	case e.Shown:
-		t, _ := leadermigration.TimingsOf(e.Cloud)
-		waits = t.LeaseDuration
-	case c.Target.ShortLeases:
+		cloud, _ := leadermigration.TimingsOf(e.Cloud)
+		waits = cloud.LeaseDuration
+	case t.ShortLeases:
 		waits = leadermigration.ShortTimings.LeaseDuration
 	case waits == 0:
 		undo.Usual(at, "the arguments of the cloud-controller-manager are not in the file: its leases have the default timings, unless it was installed with --short-leases, which this undo needs as well then")
-		return false, nil
+		return t, nil
 	}
 	kube, last := leadermigration.TimingsOf(e.Kube)
-	short := last < 0 && kube.Outlasts(waits)
-	if short {
+	if t.ShortLeases = last < 0 && kube.Outlasts(waits); t.ShortLeases {
 		kube, _ = leadermigration.TimingsOf(leadermigration.KubeTimings())
 	}
 	if kube.Outlasts(waits) && !WaitsForRecord(e.Release) {
-		return short, &transform.Conflict{At: at.Errorf(fmt.Sprintf("kube-controller-manager would lead for up to %s after its last renewal, and the cloud-controller-manager acquires the lease after %s", kube.Leads(), waits),
+		err = &transform.Conflict{At: at.Errorf(fmt.Sprintf("kube-controller-manager would lead for up to %s after its last renewal, and the cloud-controller-manager acquires the lease after %s", kube.Leads(), waits),
 			"change the timings of one of them first; see the rule lease-timings-unsafe")}
 	}
-	return short, nil
+	return t, err
 }
 
 // Why stages change the timings of leases, or keep them.

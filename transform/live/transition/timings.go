@@ -4,9 +4,12 @@
 package transition
 
 import (
+	"slices"
+
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -17,16 +20,10 @@ import (
 // they run with short leases. It fails with *transform.Conflict where these were chosen and a manager in the migration runs
 // without.
 func WithTimings(p *plan.Plan, t transform.Target, seen *observed.Observation) (transform.Target, error) {
-	var lists [][]string
-	for _, m := range seen.Managers {
-		if m.Component == observed.CloudManager {
-			lists = append(lists, m.Args)
-		}
-	}
-	for _, d := range seen.DaemonSets {
-		lists = append(lists, d.Args)
-	}
-	for _, list := range lists {
+	managers := slices.DeleteFunc(slices.Clone(seen.Managers), func(m observed.Manager) bool { return m.Component != observed.CloudManager })
+	running := lists.Map(managers, func(m observed.Manager) []string { return m.Args })
+	templates := lists.Map(seen.DaemonSets, func(d observed.DaemonSet) []string { return d.Args })
+	for _, list := range append(running, templates...) {
 		arguments := args.Command(list)
 		timings, _ := leadermigration.TimingsOf(arguments)
 		if t.CloudLease == 0 || timings.LeaseDuration < t.CloudLease {
