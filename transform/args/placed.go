@@ -31,6 +31,11 @@ func Plain(list []Placed) []Arg {
 	return lists.Map(list, func(p Placed) Arg { return p.Arg })
 }
 
+// Unplaced returns arguments of no document.
+func Unplaced(list []Arg) []Placed {
+	return lists.Map(list, func(a Arg) Placed { return Placed{Arg: a} })
+}
+
 // Place returns the arguments in a string or a list of arguments.
 func Place(at yamledit.Node) (list []Placed) {
 	nodes := at.Items()

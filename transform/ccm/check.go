@@ -14,7 +14,7 @@ func (c Chart) CheckJoined(o Options, nodes []NodeClass) error {
 	switch {
 	case c.Migrates() != o.LeaderMigration:
 		return fmt.Errorf("the chart would not have the expected --%s", LeaderFlag)
-	case o.ShortLeases && leadermigration.LacksTimings(c.Args()):
+	case len(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings())) > 0:
 		return fmt.Errorf("the chart would not have the timings of short leases")
 	case o.MigrationConfig && !c.ConfigMounted():
 		return fmt.Errorf("the chart would not mount the manager's configuration")

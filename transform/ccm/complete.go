@@ -114,15 +114,13 @@ func (c Chart) missingArgs(o Options) []string {
 	if o.CloudConfig && c.lacksCloudConfig() {
 		missing = append(missing, cloudConfigArg)
 	}
-	if o.ShortLeases && leadermigration.LacksTimings(c.Args()) {
-		missing = append(missing, timingArgs()...)
-	}
+	missing = append(missing, dashed(leadermigration.Missing(o.ShortLeases, c.Args(), leadermigration.CloudTimings()))...)
 	return missing
 }
 
-// timingArgs are the arguments of short leases as the chart has arguments.
-func timingArgs() []string {
-	return lists.Map(leadermigration.CloudTimings(), func(a args.Arg) string { return "--" + a.Text })
+// dashed are arguments as the chart has them.
+func dashed(list []args.Arg) []string {
+	return lists.Map(list, func(a args.Arg) string { return "--" + a.Text })
 }
 
 // HasShortLeases reports whether the manager has the timings of short leases.

@@ -78,10 +78,7 @@ func (w Workload) Migrate(in *yamledit.Embedded, on, shortLeases bool) error {
 	}
 	u := args.Update{Remove: []string{LeaderFlag}}
 	if on {
-		u = args.Update{Set: []args.Arg{args.On(LeaderFlag)}}
-		if shortLeases && leadermigration.LacksTimings(w.Args()) {
-			u.Set = append(u.Set, leadermigration.CloudTimings()...)
-		}
+		u = args.Update{Set: append([]args.Arg{args.On(LeaderFlag)}, leadermigration.Missing(shortLeases, w.Args(), leadermigration.CloudTimings())...)}
 	}
 	list.Apply(in.Edit(w.Index), u)
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	values "github.com/rke-lm/rke-lm/charts/aws-ccm-values"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -130,10 +131,8 @@ func (o Options) adapt(base string, nodes []NodeClass) string {
 		e.Append(d.Root().Get("args"), cloudConfigArg)
 		mounts = append(mounts, cloudConfigMount)
 	}
-	if o.ShortLeases {
-		for _, a := range timingArgs() {
-			e.Append(d.Root().Get("args"), a)
-		}
+	for _, a := range dashed(leadermigration.Missing(o.ShortLeases, nil, leadermigration.CloudTimings())) {
+		e.Append(d.Root().Get("args"), a)
 	}
 	place := in(e, d.Root())
 	c, err := FromValues(d.Root())

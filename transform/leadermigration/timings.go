@@ -65,6 +65,14 @@ func LacksTimings(list []args.Arg) bool {
 	return len(timingsIn(list)) == 0
 }
 
+// Missing returns the timings that arguments lack where a manager gets any.
+func Missing(gets bool, list, timings []args.Arg) []args.Arg {
+	if !gets || !LacksTimings(list) {
+		return nil
+	}
+	return timings
+}
+
 // HasTimings reports whether arguments set exactly the given timings, and no other one.
 func HasTimings(list, timings []args.Arg) bool {
 	same := func(a, b args.Arg) bool { return a.Name == b.Name && a.Value == b.Value }

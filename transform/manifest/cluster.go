@@ -66,11 +66,10 @@ func read(docs []*yamledit.Document, target transform.Target) ([]*migration, err
 		target.Named = map[string]bool{Name: slices.ContainsFunc(seen.members, (*migration).inTree)}
 	}
 	target = target.In(situation(seen.members))
-	before := membersOf(target.Before)
+	before, _ := target.Before.(interface{ all() []*migration })
 	for i, m := range seen.members {
-		m.target = target
-		if i < len(before) {
-			m.target.Before = before[i]
+		if m.target = target; before != nil && i < len(before.all()) {
+			m.target.Before = before.all()[i]
 		}
 	}
 	if len(errs) == 1 {
@@ -93,16 +92,7 @@ func (n *neighbours) Manager() yamledit.Node {
 	return yamledit.Node{}
 }
 
-// membersOf are the manifests of a cluster.
-func membersOf(c transform.Cluster) []*migration {
-	switch c := c.(type) {
-	case *migration:
-		return c.members
-	case *cluster:
-		return c.members
-	}
-	return nil
-}
+func (n *neighbours) all() []*migration { return n.members }
 
 func joined(members []*migration) transform.Cluster {
 	if len(members) == 1 {

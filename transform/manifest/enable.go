@@ -48,10 +48,7 @@ func (m *Manifest) short() []args.Arg {
 }
 
 func (m *migration) timings() []args.Arg {
-	if !m.target.ShortLeases || !leadermigration.LacksTimings(m.plain()) {
-		return nil
-	}
-	return m.short()
+	return leadermigration.Missing(m.target.ShortLeases, m.plain(), m.short())
 }
 
 // plain are the manager's arguments without their places.

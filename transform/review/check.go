@@ -156,14 +156,10 @@ func (c *comparison) guards() {
 		return
 	}
 	t := c.old.Target
-	before, err := c.before.Distro.Open(c.before.Docs, t)
-	if err != nil {
-		return // reported as a lost plan
-	}
-	t.Before = before
+	t.Before, _ = c.before.Distro.Open(c.before.Docs, t) // it has a plan, so it can be opened
 	after, err := c.after.Distro.Open(c.after.Docs, t)
 	if err != nil {
-		return // the same
+		return // reported as a lost plan
 	}
 	for _, name := range names {
 		own, _ := transform.Unseen(c.after.Distro, after.Findings(name))

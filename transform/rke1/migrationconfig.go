@@ -56,10 +56,7 @@ func (m *migration) leaderArgs() []args.Arg {
 
 // timings are the timings of short leases that the manager lacks, where it gets them.
 func (m *migration) timings() []args.Arg {
-	if !m.target.ShortLeases || !leadermigration.LacksTimings(args.Plain(m.argsOf(manager))) {
-		return nil
-	}
-	return leadermigration.KubeTimings()
+	return leadermigration.Missing(m.target.ShortLeases, args.Plain(m.argsOf(manager)), leadermigration.KubeTimings())
 }
 
 // leaving are the flags that go with the switch. A configuration goes only where

@@ -16,8 +16,7 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if !m.isExternal() {
 		return nil
 	}
-	name, back := m.get(providerKey, nameKey), *m
-	var err error
+	name, back, err := m.get(providerKey, nameKey), *m, error(nil)
 	if back.target, err = m.stages().Undone(e, name); err != nil {
 		return err
 	}

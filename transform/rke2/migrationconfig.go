@@ -42,10 +42,7 @@ func (m *migration) leaderArgs() []args.Arg {
 
 // timings are the timings of short leases that arguments lack, where the managers get them.
 func (m *migration) timings(list []args.Arg) []args.Arg {
-	if !m.target.ShortLeases || !leadermigration.LacksTimings(list) {
-		return nil
-	}
-	return leadermigration.KubeTimings()
+	return leadermigration.Missing(m.target.ShortLeases, list, leadermigration.KubeTimings())
 }
 
 // missingArgs are those that arguments need; a configuration that is named

@@ -21,12 +21,10 @@ func (m *migration) switchUndo(e *transform.Reverse) error {
 	if err := m.checkRollback(e); err != nil {
 		return err
 	}
-	target, err := m.stages().Undone(e, m.RKEConfig())
-	if err != nil {
+	back, err := *m, error(nil)
+	if back.target, err = m.stages().Undone(e, m.RKEConfig()); err != nil {
 		return err
 	}
-	back := *m
-	back.target = target
 	return back.provideInTree(e)
 }
 

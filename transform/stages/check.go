@@ -30,7 +30,7 @@ type Check struct {
 	// sets it was not done.
 	ProviderIDsPending bool
 	// ShortLeases means that every kube-controller-manager has to run with timings that are safe next to a
-	// cloud-controller-manager with short leases.
+	// cloud-controller-manager with short leases, which comes next.
 	ShortLeases bool
 	// NodesOnly means that nothing is looked at but whether the control planes are
 	// ready: no stage begins or ends without them.

@@ -91,13 +91,11 @@ func (c Cluster) gap(s *Stage) string {
 // (k8s.io/client-go tools/leaderelection, JitterFactor).
 func (s *Stage) gapOf(t leadermigration.Timings) string {
 	const slowest = 2.2
-	is := func(o leadermigration.Timings) bool {
-		return t.LeaseDuration == o.LeaseDuration && t.RetryPeriod == o.RetryPeriod
-	}
+	def, short := leadermigration.DefaultTimings, leadermigration.ShortTimings
 	switch {
-	case is(leadermigration.DefaultTimings):
+	case t.LeaseDuration == def.LeaseDuration && t.RetryPeriod == def.RetryPeriod:
 		return s.gap
-	case is(leadermigration.ShortTimings) && s.shortGap != "":
+	case t.LeaseDuration == short.LeaseDuration && t.RetryPeriod == short.RetryPeriod && s.shortGap != "":
 		return s.shortGap
 	}
 	most := float64(max(s.takeovers, 1)) * (t.LeaseDuration.Seconds() + slowest*t.RetryPeriod.Seconds())
@@ -106,9 +104,6 @@ func (s *Stage) gapOf(t leadermigration.Timings) string {
 
 // expect states a gap.
 func expect(gap string) string {
-	if gap == "" {
-		return ""
-	}
 	return "Expect a gap of " + gap + " in which no manager runs the cloud controllers"
 }
 

@@ -4,8 +4,6 @@
 package check
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -38,7 +36,6 @@ func (j *evaluation) stageNotReached(found report) {
 	shown := j.shown()
 	within, below := j.Check.Within(shown)
 	message := "the managers do not show the result of " + j.Check.AtLeast + " yet"
-	j.shortLeases(found)
 	switch {
 	case within || !j.Looked(observed.Pods):
 		return
@@ -46,19 +43,6 @@ func (j *evaluation) stageNotReached(found report) {
 		message = "the managers still show the result of " + shown
 	}
 	found("kube-system/pods", message, "check the arguments of both managers, and which of their pods were not replaced")
-}
-
-// shortLeases requires that no kube-controller-manager leads for longer than a cloud-controller-manager with short leases waits.
-func (j *evaluation) shortLeases(found report) {
-	for _, p := range j.timed {
-		if p.Component != observed.KubeManager || p.Hidden {
-			continue
-		}
-		if t, _ := leadermigration.TimingsOf(p.args); j.Check.ShortLeases && t.Outlasts(leadermigration.ShortTimings.LeaseDuration) {
-			found(cmp.Or(p.From, "kube-system/pods/"+p.Pod), fmt.Sprintf("this kube-controller-manager leads for up to %s after its last renewal, and a cloud-controller-manager with short leases acquires the lease after %s", t.Leads(), leadermigration.ShortTimings.LeaseDuration),
-				"wait until "+stages.EnableLeaderMigration+" has reached this control plane, and then install the cloud-controller-manager")
-		}
-	}
 }
 
 // shown is the last stage that shows. Where kube-controller-manager is no pod, as with RKE,

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -40,7 +41,6 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 	enabled, installed := scene(migrating, nil, kube, either), scene(migrating, waits, kube, cloud, either)
 	switched := scene(external, waits, kube, cloud, migration("c_1", true, 1))
 	finished := scene(external, quiet, kube, cloud)
-	timed := scene(append(slices.Clone(migrating), "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"), nil, kube, either)
 	for _, c := range []struct {
 		name  string
 		o     *observed.Observation
@@ -49,8 +49,6 @@ func TestAStageIsNotReachedUntilTheManagersShowIt(t *testing.T) {
 	}{
 		{"nothing is asked", enabled, stages.Check{}, ""},
 		{"not there yet", installed, stages.Check{AtLeast: stages.SwitchToExternal}, "the managers do not show the result of switch-to-external yet"},
-		{"short leases, with the default timings", enabled, stages.Check{AtLeast: stages.EnableLeaderMigration, ShortLeases: true}, "this kube-controller-manager leads for up to 12s after its last renewal, and a cloud-controller-manager with short leases acquires the lease after 8s"},
-		{"short leases, with theirs", timed, stages.Check{AtLeast: stages.EnableLeaderMigration, ShortLeases: true}, ""},
 		{"there", switched, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
 		{"further", finished, stages.Check{AtLeast: stages.SwitchToExternal}, ""},
 		{"still there", installed, stages.Check{AtMost: stages.EnableLeaderMigration}, "the managers still show the result of install-ccm"},
@@ -104,4 +102,20 @@ func TestWhereTheManagerIsNoPodTheOtherOneShowsTheStage(t *testing.T) {
 		found := notReached(&c.o, c.check)
 		assert.Truef(t, (len(found) == 0) == c.met, "%s: %+v", c.name, found)
 	}
+}
+
+// install-ccm adds a manager whose leases are short.
+func TestShortLeasesNeedTheTimingsOfEveryKubeControllerManager(t *testing.T) {
+	c := Choice{Check: stages.Check{Stage: stages.EnableLeaderMigration, ShortLeases: true}}
+	unsafe := func(args []string, c Choice) []transform.Finding {
+		o := scene(args, nil, kubeLease(true), migration("k_1", true, 1))
+		o.Version = "v1.26.15"
+		return slices.DeleteFunc(Evaluate(o, c).Findings, func(f transform.Finding) bool { return f.Rule != rules.LeaseTimingsUnsafe.ID })
+	}
+	short := append(slices.Clone(migrating), "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s")
+	assert.Equal(t, len(unsafe(migrating, c)), 1, "the default timings")
+	assert.Equal(t, len(unsafe(short, c)), 0, "theirs")
+	assert.Equal(t, len(unsafe(migrating, Choice{})), 0, "without the option")
+	c.Given = []Given{{From: "status.appliedSpec of c-heron", Args: append([]string{"kube-controller-manager"}, migrating...)}}
+	assert.Equal(t, len(unsafe(nil, c)), 1, "no pod, and the arguments that Rancher applied")
 }
