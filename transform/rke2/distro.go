@@ -73,7 +73,8 @@ type migration struct {
 	*Cluster
 	objects []*yamledit.Document // that the document names and that were given
 	target  transform.Target
-	stage   string // the one that rules check the document after; "" for the document as it is
+	managed *stages.Electors // once they were asked for
+	stage   string           // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -188,7 +189,15 @@ func (m *migration) stages() stages.Cluster {
 }
 
 // electors are the managers of the file. One that has left a migration, or never took part, keeps its timings.
-func (m *migration) electors() (e stages.Electors) {
+func (m *migration) electors() stages.Electors {
+	if m.managed == nil {
+		e := m.showManagers()
+		m.managed = &e
+	}
+	return *m.managed
+}
+
+func (m *migration) showManagers() (e stages.Electors) {
 	e.At, e.Cluster, e.Release = m.RKEConfig(), m.minor(), semver.MajorMinor(m.chartOptions().Tag())
 	for _, c := range m.kinds {
 		if !c.ControlPlane() {
