@@ -160,17 +160,11 @@ func electors(components []Component) (all []Elector) {
 func LeaseTimings[C transform.Cluster](list func(c C, rule string) []Component) func(C, *transform.Findings) {
 	return func(c C, found *transform.Findings) {
 		all := electors(list(c, LeaseTimingsUnsafe.ID))
-		before, rollsOut := c.Chosen().Before.(C)
-		rollsOut = rollsOut && slices.ContainsFunc(all, func(e Elector) bool {
-			return e.of.Stage == stages.SwitchToExternal || e.of.Stage == stages.DisableLeaderMigration
-		})
-		for _, after := range slices.Clone(all) {
-			if !rollsOut {
-				break
-			}
+		before, is := c.Chosen().Before.(C)
+		if is && slices.ContainsFunc(all, rollsOut) {
 			for _, e := range electors(list(before, LeaseTimingsUnsafe.ID)) {
-				if e.Name == after.Name {
-					e.at, e.of = after.at, after.of
+				if i := slices.IndexFunc(all, func(now Elector) bool { return now.Name == e.Name }); i >= 0 {
+					e.at, e.of = all[i].at, all[i].of // what is found is about the document of now
 					all = append(all, e)
 				}
 			}
@@ -179,4 +173,9 @@ func LeaseTimings[C transform.Cluster](list func(c C, rule string) []Component) 
 			found.Add(o.of.finding(o.At, o.Message, ChooseTimings))
 		}
 	}
+}
+
+// rollsOut reports whether a manager is that of a stage during which those of before it still run.
+func rollsOut(e Elector) bool {
+	return e.of.Stage == stages.SwitchToExternal || e.of.Stage == stages.DisableLeaderMigration
 }
