@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -29,9 +30,10 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 			return nil, err
 		}
 	}
-	timed, err := members[0].stages().Timed(members[0].Root)
+	shown := managing(members)
+	timed, err := stages.Cluster{Target: members[0].target, Electors: shown}.Timed(members[0].Root)
 	for _, m := range members {
-		m.target.ShortLeases, m.target.ShortLeasesRefused = timed.ShortLeases, timed.ShortLeasesRefused
+		m.electors, m.target.ShortLeases, m.target.ShortLeasesRefused = shown, timed.ShortLeases, timed.ShortLeasesRefused
 	}
 	return joined(members), err
 }

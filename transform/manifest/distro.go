@@ -59,8 +59,9 @@ func identify(doc *yamledit.Document) transform.Identity {
 type migration struct {
 	*Manifest
 	*neighbours
-	target transform.Target
-	stage  string // the one that rules check the document after; "" for the document as it is
+	target   transform.Target
+	electors stages.Electors // nothing of a manifest that lint opened
+	stage    string          // the one that rules check the document after; "" for the document as it is
 }
 
 // checkProvider refuses managers of other clouds. A kube-controller-manager that
@@ -119,10 +120,10 @@ func (m *migration) stages() stages.Cluster {
 	return stages.Cluster{Target: m.target, Electors: m.electors}
 }
 
-// electors are the managers of the manifest, and of others that were given with it.
-func (m *migration) electors() stages.Electors {
-	e := stages.Electors{Cluster: m.Version}
-	for _, o := range slices.Backward(m.members) {
+// managing are the managers of the manifests of a cluster.
+func managing(members []*migration) stages.Electors {
+	e := stages.Electors{Cluster: members[0].Version}
+	for _, o := range slices.Backward(members) {
 		switch o.Component {
 		case kubeManager:
 			e.Kube, e.Cluster = o.plain(), o.Version

@@ -61,9 +61,10 @@ func live() transform.Live {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	file   *valuesOf // nil where the operator names none
-	target transform.Target
-	stage  string // the one that rules check the document after; "" for the document as it is
+	file     *valuesOf // nil where the operator names none
+	target   transform.Target
+	electors stages.Electors // nothing of a cluster that lint opened
+	stage    string          // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -95,6 +96,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.checkOwnValues(); err != nil {
 		return nil, err
 	}
+	m.electors = m.managing()
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
@@ -153,8 +155,8 @@ func (m *migration) stages() stages.Cluster {
 	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }
 
-// electors are the managers of the file, and of the one with the chart's values.
-func (m *migration) electors() stages.Electors {
+// managing are the managers of the file, and of the one with the chart's values.
+func (m *migration) managing() stages.Electors {
 	e := stages.Electors{At: m.Config, Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: args.Plain(m.argsOf(manager))}
 	if m.file != nil {
 		chart := m.file.chart // which helm may not have installed yet

@@ -75,7 +75,7 @@ func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
 
 func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
 	for _, stage := range []string{stages.GrantMigrationLease, stages.InstallCCM} {
-		s := step(t, planned(t, release, told, inTurn), stage)
+		s := step(t, planned(t, release, determined, inTurn), stage)
 		for name, line := range map[string]string{"of the Role": "kind: Role\n", "of the chart": "failurePolicy: abort\n", "within its values": "args:\n"} {
 			in := strings.Replace(string(s.After()[0].Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
 			if strings.Contains(line, "Role") != (stage == stages.GrantMigrationLease) {

@@ -71,10 +71,10 @@ func identify(doc *yamledit.Document) transform.Identity {
 // migration is a cluster and what its operator wants.
 type migration struct {
 	*Cluster
-	objects []*yamledit.Document // that the document names and that were given
-	target  transform.Target
-	managed *stages.Electors // once they were asked for
-	stage   string           // the one that rules check the document after; "" for the document as it is
+	objects  []*yamledit.Document // that the document names and that were given
+	target   transform.Target
+	electors stages.Electors // nothing of a cluster that lint opened
+	stage    string          // the one that rules check the document after; "" for the document as it is
 }
 
 func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
@@ -89,6 +89,7 @@ func open(docs []*yamledit.Document, target transform.Target) (transform.Cluster
 	if err := m.checkCloud(); err != nil {
 		return nil, err
 	}
+	m.electors = m.managing()
 	if err := m.decide(); err != nil {
 		return nil, err
 	}
@@ -188,16 +189,8 @@ func (m *migration) stages() stages.Cluster {
 	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }
 
-// electors are the managers of the file. One that has left a migration, or never took part, keeps its timings.
-func (m *migration) electors() stages.Electors {
-	if m.managed == nil {
-		e := m.showManagers()
-		m.managed = &e
-	}
-	return *m.managed
-}
-
-func (m *migration) showManagers() (e stages.Electors) {
+// managing are the managers of the file. One that has left a migration, or never took part, keeps its timings.
+func (m *migration) managing() (e stages.Electors) {
 	e.At, e.Cluster, e.Release = m.RKEConfig(), m.minor(), semver.MajorMinor(m.chartOptions().Tag())
 	for _, c := range m.kinds {
 		if !c.ControlPlane() {

@@ -128,10 +128,10 @@ func TestAConfigurationOfOnesOwnStays(t *testing.T) {
 
 func TestAFileThatBringsTheConfigurationMayBeWrittenOtherwise(t *testing.T) {
 	const own = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: own, items: [{key: c, path: " + managerConfig + "}]}\n"
-	p := planned(t, release, told+own, inTurn)
+	p := planned(t, release, determined+own, inTurn)
 	s := step(t, p, stages.SwitchToExternal)
 	assert.Truef(t, strings.Contains(configOf(s.Documents[0].Before), managerConfig+"]") && !strings.Contains(configOf(s.Documents[0].After), configFlag+"="+managerConfig), "%s\nbecomes\n%s", configOf(s.Documents[0].Before), configOf(s.Documents[0].After))
-	was, is, err := back(t, told+own, stages.SwitchToExternal, inTurn)
+	was, is, err := back(t, determined+own, stages.SwitchToExternal, inTurn)
 	assert.Truef(t, err == nil && was == is, "%v\n%s", err, is)
 }
 

@@ -24,8 +24,8 @@ func TestTheLeaseOfAConfigurationIsOneThatTheManagersMayLock(t *testing.T) {
 		found        bool
 	}{
 		{"the one that was chosen", installed, other, false},
-		{"both managers are told, and may", installed, chosen, false},
-		{"kube-controller-manager is not told", untold, chosen, true},
+		{"both managers are determined, and may", installed, chosen, false},
+		{"kube-controller-manager is not determined", untold, chosen, true},
 		{"kube-controller-manager is external", switched, chosen, false},
 		{"no one can", ungranted, chosen, true},
 	} {

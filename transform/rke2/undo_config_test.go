@@ -44,13 +44,13 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
 	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n"
 	for _, stage := range stages.UndoNames() {
-		was, is, err := back(t, told+files, stage, with(func(t *transform.Target) { t.Version = "" }))
+		was, is, err := back(t, determined+files, stage, with(func(t *transform.Target) { t.Version = "" }))
 		if err != nil {
 			t.Errorf("%s: %v", stage, err)
 		} else if diff := cmp.Diff(was, is); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", stage, diff)
 		}
 	}
-	_, _, err := back(t, told, stages.EnableLeaderMigration, generated)
+	_, _, err := back(t, determined, stages.EnableLeaderMigration, generated)
 	refuses(t, "whether there were files", err, "machineSelectorFiles: it contains nothing else, and was either absent or empty before")
 }

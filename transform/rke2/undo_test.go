@@ -20,8 +20,8 @@ import (
 const (
 	ownManifest = "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: some, namespace: demo}\n"
 	twoArgs     = "  kube-controller-manager-arg: [v=2, profiling=false]\n"
-	// told is a configuration in which the reverse of every stage is determined.
-	told = onAWS + twoArgs + ownManifest
+	// determined is a configuration in which the reverse of every stage is determined.
+	determined = onAWS + twoArgs + ownManifest
 )
 
 var (
@@ -68,10 +68,10 @@ func TestUndoRestoresWhatTheFileStillShows(t *testing.T) {
 		stages       []string
 		target       transform.Target
 	}{
-		{"every stage", told, stages.UndoNames(), inTurn},
-		{"every stage, with leader migration kept", told, []string{stages.GrantMigrationLease, stages.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
-		{"every stage with short leases", told, stages.UndoNames(), transform.Target{EndState: "external", ShortLeases: true}},
-		{"both stages without leader migration", told, []string{stages.InstallCCM, stages.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
+		{"every stage", determined, stages.UndoNames(), inTurn},
+		{"every stage, with leader migration kept", determined, []string{stages.GrantMigrationLease, stages.SwitchToExternal}, transform.Target{EndState: "external", KeepLeaderMigration: true}},
+		{"every stage with short leases", determined, stages.UndoNames(), transform.Target{EndState: "external", ShortLeases: true}},
+		{"both stages without leader migration", determined, []string{stages.InstallCCM, stages.SwitchToExternal}, transform.Target{EndState: "external", NoLeaderMigration: true}},
 		{"an entry that was put in front of others", onAWS + ownManifest + entries + "- config: {debug: true}\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
 		{"a provider that an entry sets", ownManifest + entries + "- config:\n    cloud-provider-name: aws\n    cni: calico\n", []string{stages.EnableLeaderMigration, stages.SwitchToExternal}, inTurn},
 		{"the stub among sorted keys", onAWS + "  cni: calico\n  profile: cis\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, inTurn},
@@ -104,10 +104,10 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		{"whether an entry without selector was there", stages.EnableLeaderMigration, onAWS + entry, inTurn, "machineSelectorConfig[2]: the entry without a selector existed before or was added with the flag"},
 		{"whether one argument was a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: it has one other argument, which was a string or a list before"},
 		{"what an empty list was", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: it has no other argument"},
-		{"whether a component had arguments", stages.SwitchToExternal, told, override, "machineGlobalConfig.kubelet-arg: it has no other argument, and was absent or empty before"},
+		{"whether a component had arguments", stages.SwitchToExternal, determined, override, "machineGlobalConfig.kubelet-arg: it has no other argument, and was absent or empty before"},
 		{"what a component was by its own argument", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider is set separately, and it was aws or already external before"},
-		{"what workers were", stages.SwitchToExternal, split + told + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane reads it from here, and it was aws or already external before"},
-		{"where a configuration was", stages.SwitchToExternal, told + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config was removed by the switch"},
+		{"what workers were", stages.SwitchToExternal, split + determined + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane reads it from here, and it was aws or already external before"},
+		{"where a configuration was", stages.SwitchToExternal, determined + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config was removed by the switch"},
 	} {
 		_, _, err := back(t, c.config, c.stage, c.target)
 		refuses(t, c.name, err, c.want)
@@ -138,9 +138,9 @@ func ranTo(t *testing.T, config, stage string) string {
 }
 
 func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
-	granted := ranTo(t, told, stages.GrantMigrationLease)
-	installed := ranTo(t, told, stages.InstallCCM)
-	final := ranTo(t, told, stages.DisableLeaderMigration)
+	granted := ranTo(t, determined, stages.GrantMigrationLease)
+	installed := ranTo(t, determined, stages.InstallCCM)
+	final := ranTo(t, determined, stages.DisableLeaderMigration)
 	for _, c := range []struct{ name, stage, config, want string }{
 		{"a role with other rules", stages.GrantMigrationLease, strings.Replace(granted, "- update\n", "- patch\n", 1), "this manifest differs from the one that rke-lm writes, so it may have another purpose"},
 		{"a role without its binding", stages.GrantMigrationLease, strings.Replace(granted, "kind: RoleBinding", "kind: RoleBindings", 1), "this manifest differs from the one that rke-lm writes, so it may have another purpose"},
@@ -151,9 +151,9 @@ func TestUndoRefusesWhatIsNotItsOwn(t *testing.T) {
 		{"a flag in another spelling", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: [v=2, v=3, --enable-leader-migration=true]\n", "enable-leader-migration differs from what rke-lm writes"},
 		{"a flag in a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: enable-leader-migration\n", "enable-leader-migration differs from what rke-lm writes"},
 		{"a switch without a chart", stages.SwitchToExternal, globalOff + twoArgs, "additionalManifest has no chart of the cloud-controller-manager, so the cluster was changed to external in another way"},
-		{"a switch without the right to the lease", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not permit kube-controller-manager to acquire the migration lease"},
+		{"a switch without the right to the lease", stages.SwitchToExternal, strings.Replace(ranTo(t, determined, stages.SwitchToExternal), "kind: RoleBinding", "kind: RoleBindings", 1), "additionalManifest does not permit kube-controller-manager to acquire the migration lease"},
 		{"a stage in front of a later one", stages.InstallCCM, final, "disable-leader-migration comes after install-ccm and is still in the file; undo it first, or add --through"},
-		{"a chart of another minor", stages.SwitchToExternal, strings.Replace(ranTo(t, told, stages.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the release before the switch was this one or an older one"},
+		{"a chart of another minor", stages.SwitchToExternal, strings.Replace(ranTo(t, determined, stages.SwitchToExternal), "tag: v1.26.6", "tag: v1.25.3", 1), "the release before the switch was this one or an older one"},
 	} {
 		_, err := undone(t, release, c.config, c.stage, inTurn)
 		refuses(t, c.name, err, c.want)
@@ -166,15 +166,15 @@ func inManifest(config, doc string) string {
 }
 
 func TestManifestsThatCameLaterStay(t *testing.T) {
-	granted := ranTo(t, told, stages.GrantMigrationLease)
+	granted := ranTo(t, determined, stages.GrantMigrationLease)
 	got, err := undone(t, release, granted+"  ---\n  kind: ConfigMap\n  metadata: {name: later}\n", stages.GrantMigrationLease, inTurn)
-	want := told + "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
+	want := determined + "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
 	diff := cmp.Diff(want, got)
 	assert.Truef(t, err == nil && diff == "", "%v (-want +got):\n%s", err, diff)
 }
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {
-	config := ranTo(t, told, stages.SwitchToExternal)
+	config := ranTo(t, determined, stages.SwitchToExternal)
 	_, err := undone(t, "v1.27.16+rke2r1", config, stages.SwitchToExternal, usual)
 	refuses(t, "", err, "spec.kubernetesVersion: Kubernetes 1.27 and later have no in-tree provider to roll back to; keep the external provider")
 }
@@ -182,7 +182,7 @@ func TestThereIsNoRollbackFrom127(t *testing.T) {
 func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
 	for _, stage := range []string{stages.SwitchToExternal, stages.DisableLeaderMigration} {
-		doc := step(t, planned(t, release, told, target), stage).After()
+		doc := step(t, planned(t, release, determined, target), stage).After()
 		_, err := plan.Undo(Distro(), doc, target, stage, false)
 		refuses(t, stage, err, "--canonical")
 		canonical := target
@@ -196,14 +196,14 @@ func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 
 func TestNothingIsUndoneWhereNothingWasDone(t *testing.T) {
 	for _, stage := range stages.UndoNames() {
-		got, err := undone(t, release, told, stage, inTurn)
+		got, err := undone(t, release, determined, stage, inTurn)
 		assert.Truef(t, err == nil && got == "", "%s: %v\n%s", stage, err, got)
 	}
 }
 
 // No manager gives a lease back while it runs.
 func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
-	m := cluster(t, told)
+	m := cluster(t, determined)
 	s := stageOf(t, m, stages.SwitchToExternal)
 	assert.Truef(t, len(s.After) != 0 && len(s.UndoAfter) == 2 && strings.Contains(s.UndoAfter[1].Why, "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"), "got %v and %v", s.After, s.UndoAfter)
 	if s := stageOf(t, m, stages.InstallCCM); len(s.UndoAfter) != 2 || !strings.Contains(s.UndoAfter[1].Why, "within 30 seconds kube-controller-manager holds the migration lease again") {
@@ -217,13 +217,13 @@ func TestTheLeaseComesBackWithTheUndoOfTheChart(t *testing.T) {
 }
 
 func TestTheChartsValuesAreNextToTheRunbook(t *testing.T) {
-	s := step(t, planned(t, release, told, inTurn), stages.InstallCCM)
+	s := step(t, planned(t, release, determined, inTurn), stages.InstallCCM)
 	files, err := s.Files()
 	assert.Mustf(t, err == nil && len(files) == 1 && files[0].Name == "aws-ccm-values.yaml", "%v: %v", err, files)
 	doc, err := yamledit.ParseString("values", files[0].Content)
 	assert.Truef(t, err == nil && strings.Contains(files[0].Content, "- --enable-leader-migration=true\n") && doc.Root().Get("image", "tag").Exists(), "%v:\n%s", err, files[0].Content)
 	for _, stage := range []string{stages.GrantMigrationLease, stages.CordonControlPlane} {
-		files, err := step(t, planned(t, release, told, inTurn), stage).Files()
+		files, err := step(t, planned(t, release, determined, inTurn), stage).Files()
 		assert.Truef(t, err == nil && len(files) == 0, "%s: %v %v", stage, err, files)
 	}
 }

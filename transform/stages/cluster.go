@@ -14,8 +14,8 @@ type Cluster struct {
 	// Selector matches the control planes, on which the DaemonSet of the chart runs; "" for
 	// a cloud-controller-manager of another manifest.
 	Selector string
-	// Electors are the managers in the documents; nil for none.
-	Electors func() Electors
+	// Electors are the managers in the documents.
+	Electors Electors
 }
 
 // Set is what a distro makes of the stages for one cluster.

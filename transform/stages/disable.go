@@ -55,7 +55,7 @@ const (
 
 // DisableWhy is why the stage is there, where the document has the cloud-controller-manager.
 func (c Cluster) DisableWhy() string {
-	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(c.electors().Cloud, leadermigration.CloudTimings(), disableShortWhy)
+	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(c.Electors.Cloud, leadermigration.CloudTimings(), disableShortWhy)
 }
 
 // Disable completes the stage of a distro. unseen says that its document does not show

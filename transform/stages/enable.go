@@ -45,7 +45,7 @@ const (
 
 // Enable completes the stage of a distro.
 func (c Cluster) Enable(own transform.Stage) transform.Stage {
-	own.Why = enableWhy + expect(c.gap(&enableMigration)) + leaderRestarts + c.shortWhy(c.electors().Kube, leadermigration.KubeTimings(), enableShortWhy) + own.Why
+	own.Why = enableWhy + expect(c.gap(&enableMigration)) + leaderRestarts + c.shortWhy(c.Electors.Kube, leadermigration.KubeTimings(), enableShortWhy) + own.Why
 	own.Edit = c.unlessRefused(own.Edit)
 	own.Verify = append(own.Verify, c.held(After(EnableLeaderMigration, c.Target).Lease)...)
 	return own

@@ -65,7 +65,7 @@ const (
 func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	switch {
 	case c.Target.Situation.HasInTreeProvider():
-		own.Why = installWhy + own.Why + c.shortWhy(c.electors().Cloud, leadermigration.CloudTimings(), installShortWhy)
+		own.Why = installWhy + own.Why + c.shortWhy(c.Electors.Cloud, leadermigration.CloudTimings(), installShortWhy)
 	default:
 		own.Why, own.Caution = installLateWhy+own.Why, noManagerLeft
 	}

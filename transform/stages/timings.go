@@ -43,13 +43,6 @@ func (e *Electors) Show(list []args.Arg, tag string, migrates, external bool) {
 	e.Left, e.Runs = external && !migrates, !external || migrates
 }
 
-func (c Cluster) electors() Electors {
-	if c.Electors == nil {
-		return Electors{}
-	}
-	return c.Electors()
-}
-
 // timings are those that arguments set, or those of short leases.
 func (c Cluster) timings(list, short []args.Arg) leadermigration.Timings {
 	if c.Target.ShortLeases && leadermigration.LacksTimings(list) {
@@ -61,17 +54,17 @@ func (c Cluster) timings(list, short []args.Arg) leadermigration.Timings {
 
 // kube and cloud are the timings of the two managers during the migration.
 func (c Cluster) kube() leadermigration.Timings {
-	return c.timings(c.electors().Kube, leadermigration.KubeTimings())
+	return c.timings(c.Electors.Kube, leadermigration.KubeTimings())
 }
 
 func (c Cluster) cloud() leadermigration.Timings {
-	return c.timings(c.electors().Cloud, leadermigration.CloudTimings())
+	return c.timings(c.Electors.Cloud, leadermigration.CloudTimings())
 }
 
 // switches are the timings by which the cloud-controller-manager acquires the lease of kube-controller-manager.
 func (c Cluster) switches() leadermigration.Timings {
 	t := c.cloud()
-	if WaitsForRecord(c.electors().Release) {
+	if WaitsForRecord(c.Electors.Release) {
 		t.LeaseDuration = c.kube().LeaseDuration
 	}
 	return t
@@ -130,7 +123,7 @@ const (
 // Where a cloud-controller-manager may run without, they are refused.
 func (c Cluster) Timed(at yamledit.Node) (t transform.Target, err error) {
 	t = c.Target
-	e, has := c.electors(), leadermigration.HasTimings(c.electors().Cloud, leadermigration.CloudTimings())
+	e, has := c.Electors, leadermigration.HasTimings(c.Electors.Cloud, leadermigration.CloudTimings())
 	switch late := !t.Situation.HasInTreeProvider(); {
 	case t.Upgrades():
 	case late && t.ShortLeases && !has && !e.Left:
@@ -148,7 +141,7 @@ func (c Cluster) Timed(at yamledit.Node) (t transform.Target, err error) {
 // unlessRefused is the edit of a stage that gives a manager its timings. Those of a cloud-controller-manager that may run would
 // change pod by pod, and an old and a new pod could lead at the same time.
 func (c Cluster) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yamledit.Edit, error) {
-	if e := c.electors(); edit != nil && c.Target.ShortLeasesRefused && e.Runs {
+	if e := c.Electors; edit != nil && c.Target.ShortLeasesRefused && e.Runs {
 		return func() (*yamledit.Edit, error) {
 			return nil, &transform.Conflict{At: e.At.Errorf(TimingsStay, WithoutShortLeases)}
 		}
@@ -161,7 +154,7 @@ func (c Cluster) unlessRefused(edit func() (*yamledit.Edit, error)) func() (*yam
 // fails with *transform.Conflict where the user's own timings would be unsafe.
 func (c Cluster) Undone(undo *transform.Reverse, at yamledit.Node) (t transform.Target, err error) {
 	t = c.Target
-	e, waits := c.electors(), t.CloudLease
+	e, waits := c.Electors, t.CloudLease
 	switch {
 	case t.NoLeaderMigration:
 		return t, nil
@@ -197,7 +190,7 @@ const (
 
 // switchShortWhy is what the switch does with timings, and what short leases do not shorten.
 func (c Cluster) switchShortWhy() (why string) {
-	e := c.electors()
+	e := c.Electors
 	if leadermigration.HasTimings(e.Kube, leadermigration.KubeTimings()) || c.Target.ShortLeases && leadermigration.LacksTimings(e.Kube) {
 		why = switchShortWhy
 	}
