@@ -62,7 +62,6 @@ func (v Verify) Run(ctx context.Context) (verdict report.Verification, kept stri
 		}
 	}
 	o, observer, err := v.observe(ctx, before)
-	v.given(ctx, o)
 	if err == nil && v.Dump != "" {
 		err = observe.WriteDump(v.Dump, o)
 	}
@@ -96,7 +95,7 @@ func (v Verify) check() error {
 
 // observe reads the dump, or looks at the cluster for as long as there are errors
 // and time is left.
-func (v Verify) observe(ctx context.Context, before *observed.Snapshot) (o *observed.Observation, observer *observe.Observer, err error) {
+func (v *Verify) observe(ctx context.Context, before *observed.Snapshot) (o *observed.Observation, observer *observe.Observer, err error) {
 	switch {
 	case v.From == "-":
 		o, err = observe.ReadDumpFrom(yamledit.Stdin, v.In)
@@ -122,9 +121,6 @@ func (v Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obse
 
 // given adds the arguments that the cluster's object shows. What it does not show is not checked.
 func (v *Verify) given(ctx context.Context, o *observed.Observation) {
-	if o == nil {
-		return
-	}
 	if list, err := v.arguments.Of(ctx, o.Managers); err == nil {
 		v.choice.Given = list
 	}
@@ -133,7 +129,7 @@ func (v *Verify) given(ctx context.Context, o *observed.Observation) {
 // await observes until there are no errors, or the time ends. A cluster that
 // cannot be observed is observed again as well; an earlier observation is no
 // result.
-func (v Verify) await(ctx context.Context, observer *observe.Observer) (*observed.Observation, error) {
+func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observed.Observation, error) {
 	gone := v.Outage()
 	for end, last := time.Now().Add(v.Wait), 0; ; {
 		o, err := Settled(ctx, observer, v.choice)
