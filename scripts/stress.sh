@@ -25,7 +25,7 @@ repeat() {
   [ -n "$packages" ] && [ "$count" -gt 0 ] || return 0
   log=$logs/$name
   # shellcheck disable=SC2086 # one word for each package
-  if go test -short -timeout 0 -count "$count" "$@" $packages >"$log" 2>&1; then
+  if go test -short -timeout 0 -exec "env GOGC=400" -count "$count" "$@" $packages >"$log" 2>&1; then
     echo "ok    $name: $count times $(wc -w <<<"$packages") packages in $((SECONDS - began)) s"
   else
     echo "FAIL  $name: $count times $(wc -w <<<"$packages") packages in $((SECONDS - began)) s: $log"
