@@ -54,6 +54,9 @@ func (w *World) object(rw http.ResponseWriter, r *http.Request) bool {
 		maps.DeleteFunc(w.objects, func(path, _ string) bool {
 			return path == r.URL.Path || strings.HasPrefix(path, r.URL.Path+"/")
 		})
+		if w.Helm != "" {
+			w.runRKE1Locked()
+		}
 		fmt.Fprint(rw, "{}")
 	case there:
 		fmt.Fprint(rw, text)

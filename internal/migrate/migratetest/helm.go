@@ -124,6 +124,7 @@ func (w *World) PutRecord(revision, status string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.objects[recordPath+revision] = status
+	w.runRKE1Locked()
 }
 
 // HasRecord reports whether that of a revision is still there.
@@ -141,6 +142,11 @@ func (w *World) released() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	said, _ := os.ReadFile(w.Helm)
+	if _, none := os.Stat(w.Helm + leftSuffix); none != nil && w.said == string(said) {
+		return
+	}
+	w.said = string(said)
 	w.runRKE1Locked()
 }
 

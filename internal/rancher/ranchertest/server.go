@@ -57,6 +57,8 @@ type Server struct {
 	moved    chan struct{} // closed when an object may have changed
 	mu       sync.Mutex
 	http     *httptest.Server
+
+	certificate string
 }
 
 // Fault is how a request fails; the zero Fault is none.
@@ -73,6 +75,7 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{Downstream: map[string]http.Handler{}, Denied: map[string]bool{}, objects: map[string]map[string]any{}, moved: make(chan struct{})}
 	s.http = memnet.Serve(t, s)
+	s.certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw}))
 	return s
 }
 
@@ -86,9 +89,7 @@ func (s *Server) Authority(t testing.TB) string {
 }
 
 // Certificate is that of the server, as PEM.
-func (s *Server) Certificate() string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw}))
-}
+func (s *Server) Certificate() string { return s.certificate }
 
 // TokenFile is a file with the token.
 func (s *Server) TokenFile(t testing.TB) string {
