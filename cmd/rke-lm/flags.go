@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // inputFlags are those of every verb that reads clusters.
@@ -80,7 +81,7 @@ func (o *options) targetFlags(f *pflag.FlagSet) {
 	f.StringVar(&t.EndState, "end-state", "", "provider after the switch: external or aws-override; aws-override keeps the names of nodes, and is the default where external is known to rename them, as in machine pools")
 	f.StringVar(&t.Version, "target-version", "", "release to upgrade to: in the switch if it is one minor later, else after the migration, one minor after the other")
 	f.StringVar(&t.ChartVersion, "chart-version", "", "version of the chart (default "+ccm.DefaultVersion+", from Kubernetes 1.28 on "+ccm.LaterVersion+")")
-	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+ccm.Repository+")")
+	f.StringVar(&t.ChartRepo, "chart-repo", "", "repository of the chart (default "+aws.ChartRepository+")")
 	f.StringVar(&t.ImageRepository, "ccm-image-repository", "", "repository of the cloud-controller-manager's image (default: the chart's)")
 	f.StringVar(&t.ImageTag, "ccm-image-tag", "", "tag of that image (default: the one tested with the cluster's minor; known for "+knownImages()+")")
 	pathFlags(f, t)

@@ -15,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -97,7 +98,7 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 func (l *Live) related(ctx context.Context, pools []yamledit.Node) (docs []*yamledit.Document) {
 	for _, pool := range pools {
 		name, _ := pool.Get("machineConfigRef", "name").String()
-		if kind, _ := pool.Get("machineConfigRef", "kind").String(); kind != rancher.MachineConfigKind {
+		if kind, _ := pool.Get("machineConfigRef", "kind").String(); kind != aws.MachineConfigKind {
 			continue
 		}
 		if raw, err := l.Server.MachineConfig(ctx, l.Object, name); err == nil {

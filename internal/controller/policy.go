@@ -13,7 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/config"
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Policy is what the operator of the controller permits, whatever a LeaderMigration chooses. It is a file of the
@@ -37,7 +37,7 @@ func (n *NotPermitted) Error() string { return n.text }
 // ReadPolicy reads a policy; "" is the one without a file: what the published chart installs. One that cannot be read
 // permits nothing.
 func ReadPolicy(file string) (Policy, error) {
-	p := Policy{map[string][]string{chartRepositories: {ccm.Repository}, imageRepositories: {}, leastApproval: {v1alpha1.ApprovalNone}}}
+	p := Policy{map[string][]string{chartRepositories: {aws.ChartRepository}, imageRepositories: {}, leastApproval: {v1alpha1.ApprovalNone}}}
 	if file == "" {
 		return p, nil
 	}
@@ -72,7 +72,7 @@ func stricter(a, b string) string {
 // a cluster, by the namespace of what belongs to it; "" for none.
 func (p Policy) Check(t transform.Target, options []string, home string) error {
 	type choice struct{ key, value string }
-	all := []choice{{namespaces, home}, {chartRepositories, cmp.Or(t.ChartRepo, ccm.Repository)}, {imageRepositories, t.ImageRepository}}
+	all := []choice{{namespaces, home}, {chartRepositories, cmp.Or(t.ChartRepo, aws.ChartRepository)}, {imageRepositories, t.ImageRepository}}
 	for _, name := range options {
 		all = append(all, choice{optionNames, name})
 	}

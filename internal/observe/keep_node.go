@@ -5,7 +5,6 @@ package observe
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,12 +14,9 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
-
-// inTreeEBS is the in-tree plugin, as provisioner and as the beginning of the
-// names of attached volumes.
-const inTreeEBS = "kubernetes.io/aws-ebs"
 
 var keptLabels = append([]string{
 	observed.ZoneLabel, observed.OldZoneLabel, observed.RegionLabel, observed.InstanceTypeLabel, observed.EtcdLabel, observed.HostLabel,
@@ -117,23 +113,18 @@ func inTreeVolumes(n *corev1.Node) int {
 	}
 	count := 0
 	for v := range seen {
-		if strings.HasPrefix(v, inTreeEBS+"/") {
+		if strings.HasPrefix(v, aws.InTreeVolumes+"/") {
 			count++
 		}
 	}
 	return count
 }
 
-// ecr is the host of a private registry, in all partitions of AWS
-// (k8s.io/kubernetes/pkg/credentialprovider/aws).
-var ecr = regexp.MustCompile(`^[0-9]+\.dkr\.ecr[a-z-]*\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|sc2s\.sgov\.gov|c2s\.ic\.gov)/`)
-
 func registries(n *corev1.Node) []string {
 	var hosts []string
 	for _, image := range n.Status.Images {
 		for _, name := range image.Names {
-			if strings.Contains(name, ".dkr.ecr") && ecr.MatchString(name) {
-				host, _, _ := strings.Cut(name, "/")
+			if host, in := aws.Registry(name); in {
 				hosts = append(hosts, host)
 			}
 		}
@@ -158,7 +149,7 @@ func keepInline(p *corev1.Pod, kept []observed.Volume) []observed.Volume {
 }
 
 func keepClass(c *storagev1.StorageClass, kept []string) []string {
-	if c.Provisioner == inTreeEBS {
+	if c.Provisioner == aws.InTreeVolumes {
 		kept = append(kept, c.Name)
 	}
 	return kept

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
@@ -45,14 +46,10 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 	return append(kept, out)
 }
 
-// typeAnnotation hands a Service to the AWS Load Balancer Controller
-// (cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go, isLBExternal).
-const typeAnnotation = "service.beta.kubernetes.io/aws-load-balancer-type"
-
 // elsewhere reports whether the service controller and the provider of AWS leave a
 // Service to another controller (cloud-provider controllers/service, wantsLoadBalancer).
 func elsewhere(s *corev1.Service) bool {
-	return s.Spec.LoadBalancerClass != nil || slices.Contains([]string{"external", "nlb-ip"}, s.Annotations[typeAnnotation])
+	return s.Spec.LoadBalancerClass != nil || slices.Contains([]string{"external", "nlb-ip"}, s.Annotations[aws.LoadBalancerType])
 }
 
 // asked returns when a Service was last seen to get its type: it may have been of

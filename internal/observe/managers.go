@@ -17,12 +17,13 @@ import (
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // usualPods selects managers that no workload makes: mirrors of static pods.
 var usualPods = []string{
 	"component in (" + observed.KubeManager + "," + observed.CloudManager + ")",
-	"k8s-app in (" + observed.KubeManager + "," + observed.CloudManager + ",aws-" + observed.CloudManager + ")",
+	"k8s-app in (" + observed.KubeManager + "," + observed.CloudManager + "," + aws.Manager + ")",
 }
 
 // records returns the leases, and the newest time that the API server wrote into them.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // clusterLabel names the cluster of a Machine.
@@ -56,15 +57,12 @@ func (s *Server) optional(ctx context.Context, r kube.Request, kind string) ([]b
 	return kube.Found(a.Body, err)
 }
 
-// MachineConfigKind is that of machine configurations of pools on AWS.
-const MachineConfigKind = "Amazonec2Config"
-
 // MachineConfig reads a machine configuration of pools on AWS, by its name; nil where there is none.
 func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]byte, error) {
 	return s.optional(ctx, kube.Request{
-		What: "get amazonec2configs.rke-machine-config.cattle.io", Method: http.MethodGet,
-		Path: kube.Path("rke-machine-config.cattle.io/v1", "amazonec2configs", o.Namespace, name),
-	}, MachineConfigKind)
+		What: "get " + aws.MachineConfigs + ".rke-machine-config.cattle.io", Method: http.MethodGet,
+		Path: kube.Path("rke-machine-config.cattle.io/v1", aws.MachineConfigs, o.Namespace, name),
+	}, aws.MachineConfigKind)
 }
 
 // Machines lists the machines of a cluster, without their plans.

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -57,7 +58,7 @@ type Status struct {
 // NewStatus is a plan in a few words.
 func NewStatus(p *plan.Plan) Status {
 	o := p.Outlook()
-	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: "aws", Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
+	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: aws.Name, Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
 	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.State == plan.NotInFile }) {
 		s.Provider = "external"
 	}

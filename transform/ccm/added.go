@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -65,7 +66,7 @@ func OtherManager(docs []*yamledit.Document) string {
 		default:
 			continue
 		}
-		if all := strings.ToLower(strings.Join(names, " ")); managerName.MatchString(all) && !strings.Contains(all, "aws") {
+		if all := strings.ToLower(strings.Join(names, " ")); managerName.MatchString(all) && !strings.Contains(all, aws.Name) {
 			return names[0]
 		}
 	}

@@ -18,19 +18,18 @@ import (
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 const (
 	// ChartName is the name of the chart, its DaemonSet and its container.
-	ChartName = "aws-cloud-controller-manager"
-	// Repository is where the chart is published.
-	Repository = "https://kubernetes.github.io/cloud-provider-aws"
+	ChartName = aws.Manager
 	// DefaultVersion is the chart's version that is pinned unless set otherwise.
 	DefaultVersion = "0.0.8"
 	// LaterVersion is the one that is pinned for Kubernetes 1.28 and later.
 	LaterVersion = "0.0.11"
 	// ValuesFile is the name of a file with the chart's values.
-	ValuesFile = "aws-ccm-values.yaml"
+	ValuesFile = aws.Values + ".yaml"
 	// LeaderFlag is the flag by which the manager takes part in a migration.
 	LeaderFlag = leadermigration.Flag
 
@@ -151,7 +150,7 @@ func RoutesUnsafe(last func(name string) (args.Arg, bool)) bool {
 // LacksProvider reports whether a list of arguments left out the provider.
 func (c Chart) LacksProvider() bool {
 	a, set := args.Last(c.Args(), "cloud-provider")
-	return !set || a.Value != "aws"
+	return !set || a.Value != aws.Name
 }
 
 // LacksRights reports whether the arguments need a right that neither the

@@ -7,17 +7,18 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
 	// CloudConfigSecret is the Secret in kube-system whose key CloudConfigKey
 	// holds the provider's configuration.
-	CloudConfigSecret = "aws-cloud-config"
+	CloudConfigSecret = aws.CloudConfig
 	// CloudConfigKey is the key and the name of the file.
 	CloudConfigKey = "cloud.conf"
 
-	cloudConfigFolder = "/etc/aws-cloud-config"
+	cloudConfigFolder = "/etc/" + aws.CloudConfig
 	cloudConfigArg    = "--cloud-config=" + cloudConfigFolder + "/" + CloudConfigKey
 )
 

@@ -100,7 +100,7 @@ func (c Chart) fill(at placer, v any, path ...string) error {
 func (c Chart) missingArgs(o Options) []string {
 	var missing []string
 	if c.LacksProvider() {
-		missing = append(missing, "--cloud-provider=aws")
+		missing = append(missing, providerArg)
 	}
 	if c.RoutesUnsafe() {
 		missing = append(missing, "--configure-cloud-routes=false")

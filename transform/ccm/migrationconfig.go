@@ -8,13 +8,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
 	// MigrationConfigMap is the ConfigMap in kube-system with the manager's
 	// LeaderMigrationConfiguration.
-	MigrationConfigMap = "aws-ccm-leader-migration"
+	MigrationConfigMap = aws.MigrationConfigMap
 
 	migrationFolder = "/etc/leader-migration"
 	migrationFile   = migrationFolder + "/" + leadermigration.ConfigFile

@@ -10,13 +10,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Options are the operator's choices for the chart.
 type Options struct {
 	ChartVersion    string // "" for DefaultVersion
-	ChartRepo       string // "" for Repository
+	ChartRepo       string // "" for aws.ChartRepository
 	ImageRepository string // "" for the chart's own
 	ImageTag        string // "" for the one of the minor
 	Distro          string
@@ -67,4 +68,4 @@ func (o Options) Version() string {
 }
 
 // Repo is where the chart is fetched from.
-func (o Options) Repo() string { return cmp.Or(o.ChartRepo, Repository) }
+func (o Options) Repo() string { return cmp.Or(o.ChartRepo, aws.ChartRepository) }

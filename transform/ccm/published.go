@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // publishedTemplates are the digests of what the published charts render that take
@@ -29,8 +30,10 @@ var publishedTemplates = []string{
 // templates.
 func PublishedTemplates(digest string) bool { return slices.Contains(publishedTemplates, digest) }
 
+const providerArg = "--cloud-provider=" + aws.Name
+
 // defaultArgs are the arguments of the published chart.
-var defaultArgs = []any{"--v=2", "--cloud-provider=aws"}
+var defaultArgs = []any{"--v=2", providerArg}
 
 // defaultValues are as much of the published chart's values.yaml as is checked. Its
 // image has another tag in each version, so that a file without one pins none.
@@ -64,7 +67,7 @@ func (c Chart) isManager() bool {
 	}
 	repository, _ := c.Value("image", "repository").(string)
 	if a, set := args.Last(c.Args(), "cloud-provider"); set {
-		return a.Value == "aws"
+		return a.Value == aws.Name
 	}
 	return repository != "" && IsManager(repository, nil)
 }

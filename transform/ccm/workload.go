@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -47,12 +48,12 @@ func IsManager(image string, list []args.Arg) bool {
 		return false
 	}
 	if a, set := args.Last(list, "cloud-provider"); set {
-		return strings.Contains(strings.ToLower(a.Value), "aws")
+		return strings.Contains(strings.ToLower(a.Value), aws.Name)
 	}
 	if name == manager {
 		name = image
 	}
-	return strings.Contains(name, "aws")
+	return strings.Contains(name, aws.Name)
 }
 
 // Args returns the manager's arguments; its command may hold some.
@@ -99,5 +100,5 @@ func (w Workload) RoutesUnsafe() bool { return RoutesUnsafe(w.last) }
 // cmd/aws-cloud-controller-manager).
 func (w Workload) WrongProvider() bool {
 	a, set := w.last("cloud-provider")
-	return set && a.Value != "aws"
+	return set && a.Value != aws.Name
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -77,7 +78,7 @@ func (m *Manifest) checkProvider() error {
 			return rules.UnknownProvider(s, "kube-apiserver")
 		}
 		return nil
-	case name == "" && m.Component == cloudManager && image.Base() == awsManager:
+	case name == "" && m.Component == cloudManager && image.Base() == aws.Manager:
 		return nil
 	case name == "":
 		return transform.NotMigratable(at, "no --"+providerFlag+" among the arguments of "+m.Component, "only managers with --"+providerFlag+"=aws are migrated")

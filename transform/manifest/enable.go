@@ -11,13 +11,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
 	providerFlag = "cloud-provider"
-	inTree       = "aws"
+	inTree       = aws.Name
 	external     = "external"
 	leaderFlag   = leadermigration.Flag
 	configFlag   = leadermigration.ConfigFlag

@@ -5,9 +5,9 @@ package manifest
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -41,5 +41,5 @@ func (m *migration) isNamed() bool {
 	if a, found := m.flag("hostname-override"); found {
 		name = a.Value
 	}
-	return strings.HasSuffix(name, ".ec2.internal") || strings.HasSuffix(name, ".compute.internal") || strings.HasSuffix(name, ".compute.amazonaws.com.cn")
+	return aws.IsDNSName(name)
 }

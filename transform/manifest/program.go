@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -18,7 +19,6 @@ import (
 const (
 	kubeManager  = leadermigration.Manager
 	cloudManager = leadermigration.CloudManager
-	awsManager   = "aws-cloud-controller-manager"
 	anyManager   = "controller-manager" // a part of all names
 )
 
@@ -145,7 +145,7 @@ func component(name string) string {
 	switch name {
 	case kubeManager:
 		return kubeManager
-	case cloudManager, awsManager:
+	case cloudManager, aws.Manager:
 		return cloudManager
 	}
 	return ""

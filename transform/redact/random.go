@@ -28,6 +28,9 @@ func passwords(text []byte) (found []span) {
 	return found
 }
 
+// arn begins a name of AWS (docs.aws.amazon.com, Amazon Resource Names).
+const arn = "arn:aws"
+
 // randoms returns the tokens of a text that are random. Names of AWS have random
 // parts, and are none.
 func randoms(text []byte) (found []span) {
@@ -36,7 +39,7 @@ func randoms(text []byte) (found []span) {
 		if !runs[text[i]] {
 			continue
 		}
-		if text[i] == 'a' && bytes.HasPrefix(text[i:], []byte("arn:aws")) {
+		if text[i] == 'a' && bytes.HasPrefix(text[i:], []byte(arn)) {
 			i = until(text, i, " \t\r\n\"'\\,")
 			continue
 		}

@@ -85,7 +85,7 @@ func (o *outline) assigned(start, at, end int) {
 	for i := at; i < end; i++ {
 		switch o.text[i] {
 		case 'a':
-			if bytes.HasPrefix(o.text[i:end], []byte("arn:aws")) {
+			if bytes.HasPrefix(o.text[i:end], []byte(arn)) {
 				i = until(o.text[:end], i, " \t\"'\\,")
 			}
 			continue

@@ -30,7 +30,7 @@ func harmless(v string) bool {
 	case '$', '{':
 		return variable.MatchString(v)
 	}
-	return strings.HasPrefix(v, "secret://") || strings.HasPrefix(v, "arn:aws")
+	return strings.HasPrefix(v, "secret://") || strings.HasPrefix(v, arn)
 }
 
 // refersByName reports whether a value looks like the name of an object.

@@ -23,7 +23,7 @@ import (
 // The files with the chart's values, for the migration and after it.
 const (
 	valuesFile      = ccm.ValuesFile
-	finalValuesFile = "aws-ccm-values-final.yaml"
+	finalValuesFile = aws.Values + "-final.yaml"
 )
 
 // installCCM installs the chart of the aws-cloud-controller-manager. RKE has no

@@ -10,13 +10,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 const (
-	inTree        = "aws"
-	externalName  = "external-aws" // what RKE calls it; components get external
+	inTree        = aws.Name
+	externalName  = aws.ExternalName // what RKE calls it; components get external
 	external      = "external"
 	componentFlag = "cloud-provider"
 	leaderFlag    = "enable-leader-migration"

@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -104,7 +105,7 @@ func (m *migration) upgradeCCM() transform.Stage {
 
 // upgradeValues names the file with the values of a minor.
 func (m *migration) upgradeValues() string {
-	return "aws-ccm-values-" + semver.MajorMinor(m.move().Reached()) + ".yaml"
+	return aws.Values + "-" + semver.MajorMinor(m.move().Reached()) + ".yaml"
 }
 
 func (m *migration) upgradeFiles() ([]transform.File, error) {

@@ -6,6 +6,7 @@ package rke2
 import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -43,7 +44,7 @@ func (m *migration) checkCloud() error {
 	var driver yamledit.Node
 	for _, c := range m.Classes {
 		driver = c.Pool.Get("machineConfigRef", "kind")
-		if kind, _ := driver.String(); kind == "" || kind == "Amazonec2Config" {
+		if kind, _ := driver.String(); kind == "" || kind == aws.MachineConfigKind {
 			return nil
 		}
 	}

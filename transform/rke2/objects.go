@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -37,7 +38,7 @@ func grouping() transform.Grouping {
 	s.MayGroup = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
 	s.Group = group
 	s.Related = transform.Related{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
-	s.Configs = transform.Related{Words: transform.Words{{machineConfig}}, Kinds: []string{machineConfig}}
+	s.Configs = transform.Related{Words: transform.Words{{aws.MachineConfigKind}}, Kinds: []string{aws.MachineConfigKind}}
 	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
 }

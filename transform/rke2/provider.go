@@ -13,11 +13,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 const (
 	providerKey   = "cloud-provider-name"
-	inTree        = "aws"
+	inTree        = aws.Name
 	external      = "external"
 	disableStub   = "disable-cloud-controller"
 	componentFlag = "cloud-provider"

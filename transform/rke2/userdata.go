@@ -9,14 +9,12 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// machineConfig is the kind of the machine configurations of pools on AWS.
-const machineConfig = "Amazonec2Config"
-
 func machineConfigOf(pool yamledit.Node) string {
-	if pool.StringAt("machineConfigRef", "kind") != machineConfig {
+	if pool.StringAt("machineConfigRef", "kind") != aws.MachineConfigKind {
 		return ""
 	}
 	return pool.StringAt("machineConfigRef", "name")
@@ -24,7 +22,7 @@ func machineConfigOf(pool yamledit.Node) string {
 
 // userData returns the user data of a pool's machines; it does not exist where it was not given.
 func (m *migration) userData(c Class) yamledit.Node {
-	o := objectName{machineConfig, machineConfigOf(c.Pool)}
+	o := objectName{aws.MachineConfigKind, machineConfigOf(c.Pool)}
 	for _, doc := range m.target.Related {
 		if !o.is(doc, m.Doc) {
 			continue
@@ -83,7 +81,7 @@ func (m *migration) hosts(of hosts) []Class {
 // nodeNameShared finds user data that gives all machines of a pool one host name.
 func (m *migration) nodeNameShared(found *transform.Findings) {
 	for _, c := range m.hosts(oneForAll) {
-		found.At(c.Pool.Get("machineConfigRef"), "the user data of "+machineConfig+" "+machineConfigOf(c.Pool)+" has a hostname or fqdn: with external all machines of the pool "+c.Name+" register as one Node",
+		found.At(c.Pool.Get("machineConfigRef"), "the user data of "+aws.MachineConfigKind+" "+machineConfigOf(c.Pool)+" has a hostname or fqdn: with external all machines of the pool "+c.Name+" register as one Node",
 			"remove hostname and fqdn from the user data, or choose --end-state aws-override")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -59,13 +60,13 @@ var StorageClassInTree = transform.Rule{
 
 // InTreeClasses reports the StorageClasses at the string that holds the manifests.
 func InTreeClasses(docs []*yamledit.Document, at yamledit.Node, found *transform.Findings) {
-	if slices.ContainsFunc(docs, func(d *yamledit.Document) bool { return strings.Contains(string(d.Bytes()), "aws-ebs-csi-driver") }) {
+	if slices.ContainsFunc(docs, func(d *yamledit.Document) bool { return strings.Contains(string(d.Bytes()), aws.CSIDriverName) }) {
 		return
 	}
 	for _, d := range docs {
 		root := d.Root()
 		kind, _ := root.Get("kind").String()
-		if by, _ := root.Get("provisioner").String(); kind == "StorageClass" && by == "kubernetes.io/aws-ebs" {
+		if by, _ := root.Get("provisioner").String(); kind == "StorageClass" && by == aws.InTreeVolumes {
 			found.At(at, "StorageClass "+root.StringAt("metadata", "name")+" has the in-tree provisioner "+by+", and after the switch only the EBS CSI driver creates and attaches its volumes",
 				"install the EBS CSI driver on every node before the switch; see the guide on volumes")
 		}

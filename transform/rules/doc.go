@@ -13,6 +13,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -39,7 +40,7 @@ func BeforeChart(stage string, t transform.Target) bool {
 
 // The providers and flags of a migration, as every component spells them.
 const (
-	inTree     = "aws"
+	inTree     = aws.Name
 	external   = "external"
 	leaderFlag = ccm.LeaderFlag
 	configFlag = "leader-migration-config"

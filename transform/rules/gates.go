@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -42,11 +43,11 @@ var CSIGateStale = OfComponents{
 		Doc: "The feature gate CSIMigrationAWS is set to false for Kubernetes 1.25 or later, or named for 1.27 or later, which stops the component. A note at 1.23 and 1.24, where false still works.",
 	}.Because("A component that is given a gate that is locked or removed exits: from 1.25 on CSIMigrationAWS=false, from 1.27 on the name itself.", "kubernetes/kubernetes pkg/features/kube_features.go, v1.23 to v1.27", "Remove CSIMigrationAWS from every feature-gates argument.", "Never with the release that the finding names; the component does not start."),
 	func(c Component, at transform.Report) {
-		inGates(c.Args, csiGate, func(value string) (string, string) { return staleGate(c.Version, value) }, at)
+		inGates(c.Args, aws.CSIGate, func(value string) (string, string) { return staleGate(c.Version, value) }, at)
 		if c.Stage != "" {
 			return
 		}
-		inGates(c.Args, csiGate, func(value string) (string, string) { return endingGate(c.Version, value) }, func(n yamledit.Node, message, fix string) *transform.Finding {
+		inGates(c.Args, aws.CSIGate, func(value string) (string, string) { return endingGate(c.Version, value) }, func(n yamledit.Node, message, fix string) *transform.Finding {
 			f := at(n, message, fix)
 			f.Severity = transform.Note
 			return f
@@ -54,24 +55,22 @@ var CSIGateStale = OfComponents{
 	},
 }
 
-const csiGate = "CSIMigrationAWS"
-
 // endingGate is about a value that only an upgrade to come stops at: a note, which stops no stage. The
 // release takes the gate and has it on by default.
 func endingGate(version, value string) (message, fix string) {
 	if !isOff(value) || !k8s.From(version, "v1.23") || k8s.From(version, "v1.25") {
 		return "", ""
 	}
-	return "the feature gate " + csiGate + " is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it",
+	return "the feature gate " + aws.CSIGate + " is off, which keeps EBS volumes in-tree; from Kubernetes 1.25 on the component stops with it",
 		"install the EBS CSI driver on every node and remove the gate before the upgrade to 1.25, and before the switch to external"
 }
 
 func staleGate(version, value string) (message, fix string) {
 	switch {
 	case k8s.From(version, k8s.FirstWithout):
-		return "Kubernetes " + semver.MajorMinor(version) + " does not know the feature gate " + csiGate + ", and the component stops", "remove the gate"
+		return "Kubernetes " + semver.MajorMinor(version) + " does not know the feature gate " + aws.CSIGate + ", and the component stops", "remove the gate"
 	case k8s.From(version, "v1.25") && isOff(value):
-		return "the feature gate " + csiGate + " is locked on from Kubernetes 1.25 on, and the component stops", "remove the gate, after the EBS CSI driver runs on every node"
+		return "the feature gate " + aws.CSIGate + " is locked on from Kubernetes 1.25 on, and the component stops", "remove the gate, after the EBS CSI driver runs on every node"
 	}
 	return "", ""
 }
@@ -108,7 +107,7 @@ func flagUnknown(c Component, at transform.Report) {
 		switch {
 		case name == args.GatesFlag:
 			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a.Arg}))) {
-				if gate != csiGate && gate != migrationGate {
+				if gate != aws.CSIGate && gate != migrationGate {
 					check(a, k8s.Gates, "feature gate ", gate)
 				}
 			}

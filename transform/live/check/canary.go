@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // CanaryName is that of the namespace of a canary, a Service that shows whether the cloud controllers work,
@@ -19,10 +20,6 @@ const CanaryName = "rke-lm-canary"
 
 // canaryMark is a label of both. A namespace without it is another user's.
 const canaryMark = "rke-lm.io/canary"
-
-// internal keeps the load balancer from being reachable from the Internet
-// (k8s.io/cloud-provider-aws/pkg/providers/v1/aws.go).
-const internal = "service.beta.kubernetes.io/aws-load-balancer-internal"
 
 // port is one at which nothing listens: the Service has no pods.
 const port = 9
@@ -38,7 +35,7 @@ func CanaryNamespace() ([]byte, error) {
 func CanaryService() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Service",
-		"metadata": map[string]any{"namespace": CanaryName, "name": CanaryName, "labels": marks, "annotations": map[string]string{internal: "true"}},
+		"metadata": map[string]any{"namespace": CanaryName, "name": CanaryName, "labels": marks, "annotations": map[string]string{aws.LoadBalancerInternal: "true"}},
 		"spec":     corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Name: "canary", Port: port, Protocol: corev1.ProtocolTCP}}},
 	})
 }

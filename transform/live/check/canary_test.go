@@ -14,13 +14,14 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 func TestTheServiceIsInternalMarkedAndHasNoPods(t *testing.T) {
 	raw, err := CanaryService()
 	var s corev1.Service
 	assert.Mustf(t, err == nil && json.Unmarshal(raw, &s) == nil && IsCanary(raw), "%v %s", err, raw)
-	assert.True(t, s.Namespace == CanaryName && s.Name == CanaryName && s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Spec.Selector) == 0 && s.Annotations[internal] == "true", raw)
+	assert.True(t, s.Namespace == CanaryName && s.Name == CanaryName && s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Spec.Selector) == 0 && s.Annotations[aws.LoadBalancerInternal] == "true", raw)
 	if raw, err := CanaryNamespace(); err != nil || !IsCanary(raw) {
 		t.Errorf("%v %s", err, raw)
 	}

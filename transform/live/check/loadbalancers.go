@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
 
@@ -166,4 +168,12 @@ func (j *evaluation) loadBalancerChanged(found report) {
 			found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
 		}
 	}
+}
+
+// remedy reports what to do about a Service that is pending.
+func remedy(s observed.Service) (fix string) {
+	if s.Failure != nil {
+		fix = aws.Fix(s.Failure.Message)
+	}
+	return cmp.Or(fix, "check its Events and the log of the manager that holds the lease: "+lookAt(s))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Outline is a cluster in a few words; "" means unknown.
@@ -34,7 +35,7 @@ func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
 	}
 	switch {
 	case len(kube) > 0 && j.any(observed.KubeManager, hasLoops):
-		out.Provider = "aws"
+		out.Provider = aws.Name
 	case len(kube) > 0 && j.any(observed.KubeManager, isExternal):
 		out.Provider = "external"
 	}

@@ -6,18 +6,11 @@ package check
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
-
-// schemeOf returns what a provider ID names as its provider.
-func schemeOf(id string) (scheme string, isID bool) {
-	scheme, _, isID = strings.Cut(strings.TrimSpace(id), "://")
-	return scheme, isID
-}
 
 // unlessLater makes findings about Nodes without a provider ID of AWS warnings, as long as
 // the stage that sets it is still to come.
@@ -47,8 +40,8 @@ func (j *evaluation) providerIDMissing(found report) {
 func (j *evaluation) providerIDForeign(found report) {
 	found = j.unlessLater(found)
 	for _, n := range j.Nodes {
-		switch scheme, isID := schemeOf(n.ProviderID); {
-		case !isID || strings.EqualFold(scheme, "aws"):
+		switch scheme, isID := aws.Scheme(n.ProviderID); {
+		case !isID || strings.EqualFold(scheme, aws.Name):
 		case strings.Contains(j.Observation.Version, "+"+scheme): // as a distribution names its releases
 			found(nodePath(n.Name), "the stub cloud controller of "+strings.ToUpper(scheme)+" initialized the node, and a provider ID never changes",
 				"set disable-cloud-controller: true, then "+registerAgain(n))
@@ -60,30 +53,10 @@ func (j *evaluation) providerIDForeign(found report) {
 
 func (j *evaluation) providerIDMalformed(found report) {
 	for _, n := range j.Nodes {
-		if why := malformed(n.ProviderID); why != "" {
+		if why := aws.Malformed(n.ProviderID); why != "" {
 			found(nodePath(n.Name), fmt.Sprintf("the provider ID %q %s", n.ProviderID, why), "it must be aws:///ZONE/INSTANCE; "+registerAgain(n))
 		}
 	}
-}
-
-// malformed reports what is wrong with a provider ID that is one of AWS or of no one; ""
-// for nothing.
-func malformed(id string) string {
-	scheme, isID := schemeOf(id)
-	parsed, ok := aws.ParseProviderID(id)
-	switch {
-	case id == "", isID && !strings.EqualFold(scheme, "aws"):
-		return ""
-	case strings.ContainsFunc(id, unicode.IsSpace):
-		return "contains a space"
-	case isID && scheme != "aws":
-		return "begins with " + scheme + ", and the AWS provider requires aws in lower case"
-	case !ok:
-		return "is not supported by the AWS provider"
-	case !strings.HasPrefix(parsed.Instance, aws.Fargate) && !aws.IsInstance(parsed.Instance):
-		return "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits"
-	}
-	return ""
 }
 
 func (j *evaluation) providerIDDuplicate(found report) {

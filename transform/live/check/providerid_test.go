@@ -60,16 +60,6 @@ func TestProviderIDsAreReadAsTheProviderReadsThem(t *testing.T) {
 	}
 }
 
-func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
-	for id, want := range map[string]string{
-		"AWS:///eu-west-1a/i-0a4c19d2e7b35f801":  "in lower case",
-		"aws:///eu-west-1a/i-0a4c19d2e7b35f801 ": "space",
-		"aws:///eu-west-1a/i-foo":                "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits",
-	} {
-		assert.Contains(t, malformed(id), want, id)
-	}
-}
-
 // RKE2 removes an etcd member with its Node, so no advice about such a Node is to delete it.
 func TestTheNodeOfAnEtcdMemberIsNeverToBeDeleted(t *testing.T) {
 	const one, other = "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "rke2://cp-1"

@@ -11,10 +11,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
-
-// ebsDriver is the name by which the EBS CSI driver registers.
-const ebsDriver = "ebs.csi.aws.com"
 
 // inTreeVolumes requires the driver on every node: an external
 // kube-controller-manager attaches no in-tree volume.
@@ -50,7 +48,7 @@ func (j *evaluation) volumeUses() []string {
 func (j *evaluation) withoutDriver() []string {
 	has := map[string]bool{}
 	for _, d := range j.Drivers {
-		has[d.Node] = slices.Contains(d.Drivers, ebsDriver)
+		has[d.Node] = slices.Contains(d.Drivers, aws.CSIDriver)
 	}
 	var without []string
 	for _, n := range j.Nodes {

@@ -6,10 +6,10 @@ package observed
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Labels and taints of nodes that decisions look at (k8s.io/api/core/v1,
@@ -76,7 +76,7 @@ func (n Node) ControlPlane() bool {
 }
 
 // IsAWS reports whether the node has a provider ID of AWS.
-func (n Node) IsAWS() bool { return strings.HasPrefix(n.ProviderID, "aws://") }
+func (n Node) IsAWS() bool { return aws.IsProviderID(n.ProviderID) }
 
 // Etcd reports whether the node is an etcd member.
 func (n Node) Etcd() bool { _, is := n.Labels[EtcdLabel]; return is }

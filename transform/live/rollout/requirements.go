@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/live/check"
+	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // Home is the namespace of a cluster's object; where that has none, for the one
@@ -99,14 +100,14 @@ func local() []Requirement {
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "clusters", Name: Own, Do: []string{"get"}, Why: "whether the cluster is paused"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Why: "whether a change is applied"},
 		{For: []string{"plan"}, Kind: transform.Provisioning, Namespace: Home, Group: "cluster.x-k8s.io", Resource: "machines", Do: []string{"list"}, Optional: true, Why: "the names of Nodes and machines; without it they are not compared"},
-		{For: append([]string{"plan"}, writing...), Kind: transform.Provisioning, Namespace: Home, Group: "rke-machine-config.cattle.io", Resource: "amazonec2configs", Do: []string{"get"}, Optional: true, Why: "whether the user data of a pool sets host names; without it that is not known"},
+		{For: append([]string{"plan"}, writing...), Kind: transform.Provisioning, Namespace: Home, Group: "rke-machine-config.cattle.io", Resource: aws.MachineConfigs, Do: []string{"get"}, Optional: true, Why: "whether the user data of a pool sets host names; without it that is not known"},
 		{For: writing, Kind: transform.Provisioning, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "the plans of machines, whether a change is applied; each by its name; not with `apply --accept cluster-not-settled`"},
 		{For: whole, Namespace: Home, Group: "coordination.k8s.io", Resource: "leases", Do: []string{"get", "create", "update", "delete"}, Why: "the lock that prevents two runs at the same time"},
 		{For: whole, Kind: transform.Provisioning, Namespace: Home, Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object"},
 		{For: whole, Kind: transform.Management, Namespace: "default", Resource: "events", Do: []string{"create"}, Why: "the audit log, on the cluster's object, which is in no namespace"},
 		{For: whole, Kind: transform.Provisioning, When: action.NeedsConfigurations, Namespace: Home, Resource: "configmaps", Do: []string{"create", "patch"}, Why: "only with `--leader-migration-config generate`: the configuration of kube-controller-manager"},
 		{For: whole, Kind: transform.Provisioning, When: action.NeedsCloudConfig, Namespace: Home, Resource: "secrets", Do: []string{"get"}, Why: "only if cloud-provider-config refers to a Secret: its value, for the chart"},
-		{For: forward, Kind: transform.Provisioning, When: action.NeedsProviderIDs, Namespace: Home, Group: "rke-machine.cattle.io", Resource: "amazonec2machines", Do: []string{"patch"}, Optional: true, Why: "the provider ID of a machine whose Node registered again; without it the command is shown"},
+		{For: forward, Kind: transform.Provisioning, When: action.NeedsProviderIDs, Namespace: Home, Group: "rke-machine.cattle.io", Resource: aws.Machines, Do: []string{"patch"}, Optional: true, Why: "the provider ID of a machine whose Node registered again; without it the command is shown"},
 		{For: forward, Kind: transform.Provisioning, When: action.NeedsProviderIDs, Namespace: Home, Group: "rke.cattle.io", Resource: "custommachines", Do: []string{"patch"}, Optional: true, Why: "the same for machines that were registered by their own command"},
 		{For: whole, Kind: transform.Management, Namespace: Home, Group: management, Resource: "etcdbackups", Do: []string{"create", "get"}, Why: "a snapshot before the first write"},
 	}

@@ -6,6 +6,7 @@ package aws
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -23,7 +24,7 @@ type ProviderID struct{ Zone, Instance string }
 
 // ParseProviderID reads a provider ID that the provider accepts.
 func ParseProviderID(id string) (ProviderID, bool) {
-	path, ok := strings.CutPrefix(id, "aws:///")
+	path, ok := strings.CutPrefix(id, Name+":///")
 	zone, token, both := strings.Cut(path, "/")
 	last := token[strings.LastIndex(token, "/")+1:]
 	if !ok || !both || !accepted.MatchString(token) && !strings.HasPrefix(last, Fargate) {
@@ -45,4 +46,33 @@ func NamesInstance(name, address string) bool {
 	}
 	host, _, _ := strings.Cut(name, ".")
 	return IsInstance(host)
+}
+
+// IsProviderID reports whether a provider ID names AWS as its provider.
+func IsProviderID(id string) bool { return strings.HasPrefix(id, Name+"://") }
+
+// Scheme returns what a provider ID names as its provider.
+func Scheme(id string) (scheme string, isID bool) {
+	scheme, _, isID = strings.Cut(strings.TrimSpace(id), "://")
+	return scheme, isID
+}
+
+// Malformed reports what is wrong with a provider ID that is one of AWS or of no one; ""
+// for nothing.
+func Malformed(id string) string {
+	scheme, isID := Scheme(id)
+	parsed, ok := ParseProviderID(id)
+	switch {
+	case id == "", isID && !strings.EqualFold(scheme, Name):
+		return ""
+	case strings.ContainsFunc(id, unicode.IsSpace):
+		return "contains a space"
+	case isID && scheme != Name:
+		return "begins with " + scheme + ", and the AWS provider requires aws in lower case"
+	case !ok:
+		return "is not supported by the AWS provider"
+	case !strings.HasPrefix(parsed.Instance, Fargate) && !IsInstance(parsed.Instance):
+		return "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits"
+	}
+	return ""
 }

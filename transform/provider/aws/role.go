@@ -1,9 +1,10 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package aws holds what is only true of AWS: what a cluster needs in its account before
-// stages of a migration (rights of its machines, tags of its resources, credentials for
-// ECR), and the IDs of instances.
+// Package aws holds what is only true of AWS: what documents and clusters call the provider and
+// what belongs to it, the IDs of instances, the words of its errors, and what a cluster needs in its
+// account before stages of a migration (rights of its machines, tags of its resources,
+// credentials for ECR).
 //
 // Invariant: what an account needs is done by hand. The commands look first where they can, add
 // and never take away, and name no value that the cluster's file does not show:

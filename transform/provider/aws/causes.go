@@ -1,14 +1,12 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package check
+package aws
 
 import (
 	"regexp"
+	"slices"
 	"strings"
-
-	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
 
 // cause is why AWS makes no load balancer, as the provider's Events word it.
@@ -23,13 +21,13 @@ type cause struct {
 // EC2 (UnauthorizedOperation), Elastic Load Balancing and STS (AccessDenied).
 var causes = []cause{
 	{[]string{"multiple tagged security groups found"},
-		"remove the tag " + aws.TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
+		"remove the tag " + TagPrefix + "ID from all security groups of each instance but one: aws ec2 delete-tags"},
 	{[]string{"multiple untagged security groups found"},
-		"add to one security group of each instance the tag " + aws.TagPrefix + "ID"},
+		"add to one security group of each instance the tag " + TagPrefix + "ID"},
 	{[]string{"could not find any suitable subnets for creating the elb"},
-		"add to the subnets for load balancers the tag " + aws.TagPrefix + "ID, and kubernetes.io/role/elb=1 to public or kubernetes.io/role/internal-elb=1 to internal ones; a public subnet needs a route to an internet gateway"},
+		"add to the subnets for load balancers the tag " + TagPrefix + "ID, and kubernetes.io/role/elb=1 to public or kubernetes.io/role/internal-elb=1 to internal ones; a public subnet needs a route to an internet gateway"},
 	{[]string{"unauthorizedoperation", "unauthorizedaccess", "accessdenied", "access denied", "not authorized to perform"},
-		"add the missing permission to the IAM role of the control planes; the file " + aws.ManagerPolicyFile + " of rke-lm plan --out DIR has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
+		"add the missing permission to the IAM role of the control planes; the file " + ManagerPolicyFile + " of rke-lm plan --out DIR has all actions that the controllers need; a permissions boundary or a policy of the organization can also deny them"},
 	{[]string{"nocredentialproviders", "no ec2 imds role found", "ec2metadataerror", "failed to refresh cached credentials"},
 		"make the instance metadata reachable for the manager, for its credentials: it needs an instance profile, and host networking or a hop limit of 2"},
 	{[]string{"toomanyloadbalancers", "securitygrouplimitexceeded", "rulespersecuritygrouplimitexceeded"},
@@ -38,19 +36,15 @@ var causes = []cause{
 		"check why no node receives traffic: a node must be Ready, have a provider ID, and not have the label node.kubernetes.io/exclude-from-external-load-balancers"},
 }
 
-// remedy reports what to do about a Service that is pending.
-func remedy(s observed.Service) string {
-	if f := s.Failure; f != nil {
-		text := strings.ToLower(f.Message)
-		for _, c := range causes {
-			for _, words := range c.words {
-				if strings.Contains(text, words) {
-					return missing(f.Message) + c.fix
-				}
-			}
+// Fix is what a message needs in AWS or of the Service; "" where it is none of the known ones.
+func Fix(message string) string {
+	text := strings.ToLower(message)
+	for _, c := range causes {
+		if slices.ContainsFunc(c.words, func(words string) bool { return strings.Contains(text, words) }) {
+			return missing(message) + c.fix
 		}
 	}
-	return "check its Events and the log of the manager that holds the lease: " + lookAt(s)
+	return ""
 }
 
 // denied is the one that a policy does not allow.

@@ -1,0 +1,20 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"testing"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
+)
+
+func TestAMalformedProviderIDSaysWhatIsWrongWithIt(t *testing.T) {
+	for id, want := range map[string]string{
+		"AWS:///eu-west-1a/i-0a4c19d2e7b35f801":  "in lower case",
+		"aws:///eu-west-1a/i-0a4c19d2e7b35f801 ": "space",
+		"aws:///eu-west-1a/i-foo":                "is not the ID of an EC2 instance: an instance ID is i- with 8 or 17 hexadecimal digits",
+	} {
+		assert.Contains(t, Malformed(id), want, id)
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package aws
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What documents and live clusters call the provider and what belongs to it.
+const (
+	// Name is the in-tree provider: --cloud-provider, RKE2's cloud-provider-name and RKE's cloud_provider.name. It is
+	// also the provider of the cloud-controller-manager, and the scheme of provider IDs.
+	Name = "aws"
+	// ExternalName is what RKE calls the external one; components get external.
+	ExternalName = "external-aws"
+	// Manager is the cloud-controller-manager: its program, image, DaemonSet and chart.
+	Manager = Name + "-cloud-controller-manager"
+	// ChartRepository is where the chart is published.
+	ChartRepository = "https://kubernetes.github.io/cloud-provider-aws"
+	// CloudConfig is the Secret with the provider's configuration, and the folder in which the manager finds it.
+	CloudConfig = Name + "-cloud-config"
+	// MigrationConfigMap has the LeaderMigrationConfiguration of the manager.
+	MigrationConfigMap = Name + "-ccm-leader-migration"
+	// Values begins the names of files with the chart's values.
+	Values = Name + "-ccm-values"
+
+	// InTreeVolumes is the in-tree plugin of EBS: the provisioner of a StorageClass, and the beginning of the names of attached volumes.
+	InTreeVolumes = "kubernetes.io/aws-ebs"
+	// CSIDriver is the name by which the EBS CSI driver registers, and CSIDriverName that of its chart, images and objects.
+	CSIDriver     = "ebs.csi.aws.com"
+	CSIDriverName = Name + "-ebs-csi-driver"
+	// CSIGate is the feature gate by which in-tree volumes reach the driver: on from 1.23 on, locked from 1.25 on, and gone in 1.27.
+	CSIGate = "CSIMigrationAWS"
+
+	// MachineConfigKind is the kind of the machine configurations of Rancher's pools on AWS. MachineConfigs
+	// and Machines are the resources of configurations and of machines.
+	MachineConfigKind = "Amazonec2Config"
+	MachineConfigs    = "amazonec2configs"
+	Machines          = "amazonec2machines"
+
+	// LoadBalancerType is the annotation that hands a Service to the AWS Load Balancer Controller
+	// (cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go, isLBExternal).
+	LoadBalancerType = "service.beta.kubernetes.io/aws-load-balancer-type"
+	// LoadBalancerInternal keeps a load balancer from being reachable from the Internet
+	// (cloud-provider-aws pkg/providers/v1/aws.go).
+	LoadBalancerInternal = "service.beta.kubernetes.io/aws-load-balancer-internal"
+)
+
+// IsDNSName reports whether the name of a Node is a private DNS name of EC2.
+func IsDNSName(name string) bool {
+	return strings.HasSuffix(name, ".ec2.internal") || strings.HasSuffix(name, ".compute.internal") || strings.HasSuffix(name, ".compute.amazonaws.com.cn")
+}
+
+// ecr is the host of a private registry, in all partitions of AWS
+// (k8s.io/kubernetes/pkg/credentialprovider/aws).
+var ecr = regexp.MustCompile(`^[0-9]+\.dkr\.ecr[a-z-]*\.[a-z0-9-]+\.(?:amazonaws\.com(?:\.cn)?|sc2s\.sgov\.gov|c2s\.ic\.gov)/`)
+
+// Registry returns the private registry of an image in ECR.
+func Registry(image string) (host string, in bool) {
+	if !strings.Contains(image, ".dkr.ecr") || !ecr.MatchString(image) {
+		return "", false
+	}
+	host, _, in = strings.Cut(image, "/")
+	return host, in
+}
