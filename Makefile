@@ -80,7 +80,7 @@ corpus: ## Run over the files in CORPUS and PLANNER (clusters, Rancher's own res
 	@for dir in "$(CORPUS)" "$(PLANNER)" "$(FACTS)"; do \
 		[ -d "$$dir" ] || echo "skipped: no folder $$dir; name one with CORPUS=DIR, PLANNER=DIR or FACTS=DIR"; \
 	done
-	$(FACTS_FROM) go test ./transform/rke2 -run 'Planner|Facts' -count=1 -v
+	$(FACTS_FROM) go test ./transform/rke2/effective -run 'Planner|Facts' -count=1 -v
 	$(FACTS_FROM) go test ./transform/yamledit -run TestRandomEdits -count=1 -v
 	$(FACTS_FROM) RKE_LM_SPELLINGS=1000000 go test -timeout 60m ./internal/clusters -run TestRandomSpellings -count=1 -v
 	$(FACTS_FROM) go test -timeout 30m ./cmd/rke-lm -run 'TestCorpus|OfSharedClusters' -count=1 -v

@@ -14,6 +14,7 @@ import (
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/rke1"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 // No other file of this package names RKE1 or RKE2.
@@ -25,7 +26,7 @@ var distros = sync.OnceValue(func() []transform.Distro {
 
 // releaseTables describes the tables of what Rancher gives releases.
 func releaseTables() facts {
-	return facts{Date: rke2.TablesDate(), Newest: rke2.NewestRelease()}
+	return facts{Date: effective.TablesDate(), Newest: effective.Newest("")}
 }
 
 // knownImages states the minors for which an image of the cloud-controller-manager is known.

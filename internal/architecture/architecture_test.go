@@ -25,6 +25,9 @@ const (
 
 var distros = []string{"transform/rke2", "transform/rke1", "transform/manifest"}
 
+// What the machines of an RKE2 cluster get.
+const effective = "transform/rke2/effective"
+
 // What reaches outside the process, or writes where the caller did not ask.
 var doesIO = []string{"io/fs", "io/ioutil", "log", "net", "net/http", "os", "syscall"}
 
@@ -64,6 +67,17 @@ func TestDistrosDoNotImportEachOther(t *testing.T) {
 			func(f file) bool { return in(f.folder, distro) },
 			func(imported string) bool { return ours(imported, distros...) && !ours(imported, distro) })
 	}
+}
+
+func TestWhatMachinesGetIsIndependentOfTheObjectThatSaysIt(t *testing.T) {
+	forbid(t, "rke2 reads Rancher's object and asks effective, which knows neither that nor stages",
+		func(f file) bool { return in(f.folder, effective) && !f.test },
+		func(imported string) bool {
+			return ours(imported, "transform") && !ours(imported, "transform/args", "transform/k8s", "transform/lists", "transform/yamledit") && imported != module+"/transform"
+		})
+	forbid(t, "other packages ask the distro",
+		func(f file) bool { return !f.test && !in(f.folder, "transform/rke2", "cmd") },
+		func(imported string) bool { return ours(imported, effective) })
 }
 
 func TestTheEngineKnowsNoStageAndNoDistro(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -52,7 +53,7 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 	if err != nil {
 		return Wanted{}, err
 	}
-	i := slices.IndexFunc(c.Classes, func(c rke2.Class) bool { return c.Name == class && c.ControlPlane() })
+	i := slices.IndexFunc(c.Classes, func(c effective.Class) bool { return c.Name == class && c.ControlPlane() })
 	if i < 0 {
 		return Wanted{}, fmt.Errorf("agent: the cluster has no control planes of class %q", class)
 	}
@@ -73,7 +74,7 @@ func FromRKE2(doc *yamledit.Document, class string) (Wanted, error) {
 }
 
 // componentArgs returns the arguments of a component.
-func componentArgs(version string, config rke2.Config, key string) []string {
+func componentArgs(version string, config effective.Config, key string) []string {
 	return ranchertest.Arguments(version, config["cloud-provider-name"].Value, config[key].Value)
 }
 

@@ -16,11 +16,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 // render makes the plan of a machine, with one more instruction of RKE2 if there is one.
 func (r *provisioning) render(m Machine, read *rke2.Cluster, extra []string) (plan.NodePlan, error) {
-	i := slices.IndexFunc(read.Classes, func(c rke2.Class) bool { return c.Name == m.Pool })
+	i := slices.IndexFunc(read.Classes, func(c effective.Class) bool { return c.Name == m.Pool })
 	if i < 0 {
 		return plan.NodePlan{}, fmt.Errorf("rancher: machine %s has lost its pool %s", m.Name, m.Pool)
 	}

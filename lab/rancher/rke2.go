@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/agent"
 	"github.com/rke-lm/rke-lm/lab/cluster"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -74,7 +75,7 @@ func machinesOf(name string, read *rke2.Cluster) []Machine {
 }
 
 // quantity returns how many machines a class has; a pool that does not say has one.
-func quantity(class rke2.Class) int {
+func quantity(class effective.Class) int {
 	number, err := strconv.Atoi(fmt.Sprint(class.Pool.Get("quantity").Value()))
 	if err != nil {
 		return 1

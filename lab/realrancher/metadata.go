@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 // metadata serves what Rancher downloads about releases of RKE2 (rancher/kontainer-driver-metadata, data.json),
@@ -15,7 +15,7 @@ import (
 func metadata(releases []string) http.Handler {
 	var list []any
 	for _, version := range releases {
-		release := rke2.LookupRelease(version)
+		release := effective.LookupRelease(version)
 		server, agent := map[string]any{}, map[string]any{}
 		for _, key := range release.Keys() {
 			of := agent

@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -64,9 +65,9 @@ func subjects(t *testing.T) (list []subject, releases []string) {
 		}
 		releases = append(releases, read.Version)
 		// A control plane shows the most.
-		i := slices.IndexFunc(read.Classes, func(c rke2.Class) bool { return c.Etcd() && c.ControlPlane() })
+		i := slices.IndexFunc(read.Classes, func(c effective.Class) bool { return c.Etcd() && c.ControlPlane() })
 		if i < 0 {
-			i = slices.IndexFunc(read.Classes, rke2.Class.Etcd)
+			i = slices.IndexFunc(read.Classes, effective.Class.Etcd)
 		}
 		if i >= 0 {
 			list = append(list, subject{c.Name, read.Classes[i].Name, forms})
@@ -115,7 +116,7 @@ func (l *lab) compare(name string, s subject) (done int, err error) {
 		if err != nil {
 			return done, err
 		}
-		i := slices.IndexFunc(read.Classes, func(c rke2.Class) bool { return c.Name == s.class })
+		i := slices.IndexFunc(read.Classes, func(c effective.Class) bool { return c.Name == s.class })
 		if i < 0 {
 			return done, fmt.Errorf("after %s the class is gone", f.stage)
 		}
@@ -147,7 +148,7 @@ func (l *lab) compare(name string, s subject) (done int, err error) {
 }
 
 // machine makes a cluster with one machine of the class, which Rancher bootstraps from, and those of the other roles.
-func (l *lab) machine(name string, spec map[string]any, class rke2.Class) (*realrancher.Cluster, *realrancher.Machine, error) {
+func (l *lab) machine(name string, spec map[string]any, class effective.Class) (*realrancher.Cluster, *realrancher.Machine, error) {
 	c, err := l.AddCluster(l.Context(), map[string]any{
 		"apiVersion": "provisioning.cattle.io/v1", "kind": "Cluster",
 		"metadata": map[string]any{"name": name, "namespace": realrancher.Namespace}, "spec": spec,

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
-const tablesFolder = "../../transform/rke2"
+const tablesFolder = "../../transform/rke2/effective"
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 func main() {
 	from := flag.String("from", "", "data.json of rancher/kontainer-driver-metadata")
 	date := flag.String("date", "", "day of the metadata, such as 2026-07-31; the file's own when not given")
-	folder := flag.String("tables", "transform/rke2", "folder of releases.tsv and arguments.tsv")
+	folder := flag.String("tables", "transform/rke2/effective", "folder of releases.tsv and arguments.tsv")
 	flag.Parse()
 	if err := run(os.Stdout, *from, *date, *folder); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

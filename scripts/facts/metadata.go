@@ -26,7 +26,7 @@ type metadata struct {
 var (
 	releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-rc\d+)?\+rke2r\d+$`)
 	nameForm    = regexp.MustCompile(`^[a-z0-9-]+$`)
-	// types are those that transform/rke2 knows how Rancher treats.
+	// types are those that transform/rke2/effective knows how Rancher treats.
 	types = []string{"array", "bool", "boolean", "enum", "string"}
 )
 

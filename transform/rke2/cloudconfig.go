@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -36,7 +37,7 @@ func (m *migration) cloudConfig() (config string, inline bool) {
 // then a single cloud-controller-manager can take it over.
 func (m *migration) sameCloudConfig() bool {
 	config, _ := m.cloudConfig()
-	return !m.anyControlPlane(func(c Config) bool {
+	return !m.anyControlPlane(func(c effective.Config) bool {
 		own, _ := c[cloudConfigKey].Value.(string)
 		return own != config
 	})

@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"strings"
 	"sync"
 
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
@@ -12,25 +13,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // Cluster is an RKE2 cluster, read off a document.
 type Cluster struct {
-	Doc             *yamledit.Document
+	effective.Machines
 	Root            yamledit.Node
 	Name, Namespace string
 	Version         string // of the document, or else the assumed one
-	Release         Release
-	Classes         []Class // at least one
-	Layers          []Layer // in the order of the merge; the first is the global one
-	Files           []FileEntry
 
-	dataDir string
-	pools   []provv1.RKEMachinePool
-	kinds   []Class           // the first class of each reach
-	configs map[*reach]Config // what Effective returns
-	strict  k8s.Strictness
+	pools  []provv1.RKEMachinePool
+	strict k8s.Strictness
 
 	manifests func() ([]*yamledit.Document, error) // of additionalManifest
 	charts    func() ([]ccm.Chart, error)          // of the cloud-controller-manager, among them
@@ -67,14 +62,14 @@ func (o openOptions) openNew(doc *yamledit.Document) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Classes, err = c.classes(o.machines); err != nil {
+	classes, err := c.classes(o.machines)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.checkReferences(); err != nil {
 		return nil, err
 	}
-	c.setReaches()
-	c.configs = c.effective()
+	c.Settle(classes)
 	c.manifests = sync.OnceValues(leadermigration.Bundle{Holder: c.RKEConfig(), Key: manifestKey}.Documents)
 	c.charts = sync.OnceValues(c.findCharts)
 	return c, nil
@@ -94,7 +89,7 @@ func describe(doc *yamledit.Document, assumeVersion string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Doc: doc, Root: root, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, strict: strict}
+	c := &Cluster{Machines: effective.Machines{Doc: doc}, Root: root, Name: o.Metadata.Name, Namespace: o.Metadata.Namespace, strict: strict}
 	if err := c.checkKind(o.Spec); err != nil {
 		return nil, err
 	}
@@ -114,7 +109,7 @@ func (c *Cluster) checkKind(spec provv1.ClusterSpec) error {
 	if c.Name == "local" && c.Namespace == "fleet-local" {
 		return transform.NotMigratable(c.Root.Get("metadata", "name"), "this is the cluster that Rancher itself runs on", "migrate it with the tools of its distribution")
 	}
-	if isK3s(spec.KubernetesVersion) {
+	if strings.Contains(spec.KubernetesVersion, "+k3s") {
 		return transform.NotMigratable(c.Root.Get("spec", "kubernetesVersion"), "this is a K3s cluster", "name an RKE2 cluster")
 	}
 	if spec.RKEConfig == nil {
@@ -127,35 +122,50 @@ func (c *Cluster) setVersion(stated, assumed string) (err error) {
 	c.Version, err = k8s.Statement{
 		At: c.Root.Get("spec", "kubernetesVersion"), Holder: c.Root.Get("spec"), Key: "kubernetesVersion",
 		Stated: stated, Assumed: assumed,
-		Distro: "an RKE2", Example: "v1.26.15+rke2r1", Is: isRelease,
+		Distro: "an RKE2", Example: "v1.26.15+rke2r1", Is: effective.IsRelease,
 	}.Version()
-	c.Release = LookupRelease(c.Version)
+	c.Release = effective.LookupRelease(c.Version)
 	return err
 }
 
-func (c *Cluster) setConfig(config *provv1.RKEConfig) error {
+func (c *Cluster) setConfig(config *provv1.RKEConfig) (err error) {
 	at := c.RKEConfig()
-	c.dataDir, c.pools = config.DataDirectories.K8sDistro, config.MachinePools
-	selected, err := selectorLayers(config.MachineSelectorConfig, at.Get("machineSelectorConfig"))
-	if err != nil {
-		return err
-	}
-	c.Layers = append([]Layer{globalLayer(at.Get("machineGlobalConfig"))}, selected...)
-	for i := range c.Layers {
-		c.Layers[i].index = i
-	}
+	c.DataDir, c.pools = at.Get("dataDirectories", "k8sDistro"), config.MachinePools
 	c.Files = fileEntries(config.MachineSelectorFiles, at.Get(filesKey))
-	return nil
+	c.Layers, err = layers(at.Get("machineGlobalConfig"), config.MachineSelectorConfig, at.Get(selectorKey))
+	return err
 }
 
 // classes returns the machine classes of a document: its pools, or all that
-// selectors distinguish.
-func (c *Cluster) classes(machines *transform.Machines) ([]Class, error) {
-	at := c.RKEConfig()
-	if len(c.pools) == 0 {
-		return c.customClasses(at.Get("machineSelectorConfig"), machines)
+// selectors distinguish. Where those are too many, the labels of the machines are those that there are.
+func (c *Cluster) classes(machines *transform.Machines) ([]effective.Class, error) {
+	if len(c.pools) > 0 {
+		return poolClasses(c.Name, c.pools, c.RKEConfig().Get("machinePools"))
 	}
-	return poolClasses(c.Name, c.pools, at.Get("machinePools"))
+	sets, ok := c.LabelSets(machines)
+	if !ok {
+		return nil, c.RKEConfig().Get(selectorKey).Errorf("its selectors match so many labels that the machine classes cannot be determined", "let the selectors match roles, or fewer labels; or name the live cluster, with --context and --cluster")
+	}
+	return c.Registered(sets), nil
+}
+
+// poolClasses returns one class per machine pool, empty pools included: they may
+// grow.
+func poolClasses(cluster string, pools []provv1.RKEMachinePool, at yamledit.Node) ([]effective.Class, error) {
+	nodes, seen := at.Items(), map[string]bool{}
+	var classes []effective.Class
+	for i, p := range pools {
+		switch node := nodes[i]; {
+		case p.Name == "":
+			return nil, node.Errorf("the machine pool has no name, and Rancher refuses the whole cluster", "name it")
+		case seen[p.Name]:
+			return nil, node.Get("name").Errorf("another machine pool has the same name, and Rancher refuses the whole cluster", "rename one of the two")
+		default:
+			seen[p.Name] = true
+			classes = append(classes, effective.Class{Name: p.Name, Labels: effective.PoolLabels(cluster, p), Pool: node})
+		}
+	}
+	return classes, nil
 }
 
 // object is as much of a cluster as its configuration depends on.

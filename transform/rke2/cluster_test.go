@@ -12,6 +12,8 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -50,22 +52,7 @@ func refuse(t *testing.T, text, want string) {
 }
 
 func names(c *Cluster) []string {
-	var names []string
-	for _, class := range c.Classes {
-		names = append(names, class.Name)
-	}
-	return names
-}
-
-func classOf(t *testing.T, c *Cluster, name string) Class {
-	t.Helper()
-	for _, class := range c.Classes {
-		if class.Name == name {
-			return class
-		}
-	}
-	t.Fatalf("no class %s among %v", name, names(c))
-	return Class{}
+	return lists.Map(c.Classes, func(class effective.Class) string { return class.Name })
 }
 
 func TestOpenReadsNameAndVersion(t *testing.T) {
@@ -245,6 +232,17 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 			assert.Truef(t, diff == "" && got.Origin.Written() == c.line, "written on line %d instead of %d (-want +got):\n%s", got.Origin.Written(), c.line, diff)
 		})
 	}
+}
+
+func TestPoolsKeepTheOrderOfTheFile(t *testing.T) {
+	c := opened(t, "v1.26.15+rke2r1", `
+machinePools:
+- {name: zeta, workerRole: true}
+- {name: alpha, etcdRole: true, quantity: 0}
+- {name: mid, controlPlaneRole: true}
+`)
+	assert.DeepEqual(t, names(c), []string{"zeta", "alpha", "mid"})
+	assert.Equal(t, c.Classes[1].Pool.Path(), "spec.rkeConfig.machinePools[1]", "alpha is at")
 }
 
 func TestPoolsMayShareValues(t *testing.T) {

@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -32,7 +32,7 @@ func Distro() transform.Distro {
 		Open:     open,
 		Lint:     lint,
 		Explain:  explain,
-		Keys:     func() []string { return LookupRelease("").Keys() },
+		Keys:     func() []string { return effective.LookupRelease("").Keys() },
 		Deliver:  transform.ThroughRancher,
 		IsObject: transform.Served,
 		Grouping: grouping(),
@@ -124,10 +124,10 @@ var otherExternal = []string{"rancher-vsphere", "harvester"}
 
 // checkProvider refuses clusters whose control planes are not on AWS.
 func (c *Cluster) checkProvider() error {
-	if !slices.ContainsFunc(c.Classes, Class.ControlPlane) {
+	if !slices.ContainsFunc(c.Classes, effective.Class.ControlPlane) {
 		return transform.NotMigratable(c.RKEConfig().Get("machinePools"), "no machine pool is a control plane", "use the whole cluster")
 	}
-	for _, class := range c.kinds {
+	for _, class := range c.Kinds {
 		if !class.ControlPlane() {
 			continue
 		}
@@ -148,7 +148,7 @@ func (c *Cluster) checkProvider() error {
 // checkComponents refuses arguments by which a component gets a provider that is
 // neither of the two: it is no stage's to change. Only the manager cannot be without.
 func (c *Cluster) checkComponents() error {
-	for _, class := range c.kinds {
+	for _, class := range c.Kinds {
 		config := c.Effective(class)
 		for _, key := range componentArgs {
 			a, set := args.LastPlaced(args.Place(config[key].Origin), componentFlag)
@@ -192,7 +192,7 @@ func (m *migration) stages() stages.Cluster {
 // managing are the managers of the file. One that has left a migration, or never took part, keeps its timings.
 func (m *migration) managing() (e stages.Electors) {
 	e.At, e.Cluster, e.Release = m.RKEConfig(), m.minor(), semver.MajorMinor(m.chartOptions().Tag())
-	for _, c := range m.kinds {
+	for _, c := range m.Kinds {
 		if !c.ControlPlane() {
 			continue
 		}
@@ -219,30 +219,7 @@ func explain(docs []*yamledit.Document, target transform.Target) ([]transform.Ma
 	if err != nil {
 		return nil, err
 	}
-	out := make([]transform.MachineClass, 0, len(c.Classes))
-	shared := map[*reach]transform.MachineClass{}
-	for _, class := range c.Classes {
-		m, known := shared[class.reach]
-		if !known {
-			m = c.explained(class)
-			shared[class.reach] = m
-		}
-		m.Name, m.Labels = class.Name, class.Labels
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-// explained returns what machines of a class get, which classes of the same reach share.
-func (c *Cluster) explained(class Class) (m transform.MachineClass) {
-	config := c.Effective(class)
-	for _, key := range slices.Sorted(maps.Keys(config)) {
-		s := config[key]
-		s.Key, s.Why = key, c.why(s.Origin)
-		m.Settings = append(m.Settings, s)
-	}
-	m.Dropped = c.Dropped(class)
-	return m
+	return c.Explain(), nil
 }
 
 // machines works the configuration of a machine out from its own labels, as Rancher's
@@ -252,16 +229,24 @@ func machines(doc *yamledit.Document, target transform.Target) (transform.Machin
 	if err != nil {
 		return nil, err
 	}
-	selects := c.selection()
-	return func(labels map[string]string) map[string]any {
-		class := Class{Labels: labels}
-		r := c.reachOf(class, selects)
-		class.reach = &r
-		return c.effectiveOf(class).Values()
-	}, nil
+	return c.ByLabels(), nil
 }
 
-// why says for which machines a value was set.
-func (c *Cluster) why(origin yamledit.Node) string {
-	return c.layerOf(origin).Why()
+// byMachines reports whether only the machines of a cluster show its classes.
+func byMachines(doc *yamledit.Document) bool {
+	if doc.Root().Get("spec", "rkeConfig", "machinePools").Len() > 0 {
+		return false
+	}
+	c, err := describe(doc, "")
+	if err != nil {
+		return false
+	}
+	_, possible := c.LabelSets(nil)
+	return !possible
+}
+
+// roles reads the roles of a machine as the planner does.
+func roles(labels map[string]string) transform.Roles {
+	c := effective.Class{Labels: labels}
+	return transform.Roles{ControlPlane: c.ControlPlane(), Etcd: c.Etcd(), Worker: c.Worker()}
 }

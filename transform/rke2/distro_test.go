@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +13,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 func TestStagesHaveTheNamesAndOrderOfAllDistros(t *testing.T) {
@@ -66,6 +69,12 @@ func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
 	doc := parse(t, document(release, onAWS))
 	d := Distro()
 	assert.True(t, d.Owns(doc) && d.Words.In(doc.Bytes()), d)
+}
+
+func places(nodes ...yamledit.Node) []string {
+	return lists.Map(nodes, func(n yamledit.Node) string {
+		return fmt.Sprintf("%d %s", n.Line(), strings.TrimPrefix(n.Path(), "spec.rkeConfig."))
+	})
 }
 
 func TestExplainListsEveryClass(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -47,9 +48,9 @@ func (m *migration) configWhy() string {
 // location wins.
 func (m *migration) restarts() string {
 	var names []string
-	edited := slices.DeleteFunc(m.managerLocations(), func(l Layer) bool { return len(m.missingArgs(args.Of(l.Get(managerArgs).Value()))) == 0 })
+	edited := slices.DeleteFunc(m.managerLocations(), func(l effective.Layer) bool { return len(m.missingArgs(args.Of(l.Get(managerArgs).Value()))) == 0 })
 	for _, class := range m.Classes {
-		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(edited, func(l Layer) bool { return l.index == m.winner(class, managerArgs) }) {
+		if class.Server() && !class.ControlPlane() && slices.ContainsFunc(edited, func(l effective.Layer) bool { return l.Get(managerArgs).Same(m.Winner(class, managerArgs)) }) {
 			names = append(names, class.Name)
 		}
 	}
@@ -61,10 +62,10 @@ func (m *migration) restarts() string {
 
 // managerLocations returns the layers that define the manager's arguments and
 // can match a control plane.
-func (m *migration) managerLocations() []Layer {
-	matched := m.matched(Class.ControlPlane)
-	return slices.DeleteFunc(slices.Clone(m.Layers), func(l Layer) bool {
-		return !l.Get(managerArgs).Exists() || !matched[l.index]
+func (m *migration) managerLocations() []effective.Layer {
+	matched := m.Matched(effective.Class.ControlPlane)
+	return slices.DeleteFunc(slices.Clone(m.Layers), func(l effective.Layer) bool {
+		return !l.Get(managerArgs).Exists() || !matched[l.Index]
 	})
 }
 
@@ -78,8 +79,8 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(m.kinds, m.lacksLocation) {
-		m.insertEntry(e, textsOf(m.leaderArgs()))
+	if slices.ContainsFunc(m.Kinds, m.lacksLocation) {
+		m.insertEntry(e, textsOf(m.missingArgs(nil)))
 	}
 	m.deliverConfig(e)
 	return nil
@@ -87,8 +88,8 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 
 // lacksLocation reports whether nothing defines the manager's arguments for a
 // class of control planes.
-func (m *migration) lacksLocation(c Class) bool {
-	return c.ControlPlane() && m.winner(c, managerArgs) < 0
+func (m *migration) lacksLocation(c effective.Class) bool {
+	return c.ControlPlane() && !m.Winner(c, managerArgs).Exists()
 }
 
 // insertEntry adds an entry for control planes in front of all others, so that
@@ -117,7 +118,7 @@ func controlPlaneEntry(config ...yamledit.Pair) yamledit.Map {
 func onControlPlanes() yamledit.Pair {
 	return yamledit.Pair{Key: selectorField, Value: yamledit.Map{
 		{Key: "matchExpressions", Value: []any{yamledit.Map{
-			{Key: "key", Value: LabelControlPlane},
+			{Key: "key", Value: effective.LabelControlPlane},
 			{Key: "operator", Value: "In"},
 			{Key: "values", Value: []string{"true"}},
 		}}},
@@ -128,7 +129,7 @@ func onControlPlanes() yamledit.Pair {
 // the flag, and their configuration where they get one, and that elsewhere at most
 // these were added.
 func (m *migration) checkEnable(after *migration) error {
-	gained := func(c Class, key string, before, now any) bool {
+	gained := func(c effective.Class, key string, before, now any) bool {
 		list := args.Of(now)
 		a, on := args.Last(list, leaderFlag)
 		gained := args.Names(m.missingArgs(args.Of(before)))
@@ -140,7 +141,7 @@ func (m *migration) checkEnable(after *migration) error {
 	if after.configured() && slices.ContainsFunc(after.Classes, after.lacksConfig) {
 		return fmt.Errorf("control planes would not get the file %s", managerConfig)
 	}
-	return after.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c Config) bool {
+	return after.checkControlPlanes(managerArgs+" with "+leaderFlag, func(c effective.Config) bool {
 		list := args.Of(c[managerArgs].Value)
 		flag, on := args.Last(list, leaderFlag)
 		_, named := args.Last(list, configFlag)

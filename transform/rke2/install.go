@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -205,7 +206,7 @@ func (m *migration) newManifest() (string, error) {
 // configuration that the chart of a broken cluster has taken over, and that the
 // chart lands on every control plane and takes part in the migration.
 func (m *migration) checkInstall(after *migration) error {
-	taken := func(_ Class, key string, _, now any) bool {
+	taken := func(_ effective.Class, key string, _, now any) bool {
 		return m.target.Situation == transform.Broken && key == cloudConfigKey && now == nil && after.carriesCloudConfig()
 	}
 	if err := m.check(after, taken); err != nil {
@@ -225,7 +226,7 @@ func (m *migration) checkInstall(after *migration) error {
 }
 
 // unchanged is the promise of a stage that touches no machine's configuration.
-func unchanged(Class, string, any, any) bool { return false }
+func unchanged(effective.Class, string, any, any) bool { return false }
 
 // controlPlaneNodes returns what the scheduler sees of the control planes:
 // RKE2's role labels, Rancher's taints on machines that are no workers, and the
@@ -240,7 +241,7 @@ func (m *migration) controlPlaneNodes() []ccm.NodeClass {
 	return classes
 }
 
-func nodeClass(c Class) ccm.NodeClass {
+func nodeClass(c effective.Class) ccm.NodeClass {
 	n := ccm.NodeClass{Name: c.Name, Labels: map[string]string{
 		"kubernetes.io/os":                      "linux",
 		"node-role.kubernetes.io/control-plane": "true",

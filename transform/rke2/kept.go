@@ -46,7 +46,7 @@ func kept(object map[string]any) map[string]any {
 	withoutEmpty(&c.ChartValues)
 	if spec.DefaultPodSecurityAdmissionConfigurationTemplateName != "" {
 		if list, is := c.MachineGlobalConfig.Data[apiServerArgs].([]any); is {
-			c.MachineGlobalConfig.Data[apiServerArgs] = textsOf(args.ForAPIServer(args.Of(list)))
+			c.MachineGlobalConfig.Data[apiServerArgs] = append([]string{}, textsOf(args.ForAPIServer(args.Of(list)))...) // an empty list stays one
 		}
 		c.MachineSelectorFiles = psactLast(c.MachineSelectorFiles)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -29,15 +31,6 @@ const (
 func (m *migration) configured() bool {
 	return !m.target.NoLeaderMigration &&
 		(m.target.LeaderMigrationConfig == transform.ConfigGenerate || slices.ContainsFunc(m.Files, bringsConfig))
-}
-
-// leaderArgs are the arguments by which a manager migrates.
-func (m *migration) leaderArgs() []args.Arg {
-	list := []args.Arg{args.On(leaderFlag)}
-	if m.configured() {
-		list = append(list, args.With(configFlag, managerConfig))
-	}
-	return append(list, m.timings(nil)...)
 }
 
 // timings are the timings of short leases that arguments lack, where the managers get them.
@@ -80,17 +73,13 @@ func (m *migration) leaderFlags(list []args.Arg) []string {
 }
 
 func textsOf(list []args.Arg) []string {
-	texts := make([]string, len(list))
-	for i, a := range list {
-		texts[i] = a.Text
-	}
-	return texts
+	return lists.Map(list, func(a args.Arg) string { return a.Text })
 }
 
 // deliverConfig brings the configuration to control planes whose manager reads it
 // from the usual place and that do not get it yet.
 func (m *migration) deliverConfig(e *yamledit.Edit) {
-	if !m.configured() || !slices.ContainsFunc(m.kinds, m.lacksConfig) {
+	if !m.configured() || !slices.ContainsFunc(m.Kinds, m.lacksConfig) {
 		return
 	}
 	if list := m.RKEConfig().Get(filesKey); list.Len() > 0 {
@@ -100,8 +89,8 @@ func (m *migration) deliverConfig(e *yamledit.Edit) {
 	}
 }
 
-func (m *migration) lacksConfig(c Class) bool {
-	if !c.ControlPlane() || m.delivers(managerConfig, c) {
+func (m *migration) lacksConfig(c effective.Class) bool {
+	if _, _, gets := m.Delivered(c, managerConfig); gets || !c.ControlPlane() {
 		return false
 	}
 	a, named := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
@@ -125,10 +114,13 @@ func (m *migration) fileEntry() yamledit.Map {
 }
 
 // bringsConfig reports whether an entry writes the configuration to its usual place.
-func bringsConfig(f FileEntry) bool { return f.writes(managerConfig) }
+func bringsConfig(f effective.File) bool {
+	_, _, found := f.Source(managerConfig)
+	return found
+}
 
 // isOurs reports whether an entry is fileEntry.
-func (m *migration) isOurs(f FileEntry) bool {
+func (m *migration) isOurs(f effective.File) bool {
 	return yamledit.Same(f.Entry.Value(), asRead(m.fileEntry()))
 }
 
@@ -163,14 +155,19 @@ func (m *migration) managerConfigMap() (string, error) {
 	}, "data", leadermigration.ConfigFile, config)
 }
 
+// ownConfigMap is the object of managerConfigMap.
+func (m *migration) ownConfigMap() effective.Object {
+	return effective.Object{Kind: kindConfigMap, Name: m.Name + configSuffix}
+}
+
 // suppliesConfig reports whether control planes get the configuration from rke-lm's own
 // ConfigMap. One that was given is applied to Rancher by its user.
 func (m *migration) suppliesConfig() bool {
-	own := objectName{kindConfigMap, m.Name + configSuffix}
-	names := func(f FileEntry) bool {
-		return slices.ContainsFunc(f.Sources, func(s FileSource) bool { return s.objectName == own })
+	own := m.ownConfigMap()
+	names := func(f effective.File) bool {
+		return slices.ContainsFunc(f.Sources, func(s effective.FileSource) bool { return s.Object == own })
 	}
-	return m.configured() && m.given(own) == nil && (slices.ContainsFunc(m.kinds, m.lacksConfig) || slices.ContainsFunc(m.Files, names))
+	return m.configured() && m.given(own) == nil && (slices.ContainsFunc(m.Kinds, m.lacksConfig) || slices.ContainsFunc(m.Files, names))
 }
 
 // enableFiles returns the ConfigMap, for those who bring it to Rancher.

@@ -70,7 +70,8 @@ func TestBothManagersGetAConfigurationThatFits(t *testing.T) {
 			fits(t, m)
 			for _, c := range m.Classes {
 				a, _ := args.Last(args.Of(m.Effective(c)[managerArgs].Value), configFlag)
-				assert.Truef(t, !c.ControlPlane() || a.Value == managerConfig && m.delivers(managerConfig, c), "class %s reads %q", c.Name, a.Value)
+				_, _, gets := m.Delivered(c, managerConfig)
+				assert.Truef(t, !c.ControlPlane() || a.Value == managerConfig && gets, "class %s reads %q", c.Name, a.Value)
 			}
 			end := string(step(t, p, stages.DisableLeaderMigration).Documents[0].After.Bytes())
 			kept := strings.Contains(end, "--"+configFlag)

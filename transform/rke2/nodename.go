@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -29,13 +30,13 @@ func (m *migration) onlyNamesNodes() bool { return k8s.Since(m.Version, ownNodeN
 
 // namedByMetadata reports whether machines of a class take their name from the
 // instance metadata whatever their provider is.
-func (m *migration) namedByMetadata(c Class) bool {
+func (m *migration) namedByMetadata(c effective.Class) bool {
 	return m.onlyNamesNodes() && truthy(m.Effective(c)[nodeNameKey].Value)
 }
 
 // keepsName reports whether machines of a class take the name of their Node from the metadata
 // as they are configured. RKE2 for Windows never does (pkg/rke2/rke2_windows.go at v1.22.17 to v1.29.10).
-func (m *migration) keepsName(c Class) bool {
+func (m *migration) keepsName(c effective.Class) bool {
 	return m.namedByMetadata(c) || !c.Windows() && m.Effective(c)[providerKey].Value == inTree
 }
 
@@ -43,7 +44,7 @@ func (m *migration) keepsName(c Class) bool {
 func (m *migration) named() map[string]bool {
 	of := map[string]bool{}
 	for _, c := range m.Classes {
-		of[c.Name] = m.keepsName(c) || !m.onlyNamesNodes() && m.Effective(c).provider(kubeletArgs) == inTree
+		of[c.Name] = m.keepsName(c) || !m.onlyNamesNodes() && m.Effective(c).Provider(kubeletArgs) == inTree
 	}
 	return of
 }
@@ -56,10 +57,12 @@ func (m *migration) renames() bool {
 	return len(known.Changes()) > 0 || len(m.pools()) > 0 && !(m.target.Machines != nil && known.Equal())
 }
 
-func (m *migration) pools() []string { return m.namesOf(func(c Class) bool { return c.Pool.Exists() }) }
+func (m *migration) pools() []string {
+	return m.namesOf(func(c effective.Class) bool { return c.Pool.Exists() })
+}
 
 // namesOf lists classes by their names.
-func (m *migration) namesOf(of func(Class) bool) (names []string) {
+func (m *migration) namesOf(of func(effective.Class) bool) (names []string) {
 	for _, c := range m.Classes {
 		if of(c) {
 			names = append(names, c.Name)
@@ -70,9 +73,9 @@ func (m *migration) namesOf(of func(Class) bool) (names []string) {
 
 // losesName returns what reports whether the switch, the one that is checked or the one that is planned, takes
 // the name of its Nodes from a class.
-func (m *migration) losesName() func(Class) bool {
+func (m *migration) losesName() func(effective.Class) bool {
 	external := m.endState() == transform.EndStateExternal && !m.keepsNamesAsExternal()
-	return func(c Class) bool {
+	return func(c effective.Class) bool {
 		if m.stage != "" {
 			return m.target.Named[c.Name] && !m.keepsName(c)
 		}
@@ -82,14 +85,14 @@ func (m *migration) losesName() func(Class) bool {
 
 // nodeRename reports what the end state does to names, where the provider of the machines is set.
 func (m *migration) nodeRename(found *transform.Findings) {
-	add := func(of func(Class) bool, message, fix string) {
-		for _, n := range m.winners(providerKey, of) {
+	add := func(of func(effective.Class) bool, message, fix string) {
+		for _, n := range m.Winners(providerKey, of) {
 			rules.NodeRename.At(n, m.stage, message, fix, found)
 		}
 	}
-	named := func(c Class) bool { return m.target.Named[c.Name] && !c.Windows() }
+	named := func(c effective.Class) bool { return m.target.Named[c.Name] && !c.Windows() }
 	losesName := m.losesName()
-	loses := func(c Class) bool { return losesName(c) && !c.Windows() }
+	loses := func(c effective.Class) bool { return losesName(c) && !c.Windows() }
 	switch others := m.apart(); {
 	case m.target.EndState == "" && len(others) > 0:
 		add(named, "machines of class "+rules.NodeRename.Some(others)+" have the external provider, those of class "+rules.NodeRename.Some(m.namesOf(named))+" aws, so no end state is taken: "+m.renaming()+registersAgain, rules.NodeRename.Answer(m.target))
@@ -101,7 +104,7 @@ func (m *migration) nodeRename(found *transform.Findings) {
 		answer := rules.NodeRename.Answer(transform.Target{})
 		add(loses, m.mayRename()+registersAgain, cmp.Or(rules.NodeRename.Missing(m.target, answer), "choose --end-state aws-override, or external if all names are equal (docs/guide.md, Node names); or add --host-names"))
 	}
-	windows := func(c Class) bool { return losesName(c) && c.Windows() }
+	windows := func(c effective.Class) bool { return losesName(c) && c.Windows() }
 	if m.hasWindows() {
 		windows = named
 	}
@@ -110,22 +113,22 @@ func (m *migration) nodeRename(found *transform.Findings) {
 
 // apart lists the classes that are external while control planes are not.
 func (m *migration) apart() []string {
-	if !slices.ContainsFunc(m.Classes, func(c Class) bool { return c.ControlPlane() && m.target.Named[c.Name] }) {
+	if !slices.ContainsFunc(m.Classes, func(c effective.Class) bool { return c.ControlPlane() && m.target.Named[c.Name] }) {
 		return nil
 	}
-	return m.namesOf(func(c Class) bool { return !m.target.Named[c.Name] && !c.Windows() })
+	return m.namesOf(func(c effective.Class) bool { return !m.target.Named[c.Name] && !c.Windows() })
 }
 
 // hasWindows reports whether a live cluster without pools has machines with Windows, whose names only
 // an in-tree kubelet takes from the metadata.
 func (m *migration) hasWindows() bool {
-	isWindows := func(labels map[string]string) bool { return labels[LabelOS] == "windows" }
+	isWindows := func(labels map[string]string) bool { return effective.Class{Labels: labels}.Windows() }
 	return m.target.Machines != nil && len(m.pools()) == 0 && !m.onlyNamesNodes() && slices.ContainsFunc(*m.target.Machines, isWindows)
 }
 
 // taken reports the end state that the stages take, once, where the operator chose none.
-func (m *migration) taken(found *transform.Findings, named func(Class) bool) {
-	at := m.winners(providerKey, named)
+func (m *migration) taken(found *transform.Findings, named func(effective.Class) bool) {
+	at := m.Winners(providerKey, named)
 	if m.stage == "" || m.target.EndState != "" || len(at) == 0 {
 		return
 	}
@@ -150,7 +153,7 @@ func (m *migration) renaming() string {
 		changes += ", and perhaps " + rules.NodeRename.Some(unknown)
 	}
 	why := m.namedBy() + ", and with external the kubelet uses the host name"
-	if pools := m.namesOf(func(c Class) bool { return c.Pool.Exists() && m.target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
+	if pools := m.namesOf(func(c effective.Class) bool { return c.Pool.Exists() && m.target.Named[c.Name] && !c.Windows() }); len(pools) > 0 {
 		nodes = "every node of the machine pools " + rules.NodeRename.Some(pools) + ", later ones as well"
 		why = m.namedBy() + ", and rancher-machine sets the host name of a machine to the machine's name"
 		if changes != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -110,7 +111,7 @@ func TestWindowsMachinesAreRenamedByEveryEndState(t *testing.T) {
 		}
 	}
 	machines := func(os string) transform.Target {
-		return transform.Target{HostNames: equalNames, Machines: &transform.Machines{{LabelOS: "linux"}, {LabelOS: os}}}
+		return transform.Target{HostNames: equalNames, Machines: &transform.Machines{{effective.LabelOS: "linux"}, {effective.LabelOS: os}}}
 	}
 	for os, want := range map[string]plan.State{"linux": plan.Todo, "windows": plan.Blocked} {
 		_, state, list := switched(t, release, onAWS, machines(os))

@@ -58,7 +58,7 @@ func (m *migration) ccmNotInFile(found *transform.Findings) {
 	at := m.RKEConfig()
 	for _, c := range m.Classes {
 		if c.ControlPlane() {
-			at = m.Effective(c).providerOrigin(managerArgs)
+			at = m.Effective(c).ProviderOrigin(managerArgs)
 			break
 		}
 	}

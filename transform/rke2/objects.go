@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -25,13 +26,7 @@ const (
 	authorizedKey = "rke.cattle.io/object-authorized-for-clusters"
 )
 
-// objectName is by what an entry of machineSelectorFiles names an object: it is in the
-// cluster's namespace.
-type objectName struct{ kind, name string }
-
-func (o objectName) String() string { return o.kind + " " + o.name }
-
-// span reports which documents describe a cluster together: the Cluster, and the objects
+// grouping says which documents describe a cluster together: the Cluster, and the objects
 // that its machineSelectorFiles name and that hold a manager's configuration.
 func grouping() transform.Grouping {
 	s := transform.OneDocument()
@@ -55,39 +50,39 @@ func group(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
 func objects(cluster *yamledit.Document, docs []*yamledit.Document) []*yamledit.Document {
 	var named []*yamledit.Document
 	for _, o := range configObjects(cluster) {
-		if doc, given := lists.Find(docs, func(d *yamledit.Document) bool { return o.is(d, cluster) }); given {
+		if doc, given := lists.Find(docs, func(d *yamledit.Document) bool { return isObject(d, o, cluster) }); given {
 			named = append(named, doc)
 		}
 	}
 	return named
 }
 
-// is reports whether a document is the object, in the namespace of the cluster.
-func (o objectName) is(doc, cluster *yamledit.Document) bool {
+// isObject reports whether a document is an object in the namespace of a cluster.
+func isObject(doc *yamledit.Document, o effective.Object, cluster *yamledit.Document) bool {
 	own := doc.Root().StringAt
-	return own("kind") == o.kind && own("metadata", "name") == o.name && own("metadata", "namespace") == cluster.Root().StringAt("metadata", "namespace")
+	return own("kind") == o.Kind && own("metadata", "name") == o.Name && own("metadata", "namespace") == cluster.Root().StringAt("metadata", "namespace")
 }
 
 // configObjects returns the objects of which a Cluster writes a configuration that an
 // argument of a manager names; each once. The document may be malformed.
-func configObjects(doc *yamledit.Document) []objectName {
+func configObjects(doc *yamledit.Document) []effective.Object {
 	type ofConfigs struct{}
-	return yamledit.Derive(doc, ofConfigs{}, func() []objectName { return findConfigObjects(doc) })
+	return yamledit.Derive(doc, ofConfigs{}, func() []effective.Object { return findConfigObjects(doc) })
 }
 
-func findConfigObjects(doc *yamledit.Document) []objectName {
+func findConfigObjects(doc *yamledit.Document) []effective.Object {
 	entries := doc.Root().Get("spec", "rkeConfig", filesKey).Items()
 	if len(entries) == 0 {
 		return nil
 	}
-	var found []objectName
+	var found []effective.Object
 	named := namedFiles(doc)
 	for _, entry := range entries {
 		for _, source := range entry.Get("fileSources").Items() {
 			for _, form := range [][2]string{{kindSecret, "secret"}, {kindConfigMap, "configMap"}} {
 				at := source.Get(form[1])
-				o := objectName{form[0], at.StringAt("name")}
-				if o.name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), named.writtenBy) {
+				o := effective.Object{Kind: form[0], Name: at.StringAt("name")}
+				if o.Name != "" && !slices.Contains(found, o) && slices.ContainsFunc(at.Get("items").Items(), named.writtenBy) {
 					found = append(found, o)
 				}
 			}

@@ -14,14 +14,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 const (
-	providerKey   = "cloud-provider-name"
+	providerKey   = effective.ProviderKey
 	inTree        = aws.Name
 	external      = "external"
 	disableStub   = "disable-cloud-controller"
-	componentFlag = "cloud-provider"
+	componentFlag = effective.ComponentFlag
 	kubeletArgs   = "kubelet-arg"
 	apiServerArgs = "kube-apiserver-arg"
 )
@@ -30,39 +31,29 @@ const (
 // of their own, which wins over cloud-provider-name.
 var componentArgs = []string{kubeletArgs, apiServerArgs, managerArgs}
 
-// provider returns the cloud provider of a component: RKE2 puts the cluster's
-// in front of the user's arguments, and the last occurrence counts.
-func (c Config) provider(component string) string {
-	if a, found := args.Last(args.Of(c[component].Value), componentFlag); found {
-		return a.Value
-	}
-	name, _ := c[providerKey].Value.(string)
-	return name
-}
-
 // anyControlPlane reports whether the configuration of any control plane is so.
-func (m *migration) anyControlPlane(is func(Config) bool) bool {
-	return slices.ContainsFunc(m.kinds, func(c Class) bool { return c.ControlPlane() && is(m.Effective(c)) })
+func (m *migration) anyControlPlane(is func(effective.Config) bool) bool {
+	return slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return c.ControlPlane() && is(m.Effective(c)) })
 }
 
 // isExternal reports whether no control plane runs the in-tree provider any
 // more, by the name or by the override of its components.
 func (m *migration) isExternal() bool {
-	return !m.anyControlPlane(func(c Config) bool { return c.provider(managerArgs) != external })
+	return !m.anyControlPlane(func(c effective.Config) bool { return c.Provider(managerArgs) != external })
 }
 
 // switching reports whether a control plane is external already: the switch has
 // begun, and nothing puts the flag on an external manager.
 func (m *migration) switching() bool {
-	return m.anyControlPlane(func(c Config) bool { return c.provider(managerArgs) == external })
+	return m.anyControlPlane(func(c effective.Config) bool { return c.Provider(managerArgs) == external })
 }
 
 // isOverridden reports whether the file is in the end state aws-override: the
 // provider's name is aws, and every component is external all the same.
 func (m *migration) isOverridden() bool {
-	return m.isExternal() && !slices.ContainsFunc(m.kinds, func(c Class) bool {
+	return m.isExternal() && !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		config := m.Effective(c)
-		return config.provider(kubeletArgs) != external || c.ControlPlane() && config[providerKey].Value != inTree
+		return config.Provider(kubeletArgs) != external || c.ControlPlane() && config[providerKey].Value != inTree
 	})
 }
 
@@ -88,7 +79,7 @@ func (m *migration) endState() string {
 
 // isNamedExternal reports whether a control plane has the name of the external provider.
 func (m *migration) isNamedExternal() bool {
-	return m.anyControlPlane(func(c Config) bool { return c[providerKey].Value == external })
+	return m.anyControlPlane(func(c effective.Config) bool { return c[providerKey].Value == external })
 }
 
 // knowsProvider reports whether a component has the flag --cloud-provider.
@@ -112,7 +103,7 @@ func (m *migration) removedFlags(component string) []string {
 
 // removedFlag returns one that a control plane gets.
 func (m *migration) removedFlag() (args.Placed, bool) {
-	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
+	for _, at := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
 		for _, a := range args.Place(at) {
 			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
 				return a, true

@@ -4,118 +4,21 @@
 package rke2
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"reflect"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
-// tier is machines that Rancher changes before it continues with the next tier (rancher
-// pkg/capr/planner/planner.go, fullReconcile).
-type tier int
-
-const (
-	etcdTier tier = iota
-	controlPlaneTier
-	workerTier
-)
-
-func tierOf(c Class) tier {
-	switch {
-	case c.Etcd():
-		return etcdTier
-	case c.ControlPlane():
-		return controlPlaneTier
-	}
-	return workerTier
-}
-
-// Restarts compares what machines get: Rancher restarts rke2 where its configuration
-// changes, tier by tier. A change of additionalManifest restarts nothing.
+// Restarts compares what machines get. A change of additionalManifest restarts nothing.
 func (m *migration) Restarts(after transform.Cluster) []transform.Restart {
 	a, is := after.(*migration)
 	if !is {
 		return nil
 	}
-	reaches, processes := map[string]*reach{}, map[[2]*reach]string{}
-	for _, class := range a.Classes {
-		reaches[class.Name] = class.reach
-	}
-	var list []transform.Restart
-	for _, class := range m.byTier() {
-		kind := [2]*reach{class.reach, reaches[class.Name]}
-		if _, known := processes[kind]; !known && kind[1] != nil {
-			processes[kind] = m.restarted(class, a, m.Effective(class), a.configs[kind[1]])
-		}
-		process := processes[kind]
-		if process == "" {
-			continue
-		}
-		r := transform.Restart{Process: process, Classes: []string{class.Name}, Order: m.orderOf(tierOf(class))}
-		if n := len(list); n > 0 && list[n-1].Process == r.Process && list[n-1].Order == r.Order {
-			list[n-1].Classes = append(list[n-1].Classes, class.Name)
-			continue
-		}
-		list = append(list, r)
-	}
-	return list
-}
-
-// byTier returns the classes in the order in which Rancher changes their machines.
-func (m *migration) byTier() []Class {
-	classes := slices.Clone(m.Classes)
-	slices.SortStableFunc(classes, func(a, b Class) int { return cmp.Compare(tierOf(a), tierOf(b)) })
-	return classes
-}
-
-// restarted names the service of a class that restarts, and the components of Kubernetes
-// in it whose arguments change; "" for none.
-func (m *migration) restarted(class Class, after *migration, before, now Config) string {
-	service := "rke2-agent"
-	if class.Server() {
-		service = "rke2-server"
-	}
-	if m.Version != after.Version {
-		return service + " (all components: the release changes)"
-	}
-	differs := func(key string) bool { return !reflect.DeepEqual(before[key].Value, now[key].Value) }
-	if reflect.DeepEqual(before.Values(), now.Values()) {
-		return ""
-	}
-	var components []string
-	for _, c := range []struct {
-		name, key string
-		runs      bool
-	}{
-		{"kube-apiserver", "kube-apiserver-arg", class.ControlPlane()},
-		{"kube-controller-manager", managerArgs, class.ControlPlane()},
-		{"kubelet", kubeletArgs, true},
-	} {
-		if c.runs && (differs(c.key) || differs(providerKey)) {
-			components = append(components, c.name)
-		}
-	}
-	if len(components) == 0 {
-		return service
-	}
-	return service + " with " + strings.Join(components, ", ")
-}
-
-// orderOf is the order of the machines of a tier.
-func (m *migration) orderOf(t tier) string {
-	switch t {
-	case etcdTier:
-		return "the init node first, then one at a time"
-	case controlPlaneTier:
-		return m.atOnce("controlPlaneConcurrency")
-	}
-	return m.atOnce("workerConcurrency")
+	return m.Machines.Restarts(&a.Machines, m.atOnce("controlPlaneConcurrency"), m.atOnce("workerConcurrency"))
 }
 
 // atOnce reads how many machines of a tier Rancher takes at a time.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -92,7 +93,7 @@ func (m *migration) moveStub(e *yamledit.Edit, s slippedArg) error {
 
 // isAlone reports whether a location is the only one of its key.
 func (m *migration) isAlone(at yamledit.Node) bool {
-	return !slices.ContainsFunc(m.Layers, func(l Layer) bool {
+	return !slices.ContainsFunc(m.Layers, func(l effective.Layer) bool {
 		other := l.Get(at.Key())
 		return other.Exists() && !other.Same(at)
 	})

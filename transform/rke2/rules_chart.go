@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/helmchart"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -119,12 +120,12 @@ func (m *migration) ccmFlagMissing(found *transform.Findings) {
 
 // runsInTree reports whether a control plane's manager is the in-tree one.
 func (m *migration) runsInTree() bool {
-	return m.anyControlPlane(func(c Config) bool { return c.provider(managerArgs) == inTree })
+	return m.anyControlPlane(func(c effective.Config) bool { return c.Provider(managerArgs) == inTree })
 }
 
 // addressFlapping is about the in-tree kubelets (kubernetes #109793).
 func (m *migration) addressFlapping(found *transform.Findings) {
-	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.kinds, func(c Class) bool { return m.Effective(c).provider(kubeletArgs) == inTree }) {
+	if k8s.From(m.minor(), "v1.25") || !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return m.Effective(c).Provider(kubeletArgs) == inTree }) {
 		return
 	}
 	m.eachChart(func(c installed) {
@@ -150,7 +151,7 @@ func (m *migration) helmReinstall(found *transform.Findings) {
 // Secret to which install-ccm carries it.
 func (m *migration) serviceOverrideNames(found *transform.Findings) {
 	version := m.move().Reached()
-	for _, at := range m.winners(cloudConfigKey, Class.ControlPlane) {
+	for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
 		rules.OverrideNames(at, version, found.At)
 	}
 	docs, err := m.manifest()
@@ -176,7 +177,7 @@ func (m *migration) cloudConfigLost(found *transform.Findings) {
 	}
 	_, chart, _ := m.chart()
 	early := m.runsInTree() && !chart
-	for _, at := range m.winners(cloudConfigKey, anyClass) {
+	for _, at := range m.Winners(cloudConfigKey, anyClass) {
 		if early {
 			rules.ConfigCarried(at, found)
 		} else {

@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"maps"
 	"slices"
 
 	"golang.org/x/mod/semver"
@@ -12,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -31,17 +31,16 @@ func (m *migration) configNotMounted(found *transform.Findings) {
 // undelivered finds files that control planes do not get. Without the flag no one
 // reads them.
 func (m *migration) undelivered(found *transform.Findings) {
-	won := m.won(managerArgs, Class.ControlPlane)
-	for _, layer := range slices.Sorted(maps.Keys(won)) {
-		at := m.Layers[layer].Get(managerArgs)
+	for at, classes := range m.Won(managerArgs, effective.Class.ControlPlane) {
 		list := args.Of(at.Value())
 		a, named := args.Last(list, configFlag)
 		flag, _ := args.Last(list, leaderFlag)
-		lacks := func(c Class) bool {
-			return m.Effective(c)[managerArgs].Origin.Exists() && !m.delivers(a.Value, c)
+		lacks := func(c effective.Class) bool {
+			_, _, gets := m.Delivered(c, a.Value)
+			return !gets && m.Effective(c)[managerArgs].Origin.Exists()
 		}
-		if i := slices.IndexFunc(won[layer], lacks); named && flag.True() && i >= 0 {
-			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+won[layer][i].Name+", and the manager exits",
+		if i := slices.IndexFunc(classes, lacks); named && flag.True() && i >= 0 {
+			found.At(at, "no entry of machineSelectorFiles writes the file that "+configFlag+" names on machines of class "+classes[i].Name+", and the manager exits",
 				"add it to machineSelectorFiles, as --leader-migration-config generate does; accept the rule if something else writes it")
 		}
 	}
@@ -135,7 +134,7 @@ func (m *migration) cloudFindings() []transform.Finding {
 func (m *migration) configReader(c installed, root yamledit.Node, docs []*yamledit.Document) leadermigration.Reader {
 	r := leadermigration.Reader{Component: leadermigration.CloudManager, Version: semver.MajorMinor(c.chart.ImageTag()), Lease: m.target.Lease()}
 	name, _ := root.Get("leaderName").String()
-	unaware := func(class Class) bool {
+	unaware := func(class effective.Class) bool {
 		_, told := args.Last(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
 		return class.ControlPlane() && !told
 	}

@@ -11,52 +11,44 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	rkev1 "github.com/rancher/rancher/pkg/apis/rke.cattle.io/v1"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // delivery is a configuration that Rancher writes to control planes for
 // kube-controller-manager.
 type delivery struct {
-	source FileSource
-	item   rkev1.KeyToPath
+	source effective.FileSource
+	key    string
 	object *yamledit.Document // nil where it was not given
 }
 
 // deliveries are those of all control planes that take part in the migration, each once.
-// Of several entries that write a file the last one takes effect.
 func (m *migration) deliveries() []delivery {
 	var all []delivery
-	for _, class := range m.kinds {
+	for _, class := range m.Kinds {
 		list := args.Of(m.Effective(class)[managerArgs].Value)
 		file, named := args.Last(list, configFlag)
 		flag, _ := args.Last(list, leaderFlag)
 		if !class.ControlPlane() || !named || !flag.True() {
 			continue
 		}
-		for _, i := range slices.Backward(class.reach.selected[class.reach.layers:]) {
-			source, item, found := m.Files[i-len(m.Layers)].source(file.Value)
-			if !found {
-				continue
-			}
-			known := func(d delivery) bool { return d.source.At.Same(source.At) && d.item.Key == item.Key }
-			if !slices.ContainsFunc(all, known) {
-				all = append(all, delivery{source, item, m.given(source.objectName)})
-			}
-			break
+		source, key, found := m.Delivered(class, file.Value)
+		known := func(d delivery) bool { return d.source.At.Same(source.At) && d.key == key }
+		if found && !slices.ContainsFunc(all, known) {
+			all = append(all, delivery{source, key, m.given(source.Object)})
 		}
 	}
 	return all
 }
 
 // given returns the document of an object, or nil.
-func (m *migration) given(o objectName) *yamledit.Document {
-	given, _ := lists.Find(m.objects, func(d *yamledit.Document) bool { return o.is(d, m.Doc) })
+func (m *migration) given(o effective.Object) *yamledit.Document {
+	given, _ := lists.Find(m.objects, func(d *yamledit.Document) bool { return isObject(d, o, m.Doc) })
 	return given
 }
 
@@ -64,7 +56,7 @@ func (m *migration) given(o objectName) *yamledit.Document {
 // stage that names it.
 func (m *migration) objectNotGiven(found *transform.Findings) {
 	for _, d := range m.deliveries() {
-		ours := m.stage != "" && d.source.objectName == objectName{kindConfigMap, m.Name + configSuffix}
+		ours := m.stage != "" && d.source.Object == m.ownConfigMap()
 		if d.object == nil && !ours {
 			found.At(d.source.At, "not checked: the configuration of kube-controller-manager is in "+d.source.String()+", which was not given",
 				"give the file of the object as well, from the same folder; or check it with rke-lm leader-migration-config --lint FILE")
@@ -79,10 +71,10 @@ func (m *migration) emptyFiles(found *transform.Findings) {
 			continue
 		}
 		const advice = "write the configuration that rke-lm leader-migration-config --component kube-controller-manager prints"
-		_, at := valueOf(d.object, d.item.Key)
+		_, at := valueOf(d.object, d.key)
 		switch root, unquoted := d.config(); {
 		case !at.Exists():
-			found.At(d.object.Root().Get("metadata", "name"), d.source.String()+" has no key "+d.item.Key+": Rancher writes an empty file, and the manager exits", advice)
+			found.At(d.object.Root().Get("metadata", "name"), d.source.String()+" has no key "+d.key+": Rancher writes an empty file, and the manager exits", advice)
 		case !root.Exists() && len(unquoted) == 0:
 			found.At(at, "this is no "+leadermigration.Kind+", and the manager exits", advice)
 		}
@@ -91,7 +83,7 @@ func (m *migration) emptyFiles(found *transform.Findings) {
 
 // config reads the configuration, if there is one, and finds wildcards without quotes.
 func (d delivery) config() (yamledit.Node, []transform.Finding) {
-	text, at := valueOf(d.object, d.item.Key)
+	text, at := valueOf(d.object, d.key)
 	if written, _ := at.String(); written == text {
 		root, found, _ := leadermigration.Embedded(at)
 		return root, d.placed(found)
@@ -106,7 +98,7 @@ func (d delivery) config() (yamledit.Node, []transform.Finding) {
 // placed makes findings about a configuration those of the object that holds it. The
 // lines of encoded data are all one.
 func (d delivery) placed(found []transform.Finding) []transform.Finding {
-	text, at := valueOf(d.object, d.item.Key)
+	text, at := valueOf(d.object, d.key)
 	for i := range found {
 		f := &found[i]
 		if at.StringAt() != text {
@@ -167,14 +159,14 @@ func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
 // a new configuration (rancher pkg/capr/planner/config.go renderFiles at v2.8.5).
 func (m *migration) filesRefused(found *transform.Findings) {
 	for _, f := range m.Files {
-		if f.invalid != nil {
-			found.At(f.Entry.Get(selectorField), "Kubernetes refuses the selector: "+f.invalid.Error()+"; Rancher's planner stops at it", "correct it")
+		if f.Invalid != nil {
+			found.At(f.Entry.Get(selectorField), "Kubernetes refuses the selector: "+f.Invalid.Error()+"; Rancher's planner stops at it", "correct it")
 		}
 		for i, s := range f.Sources {
 			if i > 0 && s.At.Parent().Same(f.Sources[i-1].At.Parent()) {
 				found.At(s.At, "an element of fileSources names both a Secret and a ConfigMap, and Rancher's planner stops at it", "write two elements")
 			}
-			if object := m.given(s.objectName); object != nil {
+			if object := m.given(s.Object); object != nil {
 				m.objectRefused(found, s, object)
 			}
 		}
@@ -182,7 +174,7 @@ func (m *migration) filesRefused(found *transform.Findings) {
 }
 
 // objectRefused finds why Rancher's planner refuses an object.
-func (m *migration) objectRefused(found *transform.Findings, s FileSource, object *yamledit.Document) {
+func (m *migration) objectRefused(found *transform.Findings, s effective.FileSource, object *yamledit.Document) {
 	if !authorizes(object, m.Name) {
 		found.At(object.Root().Get("metadata"), "the annotation "+authorizedKey+" does not name the cluster "+m.Name+", and Rancher's planner stops at the object",
 			"add the cluster's name to the annotation, after a comma if there are others")

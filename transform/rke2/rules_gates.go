@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -29,9 +30,9 @@ func (m *migration) components(rule string) (list []rules.Component) {
 	switch rule {
 	case rules.CloudControllersOff.ID, rules.FlagLeftOnKCM.ID, rules.LeaseGrantMissing.ID, rules.LeaseTimingsUnsafe.ID:
 		granted := rule == rules.LeaseGrantMissing.ID && m.bundle().Grants()
-		for _, class := range m.kinds {
+		for _, class := range m.Kinds {
 			if config := m.Effective(class); class.ControlPlane() && !granted {
-				add(managerArgs, config[managerArgs].Origin, config.provider(managerArgs))
+				add(managerArgs, config[managerArgs].Origin, config.Provider(managerArgs))
 			}
 		}
 		return list
@@ -40,13 +41,13 @@ func (m *migration) components(rule string) (list []rules.Component) {
 		if m.isExternal() {
 			provider = external
 		}
-		for _, at := range m.winners(managerArgs, Class.ControlPlane) {
+		for _, at := range m.Winners(managerArgs, effective.Class.ControlPlane) {
 			add(managerArgs, at, provider)
 		}
 	default:
 		for _, key := range gateKeys {
-			runs := func(c Class) bool { return key == "kube-proxy-arg" || m.needs(c, key) }
-			for _, at := range m.winners(key, runs) {
+			runs := func(c effective.Class) bool { return key == "kube-proxy-arg" || c.Runs(key) }
+			for _, at := range m.Winners(key, runs) {
 				add(key, at, "")
 			}
 		}

@@ -10,12 +10,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // elsewhere says where to set what is no key of the machine configuration.
 var elsewhere = map[string]string{
-	dataDirKey:                    "set spec.rkeConfig.dataDirectories.k8sDistro",
+	"data-dir":                    "set spec.rkeConfig.dataDirectories.k8sDistro",
 	"node-label":                  "set labels on the machine pool",
 	"node-name":                   "remove it; Rancher names the machines",
 	"node-taint":                  "set taints on the machine pool",
@@ -37,8 +38,8 @@ func (m *migration) unknownConfigKey(found *transform.Findings) {
 		m.unlistedRelease(found)
 	}
 	for _, n := range m.unknownKeys() {
-		if later, ok := m.Release.Later(n.Key()); ok {
-			m.laterKey(found, n, later)
+		if serversOnly, ok := m.Release.Later(n.Key()); ok {
+			m.laterKey(found, n, serversOnly)
 			continue
 		}
 		message := "Rancher does not pass this key to RKE2 " + m.Version + ": it is dropped"
@@ -50,12 +51,12 @@ func (m *migration) unknownConfigKey(found *transform.Findings) {
 }
 
 // laterKey reports that the release alone does not show whether a key arrives.
-func (m *migration) laterKey(found *transform.Findings, n yamledit.Node, later laterArgument) {
+func (m *migration) laterKey(found *transform.Findings, n yamledit.Node, serversOnly bool) {
 	machines := "machines"
-	if later.ServersOnly {
+	if serversOnly {
 		machines = "servers (control planes and etcd, not workers)"
 	}
-	found.At(n, "newer metadata of Rancher, such as that of "+stated(laterTSV, datePrefix)+", passes this key to "+machines+" of RKE2 "+m.Version+", older metadata does not: it depends on your Rancher",
+	found.At(n, "newer metadata of Rancher, such as that of "+effective.LaterDate()+", passes this key to "+machines+" of RKE2 "+m.Version+", older metadata does not: it depends on your Rancher",
 		"keep it, and check whether it is in "+rancherFile+" on the machines").Severity = transform.Note
 }
 
@@ -67,7 +68,7 @@ func (m *migration) unlistedRelease(found *transform.Findings) {
 	if s, _ := at.String(); s != m.Version {
 		at = m.Root // the version is assumed
 	}
-	found.At(at, "the tables of "+TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases are accepted", "check the version").Severity = transform.Note
+	found.At(at, "the tables of "+effective.TablesDate()+" do not list RKE2 "+m.Version+", so the arguments of all releases are accepted", "check the version").Severity = transform.Note
 }
 
 // unknownKeys returns the entries whose keys Rancher drops.
@@ -93,7 +94,7 @@ func (m *migration) keyAdvice(key string) string {
 	if right, ok := m.nearest(key); ok {
 		return "write " + right
 	}
-	if _, known := LookupRelease("").Type(key); known {
+	if _, known := effective.LookupRelease("").Type(key); known {
 		return "remove it; other releases of RKE2 have it"
 	}
 	return "remove it"
@@ -126,7 +127,7 @@ func (m *migration) spellKeys() []correction {
 	var fixes []correction
 	for _, n := range m.unknownKeys() {
 		right, ok := m.nearest(n.Key())
-		if _, other := elsewhere[n.Key()]; !ok || other || isLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
+		if _, other := elsewhere[n.Key()]; !ok || other || effective.IsLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
 			continue
 		}
 		fixes = append(fixes, func(e *yamledit.Edit) error { e.Rename(n, right); return nil })
@@ -136,8 +137,9 @@ func (m *migration) spellKeys() []correction {
 
 // adds reports whether a key with + meets a list on any machine.
 func (m *migration) adds(n yamledit.Node, key string) bool {
-	return strings.HasSuffix(n.Key(), "+") && slices.ContainsFunc(m.kinds, func(c Class) bool {
-		return m.winner(c, key) >= 0 && m.layerOf(n).Matches(c)
+	of, _ := lists.Find(m.Layers, func(l effective.Layer) bool { return l.Get(n.Key()).Same(n) })
+	return strings.HasSuffix(n.Key(), "+") && slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
+		return m.Winner(c, key).Exists() && of.Matches(c)
 	})
 }
 

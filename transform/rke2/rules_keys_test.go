@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 func TestUnknownKeys(t *testing.T) {
@@ -45,18 +46,6 @@ func TestKeysOfNewerMetadata(t *testing.T) {
 	}
 }
 
-func TestLaterArgumentsBeginWithAReleaseOfTheirMinor(t *testing.T) {
-	for version, want := range map[string]bool{
-		"v1.28.15+rke2r1": false, "v1.31.13+rke2r1": false, "v1.32.8+rke2r1": false, "v1.32.9+rke2r1": true,
-		"v1.33.4+rke2r1": false, "v1.33.5+rke2r1": true, "v1.34.1+rke2r1": true, "v1.36.0+rke2r1": true,
-	} {
-		later, got := LookupRelease(version).Later(nodeNameKey)
-		assert.Truef(t, got == want && (!got || later.ServersOnly), "%s: %v, of servers only: %v", version, got, later.ServersOnly)
-	}
-	_, got := LookupRelease("v1.34.1+rke2r1").Later("kubelet-arg")
-	assert.True(t, !got, "what the tables list is not later")
-}
-
 func TestAdviceForUnknownKeys(t *testing.T) {
 	m := cluster(t, onAWS)
 	for key, want := range map[string]string{
@@ -78,13 +67,13 @@ func TestAdviceForUnknownKeys(t *testing.T) {
 	} {
 		assert.Equal(t, m.keyAdvice(key), want, key)
 	}
-	old := LookupRelease("v1.22.9+rke2r2")
-	assert.Contains(t, (&migration{Cluster: &Cluster{Release: old}}).keyAdvice("tls-san-security"), "other releases")
+	old := effective.LookupRelease("v1.22.9+rke2r2")
+	assert.Contains(t, (&migration{Cluster: &Cluster{Machines: effective.Machines{Release: old}}}).keyAdvice("tls-san-security"), "other releases")
 }
 
 // Keys that RKE2 has and Rancher does not hand on must not be taken for slips.
 func TestKeysOfRKE2AreNoSlips(t *testing.T) {
-	keys := LookupRelease(release).Keys()
+	keys := effective.LookupRelease(release).Keys()
 	for _, key := range strings.Fields(`agent-token agent-token-file airgap-extra-registry alsologtostderr advertise-address advertise-port
 		cluster-init cluster-reset cluster-reset-restore-path config config-file data-dir disable-apiserver disable-controller-manager
 		disable-etcd etcd-disable-snapshots etcd-s3 etcd-s3-bucket etcd-s3-endpoint etcd-s3-folder etcd-s3-region etcd-s3-timeout

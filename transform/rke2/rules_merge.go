@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -74,7 +75,7 @@ func shown(a args.Arg) string {
 // isList reports whether a key takes a list of arguments.
 func (m *migration) isList(key string) bool {
 	t, _ := m.Release.Type(key)
-	return t == ArgArray
+	return t == "array"
 }
 
 // valueErased finds values that count as empty and come after a valid one.
@@ -99,46 +100,20 @@ func (m *migration) isEmpty(key string, v any) bool {
 // overrides calls check for every location of a key and the one before it that
 // it overrides on some class, once for each pair.
 func (m *migration) overrides(found *transform.Findings, check func(key string, earlier, later yamledit.Node) (message, fix string)) {
-	type pair struct {
-		earlier, later int
-		key            string
-	}
-	seen := map[pair]bool{}
-	for _, class := range m.kinds {
-		last := map[string]int{} // the layer that has set a key so far
-		for i, l := range m.matching(class) {
-			for _, entry := range m.entries(l) {
-				earlier, ok := last[entry.Key]
-				last[entry.Key] = i
-				p := pair{earlier, i, entry.Key}
-				if !ok || seen[p] || !m.reaches(class, entry.Key) {
-					continue
-				}
-				seen[p] = true
-				if message, fix := check(entry.Key, m.Layers[earlier].Get(entry.Key), entry.Value); message != "" {
-					found.At(entry.Value, message, fix).Severity = m.severity(entry.Key)
-				}
-			}
+	for earlier, later := range m.Overrides() {
+		if message, fix := check(later.Key(), earlier, later); message != "" {
+			found.At(later, message, fix).Severity = m.severity(later.Key())
 		}
 	}
-}
-
-// reaches reports whether a key means anything on machines of a class.
-func (m *migration) reaches(class Class, key string) bool {
-	if key == managerArgs {
-		return class.ControlPlane()
-	}
-	return class.Server() || !m.Release.ServerOnly(key)
 }
 
 // valueDropped finds values of a kind that Rancher gives no machine. A null
 // is harmless unless it erases something.
 func (m *migration) valueDropped(found *transform.Findings) {
-	kinds := map[string]string{NumberValue: "a number", MapValue: "a mapping"}
 	for _, l := range m.Layers {
 		for _, e := range l.Config.Entries() {
-			kind, bad := kinds[unfit(e.Value.Value())]
-			if _, known := m.Release.Type(e.Key); !known || !bad {
+			kind := effective.Unfit(e.Value.Value())
+			if _, known := m.Release.Type(e.Key); !known || kind == "" || kind == "null" {
 				continue
 			}
 			fix := "write a string, in quotes"
@@ -156,7 +131,7 @@ func (m *migration) podSecurityDropped(found *transform.Findings) {
 	if !m.hasPodSecurity() {
 		return
 	}
-	for _, n := range m.winners(apiServerArgs, Class.ControlPlane) {
+	for _, n := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
 		_, restated := args.Last(args.Of(n.Value()), admissionFlag)
 		if !restated && !n.Same(m.Layers[0].Get(apiServerArgs)) {
 			found.At(n,

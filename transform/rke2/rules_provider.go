@@ -12,6 +12,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -19,14 +21,15 @@ import (
 
 // eachWinner calls check for every location that wins a key.
 func (m *migration) eachWinner(found *transform.Findings, key string, check func(yamledit.Node) (message, fix string)) {
-	for _, n := range m.winners(key, anyClass) {
+	for _, n := range m.Winners(key, anyClass) {
 		if message, fix := check(n); message != "" {
 			found.At(n, message, fix)
 		}
 	}
 }
 
-func anyClass(Class) bool { return true }
+// anyClass is every one.
+func anyClass(effective.Class) bool { return true }
 
 func (m *migration) providerInSelector(found *transform.Findings) {
 	m.eachWinner(found, providerKey, func(n yamledit.Node) (string, string) {
@@ -62,13 +65,13 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 // provider's name, or an argument of the component.
 func (m *migration) inTreeNodes() []yamledit.Node {
 	var nodes []yamledit.Node
-	for _, class := range m.kinds {
+	for _, class := range m.Kinds {
 		config := m.Effective(class)
 		for _, key := range componentArgs {
-			if !m.needs(class, key) || !m.knowsProvider(key) || config.provider(key) != inTree {
+			if !class.Runs(key) || !m.knowsProvider(key) || config.Provider(key) != inTree {
 				continue
 			}
-			nodes = append(nodes, config.providerOrigin(key))
+			nodes = append(nodes, config.ProviderOrigin(key))
 		}
 	}
 	return yamledit.Distinct(nodes)
@@ -78,12 +81,11 @@ func (m *migration) inTreeNodes() []yamledit.Node {
 func (m *migration) providerMixed(found *transform.Findings) {
 	var list []rules.Provided
 	for _, key := range componentArgs {
-		of := map[*reach]rules.Provided{}
-		for _, class := range m.kinds {
-			of[class.reach] = rules.Provided{Provider: m.Effective(class).provider(key), At: m.Effective(class).providerOrigin(key)}
-		}
+		of := lists.Map(m.Kinds, func(class effective.Class) rules.Provided {
+			return rules.Provided{Provider: m.Effective(class).Provider(key), At: m.Effective(class).ProviderOrigin(key)}
+		})
 		for _, class := range m.Classes {
-			if one := of[class.reach]; m.needs(class, key) {
+			if one := of[class.Kind()]; class.Runs(key) {
 				one.What = strings.TrimSuffix(key, "-arg") + " on " + class.Name
 				list = append(list, one)
 			}
@@ -101,12 +103,12 @@ func (m *migration) stubEnabled(found *transform.Findings) {
 		return // it does not run, and the switch writes the key
 	}
 	var nodes []yamledit.Node
-	for _, class := range m.kinds {
+	for _, class := range m.Kinds {
 		config := m.Effective(class)
 		if !class.ControlPlane() || !m.wantsNoStub(config, stops) || truthy(config[disableStub].Value) {
 			continue
 		}
-		nodes = append(nodes, yamledit.First(config[disableStub].Origin, config.providerOrigin(managerArgs)))
+		nodes = append(nodes, yamledit.First(config[disableStub].Origin, config.ProviderOrigin(managerArgs)))
 	}
 	const fix = "set " + disableStub + ": true for the same machines"
 	for _, n := range yamledit.Distinct(nodes) {
@@ -120,26 +122,18 @@ func (m *migration) stubEnabled(found *transform.Findings) {
 
 // wantsNoStub reports whether RKE2's stub would meet another owner of the nodes:
 // an external provider, or none where aws only names the nodes.
-func (m *migration) wantsNoStub(config Config, stopped bool) bool {
-	provider := config.provider(managerArgs)
+func (m *migration) wantsNoStub(config effective.Config, stopped bool) bool {
+	provider := config.Provider(managerArgs)
 	return provider == external || provider == inTree && m.onlyNamesNodes() && !stopped
 }
 
 // nameStopsStub reports whether the provider's name turns the stub off for every
 // control plane.
 func (m *migration) nameStopsStub() bool {
-	return !k8s.From(m.move().Reached(), "v1.36") && !slices.ContainsFunc(m.kinds, func(c Class) bool {
+	return !k8s.From(m.move().Reached(), "v1.36") && !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		name, _ := m.Effective(c)[providerKey].Value.(string)
 		return c.ControlPlane() && name == ""
 	})
-}
-
-// providerOrigin returns what decides on the provider of a component.
-func (c Config) providerOrigin(component string) yamledit.Node {
-	if a, found := args.LastPlaced(args.Place(c[component].Origin), componentFlag); found {
-		return a.Node
-	}
-	return c[providerKey].Origin
 }
 
 // providerRemoved finds clusters that show a migration and have no provider, and
@@ -148,23 +142,20 @@ func (c Config) providerOrigin(component string) yamledit.Node {
 // components are all external by their own arguments, with the stub turned off,
 // needs no name.
 func (m *migration) providerRemoved(found *transform.Findings) {
-	for _, class := range m.kinds {
+	for _, class := range m.Kinds {
 		config := m.Effective(class)
-		won := m.winner(class, providerKey)
+		won := m.Winner(class, providerKey)
 		if name, _ := config[providerKey].Value.(string); !class.ControlPlane() || name != "" {
 			continue
 		}
 		shows := m.showsMigration(config)
-		if !shows && won < 0 {
+		if !shows && !won.Exists() {
 			continue
 		}
-		if truthy(config[disableStub].Value) && config.provider(managerArgs) == external && config.provider(kubeletArgs) == external {
+		if truthy(config[disableStub].Value) && config.Provider(managerArgs) == external && config.Provider(kubeletArgs) == external {
 			continue
 		}
-		at := yamledit.First(m.RKEConfig().Get("machineGlobalConfig"), m.RKEConfig())
-		if won >= 0 {
-			at = m.Layers[won].Get(providerKey)
-		}
+		at := yamledit.First(won, m.RKEConfig().Get("machineGlobalConfig"), m.RKEConfig())
 		const stub = ": RKE2 starts its stub cloud controller, which gives nodes the provider ID rke2://"
 		if !shows {
 			found.At(at, "no "+providerKey+" reaches the machines of class "+class.Name+stub+", and a node with a name from the instance metadata registers as a new Node",
@@ -179,14 +170,14 @@ func (m *migration) providerRemoved(found *transform.Findings) {
 
 // showsMigration reports whether a control plane's configuration, or the
 // manifest, has what only a migration to the external provider leaves.
-func (m *migration) showsMigration(config Config) bool {
+func (m *migration) showsMigration(config effective.Config) bool {
 	_, flag := args.Last(args.Of(config[managerArgs].Value), leaderFlag)
-	return flag || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.provider(key) == external })
+	return flag || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.Provider(key) == external })
 }
 
 // apiServerFlagRemoved finds the flags in any spelling and with any value.
 func (m *migration) apiServerFlagRemoved(found *transform.Findings) {
-	for _, at := range m.winners(apiServerArgs, Class.ControlPlane) {
+	for _, at := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
 		for _, a := range args.Place(at) {
 			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
 				found.At(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")

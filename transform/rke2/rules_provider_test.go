@@ -57,11 +57,12 @@ func TestInTreeIsGoneSaysWhatAWSIsThen(t *testing.T) {
 // A node whose name comes from the metadata under any provider keeps it.
 func TestNodesNamedByMetadataKeepTheirNames(t *testing.T) {
 	m := &migration{Cluster: cluster(t, split+globalOff+"  node-name-from-cloud-provider-metadata: true\n").Cluster}
-	newer := LookupRelease("v1.34.1+rke2r1")
-	newer.server = maps.Clone(newer.server)
-	newer.server[nodeNameKey] = ArgBoolean // as metadata of 2026 lists it
-	m.Cluster = m.under(newer)
-	m.Version = newer.Version
+	m.Version = "v1.34.1+rke2r1"
+	for _, c := range m.Kinds {
+		if c.Server() { // as metadata of 2026 lists it
+			m.Effective(c)[nodeNameKey] = transform.Setting{Value: true}
+		}
+	}
 	named := map[string]bool{}
 	for _, c := range m.Classes {
 		named[c.Name] = m.namedByMetadata(c)

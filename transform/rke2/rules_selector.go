@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -51,18 +52,18 @@ func (m *migration) selectorWidened(found *transform.Findings) {
 
 // selectorUnmatched finds entries that reach no machine. Those of a custom cluster can get any label.
 func (m *migration) selectorUnmatched(found *transform.Findings) {
-	matched := m.matched(anyClass)
+	matched := m.Matched(anyClass)
 	check := func(entry yamledit.Node, i int) {
 		if !matched[i] {
 			found.At(entry, "no machine has the labels that this entry selects, so it reaches none",
-				"select by the labels that Rancher gives machines, such as "+LabelControlPlane+": \"true\", or add the label to the labels of a pool; or remove the entry")
+				"select by the labels that Rancher gives machines, such as "+effective.LabelControlPlane+": \"true\", or add the label to the labels of a pool; or remove the entry")
 		}
 	}
 	for _, l := range m.Layers[1:] {
-		check(l.Entry, l.index)
+		check(l.Entry, l.Index)
 	}
 	for i, f := range m.Files {
-		if f.invalid == nil {
+		if f.Invalid == nil {
 			check(f.Entry, len(m.Layers)+i)
 		}
 	}
@@ -138,14 +139,14 @@ func selectorPart(e yamledit.Entry) string {
 // plainEntry is an entry for all machines that sets nothing.
 var plainEntry = yamledit.Map{{Key: "config", Value: yamledit.Map{}}}
 
-// isPlain reports whether the interface takes an entry for one without a selector:
+// lacksSelector reports whether the interface takes an entry for one without a selector:
 // an empty selector matches every machine as well, and is none of them.
-func (l Layer) isPlain() bool {
+func lacksSelector(l effective.Layer) bool {
 	at := l.Entry.Get(selectorField)
 	return !l.Global() && (!at.Exists() || at.IsNull())
 }
 
-func (m *migration) lacksPlainEntry() bool { return !slices.ContainsFunc(m.Layers, Layer.isPlain) }
+func (m *migration) lacksPlainEntry() bool { return !slices.ContainsFunc(m.Layers, lacksSelector) }
 
 func (m *migration) uiEditFails(found *transform.Findings) {
 	const fails = ": in Rancher 2.7 to 2.9 the page that edits the cluster fails to load"

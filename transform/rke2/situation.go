@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -59,7 +60,7 @@ func (m *migration) showsLeaderMigration() bool {
 	if w, found := m.workload(); found && w.Migrates() {
 		return true
 	}
-	return m.anyControlPlane(func(c Config) bool {
+	return m.anyControlPlane(func(c effective.Config) bool {
 		_, flag := args.Last(args.Of(c[managerArgs].Value), leaderFlag)
 		return flag
 	})
@@ -79,7 +80,7 @@ func (m *migration) keepsNamesAsExternal() bool {
 	if !m.onlyNamesNodes() {
 		return false
 	}
-	return !slices.ContainsFunc(m.Classes, func(c Class) bool {
+	return !slices.ContainsFunc(m.Classes, func(c effective.Class) bool {
 		_, passes := m.Release.Keep(c.Server(), nodeNameKey, true)
 		return !passes
 	})

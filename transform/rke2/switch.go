@@ -5,15 +5,14 @@ package rke2
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -37,7 +36,7 @@ func (m *migration) switchToExternal() transform.Stage {
 // credentials are what kubelets need for ECR where the switch moves to a release
 // that has none, unless the file has a credential provider.
 func (m *migration) credentials() transform.Preparation {
-	set := slices.ContainsFunc(m.kinds, func(c Class) bool {
+	set := slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
 		return m.Effective(c)["image-credential-provider-config"].Value != nil
 	})
 	if set || !m.move().Leaves(k8s.FirstWithout) {
@@ -93,7 +92,7 @@ func (m *migration) switchEdit(e *yamledit.Edit) error {
 
 // switchProvider edits the locations that win, wherever they are.
 func (m *migration) switchProvider(e *yamledit.Edit) {
-	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
+	for _, n := range m.Winners(providerKey, anyClass) {
 		if s, _ := n.String(); s != inTree {
 			continue
 		}
@@ -104,43 +103,16 @@ func (m *migration) switchProvider(e *yamledit.Edit) {
 	}
 }
 
-// winners returns the locations that win a key for any of the classes, in the
-// order of the merge. What the filter drops afterwards wins all the same.
-func (m *migration) winners(key string, of func(Class) bool) []yamledit.Node {
-	return lists.Map(slices.Sorted(maps.Keys(m.won(key, of))), func(i int) yamledit.Node { return m.Layers[i].Get(key) })
-}
-
-// won returns the classes for which each layer wins a key, by its number.
-func (m *migration) won(key string, of func(Class) bool) map[int][]Class {
-	won := map[int][]Class{}
-	for _, c := range m.Classes {
-		if i := m.winner(c, key); i >= 0 && of(c) {
-			won[i] = append(won[i], c)
-		}
-	}
-	return won
-}
-
-// winner is the number of the layer that wins a key for a class, or -1.
-func (m *migration) winner(c Class, key string) int {
-	for _, i := range slices.Backward(c.reach.selected[:c.reach.layers]) {
-		if m.Layers[i].Get(key).Exists() {
-			return i
-		}
-	}
-	return -1
-}
-
 // disableStub writes disable-cloud-controller next to the provider's name for
 // every server that does not have it.
 func (m *migration) disableStub(e *yamledit.Edit) {
-	for _, n := range m.winners(disableStub, Class.Server) {
+	for _, n := range m.Winners(disableStub, effective.Class.Server) {
 		if kept, ok := m.Release.Keep(true, disableStub, n.Value()); !ok || !truthy(kept) {
 			e.Set(n, true)
 		}
 	}
-	without := func(c Class) bool { return c.Server() && m.winner(c, disableStub) < 0 }
-	for _, n := range m.winners(providerKey, without) {
+	without := func(c effective.Class) bool { return c.Server() && !m.Winner(c, disableStub).Exists() }
+	for _, n := range m.Winners(providerKey, without) {
 		e.InsertAfter(n, disableStub, true)
 	}
 }
@@ -149,7 +121,7 @@ func (m *migration) disableStub(e *yamledit.Edit) {
 // in-tree provider among them would win over the cluster's, and the override
 // needs an external one everywhere. The manager's flag goes as well.
 func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
-	override, matters := m.takesOverride(key), m.matched(func(c Class) bool { return m.needs(c, key) })
+	override, matters := m.takesOverride(key), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
 	for _, l := range m.Layers {
 		at := l.Get(key)
 		if !at.Exists() {
@@ -162,7 +134,7 @@ func (m *migration) switchComponent(e *yamledit.Edit, key string) error {
 			continue
 		}
 		var u args.Update
-		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && matters[l.index] {
+		if a, found := args.Last(args.Of(at.Value()), componentFlag); found && a.Value == inTree || override && matters[l.Index] {
 			u.Set = []args.Arg{args.With(componentFlag, external)}
 		}
 		if key == managerArgs {
@@ -189,22 +161,7 @@ func (m *migration) takesOverride(key string) bool {
 // lacksOverride reports whether it does, and nothing sets its arguments on some
 // machines that run it.
 func (m *migration) lacksOverride(key string) bool {
-	return m.takesOverride(key) && slices.ContainsFunc(m.kinds, func(c Class) bool { return m.needs(c, key) && m.winner(c, key) < 0 })
-}
-
-// needs reports whether machines of a class run a component: every machine a
-// kubelet, control planes the others.
-func (m *migration) needs(c Class, key string) bool { return key == kubeletArgs || c.ControlPlane() }
-
-// matched returns which selectors match any of the classes.
-func (m *migration) matched(of func(Class) bool) map[int]bool {
-	matched := map[int]bool{}
-	for _, c := range m.kinds {
-		for _, i := range c.reach.selected {
-			matched[i] = matched[i] || of(c)
-		}
-	}
-	return matched
+	return m.takesOverride(key) && slices.ContainsFunc(m.Kinds, func(c effective.Class) bool { return c.Runs(key) && !m.Winner(c, key).Exists() })
 }
 
 // insertGlobal adds lists to machineGlobalConfig. They reach only machines for
@@ -229,7 +186,7 @@ func (m *migration) insertGlobal(e *yamledit.Edit, fresh yamledit.Map) {
 // nothing else goes as a whole, and so does the entry that enableLeaderMigration inserts. What has
 // comments is someone's own and stays, empty, and so does a list without which
 // an earlier value would come back into force.
-func (m *migration) removeArgs(e *yamledit.Edit, l Layer, key string, flags []string, u args.Update) error {
+func (m *migration) removeArgs(e *yamledit.Edit, l effective.Layer, key string, flags []string, u args.Update) error {
 	at := l.Get(key)
 	list := args.Of(at.Value())
 	if rest := args.Without(list, flags...); len(rest) < len(list) {
@@ -251,9 +208,9 @@ func (m *migration) removeArgs(e *yamledit.Edit, l Layer, key string, flags []st
 }
 
 // hides reports whether a location overrides an earlier one for any class.
-func (m *migration) hides(l Layer, key string) bool {
-	return slices.ContainsFunc(m.kinds, func(c Class) bool {
-		return l.Matches(c) && m.Candidates(c, key)[0] != l.index
+func (m *migration) hides(l effective.Layer, key string) bool {
+	return slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
+		return l.Matches(c) && !m.Candidates(c, key)[0].Same(l.Get(key))
 	})
 }
 
@@ -264,28 +221,28 @@ func (m *migration) checkSwitch(after *migration) error {
 		return err
 	}
 	if m.endState() == transform.EndStateOverride {
-		for _, class := range after.kinds {
-			if after.Effective(class).provider(kubeletArgs) != external {
+		for _, class := range after.Kinds {
+			if after.Effective(class).Provider(kubeletArgs) != external {
 				return fmt.Errorf("the kubelet on machines of class %s would not be external", class.Name)
 			}
 		}
 	}
-	if err := after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c Config) bool {
+	if err := after.checkControlPlanes("kube-apiserver without the flags that it lost", func(c effective.Config) bool {
 		list := args.Of(c[apiServerArgs].Value)
 		return len(args.Without(list, after.removedFlags(apiServerArgs)...)) == len(list)
 	}); err != nil {
 		return err
 	}
-	return after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c Config) bool {
+	return after.checkControlPlanes("an external provider, "+disableStub+": true and no "+leaderFlag, func(c effective.Config) bool {
 		list := args.Of(c[managerArgs].Value)
 		return len(args.Without(list, after.leaderFlags(list)...)) == len(list) && truthy(c[disableStub].Value) && !slices.ContainsFunc(componentArgs, func(key string) bool {
-			return c.provider(key) == inTree && after.knowsProvider(key)
+			return c.Provider(key) == inTree && after.knowsProvider(key)
 		})
 	})
 }
 
 // switched is the promise of the stage.
-func (m *migration) switched(class Class, key string, before, now any) bool {
+func (m *migration) switched(class effective.Class, key string, before, now any) bool {
 	switch {
 	case key == providerKey:
 		return before == inTree && now == external
@@ -315,8 +272,8 @@ func componentSwitched(before, now []args.Arg) bool {
 }
 
 // checkControlPlanes requires something of every class of control planes.
-func (m *migration) checkControlPlanes(what string, ok func(Config) bool) error {
-	for _, class := range m.kinds {
+func (m *migration) checkControlPlanes(what string, ok func(effective.Config) bool) error {
+	for _, class := range m.Kinds {
 		if class.ControlPlane() && !ok(m.Effective(class)) {
 			return fmt.Errorf("machines of class %s would not get %s", class.Name, what)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -300,12 +301,12 @@ func TestTheCheckOfTheSwitchCanFail(t *testing.T) {
 }
 
 func TestWhatTheSwitchPromises(t *testing.T) {
-	server := Class{Labels: map[string]string{LabelEtcd: "true"}}
-	worker := Class{Labels: map[string]string{LabelWorker: "true"}}
+	server := effective.Class{Labels: map[string]string{effective.LabelEtcd: "true"}}
+	worker := effective.Class{Labels: map[string]string{effective.LabelWorker: "true"}}
 	list := func(members ...any) []any { return members }
 	for _, c := range []struct {
 		name        string
-		class       Class
+		class       effective.Class
 		key         string
 		before, now any
 		want        bool

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -36,7 +37,7 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 }
 
 // isInserted reports whether a layer is the entry that insertEntry writes.
-func (m *migration) isInserted(l Layer) bool {
+func (m *migration) isInserted(l effective.Layer) bool {
 	list := m.appendedArgs(args.Of(l.Get(managerArgs).Value()))
 	inserted := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(list)})
 	return !l.Global() && l.Entry.Index() == 0 && yamledit.Same(l.Entry.Value(), asRead(inserted))
@@ -44,16 +45,16 @@ func (m *migration) isInserted(l Layer) bool {
 
 // takeEntry removes the inserted entry, and the one without a selector that was
 // added with it.
-func (m *migration) takeEntry(e *transform.Reverse, l Layer) error {
+func (m *migration) takeEntry(e *transform.Reverse, l effective.Layer) error {
 	list, others := l.Entry.Parent(), m.Layers[2:]
-	if !slices.ContainsFunc(others, func(o Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
+	if !slices.ContainsFunc(others, func(o effective.Layer) bool { return !isPlain(o) }) && len(others) <= 1 {
 		e.Remove(list)
 		e.Usual(list, "it contains nothing else, and was absent, empty, or only the entry without a selector before")
 		return nil
 	}
 	e.Remove(l.Entry)
 	last := others[len(others)-1]
-	if isPlain(last) && !slices.ContainsFunc(others[:len(others)-1], func(o Layer) bool { return !o.Selective() }) {
+	if isPlain(last) && !slices.ContainsFunc(others[:len(others)-1], func(o effective.Layer) bool { return !o.Selective() }) {
 		e.Remove(last.Entry)
 		e.Usual(last.Entry, "the entry without a selector existed before or was added with the flag")
 	}
@@ -61,13 +62,13 @@ func (m *migration) takeEntry(e *transform.Reverse, l Layer) error {
 }
 
 // isPlain reports whether a layer is the entry {config: {}}.
-func isPlain(l Layer) bool {
+func isPlain(l effective.Layer) bool {
 	return l.Entry.Len() == 1 && l.Entry.Get("config").IsMap() && l.Config.Len() == 0
 }
 
 // takeFlag removes the flag, and the configuration that came with it, from a list
 // in which they are last, as they were appended.
-func (m *migration) takeFlag(e *transform.Reverse, l Layer) error {
+func (m *migration) takeFlag(e *transform.Reverse, l effective.Layer) error {
 	at := l.Get(managerArgs)
 	list := args.Of(at.Value())
 	appended := m.appendedArgs(list)

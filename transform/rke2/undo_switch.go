@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -38,7 +39,7 @@ func (m *migration) provideInTree(e *transform.Reverse) error {
 		}
 	}
 	if !m.target.NoLeaderMigration {
-		if slices.ContainsFunc(m.kinds, m.lacksLocation) {
+		if slices.ContainsFunc(m.Kinds, m.lacksLocation) {
 			m.insertFlag(e.Edit)
 		}
 		m.deliverConfig(e.Edit)
@@ -69,7 +70,7 @@ func (m *migration) checkRollback(e *transform.Reverse) error {
 			return err
 		}
 	}
-	if m.carriesCloudConfig() && len(m.winners(cloudConfigKey, Class.ControlPlane)) == 0 {
+	if m.carriesCloudConfig() && len(m.Winners(cloudConfigKey, effective.Class.ControlPlane)) == 0 {
 		return transform.Lost(m.RKEConfig(), cloudConfigKey+" was removed by the switch, and the file does not show where it was")
 	}
 	return nil
@@ -78,7 +79,7 @@ func (m *migration) checkRollback(e *transform.Reverse) error {
 // enableStub removes disable-cloud-controller where it is as the switch
 // writes it: next to the provider's name.
 func (m *migration) enableStub(e *yamledit.Edit) {
-	for _, n := range m.winners(providerKey, Class.Server) {
+	for _, n := range m.Winners(providerKey, effective.Class.Server) {
 		stub := n.Parent().Get(disableStub)
 		if stub.Exists() && stub.Text() == "true" && stub.Index() == placeAfter(n, stub) {
 			e.Remove(stub)
@@ -106,10 +107,10 @@ func placeAfter(n, inserted yamledit.Node) int {
 // other machines were, the file does not show.
 func (m *migration) providerBack(e *transform.Reverse) {
 	sure := map[string]bool{}
-	for _, n := range m.winners(providerKey, Class.ControlPlane) {
+	for _, n := range m.Winners(providerKey, effective.Class.ControlPlane) {
 		sure[n.Path()] = true
 	}
-	for _, n := range m.winners(providerKey, func(Class) bool { return true }) {
+	for _, n := range m.Winners(providerKey, anyClass) {
 		if s, _ := n.String(); s != external {
 			continue
 		}
@@ -124,7 +125,7 @@ func (m *migration) providerBack(e *transform.Reverse) {
 // its flag.
 func (m *migration) componentBack(e *transform.Reverse, key string) error {
 	withFlag := key == managerArgs && !m.target.NoLeaderMigration
-	overridden, matters := m.isOverridden(), m.matched(func(c Class) bool { return m.needs(c, key) })
+	overridden, matters := m.isOverridden(), m.Matched(func(c effective.Class) bool { return c.Runs(key) })
 	for _, l := range m.Layers {
 		at := l.Get(key)
 		if !at.Exists() {
@@ -140,7 +141,7 @@ func (m *migration) componentBack(e *transform.Reverse, key string) error {
 				e.Usual(at, componentFlag+" is set separately, and it was aws or already external before")
 			}
 		}
-		if withFlag && matters[l.index] {
+		if withFlag && matters[l.Index] {
 			u.Set = append(u.Set, m.missingArgs(list)...)
 		}
 		if err := m.back(e, at, u, len(args.Without(list, componentFlag))); err != nil {
@@ -191,8 +192,8 @@ func (m *migration) back(e *transform.Reverse, at yamledit.Node, u args.Update, 
 // selector the switch has left; without one, globally.
 func (m *migration) insertFlag(e *yamledit.Edit) {
 	if list := m.RKEConfig().Get(selectorKey); list.Len() > 0 {
-		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(m.leaderArgs())}))
+		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(m.missingArgs(nil))}))
 		return
 	}
-	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: textsOf(m.leaderArgs())}})
+	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: textsOf(m.missingArgs(nil))}})
 }

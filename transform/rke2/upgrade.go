@@ -5,8 +5,6 @@ package rke2
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -17,6 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/plan"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -26,13 +25,13 @@ func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
 		From: m.Version, To: m.target.Version,
 		At: m.Root.Get("spec", "kubernetesVersion"), Holder: m.Root.Get("spec"),
-		Distro: "an RKE2", Example: "v1.27.16+rke2r1", Is: isRelease,
+		Distro: "an RKE2", Example: "v1.27.16+rke2r1", Is: effective.IsRelease,
 	}
 }
 
 // decide decides how the plan moves the release.
 func (m *migration) decide() (err error) {
-	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: newestOf, Check: m.checkImages})
+	m.target, err = m.move().Decide(m.target, k8s.UpgradePath{Migrated: m.migrated, OldImage: m.oldImage, Newest: effective.Newest, Check: m.checkImages})
 	return err
 }
 
@@ -41,25 +40,6 @@ func (m *migration) migrated() bool {
 	now := *m
 	now.target.Version = ""
 	return m.isExternal() && plan.Complete(&now)
-}
-
-// newestOf returns the newest release of a minor that the tables list, or "".
-func newestOf(minor string) string {
-	var found []string
-	for release := range maps.Keys(metadata().sets) {
-		if semver.MajorMinor(release) == minor && !strings.Contains(release, "-rc") {
-			found = append(found, release)
-		}
-	}
-	if len(found) == 0 {
-		return ""
-	}
-	return slices.MaxFunc(found, func(a, b string) int {
-		if c := semver.Compare(a, b); c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
-	})
 }
 
 // checkImages requires an image of the cloud-controller-manager for each minor in between, where
@@ -106,7 +86,7 @@ func (m *migration) checkUpgrade(after *migration) error {
 	if after.Version != m.move().Reached() {
 		return fmt.Errorf("the release would not be %s", m.move().Reached())
 	}
-	removed := func(_ Class, key string, before, now any) bool {
+	removed := func(_ effective.Class, key string, before, now any) bool {
 		return key == apiServerArgs && sameArgs(args.Without(args.Of(before), m.removedFlags(key)...), args.Of(now))
 	}
 	if err := m.check(after, removed); err != nil {

@@ -110,9 +110,3 @@ func TestTheChecksOfAnUpgradeCanFail(t *testing.T) {
 		assert.Truef(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)), "%s, %q → %q: %v", c.stage, c.old, c.new, err)
 	}
 }
-
-func TestTheNewestReleaseOfAMinorIsNoCandidate(t *testing.T) {
-	for minor, want := range map[string]string{"v1.27": "v1.27.16+rke2r2", "v1.30": "v1.30.14+rke2r1", "v1.99": ""} {
-		assert.Equal(t, newestOf(minor), want, minor)
-	}
-}

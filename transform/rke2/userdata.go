@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -21,10 +22,10 @@ func machineConfigOf(pool yamledit.Node) string {
 }
 
 // userData returns the user data of a pool's machines; it does not exist where it was not given.
-func (m *migration) userData(c Class) yamledit.Node {
-	o := objectName{aws.MachineConfigKind, machineConfigOf(c.Pool)}
+func (m *migration) userData(c effective.Class) yamledit.Node {
+	o := effective.Object{Kind: aws.MachineConfigKind, Name: machineConfigOf(c.Pool)}
 	for _, doc := range m.target.Related {
-		if !o.is(doc, m.Doc) {
+		if !isObject(doc, o, m.Doc) {
 			continue
 		}
 		for _, e := range doc.Root().Entries() {
@@ -70,9 +71,9 @@ func hostsOf(userData string) hosts {
 }
 
 // hosts lists the pools that lose their names and whose user data does one thing to host names.
-func (m *migration) hosts(of hosts) []Class {
+func (m *migration) hosts(of hosts) []effective.Class {
 	losesName := m.losesName()
-	return slices.DeleteFunc(slices.Clone(m.Classes), func(c Class) bool {
+	return slices.DeleteFunc(slices.Clone(m.Classes), func(c effective.Class) bool {
 		text, given := m.userData(c).String()
 		return !given || !losesName(c) || hostsOf(text) != of
 	})

@@ -9,12 +9,13 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/rke2"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 // machine has the roles that its letters say: e, c and w.
 func machine(name, roles string) Machine {
 	m := Machine{Name: name, Labels: map[string]string{}, Plan: &Plan{}}
-	for letter, label := range map[string]string{"e": rke2.LabelEtcd, "c": rke2.LabelControlPlane, "w": rke2.LabelWorker} {
+	for letter, label := range map[string]string{"e": effective.LabelEtcd, "c": effective.LabelControlPlane, "w": effective.LabelWorker} {
 		if strings.Contains(roles, letter) {
 			m.Labels[label] = "true"
 		}
@@ -30,7 +31,7 @@ func order(strategy map[string]any, changes func(map[string]string) bool, machin
 
 func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	all := func(map[string]string) bool { return true }
-	controlPlanes := func(labels map[string]string) bool { return labels[rke2.LabelControlPlane] == "true" }
+	controlPlanes := func(labels map[string]string) bool { return labels[effective.LabelControlPlane] == "true" }
 	same := []Machine{machine("a", "ec"), machine("b", "eci"), machine("c", "ec")}
 	apart := []Machine{machine("c-1", "c"), machine("c-2", "c"), machine("c-3", "c"), machine("e-1", "ei"), machine("e-2", "e"), machine("w-1", "w"), machine("w-2", "w")}
 	gone := machine("a", "ec")
@@ -56,7 +57,7 @@ func TestMachinesChangeInTheOrderOfRanchersPlanner(t *testing.T) {
 	for name, got := range map[string]string{
 		"no init node":             order(nil, all, machine("a", "ec"), machine("b", "w")),
 		"an init node that goes":   order(nil, all, gone, machine("b", "ec")),
-		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{rke2.LabelEtcd: "true"}}),
+		"plans that were not read": order(nil, all, Machine{Name: "a", Labels: map[string]string{effective.LabelEtcd: "true"}}),
 		"nothing changes":          order(nil, func(map[string]string) bool { return false }, same...),
 		"a cluster that RKE makes": Said(Order(Objects{Engine: &Engine{}}, rke2.Distro().Live.Roles, all)),
 	} {

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+package effective
 
 import (
 	"encoding/json"
@@ -65,18 +65,18 @@ func TestReleaseHasTypesAndMachines(t *testing.T) {
 	r := LookupRelease("v1.26.15+rke2r1")
 	for _, c := range []struct {
 		key        string
-		typ        ArgType
+		typ        string
 		serverOnly bool
 	}{
-		{"kube-apiserver-arg", ArgArray, true},
-		{"disable-cloud-controller", ArgBool, true},
-		{"disable-kube-proxy", ArgBoolean, true},
-		{"cloud-provider-name", ArgEnum, false},
-		{"kubelet-arg", ArgArray, false},
-		{"kube-proxy-arg", ArgArray, false}, // listed for both
-		{"audit-policy-file", ArgString, false},
-		{"kube-apiserver-extra-mount", ArgArray, false},
-		{"selinux", ArgBool, false},
+		{"kube-apiserver-arg", "array", true},
+		{"disable-cloud-controller", "bool", true},
+		{"disable-kube-proxy", "boolean", true},
+		{"cloud-provider-name", "enum", false},
+		{"kubelet-arg", "array", false},
+		{"kube-proxy-arg", "array", false}, // listed for both
+		{"audit-policy-file", "string", false},
+		{"kube-apiserver-extra-mount", "array", false},
+		{"selinux", "bool", false},
 		{"no-such-key", "", false},
 	} {
 		if typ, _ := r.Type(c.key); typ != c.typ || r.ServerOnly(c.key) != c.serverOnly {
@@ -142,7 +142,7 @@ func TestReleasesEqualTheFacts(t *testing.T) {
 	}
 	var facts []struct {
 		Versions      []string
-		Server, Agent map[string]ArgType
+		Server, Agent map[string]string
 	}
 	assert.NilError(t, json.Unmarshal(text, &facts))
 	releases := 0
@@ -156,4 +156,22 @@ func TestReleasesEqualTheFacts(t *testing.T) {
 	}
 	got := len(metadata().sets)
 	assert.Truef(t, releases != 0 && got == releases, "the facts list %d releases, the tables %d", releases, got)
+}
+
+func TestTheNewestReleaseOfAMinorIsNoCandidate(t *testing.T) {
+	for minor, want := range map[string]string{"v1.27": "v1.27.16+rke2r2", "v1.30": "v1.30.14+rke2r1", "v1.99": "", "": "v1.34.1+rke2r1"} {
+		assert.Equal(t, Newest(minor), want, minor)
+	}
+}
+
+func TestLaterArgumentsBeginWithAReleaseOfTheirMinor(t *testing.T) {
+	for version, want := range map[string]bool{
+		"v1.28.15+rke2r1": false, "v1.31.13+rke2r1": false, "v1.32.8+rke2r1": false, "v1.32.9+rke2r1": true,
+		"v1.33.4+rke2r1": false, "v1.33.5+rke2r1": true, "v1.34.1+rke2r1": true, "v1.36.0+rke2r1": true,
+	} {
+		serversOnly, got := LookupRelease(version).Later("node-name-from-cloud-provider-metadata")
+		assert.Truef(t, got == want && (!got || serversOnly), "%s: %v, of servers only: %v", version, got, serversOnly)
+	}
+	_, got := LookupRelease("v1.34.1+rke2r1").Later("kubelet-arg")
+	assert.True(t, !got, "what the tables list is not later")
 }

@@ -1,11 +1,10 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+package effective_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -38,7 +39,7 @@ func TestEffectiveConfigurationEqualsRanchersPlanner(t *testing.T) {
 func comparePair(t *testing.T, file string) {
 	doc := assert.Value(yamledit.ParseString(file, string(readFile(t, file))))(t)
 	planned := readFile(t, strings.TrimSuffix(file, ".yaml")+".json")
-	c, err := Open(doc, "")
+	c, err := rke2.Open(doc, "")
 	if refused := strings.HasPrefix(string(planned), "{"); refused {
 		assert.Truef(t, err != nil, "opened, though the planner says %s", planned)
 		return
@@ -181,14 +182,6 @@ machineSelectorConfig:
 dataDirectories: {k8sDistro: /b}
 `
 
-func places(nodes ...yamledit.Node) []string {
-	var places []string
-	for _, n := range nodes {
-		places = append(places, fmt.Sprintf("%d %s", n.Line(), strings.TrimPrefix(n.Path(), "spec.rkeConfig.")))
-	}
-	return places
-}
-
 func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", layered)
 	for _, test := range []struct {
@@ -213,7 +206,7 @@ func TestEffectiveNamesTheOriginAndWhatItOverrides(t *testing.T) {
 
 func TestLinesCountFromTheStartOfTheStream(t *testing.T) {
 	doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(document("v1.26.15+rke2r1", layered))}))(t)
-	c := assert.Value(Open(doc, ""))(t)
+	c := assert.Value(rke2.Open(doc, ""))(t)
 	assert.Equal(t, c.Effective(classOf(t, c, "etcd"))["kubelet-arg"].Origin.Line(), 118, "line")
 }
 
@@ -223,8 +216,7 @@ func TestCandidatesAreInTheOrderOfTheMerge(t *testing.T) {
 		"worker":       {"9 machineGlobalConfig.kubelet-arg", "17 machineSelectorConfig[0].config.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg"},
 		"controlplane": {"9 machineGlobalConfig.kubelet-arg", "18 machineSelectorConfig[1].config.kubelet-arg", "21 machineSelectorConfig[2].config.kubelet-arg"},
 	} {
-		set := lists.Map(c.Candidates(classOf(t, c, class), "kubelet-arg"), func(i int) yamledit.Node { return c.Layers[i].Get("kubelet-arg") })
-		assert.DeepEqual(t, places(set...), want, class)
+		assert.DeepEqual(t, places(c.Candidates(classOf(t, c, class), "kubelet-arg")...), want, class)
 	}
 	got := c.Candidates(c.Classes[0], "debug")
 	assert.Truef(t, got == nil, "debug is set in %v", got)
@@ -236,36 +228,51 @@ func TestDroppedNamesKeyPlaceAndReason(t *testing.T) {
 		Key, Reason, Origin string
 	}
 	const config = "machineSelectorConfig"
-	null := drop{"cni", NullValue, "18 " + config + "[1].config.cni"}
-	unknown := drop{"no-such-key", UnknownKey, "23 " + config + "[3].config.no-such-key"}
-	dir := drop{"data-dir", UnknownKey, "13 machineGlobalConfig.data-dir"}
+	null := drop{"cni", "null is dropped", "18 " + config + "[1].config.cni"}
+	unknown := drop{"no-such-key", "the release does not have the key", "23 " + config + "[3].config.no-such-key"}
+	dir := drop{"data-dir", "the release does not have the key", "13 machineGlobalConfig.data-dir"}
 	for class, want := range map[string][]drop{
 		"controlplane": {
 			null, dir,
-			{"kube-apiserver-arg", NumberValue, "22 " + config + "[2].config.kube-apiserver-arg"},
-			{"kubelet-arg", MapValue, "21 " + config + "[2].config.kubelet-arg"},
+			{"kube-apiserver-arg", "a number is dropped", "22 " + config + "[2].config.kube-apiserver-arg"},
+			{"kubelet-arg", "a mapping is dropped", "21 " + config + "[2].config.kubelet-arg"},
 			unknown,
 		},
 		"etcd": {null, dir, unknown},
 		"worker": {
-			{"cni", ServerKey, null.Origin}, dir,
-			{"kube-scheduler-arg", ServerKey, "23 " + config + "[3].config.kube-scheduler-arg"},
+			{"cni", "workers do not have the key", null.Origin}, dir,
+			{"kube-scheduler-arg", "workers do not have the key", "23 " + config + "[3].config.kube-scheduler-arg"},
 			unknown,
 		},
 	} {
 		var got []drop
-		for _, d := range c.Dropped(classOf(t, c, class)) {
+		for _, d := range dropped(t, c, class) {
 			got = append(got, drop{d.Key, d.Reason, places(d.Origin)[0]})
 		}
 		assert.DeepEqual(t, got, want, class)
 	}
 }
 
+// dropped returns what does not reach the machines of a class.
+func dropped(t *testing.T, c *rke2.Cluster, class string) []transform.Dropped {
+	t.Helper()
+	of, found := lists.Find(c.Explain(), func(m transform.MachineClass) bool { return m.Name == class })
+	assert.Mustf(t, found, "no class %s", class)
+	return of.Dropped
+}
+
 // A key either reaches a machine or is dropped with a reason.
 func TestEveryKeyIsKeptOrDropped(t *testing.T) {
 	c := opened(t, "v1.26.15+rke2r1", strings.ReplaceAll(layered, "dataDirectories", "ignored"))
 	for _, class := range c.Classes {
-		kept, dropped, all := c.Effective(class), c.Dropped(class), c.merge(class)
+		kept, dropped, all := c.Effective(class), dropped(t, c, class.Name), map[string]bool{}
+		for _, l := range c.Layers {
+			for _, e := range l.Config.Entries() {
+				if len(c.Candidates(class, e.Key)) > 0 {
+					all[e.Key] = true
+				}
+			}
+		}
 		assert.Truef(t, len(kept)+len(dropped) == len(all), "%s: %d kept, %d dropped of %d", class.Name, len(kept), len(dropped), len(all))
 		for _, d := range dropped {
 			_, both := kept[d.Key]

@@ -1,25 +1,15 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+package effective_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
-
-func TestPoolsKeepTheOrderOfTheFile(t *testing.T) {
-	c := opened(t, "v1.26.15+rke2r1", `
-machinePools:
-- {name: zeta, workerRole: true}
-- {name: alpha, etcdRole: true, quantity: 0}
-- {name: mid, controlPlaneRole: true}
-`)
-	assert.DeepEqual(t, names(c), []string{"zeta", "alpha", "mid"})
-	assert.Equal(t, c.Classes[1].Pool.Path(), "spec.rkeConfig.machinePools[1]", "alpha is at")
-}
 
 func TestPoolLabels(t *testing.T) {
 	for _, c := range []struct {
@@ -30,7 +20,7 @@ func TestPoolLabels(t *testing.T) {
 			"all of Rancher's own",
 			`{name: p, etcdRole: true, controlPlaneRole: true, workerRole: false}`,
 			map[string]string{
-				LabelEtcd: "true", LabelControlPlane: "true", LabelWorker: "", LabelOS: "linux",
+				effective.LabelEtcd: "true", effective.LabelControlPlane: "true", effective.LabelWorker: "", effective.LabelOS: "linux",
 				"rke.cattle.io/rke-machine-pool-name": "p",
 				"rke.cattle.io/cluster-name":          "demo",
 				"cluster.x-k8s.io/cluster-name":       "demo",
@@ -41,17 +31,17 @@ func TestPoolLabels(t *testing.T) {
 		{
 			"workers are no control plane of Cluster API",
 			`{name: p, workerRole: true}`,
-			map[string]string{LabelWorker: "true", LabelControlPlane: "", "cluster.x-k8s.io/control-plane": ""},
+			map[string]string{effective.LabelWorker: "true", effective.LabelControlPlane: "", "cluster.x-k8s.io/control-plane": ""},
 		},
 		{
 			"the system of the machines",
 			`{name: p, workerRole: true, machineOS: windows}`,
-			map[string]string{LabelOS: "windows"},
+			map[string]string{effective.LabelOS: "windows"},
 		},
 		{
 			"the pool's labels come last",
 			`{name: p, workerRole: true, machineOS: windows, labels: {cattle.io/os: linux, rke.cattle.io/worker-role: "no", rke.cattle.io/rke-machine-pool-name: q, zone: a}}`,
-			map[string]string{LabelOS: "linux", LabelWorker: "no", "rke.cattle.io/rke-machine-pool-name": "q", "zone": "a"},
+			map[string]string{effective.LabelOS: "linux", effective.LabelWorker: "no", "rke.cattle.io/rke-machine-pool-name": "q", "zone": "a"},
 		},
 		{
 			"labels of the machine deployment do not reach machines",
@@ -61,7 +51,7 @@ func TestPoolLabels(t *testing.T) {
 		{
 			"a role as a YAML 1.1 boolean",
 			`{name: p, etcdRole: yes, workerRole: off}`,
-			map[string]string{LabelEtcd: "true", LabelWorker: ""},
+			map[string]string{effective.LabelEtcd: "true", effective.LabelWorker: ""},
 		},
 		{
 			"a long name is cut as Rancher cuts it",

@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+package effective
 
 import (
 	_ "embed"
@@ -16,19 +16,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
-)
-
-// ArgType is the type that Rancher's metadata gives an argument. Rancher
-// enforces none of them; it only converts ArgBoolean.
-type ArgType string
-
-// The types that occur.
-const (
-	ArgString  ArgType = "string"
-	ArgBool    ArgType = "bool" // unlike ArgBoolean, "true" stays a string
-	ArgBoolean ArgType = "boolean"
-	ArgArray   ArgType = "array" // a string passes, too
-	ArgEnum    ArgType = "enum"
 )
 
 // Release is an RKE2 release, and the arguments that Rancher lets through to it.
@@ -53,17 +40,18 @@ func LookupRelease(version string) Release {
 // is looked at, not the members of a list.
 func (r Release) Keep(server bool, key string, v any) (any, bool) {
 	t, ok := r.argument(server, key)
-	if !ok || unfit(v) != "" {
+	if !ok || Unfit(v) != "" {
 		return nil, false
 	}
-	if t == ArgBoolean {
+	if t == "boolean" {
 		return convert.ToBool(v), true
 	}
 	return v, true
 }
 
-// Type returns the type of an argument, whatever machines take it.
-func (r Release) Type(key string) (ArgType, bool) { return r.argument(true, key) }
+// Type returns the type that Rancher's metadata gives an argument, whatever machines take it: string, bool, boolean,
+// array or enum. Rancher enforces none of them, so an array may be a string; it only converts a boolean.
+func (r Release) Type(key string) (string, bool) { return r.argument(true, key) }
 
 // ServerOnly reports whether pure workers lose the key.
 func (r Release) ServerOnly(key string) bool {
@@ -75,7 +63,7 @@ func (r Release) ServerOnly(key string) bool {
 // Keys returns all arguments, sorted. The caller must not change the result.
 func (r Release) Keys() []string { return r.keys() }
 
-func (r Release) argument(server bool, key string) (ArgType, bool) {
+func (r Release) argument(server bool, key string) (string, bool) {
 	t, ok := r.agent[key]
 	if !ok && server {
 		t, ok = r.server[key]
@@ -85,19 +73,50 @@ func (r Release) argument(server bool, key string) (ArgType, bool) {
 
 var releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-rc\d+)?\+rke2r\d+$`)
 
-func isRelease(version string) bool {
+// IsRelease reports whether a version is one of RKE2.
+func IsRelease(version string) bool {
 	return releaseForm.MatchString(version) && semver.IsValid(version)
 }
 
-func isK3s(version string) bool { return strings.Contains(version, "+k3s") }
+// Unfit returns what Rancher drops whatever its key, "null", "a number" or "a mapping", and "" for what it keeps.
+func Unfit(v any) string {
+	switch v.(type) {
+	case string, bool, []any:
+		return ""
+	case nil:
+		return "null"
+	case map[string]any:
+		return "a mapping"
+	}
+	return "a number"
+}
+
+// reason returns why Keep drops a key, and "" when it does not. A value that is dropped has won, and erased those
+// before it.
+func (r Release) reason(server bool, key string, v any) string {
+	if _, ok := r.argument(server, key); ok {
+		if kind := Unfit(v); kind != "" {
+			return kind + " is dropped"
+		}
+		return ""
+	}
+	serversOnly, ok := r.Later(key)
+	switch {
+	case r.ServerOnly(key), ok && serversOnly && !server:
+		return "workers do not have the key"
+	case ok:
+		return "only newer metadata of Rancher lists the key for this release"
+	}
+	return "the release does not have the key"
+}
 
 // argumentSet is what releases of one set know, by the machines that take it.
 type argumentSet struct {
-	server, agent map[string]ArgType
+	server, agent map[string]string
 	keys          func() []string
 }
 
-func (s argumentSet) add(name string, t ArgType, serverOnly bool) {
+func (s argumentSet) add(name string, t string, serverOnly bool) {
 	if serverOnly {
 		s.server[name] = t
 	} else {
@@ -126,7 +145,7 @@ var metadata = sync.OnceValue(func() tables {
 	for row := range rows(argumentsTSV) { // name, type, machines, letters of sets
 		for letter, set := range m.arguments {
 			if strings.Contains(row[3], letter) {
-				set.add(row[0], ArgType(row[1]), row[2] == "server")
+				set.add(row[0], row[1], row[2] == "server")
 			}
 		}
 	}
@@ -134,27 +153,31 @@ var metadata = sync.OnceValue(func() tables {
 })
 
 // TablesDate returns the day of the metadata from which the tables were made.
-func TablesDate() string { return stated(releasesTSV, datePrefix) }
+func TablesDate() string { return dateOf(releasesTSV) }
 
-const datePrefix = "# date: "
+// LaterDate returns the month of the newer metadata that Later is about.
+func LaterDate() string { return dateOf(laterTSV) }
 
-// stated returns what a comment of a table states.
-func stated(table, prefix string) string {
-	for line := range strings.Lines(table) {
-		if value, found := strings.CutPrefix(line, prefix); found {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+// dateOf returns what a comment of a table states.
+func dateOf(table string) string {
+	_, date, _ := strings.Cut(table, "# date: ")
+	date, _, _ = strings.Cut(date, "\n")
+	return date
 }
 
-// NewestRelease returns the newest release that the tables list.
-func NewestRelease() string {
-	return slices.MaxFunc(slices.Collect(maps.Keys(metadata().sets)), semver.Compare)
+// Newest returns the newest release of a minor such as v1.26, or with "" of all, that the tables list and that is no
+// candidate; "" for none.
+func Newest(minor string) (newest string) {
+	for _, release := range slices.Sorted(maps.Keys(metadata().sets)) {
+		if (minor == "" || semver.MajorMinor(release) == minor) && !strings.Contains(release, "-rc") && semver.Compare(release, newest) >= 0 {
+			newest = release
+		}
+	}
+	return newest
 }
 
 func newArgumentSet() argumentSet {
-	s := argumentSet{server: map[string]ArgType{}, agent: map[string]ArgType{}}
+	s := argumentSet{server: map[string]string{}, agent: map[string]string{}}
 	s.keys = sync.OnceValue(func() []string {
 		keys := slices.Sorted(maps.Keys(s.server))
 		keys = slices.AppendSeq(keys, maps.Keys(s.agent))
@@ -185,31 +208,29 @@ var laterTSV string
 // Rancher loads its metadata from the network, so the release alone does not
 // tell whether machines get the argument.
 type laterArgument struct {
-	ServersOnly bool
+	serversOnly bool
 	first       []string // the first release of each minor, sorted
 }
 
 var laterArguments = sync.OnceValue(func() map[string]laterArgument {
 	table := map[string]laterArgument{}
 	for row := range rows(laterTSV) { // name, type, machines, first releases
-		table[row[0]] = laterArgument{ServersOnly: row[2] == "server", first: strings.Split(row[3], ",")}
+		table[row[0]] = laterArgument{serversOnly: row[2] == "server", first: strings.Split(row[3], ",")}
 	}
 	return table
 })
 
-// Later returns an argument that the tables do not list for the release, and
-// newer metadata does.
-func (r Release) Later(key string) (laterArgument, bool) {
+// Later reports whether the tables do not list an argument for the release, and newer metadata does, and whether
+// that gives it to servers only.
+func (r Release) Later(key string) (serversOnly, ok bool) {
 	a, listed := laterArguments()[key]
-	if _, known := r.Type(key); known || !listed {
-		return laterArgument{}, false
-	}
-	return a, k8s.Since(r.Version, a.first...)
+	_, known := r.Type(key)
+	return a.serversOnly, listed && !known && k8s.Since(r.Version, a.first...)
 }
 
-// isLater reports whether newer metadata lists an argument for any release: it is
+// IsLater reports whether newer metadata lists an argument for any release: it is
 // then no slip of another one.
-func isLater(key string) bool {
+func IsLater(key string) bool {
 	_, listed := laterArguments()[key]
 	return listed
 }

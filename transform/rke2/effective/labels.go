@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+package effective
 
 import (
 	"fmt"
@@ -14,43 +14,31 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// customClasses returns the classes of a cluster whose machines were registered
-// by hand: any combination of roles may be there, with any of the labels that the
-// command of the registration can give them (rancher pkg/controllers/capr/unmanaged).
-// Labels that make no difference to any selector make no class. Where selectors match
-// too many of them, the labels of the machines are those that there are.
-func (c *Cluster) customClasses(at yamledit.Node, machines *transform.Machines) ([]Class, error) {
-	own, possible := c.possibleLabels()
-	switch {
-	case possible:
-	case machines == nil:
-		return nil, at.Errorf("its selectors match so many labels that the machine classes cannot be determined", "let the selectors match roles, or fewer labels; or name the live cluster, with --context and --cluster")
-	default:
-		own = c.labelsOf(*machines)
-	}
-	var classes []Class
-	selects := c.selection()
+// Registered returns the classes of a cluster whose machines were registered
+// by hand: any combination of roles may be there, with any of the sets of labels that LabelSets returns.
+// Labels that make no difference to any selector make no class.
+func (m *Machines) Registered(sets []map[string]string) (classes []Class) {
+	selects := m.selection()
 	for _, roles := range []string{
 		"controlplane", "controlplane+worker",
 		"etcd", "etcd+controlplane", "etcd+controlplane+worker", "etcd+worker",
 		"worker",
 	} {
 		known := map[string]bool{}
-		for _, set := range own {
-			class := customClass(roles, set)
+		for _, set := range sets {
+			class := registered(roles, set)
 			if by := fmt.Sprint(selects(class.Labels)); !known[by] {
 				known[by] = true
 				classes = append(classes, class)
 			}
 		}
 	}
-	return classes, nil
+	return classes
 }
 
-func customClass(roles string, own map[string]string) Class {
+func registered(roles string, own map[string]string) Class {
 	is := func(role string) bool { return slices.Contains(strings.Split(roles, "+"), role) }
 	all := maps.Clone(own)
 	all[LabelOS] = "linux"
@@ -64,9 +52,9 @@ func customClass(roles string, own map[string]string) Class {
 
 // selection returns what finds the selectors that match a machine, in their order. One that requires a
 // value of a label is looked up by it.
-func (c *Cluster) selection() func(machine map[string]string) []int {
+func (m *Machines) selection() func(machine map[string]string) []int {
 	type label struct{ key, value string }
-	all, others, by := slices.Collect(c.selectors()), []int(nil), map[label][]int{}
+	all, others, by := slices.Collect(m.selectors()), []int(nil), map[label][]int{}
 	for i, s := range all {
 		requirements, _ := s.Requirements()
 		one := slices.IndexFunc(requirements, func(r labels.Requirement) bool {
@@ -86,7 +74,7 @@ func (c *Cluster) selection() func(machine map[string]string) []int {
 		for key, value := range machine {
 			candidates = append(candidates, by[label{key, value}]...)
 		}
-		c.Doc.Visit(weight * len(candidates))
+		m.Doc.Visit(weight * len(candidates))
 		found = slices.DeleteFunc(candidates, func(i int) bool { return !all[i].Matches(labels.Set(machine)) })
 		slices.Sort(found)
 		return found
@@ -94,15 +82,15 @@ func (c *Cluster) selection() func(machine map[string]string) []int {
 }
 
 // selectors are those of all layers, and then those of files.
-func (c *Cluster) selectors() iter.Seq[labels.Selector] {
+func (m *Machines) selectors() iter.Seq[labels.Selector] {
 	return func(yield func(labels.Selector) bool) {
-		for _, l := range c.Layers {
-			if !yield(l.selector) {
+		for _, l := range m.Layers {
+			if !yield(l.Selector) {
 				return
 			}
 		}
-		for _, f := range c.Files {
-			if !yield(f.selector) {
+		for _, f := range m.Files {
+			if !yield(f.Selector) {
 				return
 			}
 		}
@@ -112,15 +100,16 @@ func (c *Cluster) selectors() iter.Seq[labels.Selector] {
 // mostSets bounds the combinations of labels that are looked at.
 const mostSets = 1024
 
-// possibleLabels returns the sets of labels that distinguish machines of the same roles,
-// the empty one first: each label that a selector names is absent, has a value
-// that one names, or has another one. It fails where there are too many.
-func (c *Cluster) possibleLabels() (sets []map[string]string, ok bool) {
-	values := c.namedValues()
+// LabelSets returns the sets of labels that the command of a registration can give machines of the same
+// roles (rancher pkg/controllers/capr/unmanaged) and that selectors distinguish, the empty one first: each
+// label that a selector names is absent, has a value that one names, or has another one. Where these are
+// too many, they are those of the live machines, and ok is false without any.
+func (m *Machines) LabelSets(live *transform.Machines) (sets []map[string]string, ok bool) {
+	values := m.namedValues()
 	sets = []map[string]string{{}}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if len(sets)*(len(values[key])+1) > mostSets {
-			return nil, false
+			return labelsOf(live, values), live != nil
 		}
 		for _, set := range sets[:len(sets):len(sets)] {
 			for _, value := range values[key] {
@@ -133,34 +122,20 @@ func (c *Cluster) possibleLabels() (sets []map[string]string, ok bool) {
 	return sets, true
 }
 
-// labelsOf returns the labels that selectors name of each machine, after those of a machine
+// labelsOf returns the labels of each machine that have named values, after those of a machine
 // without labels.
-func (c *Cluster) labelsOf(machines transform.Machines) []map[string]string {
-	values := c.namedValues()
+func labelsOf(live *transform.Machines, values map[string][]string) []map[string]string {
+	if live == nil {
+		return nil
+	}
 	sets := []map[string]string{{}}
-	for _, labels := range machines {
+	for _, labels := range *live {
 		own := map[string]string{}
-		for key := range values {
-			if value, has := labels[key]; has {
-				own[key] = value
-			}
-		}
+		maps.Copy(own, labels)
+		maps.DeleteFunc(own, func(key, _ string) bool { return values[key] == nil })
 		sets = append(sets, own)
 	}
 	return sets
-}
-
-// byMachines reports whether only the machines of a cluster show its classes.
-func byMachines(doc *yamledit.Document) bool {
-	if doc.Root().Get("spec", "rkeConfig", "machinePools").Len() > 0 {
-		return false
-	}
-	c, err := describe(doc, "")
-	if err != nil {
-		return false
-	}
-	_, possible := c.possibleLabels()
-	return !possible
 }
 
 // fixedLabels follow from a machine's roles and system, or are for pools alone.
@@ -171,9 +146,9 @@ const another = "another"
 
 // namedValues returns the values of labels that selectors name, and another one,
 // without the labels of roles and systems, and those that only pools have.
-func (c *Cluster) namedValues() map[string][]string {
+func (m *Machines) namedValues() map[string][]string {
 	values := map[string][]string{}
-	for s := range c.selectors() {
+	for s := range m.selectors() {
 		requirements, _ := s.Requirements()
 		for _, r := range requirements {
 			if !slices.Contains(fixedLabels, r.Key()) {

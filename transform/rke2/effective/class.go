@@ -1,7 +1,7 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rke2
+package effective
 
 import (
 	"maps"
@@ -9,7 +9,6 @@ import (
 	provv1 "github.com/rancher/rancher/pkg/apis/provisioning.cattle.io/v1"
 	"github.com/rancher/wrangler/v3/pkg/name"
 
-	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -37,22 +36,18 @@ type Class struct {
 	reach  *reach
 }
 
-// roles reads the roles as the planner does: a pool's own labels may say something else
+// is reads a role as the planner does: a pool's own labels may say something else
 // than its role fields.
-func roles(labels map[string]string) transform.Roles {
-	return transform.Roles{ControlPlane: hasRole(labels, LabelControlPlane), Etcd: hasRole(labels, LabelEtcd), Worker: hasRole(labels, LabelWorker)}
-}
-
-func hasRole(labels map[string]string, label string) bool { return labels[label] == "true" }
+func (c Class) is(label string) bool { return c.Labels[label] == "true" }
 
 // ControlPlane reports whether the machines run kube-apiserver and the managers.
-func (c Class) ControlPlane() bool { return hasRole(c.Labels, LabelControlPlane) }
+func (c Class) ControlPlane() bool { return c.is(LabelControlPlane) }
 
 // Etcd reports whether the machines run etcd.
-func (c Class) Etcd() bool { return hasRole(c.Labels, LabelEtcd) }
+func (c Class) Etcd() bool { return c.is(LabelEtcd) }
 
 // Worker reports whether the machines run workloads.
-func (c Class) Worker() bool { return hasRole(c.Labels, LabelWorker) }
+func (c Class) Worker() bool { return c.is(LabelWorker) }
 
 // Server reports whether the machines run rke2-server, as pure etcd machines do.
 func (c Class) Server() bool { return c.ControlPlane() || c.Etcd() }
@@ -60,29 +55,17 @@ func (c Class) Server() bool { return c.ControlPlane() || c.Etcd() }
 // Windows reports whether the machines run Windows.
 func (c Class) Windows() bool { return c.Labels[LabelOS] == "windows" }
 
-// poolClasses returns one class per machine pool, empty pools included: they may
-// grow.
-func poolClasses(cluster string, pools []provv1.RKEMachinePool, at yamledit.Node) ([]Class, error) {
-	nodes, seen := at.Items(), map[string]bool{}
-	var classes []Class
-	for i, p := range pools {
-		switch node := nodes[i]; {
-		case p.Name == "":
-			return nil, node.Errorf("the machine pool has no name, and Rancher refuses the whole cluster", "name it")
-		case seen[p.Name]:
-			return nil, node.Get("name").Errorf("another machine pool has the same name, and Rancher refuses the whole cluster", "rename one of the two")
-		default:
-			seen[p.Name] = true
-			classes = append(classes, Class{Name: p.Name, Labels: poolLabels(cluster, p), Pool: node})
-		}
-	}
-	return classes, nil
-}
+// Runs reports whether the machines run the component whose arguments are under a key, such as
+// kubelet-arg: every machine a kubelet, control planes the others.
+func (c Class) Runs(component string) bool { return component == kubeletArgs || c.ControlPlane() }
 
-// poolLabels returns the labels of Rancher's machine template (rancher
+// Kind is the index in Machines.Kinds of the class whose configuration is the same.
+func (c Class) Kind() int { return c.reach.kind }
+
+// PoolLabels returns the labels of Rancher's machine template (rancher
 // pkg/controllers/capr/provisioningcluster); machineDeploymentLabels are not
 // among them, and the pool's own labels come last.
-func poolLabels(cluster string, p provv1.RKEMachinePool) map[string]string {
+func PoolLabels(cluster string, p provv1.RKEMachinePool) map[string]string {
 	labels := map[string]string{
 		"cluster.x-k8s.io/cluster-name": cluster,
 		labelDeployment:                 name.SafeConcatName(cluster, p.Name),

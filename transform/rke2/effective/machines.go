@@ -1,0 +1,278 @@
+// Copyright The rke-lm Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package effective works out what the machines of an RKE2 cluster get from arguments and files,
+// as Rancher's planner does (rancher pkg/capr/planner), wherever they are written.
+//
+// Invariant: it reads the places that it is given, and knows nothing of the object that holds
+// them. A key either reaches a machine or is dropped for a reason.
+package effective
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
+)
+
+// Machines are the machines of a cluster, and all that decides on their configuration.
+type Machines struct {
+	Doc     *yamledit.Document // whose budget the work is counted in
+	Release Release
+	Layers  []Layer // in the order of the merge; the first is the global one
+	Files   []File
+	DataDir yamledit.Node // Rancher's own field for data-dir; may be empty or not exist
+
+	Classes []Class // at least one, once they are set
+	Kinds   []Class // the first class of each configuration
+	configs []Config
+}
+
+// Config is what Rancher gives a machine from the user's configuration, before
+// it adds its own arguments.
+type Config map[string]transform.Setting
+
+// Values returns the configuration without its origins.
+func (c Config) Values() map[string]any {
+	values := make(map[string]any, len(c))
+	for key, s := range c {
+		values[key] = s.Value
+	}
+	return values
+}
+
+const (
+	// ProviderKey is the cloud provider of a cluster.
+	ProviderKey = "cloud-provider-name"
+	// ComponentFlag is that of a component, among its arguments.
+	ComponentFlag = "cloud-provider"
+
+	dataDirKey  = "data-dir"
+	kubeletArgs = "kubelet-arg"
+	managerArgs = "kube-controller-manager-arg"
+)
+
+// Provider returns the cloud provider of a component, by the key of its arguments: RKE2 puts the
+// cluster's in front of the user's arguments, and the last occurrence counts.
+func (c Config) Provider(component string) string {
+	if a, found := args.Last(args.Of(c[component].Value), ComponentFlag); found {
+		return a.Value
+	}
+	name, _ := c[ProviderKey].Value.(string)
+	return name
+}
+
+// ProviderOrigin returns what decides on the provider of a component.
+func (c Config) ProviderOrigin(component string) yamledit.Node {
+	if a, found := args.LastPlaced(args.Place(c[component].Origin), ComponentFlag); found {
+		return a.Node
+	}
+	return c[ProviderKey].Origin
+}
+
+// reach is all that the configuration of a class depends on; classes share it.
+type reach struct {
+	controlPlane, server bool
+	selected             []int // the selectors that match, in their order
+	layers               int   // how many of them are those of layers
+	kind                 int
+}
+
+// Settle sets the classes, and works out what machines of each get.
+func (m *Machines) Settle(classes []Class) {
+	m.Classes = classes
+	known, selects := map[string]*reach{}, m.selection()
+	for i, class := range classes {
+		r := m.reachOf(class, selects)
+		key := fmt.Sprint(r)
+		if known[key] == nil {
+			r.kind = len(m.Kinds)
+			known[key], class.reach = &r, &r
+			m.Kinds = append(m.Kinds, class)
+		}
+		classes[i].reach = known[key]
+	}
+	m.configs = lists.Map(m.Kinds, m.effectiveOf)
+}
+
+func (m *Machines) reachOf(class Class, selects func(map[string]string) []int) reach {
+	r := reach{controlPlane: class.ControlPlane(), server: class.Server(), selected: selects(class.Labels)}
+	r.layers, _ = slices.BinarySearch(r.selected, len(m.Layers))
+	return r
+}
+
+// Effective returns what machines of a class get: the last matching layer wins
+// per key, and the filter sees only the winner, so what it drops there also
+// erases the good values before it (rancher pkg/capr/planner, addUserConfig).
+//
+// The class is one of the cluster's, and the caller must not change the result.
+func (m *Machines) Effective(class Class) Config { return m.configs[class.Kind()] }
+
+// ByLabels returns what works the configuration of a machine out from its own labels, as Rancher's
+// planner does: regardless of who set them, and whatever classes there are.
+func (m *Machines) ByLabels() func(labels map[string]string) map[string]any {
+	selects := m.selection()
+	return func(labels map[string]string) map[string]any {
+		class := Class{Labels: labels}
+		r := m.reachOf(class, selects)
+		class.reach = &r
+		return m.effectiveOf(class).Values()
+	}
+}
+
+// under returns the machines as another release would read them.
+func (m *Machines) under(r Release) *Machines {
+	if m.Release.Version == r.Version {
+		return m
+	}
+	other := *m
+	other.Release = r
+	other.configs = lists.Map(m.Kinds, other.effectiveOf)
+	return &other
+}
+
+func (m *Machines) effectiveOf(class Class) Config {
+	config := m.merge(class)
+	dataDir := config[dataDirKey]
+	for key, s := range config {
+		if v, ok := m.Release.Keep(class.Server(), key, s.Value); ok {
+			s.Value = v
+			config[key] = s
+		} else {
+			delete(config, key)
+		}
+	}
+	// Rancher sets this one after the filter, which never lets it through.
+	if m.DataDir.StringAt() != "" {
+		config[dataDirKey] = overriddenBy(dataDir, m.DataDir)
+	}
+	return config
+}
+
+// merge lays the matching layers over each other; nothing is dropped yet.
+func (m *Machines) merge(class Class) Config {
+	merged := Config{}
+	for _, l := range m.matching(class) {
+		for _, e := range m.entries(l) {
+			merged[e.Key] = overriddenBy(merged[e.Key], e.Value)
+		}
+	}
+	return merged
+}
+
+// overriddenBy returns the setting that n makes after s.
+func overriddenBy(s transform.Setting, n yamledit.Node) transform.Setting {
+	before := s.Overridden
+	if s.Origin.Exists() {
+		before = append(before, s.Origin)
+	}
+	return transform.Setting{Value: n.Value(), Origin: n, Overridden: before}
+}
+
+// matching are the layers that machines of a class get, with their numbers.
+func (m *Machines) matching(class Class) iter.Seq2[int, Layer] {
+	return func(yield func(int, Layer) bool) {
+		for _, i := range class.reach.selected[:class.reach.layers] {
+			if !yield(i, m.Layers[i]) {
+				return
+			}
+		}
+	}
+}
+
+// weight is what the match of a selector, or a value or item that is merged, counts in the budget of a document.
+const weight = 128
+
+// entries are those of a layer, to be merged for one class.
+func (m *Machines) entries(l Layer) []yamledit.Entry {
+	list := l.Config.Entries()
+	for _, e := range list {
+		m.Doc.Visit(weight * (1 + e.Value.Len()))
+	}
+	return list
+}
+
+// Explain lists what machines of each class get, and what does not reach them.
+func (m *Machines) Explain() []transform.MachineClass {
+	kinds := lists.Map(m.Kinds, m.explained)
+	return lists.Map(m.Classes, func(class Class) transform.MachineClass {
+		out := kinds[class.Kind()]
+		out.Name, out.Labels = class.Name, class.Labels
+		return out
+	})
+}
+
+func (m *Machines) explained(class Class) (out transform.MachineClass) {
+	config := m.Effective(class)
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		s := config[key]
+		s.Key, s.Why = key, m.layerOf(s.Origin).why()
+		out.Settings = append(out.Settings, s)
+	}
+	merged := m.merge(class)
+	for _, key := range slices.Sorted(maps.Keys(merged)) {
+		if why := m.Release.reason(class.Server(), key, merged[key].Value); why != "" {
+			out.Dropped = append(out.Dropped, transform.Dropped{Key: key, Origin: merged[key].Origin, Reason: why})
+		}
+	}
+	return out
+}
+
+// layerOf returns the layer that holds a setting.
+func (m *Machines) layerOf(setting yamledit.Node) Layer {
+	if entry := setting.Parent().Parent(); entry.Parent().IsList() {
+		return m.Layers[1+entry.Index()]
+	}
+	return m.Layers[0]
+}
+
+// Delivered returns the object whose data machines of a class get as a file, and its key: the last
+// of several entries takes effect.
+func (m *Machines) Delivered(class Class, file string) (from FileSource, key string, found bool) {
+	for _, i := range slices.Backward(class.reach.selected[class.reach.layers:]) {
+		if from, key, found = m.Files[i-len(m.Layers)].Source(file); found {
+			return from, key, true
+		}
+	}
+	return from, key, false
+}
+
+// Check compares every class before and after a change of the file, whatever the release. Keys that change
+// need a promise: may is asked with both values, of which an absent one is nil. Errors name no value.
+func (m *Machines) Check(after *Machines, may func(class Class, key string, before, now any) bool) error {
+	a := after.under(m.Release) // a release's own arguments are no change of the file
+	if len(m.Classes) != len(a.Classes) {
+		return fmt.Errorf("the machine classes would change")
+	}
+	seen := map[[2]int]bool{}
+	for i, class := range m.Classes {
+		now := a.Classes[i]
+		if class.Name != now.Name || !maps.Equal(class.Labels, now.Labels) {
+			return fmt.Errorf("the machine class %s would change", class.Name)
+		}
+		if kind := [2]int{class.Kind(), now.Kind()}; !seen[kind] {
+			seen[kind] = true
+			if err := checkClass(class, m.Effective(class).Values(), a.Effective(now).Values(), may); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkClass(class Class, before, after map[string]any, may func(class Class, key string, before, now any) bool) error {
+	keys := maps.Clone(before)
+	maps.Copy(keys, after)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !reflect.DeepEqual(before[key], after[key]) && !may(class, key, before[key], after[key]) {
+			return fmt.Errorf("%s would change on machines of class %s", key, class.Name)
+		}
+	}
+	return nil
+}
