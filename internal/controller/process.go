@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	lasso "github.com/rancher/lasso/pkg/log"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/util/cert"
@@ -42,8 +41,6 @@ func (p Process) Run(ctx context.Context, server *rancher.Server) error {
 		return err
 	}
 	m := p.Manager
-	lasso.Infof, lasso.Debugf = func(string, ...any) {}, func(string, ...any) {}
-	lasso.Errorf = func(format string, values ...any) { m.log(fmt.Sprintf(format, values...)) }
 	config := server.Local().Config(watchRate)
 	metrics, show := NewMetrics(m), m.Show
 	m.Client = server.Local()

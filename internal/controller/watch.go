@@ -5,36 +5,33 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/rancher/lasso/pkg/cache"
-	"github.com/rancher/lasso/pkg/client"
-	"github.com/rancher/lasso/pkg/controller"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
-	tools "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
-	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// Watch tells a Manager what changes, with controllers of lasso.
+// Watch tells a Manager what changes, with informers of client-go.
 type Watch struct {
 	Config    *rest.Config // of Rancher's own cluster
 	Namespace string       // of LeaderMigrations and approvals
 	Manager   *Manager
 
-	approvals tools.SharedIndexInformer
+	approvals cache.Store
 	mu        sync.Mutex
 	clusters  map[string]string // what counts of each, by their keys
 	outages   map[string]*outage
@@ -44,68 +41,96 @@ type Watch struct {
 
 // outage is since when a kind cannot be read, and its version before.
 type outage struct {
-	informer tools.SharedIndexInformer
+	informer cache.SharedIndexInformer
 	since    time.Time
 	version  string
 	err      error
 }
 
-// resources are those that are watched. They are not asked for: that would be one more
-// permission, and one more reason to wait.
-func resources() meta.RESTMapper {
-	m := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{v1alpha1.MigrationKind, v1alpha1.ApprovalKind} {
-		m.Add(v1alpha1.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
-	}
-	m.Add(clusterKind(), meta.RESTScopeNamespace)
-	return m
+// kind is one that is watched.
+type kind struct {
+	name      string
+	resource  schema.GroupVersionResource
+	namespace string              // "" for all
+	page      int64               // objects of a page; 0 for as many as client-go asks for
+	keep      cache.TransformFunc // nil for all of an object
+	changed   func(context.Context, types.NamespacedName, *unstructured.Unstructured) error
 }
 
-func clusterKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: transform.Provisioning.Group, Version: transform.Provisioning.Version, Kind: "Cluster"}
-}
+// pageOfLarge keeps a page of objects that can have 1.5 MiB below what an answer may have.
+const pageOfLarge = 20
 
 // Run watches until the context ends, and returns when all runs have ended.
 func (w *Watch) Run(ctx context.Context) error {
-	clients, err := client.NewSharedClientFactory(w.Config, &client.SharedClientFactoryOptions{Scheme: runtime.NewScheme(), Mapper: resources()})
+	client, err := dynamic.NewForConfig(w.Config)
 	if err != nil {
 		return err
 	}
 	w.clusters, w.outages, w.began = map[string]string{}, map[string]*outage{}, time.Now()
-	small := func(o *metav1.ListOptions) { o.Limit = pageOfLarge }
-	migrations, approvals := v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind), v1alpha1.GroupVersion.WithKind(v1alpha1.ApprovalKind)
-	caches := cache.NewSharedCachedFactory(clients, &cache.SharedCacheFactoryOptions{
-		KindNamespace: map[schema.GroupVersionKind]string{migrations: w.Namespace, approvals: w.Namespace},
-		KindTweakList: map[schema.GroupVersionKind]cache.TweakListOptionsFunc{migrations: small, approvals: small},
-	})
-	factory := controller.NewSharedControllerFactory(caches, nil)
+	kinds := []kind{
+		{v1alpha1.ApprovalKind, v1alpha1.GroupVersion.WithResource(v1alpha1.ApprovalResource), w.Namespace, pageOfLarge, nil, w.approval},
+		{"Cluster", schema.GroupVersionResource{Group: transform.Provisioning.Group, Version: transform.Provisioning.Version, Resource: "clusters"}, "", 0, headOnly, w.cluster},
+		{v1alpha1.MigrationKind, v1alpha1.GroupVersion.WithResource(v1alpha1.MigrationResource), w.Namespace, pageOfLarge, nil, w.migration},
+	}
+	informers := lists.Map(kinds, func(k kind) cache.SharedIndexInformer { return w.informer(client, k) })
+	w.approvals = informers[0].GetStore()
 	w.Manager.Approvals = w.approved
 	w.Manager.watched(w.live)
 	defer w.Manager.watched(nil)
 	defer w.Manager.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	if err := w.register(ctx, factory); err != nil {
-		return err
+	var informing sync.WaitGroup
+	defer informing.Wait()
+	synced := make([]cache.InformerSynced, len(kinds))
+	for i, informer := range informers {
+		informing.Go(func() { informer.RunWithContext(ctx) })
+		synced[i] = informer.HasSynced
 	}
-	started := make(chan error, 1)
-	go func() { started <- factory.Start(ctx, 1) }() // it waits for the API server, whatever becomes of the context
-	select {
-	case err := <-started:
-		if err != nil && ctx.Err() == nil {
-			return &kube.Unreached{What: "watch Rancher's own cluster", Err: err}
-		}
-		w.mu.Lock()
-		w.ready = true
-		w.mu.Unlock()
-	case <-ctx.Done():
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil
+	}
+	w.mu.Lock()
+	w.ready = true
+	w.mu.Unlock()
+	for i, informer := range informers { // each finds what the others have read
+		informer.AddEventHandler(w.handler(ctx, kinds[i])) // it fails only once the context has ended
 	}
 	<-ctx.Done()
 	return nil
 }
 
-// pageOfLarge keeps a page of objects that can have 1.5 MiB below what an answer may have.
-const pageOfLarge = 20
+// informer reads and watches a kind.
+func (w *Watch) informer(client dynamic.Interface, k kind) cache.SharedIndexInformer {
+	i := dynamicinformer.NewFilteredDynamicInformer(client, k.resource, k.namespace, 0, nil, func(o *metav1.ListOptions) {
+		if k.page > 0 {
+			o.Limit = k.page
+		}
+		if o.ResourceVersion == "0" {
+			o.ResourceVersion = "" // API servers answer it from memory, in one page
+		}
+	}).Informer()
+	i.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { w.failed(k.name, i, err) }) // as the next one, it fails only once it runs
+	i.SetTransform(k.keep)
+	return i
+}
+
+// handler calls what a change of the kind is for; with nil for an object that is deleted.
+func (w *Watch) handler(ctx context.Context, k kind) cache.ResourceEventHandler {
+	call := func(o any, u *unstructured.Unstructured) {
+		name, err := cache.DeletionHandlingObjectToName(o)
+		if err == nil {
+			err = transform.Guard(name.String(), func() error { return k.changed(ctx, name.AsNamespacedName(), u) })
+		}
+		if err != nil {
+			w.Manager.log(err.Error())
+		}
+	}
+	seen := func(o any) {
+		if u, is := o.(*unstructured.Unstructured); is {
+			call(o, u)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: seen, UpdateFunc: func(_, o any) { seen(o) }, DeleteFunc: func(o any) { call(o, nil) }}
+}
 
 // live fails while a kind cannot be read: then no change is seen, and no pause.
 func (w *Watch) live() error {
@@ -123,45 +148,13 @@ func (w *Watch) live() error {
 }
 
 // failed is called whenever a kind cannot be read.
-func (w *Watch) failed(kind string, informer tools.SharedIndexInformer, err error) {
+func (w *Watch) failed(kind string, informer cache.SharedIndexInformer, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if o := w.outages[kind]; o == nil || o.version != informer.LastSyncResourceVersion() {
 		w.outages[kind] = &outage{informer, time.Now(), informer.LastSyncResourceVersion(), err}
 		w.Manager.log(kind + " cannot be read: " + redact.Text(err.Error()))
 	}
-}
-
-func (w *Watch) register(ctx context.Context, factory controller.SharedControllerFactory) error {
-	for _, k := range []struct {
-		kind   schema.GroupVersionKind
-		handle func(context.Context, types.NamespacedName, *unstructured.Unstructured) error
-		use    func(controller.SharedController) error
-	}{
-		{v1alpha1.GroupVersion.WithKind(v1alpha1.ApprovalKind), w.approval, func(c controller.SharedController) error {
-			w.approvals = c.Informer()
-			return nil
-		}},
-		{clusterKind(), w.cluster, func(c controller.SharedController) error { return c.Informer().SetTransform(headOnly) }},
-		{v1alpha1.GroupVersion.WithKind(v1alpha1.MigrationKind), w.migration, func(controller.SharedController) error { return nil }},
-	} {
-		c, err := factory.ForKind(k.kind)
-		if err == nil {
-			err = errors.Join(k.use(c), c.Informer().SetWatchErrorHandler(func(_ *tools.Reflector, err error) { w.failed(k.kind.Kind, c.Informer(), err) }))
-		}
-		if err != nil {
-			return err
-		}
-		c.RegisterHandler(ctx, kube.Program, controller.SharedControllerHandlerFunc(func(key string, o runtime.Object) (runtime.Object, error) {
-			namespace, name, err := tools.SplitMetaNamespaceKey(key)
-			if err != nil {
-				return nil, err
-			}
-			u, _ := o.(*unstructured.Unstructured) // nil for one that is deleted
-			return nil, transform.Guard(key, func() error { return k.handle(ctx, types.NamespacedName{Namespace: namespace, Name: name}, u) })
-		}))
-	}
-	return nil
 }
 
 // headOnly keeps of a cluster what the controller watches: its specification is read when it
@@ -225,7 +218,7 @@ func (w *Watch) cluster(_ context.Context, key types.NamespacedName, u *unstruct
 
 // approved are the approvals that name a LeaderMigration.
 func (w *Watch) approved(namespace, migration string) (list []v1alpha1.LeaderMigrationApproval) {
-	for _, o := range w.approvals.GetStore().List() {
+	for _, o := range w.approvals.List() {
 		u, is := o.(*unstructured.Unstructured)
 		if !is || u.GetNamespace() != namespace {
 			continue

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	lasso "github.com/rancher/lasso/pkg/log"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,7 +27,6 @@ import (
 func (w *world) watch() {
 	w.t.Helper()
 	w.make()
-	lasso.Infof = func(string, ...any) {}
 	server := assert.Value(w.server())(w.t)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
