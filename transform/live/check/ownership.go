@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
@@ -16,9 +15,8 @@ import (
 type leaseHolder struct {
 	Holder string
 	Life   observed.Life
-	// Since is when the holder was first seen, by our clock; zero where it was
-	// there from the first look on.
-	Since time.Time
+	// candidates are the processes that may be the holder; none where that was not followed.
+	candidates []Process
 }
 
 // leaseFinder finds a lease by its name; one that is not there is held by no one.
@@ -213,14 +211,14 @@ func (p Process) with(mode Mode) []Controller {
 }
 
 // leaders returns the candidates that may have the identity of a leader,
-// HOST_UUID: the one on that host; else those whose pods are not younger than it,
+// HOST_UUID: the one on that host; else those that were there when it was first seen,
 // for a process takes a new identity when it starts.
 func leaders(all []Process, main leaseHolder) []Process {
 	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !p.onHostOf(main.Holder) })
 	if len(there) == 1 {
 		return there
 	}
-	older := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return p.Since.After(main.Since) })
+	older := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !slices.ContainsFunc(main.candidates, p.same) })
 	if len(older) > 0 {
 		return older
 	}
@@ -299,27 +297,4 @@ func (p Process) owned(processes []Process, leases leaseFinder) []Controller {
 	}
 	owned, _ := p.owns(main, leases(p.Migration))
 	return owned
-}
-
-// ages remembers when pods and identities were first seen. A process takes a new
-// identity when it starts, so a pod that came later is not that of an identity
-// that was there before.
-type ages struct {
-	first map[string]time.Time
-	began bool // a first look was taken
-}
-
-// of returns when something was first seen; zero for the first look.
-func (a *ages) of(what string, now time.Time) time.Time {
-	if at, known := a.first[what]; known {
-		return at
-	}
-	if a.first == nil {
-		a.first = map[string]time.Time{}
-	}
-	if !a.began {
-		now = time.Time{}
-	}
-	a.first[what] = now
-	return now
 }

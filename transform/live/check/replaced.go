@@ -20,19 +20,12 @@ type Replaced struct {
 
 // identity is a holder as it was first seen.
 type identity struct {
-	candidates []candidate
+	candidates []Process
 	component  string // "" while it leads neither
 	gone       time.Time
 	// then is what it held in the first look that was requested after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
 	then map[string]observed.Lease
-}
-
-// candidate is a container that may have an identity.
-type candidate struct {
-	container string // "" for one that no kubelet has reported
-	pod       string
-	mirror    bool
 }
 
 // Observe takes what was requested and answered at these times, and marks the leases of
@@ -84,11 +77,7 @@ func newIdentity(holder, component string, processes []Process) *identity {
 	if len(there) > 0 {
 		mine = there
 	}
-	i := &identity{component: component}
-	for _, p := range mine {
-		i.candidates = append(i.candidates, candidate{p.Container, p.Path(), p.Mirror})
-	}
-	return i
+	return &identity{component: component, candidates: mine}
 }
 
 // leads names the component whose main lease is among the records, or "".
@@ -112,24 +101,29 @@ func renewed(then, now map[string]observed.Lease) bool {
 
 // over reports whether there were candidates, and all of them are gone.
 func (i *identity) over(processes []Process) bool {
-	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c candidate) bool { return !c.gone(processes) })
+	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c Process) bool { return !c.gone(processes) })
 }
 
 // gone reports whether the container has ended: it says so, another one is in its
 // pod, or its pod is gone. A static pod's mirror may go and come back while the
 // container runs.
-func (c candidate) gone(processes []Process) bool {
-	if c.container == "" {
+func (p Process) gone(processes []Process) bool {
+	if p.Container == "" { // no kubelet has reported it
 		return false
 	}
 	there, followed := false, false
-	for _, p := range processes {
+	for _, o := range processes {
 		switch {
-		case p.Container == c.container:
-			return p.Ended
-		case p.Path() == c.pod:
-			there, followed = true, followed || p.Container != ""
+		case o.Container == p.Container:
+			return o.Ended
+		case o.Path() == p.Path():
+			there, followed = true, followed || o.Container != ""
 		}
 	}
-	return followed || !there && !c.mirror
+	return followed || !there && !p.Mirror
+}
+
+// same reports whether two looks show the same process.
+func (p Process) same(o Process) bool {
+	return p.Container == o.Container && (p.Container != "" || p.Path() == o.Path() && slices.Equal(p.Manager.Args, o.Manager.Args))
 }

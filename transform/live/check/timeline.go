@@ -4,8 +4,6 @@
 package check
 
 import (
-	"cmp"
-	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -29,7 +27,6 @@ type Timeline struct {
 
 	watch    observed.Watch
 	replaced Replaced
-	ages     ages
 	last     *moment
 	queue    []moment               // not told yet, the oldest first
 	pending  map[string]*resolution // leases that did not move yet
@@ -72,14 +69,11 @@ func (t *Timeline) Add(l Look) []Interval {
 	leases := t.replaced.Observe(l.Asked, l.At, m.processes, t.watch.Observe(l.Asked, l.At, l.Leases))
 	for _, r := range leases {
 		h := t.held(r)
-		h.Since = t.ages.of(r.Name+" "+r.Holder, l.At)
+		if i := t.replaced.of[r.Holder]; i != nil {
+			h.candidates = i.candidates
+		}
 		m.leases[r.Name] = h
 	}
-	for i := range m.processes {
-		p := &m.processes[i]
-		p.Since = t.ages.of(cmp.Or(p.Container, p.Path()+" "+strings.Join(p.Manager.Args, " ")), l.At)
-	}
-	t.ages.began = true
 	for name, r := range t.pending {
 		if _, there := m.leases[name]; !there {
 			r.life, r.told = observed.Unknown, true
@@ -118,7 +112,7 @@ func (t *Timeline) close(at time.Time) {
 	if at.Sub(m.asked) > observed.Blind {
 		m.blind = unseen
 		t.resolveAll()
-		t.watch, t.replaced, t.ages, t.lease = observed.Watch{}, Replaced{}, ages{}, holding{}
+		t.watch, t.replaced, t.lease = observed.Watch{}, Replaced{}, holding{}
 	}
 	t.queue = append(t.queue, m)
 }
