@@ -127,11 +127,7 @@ type evaluation struct {
 }
 
 func newEvaluation(o *observed.Observation, c Choice) *evaluation {
-	leases := leasesOf(o.Leases)
-	if !o.Looked(observed.Leases) {
-		leases = notSeen
-	}
-	j := &evaluation{o, c, Processes(o.Managers), processesOf(o.Managers, c.Given), leases}
+	j := &evaluation{o, c, Processes(o.Managers), processesOf(o.Managers, c.Given), leasesOf(o)}
 	if c.Late != nil && j.late() {
 		j.Check = *c.Late
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -23,19 +24,15 @@ type leaseHolder struct {
 type leaseFinder func(name string) leaseHolder
 
 // leasesOf returns the leases of an observation.
-func leasesOf(leases []observed.Lease) leaseFinder {
+func leasesOf(o *observed.Observation) leaseFinder {
 	return func(name string) leaseHolder {
-		for _, l := range leases {
-			if l.Name == name {
-				return leaseHolder{Holder: l.Holder, Life: l.Life()}
-			}
+		l, there := o.Lease(name)
+		if !there && !o.Looked(observed.Leases) {
+			return leaseHolder{Life: observed.Unknown}
 		}
-		return leaseHolder{Life: observed.Dead}
+		return leaseHolder{Holder: l.Holder, Life: l.Life()}
 	}
 }
-
-// notSeen are leases that no one looked at.
-func notSeen(string) leaseHolder { return leaseHolder{Life: observed.Unknown} }
 
 // assumed takes those for alive of whom it is not known.
 func assumed(of leaseFinder) leaseFinder {
@@ -56,6 +53,8 @@ type Ownership struct {
 	Count   int
 	Doubled []Controller // those with two owners
 	Unknown string
+
+	causes []Process // that own those with two owners
 }
 
 // Same reports whether two states say the same.
@@ -66,7 +65,7 @@ func (s Ownership) Same(o Ownership) bool {
 // ownersOf reports who owns the controllers. All pods of both managers are given, and
 // processes without a pod are known by the leases that they hold.
 func ownersOf(processes []Process, leases leaseFinder) Ownership {
-	owners := map[Controller][]string{}
+	owners := map[Controller][]owner{}
 	inPlay := map[Controller]bool{}
 	for _, component := range []string{observed.CloudManager, observed.KubeManager} {
 		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
@@ -75,18 +74,26 @@ func ownersOf(processes []Process, leases leaseFinder) Ownership {
 				inPlay[c] = true
 			}
 		}
-		owned, why := ownedBy(component, mine, leases)
+		found, why := ownersIn(component, mine, leases)
 		if why != "" {
 			return Ownership{Unknown: why, Owners: []string{}}
 		}
-		for _, c := range owned {
-			owners[c] = append(owners[c], component)
+		for _, o := range found {
+			for _, c := range o.of {
+				owners[c] = append(owners[c], o)
+			}
 		}
 	}
 	return count(owners, inPlay)
 }
 
-func count(owners map[Controller][]string, inPlay map[Controller]bool) Ownership {
+// owner is a process that owns controllers, or several of which one does.
+type owner struct {
+	of        []Controller
+	processes []Process
+}
+
+func count(owners map[Controller][]owner, inPlay map[Controller]bool) Ownership {
 	s := Ownership{Owners: []string{}}
 	gap, any := false, false
 	for _, c := range controllers() {
@@ -98,7 +105,12 @@ func count(owners map[Controller][]string, inPlay map[Controller]bool) Ownership
 		if len(owners[c]) > 1 {
 			s.Doubled = append(s.Doubled, c)
 		}
-		s.Owners = append(s.Owners, owners[c]...)
+		for _, o := range owners[c] {
+			s.Owners = append(s.Owners, o.processes[0].Component)
+			if len(owners[c]) > 1 {
+				s.causes = append(s.causes, o.processes...)
+			}
+		}
 	}
 	slices.Sort(s.Owners)
 	s.Owners = slices.Compact(s.Owners)
@@ -111,64 +123,63 @@ func count(owners map[Controller][]string, inPlay map[Controller]bool) Ownership
 	return s
 }
 
-// ownedBy returns the controllers that the processes of one component own, and
-// why that cannot be determined.
-func ownedBy(component string, processes []Process, leases leaseFinder) ([]Controller, string) {
-	var owned []Controller
+// ownersIn returns the owners among the processes of one component, and why they
+// cannot be determined.
+func ownersIn(component string, processes []Process, leases leaseFinder) ([]owner, string) {
+	var owners []owner
 	for _, p := range processes {
 		switch {
 		case !p.Running, p.Elects && !p.unseen():
 		case p.Unreadable != "":
 			return nil, p.Unreadable
 		default:
-			owned = append(owned, p.with(UnderMain)...)
+			owners = append(owners, owner{p.with(UnderMain), []Process{p}})
 		}
 	}
 	for _, name := range Mains(component, processes) {
-		more, why := ledBy(component, name, processes, leases)
+		leader, why := leaderBy(component, name, processes, leases)
 		if why != "" {
 			return nil, why
 		}
-		owned = append(owned, more...)
+		owners = append(owners, leader)
 	}
-	return owned, ""
+	return owners, ""
 }
 
-// ledBy returns what the leader of one main lease owns, and why that cannot be
+// leaderBy returns what the leader of one main lease owns, and why that cannot be
 // told.
-func ledBy(component, name string, processes []Process, leases leaseFinder) ([]Controller, string) {
+func leaderBy(component, name string, processes []Process, leases leaseFinder) (owner, string) {
 	main := leases(name)
 	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects || p.Main != name })
 	switch {
-	case main.Holder == "", len(processes) == 0 && main.Life == observed.Dead:
-		return nil, ""
-	case len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.idle() }):
-		return nil, ""
+	case main.Holder == "", len(processes) == 0 && main.Life == observed.Dead,
+		len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.idle() }):
+		return owner{}, ""
 	}
 	return agreed(component, flagged(leaders(mine, main), main, leases), main, leases)
 }
 
 // agreed returns what the leader owns, whichever of the candidates it is; where
 // they would own different controllers it cannot be determined.
-func agreed(component string, candidates []Process, main leaseHolder, leases leaseFinder) ([]Controller, string) {
+func agreed(component string, candidates []Process, main leaseHolder, leases leaseFinder) (owner, string) {
 	if len(candidates) == 0 {
-		return nil, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
+		return owner{}, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
 	}
 	var owned []Controller
 	for i, p := range candidates {
 		if p.Unreadable != "" {
-			return nil, p.Unreadable
+			return owner{}, p.Unreadable
 		}
 		its, why := p.owns(main, leases(p.Migration))
 		switch {
 		case why != "":
-			return nil, why
+			return owner{}, why
 		case i > 0 && !slices.Equal(its, owned):
-			return nil, differ(component, candidates)
+			return owner{}, differ(component, candidates)
 		}
 		owned = its
 	}
-	return owned, ""
+	return owner{owned, candidates}, ""
 }
 
 // Mains returns the leases that a component leads by: its pods may name others
@@ -176,14 +187,14 @@ func agreed(component string, candidates []Process, main leaseHolder, leases lea
 func Mains(component string, processes []Process) []string {
 	var names []string
 	for _, p := range processes {
-		if p.Component == component && p.Elects && !slices.Contains(names, p.Main) {
+		if p.Component == component && p.Elects {
 			names = append(names, p.Main)
 		}
 	}
 	if len(names) == 0 {
 		return []string{component}
 	}
-	return names
+	return lists.Distinct(names)
 }
 
 // owns applies the definition to a leader.
@@ -264,37 +275,15 @@ func leaseOwner(processes []Process, leases leaseFinder) (component, lease strin
 	if held.Holder == "" {
 		return "", lease
 	}
+	return leadBy(processes, func(main string) bool { return leases(main).Holder == held.Holder }), lease
+}
+
+// leadBy names the component that leads by a main lease that is so; "" for none.
+func leadBy(processes []Process, is func(main string) bool) string {
 	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
-		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder }) {
-			return c, lease
+		if slices.ContainsFunc(Mains(c, processes), is) {
+			return c
 		}
 	}
-	return "", lease
-}
-
-// causesOf returns the processes that own one of some controllers. Where it cannot be
-// shown which pod leads, all that may are returned; a pod that only waits is not.
-func causesOf(processes []Process, leases leaseFinder, of []Controller) []Process {
-	return slices.DeleteFunc(slices.Clone(processes), func(p Process) bool {
-		return !slices.ContainsFunc(p.owned(processes, leases), func(c Controller) bool { return slices.Contains(of, c) })
-	})
-}
-
-// owned returns what a process owns if it is the one that leads.
-func (p Process) owned(processes []Process, leases leaseFinder) []Controller {
-	if !p.Elects {
-		if !p.Running {
-			return nil
-		}
-		return p.with(UnderMain)
-	}
-	main := leases(p.Main)
-	rivals := slices.DeleteFunc(slices.Clone(processes), func(o Process) bool {
-		return !o.Elects || o.Component != p.Component || o.Main != p.Main
-	})
-	if main.Holder == "" || !slices.ContainsFunc(leaders(rivals, main), func(o Process) bool { return o.Path() == p.Path() }) {
-		return nil
-	}
-	owned, _ := p.owns(main, leases(p.Migration))
-	return owned
+	return ""
 }

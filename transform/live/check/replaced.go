@@ -54,7 +54,7 @@ func (r *Replaced) Observe(asked, answered time.Time, processes []Process, lease
 
 // next is an identity after one more look; i is nil for one that is new.
 func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observed.Lease) *identity {
-	component := leads(processes, records)
+	component := leadBy(processes, func(main string) bool { _, is := records[main]; return is })
 	switch {
 	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
 		i = newIdentity(holder, component, processes)
@@ -78,16 +78,6 @@ func newIdentity(holder, component string, processes []Process) *identity {
 		mine = there
 	}
 	return &identity{component: component, candidates: mine}
-}
-
-// leads names the component whose main lease is among the records, or "".
-func leads(processes []Process, records map[string]observed.Lease) string {
-	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
-		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is }) {
-			return c
-		}
-	}
-	return ""
 }
 
 func renewed(then, now map[string]observed.Lease) bool {
