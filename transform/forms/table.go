@@ -69,10 +69,10 @@ const (
 // hints are what a text of a form has one of: keys, and words of blocks and of releases.
 var hints = append(strings.Split(own+"|"+holders, "|"), "rke2", "rkecluster", "rancher2", "rancherkubernetes", "rancher1", "rancher3", "kustomize.toolkit.fluxcd.io", "argoproj.io")
 
+var joins = strings.NewReplacer("-", "", "_", "")
+
 // plain is a text in lower case, without the signs at which the words of keys meet.
-func plain(text string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(text))
-}
+func plain(text string) string { return joins.Replace(strings.ToLower(text)) }
 
 func hinted(plain string) bool {
 	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(plain, hint) })
