@@ -4,7 +4,6 @@
 package jsonpatch
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -35,14 +34,12 @@ func Diff(before, after []byte) (Patch, error) {
 		return nil, errNoObject
 	}
 	d := differ{}
-	if err := d.mappings("", before, old, new); err != nil {
-		return nil, err
-	}
+	d.mappings("", before, old, new)
 	if len(d.changes) == 0 {
 		return nil, nil
 	}
-	uid, there := find(before, uidPath)
-	if !there || len(bytes.Trim(uid, `" `)) == 0 || uid[0] != '"' {
+	uid := uidOf(before)
+	if uid == "" {
 		return nil, errNoUID
 	}
 	if slices.ContainsFunc(d.tests, func(o Operation) bool { return o.Path == "" }) {
@@ -52,7 +49,8 @@ func Diff(before, after []byte) (Patch, error) {
 	if slices.ContainsFunc(tests, func(o Operation) bool { v, err := value(o.Value); return err != nil || hasNull(v) }) {
 		return nil, errNull
 	}
-	return slices.Concat(Patch{{Test, uidPath, uid}}, tests, d.changes), nil
+	quoted, err := json.Marshal(uid)
+	return slices.Concat(Patch{{Test, uidPath, quoted}}, tests, d.changes), err
 }
 
 // hasNull reports whether there is a null in a list: a server that is to compare it ends
@@ -75,52 +73,36 @@ func hasNull(v any) bool {
 type differ struct{ tests, changes Patch }
 
 // mappings compares two mappings at a path; whole is the text of the old one.
-func (d *differ) mappings(path string, whole json.RawMessage, old, new map[string]json.RawMessage) error {
+func (d *differ) mappings(path string, whole json.RawMessage, old, new map[string]json.RawMessage) {
 	keys := maps.Clone(old)
 	maps.Copy(keys, new)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		was, had := old[key]
 		is, has := new[key]
-		var err error
-		switch at := below(path, key); {
+		switch at := path + "/" + escapes.Replace(key); {
 		case !had:
-			err = errors.Join(d.test(path, whole), d.change(Add, at, is))
+			d.add(Operation{Test, path, whole}, Operation{Add, at, is})
 		case !has:
-			d.changes = append(d.changes, Operation{Op: Remove, Path: at})
-			err = d.test(at, was)
+			d.add(Operation{Test, at, was}, Operation{Op: Remove, Path: at})
 		default:
-			err = d.values(at, was, is)
-		}
-		if err != nil {
-			return err
+			d.values(at, was, is)
 		}
 	}
-	return nil
 }
 
 // values compares two values at a path.
-func (d *differ) values(path string, was, is json.RawMessage) error {
+func (d *differ) values(path string, was, is json.RawMessage) {
 	old, isMap := mapping(was)
 	new, isMapToo := mapping(is)
-	switch {
-	case isMap && isMapToo:
-		return d.mappings(path, was, old, new)
-	case same(was, is):
-		return nil
+	if isMap && isMapToo {
+		d.mappings(path, was, old, new)
+	} else if !same(was, is) {
+		d.add(Operation{Test, path, was}, Operation{Replace, path, is})
 	}
-	return errors.Join(d.test(path, was), d.change(Replace, path, is))
 }
 
-func (d *differ) test(path string, value json.RawMessage) error {
-	text, err := compact(value)
-	d.tests = append(d.tests, Operation{Test, path, text})
-	return err
-}
-
-func (d *differ) change(op, path string, value json.RawMessage) error {
-	text, err := compact(value)
-	d.changes = append(d.changes, Operation{op, path, text})
-	return err
+func (d *differ) add(test, change Operation) {
+	d.tests, d.changes = append(d.tests, test), append(d.changes, change)
 }
 
 // needed are the tests that no test of a mapping around them replaces.

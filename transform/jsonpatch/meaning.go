@@ -40,7 +40,7 @@ func (p Patch) agrees(object []byte, alike Alike, counts func(Operation) bool) b
 	as := is
 	for _, o := range p {
 		if o.Path == uidPath && o.Op == Test {
-			if uid, there := find(object, uidPath); !there || !same(uid, o.Value) {
+			if uid, err := json.Marshal(uidOf(object)); err != nil || !same(uid, o.Value) {
 				return false
 			}
 			continue
@@ -49,23 +49,15 @@ func (p Patch) agrees(object []byte, alike Alike, counts func(Operation) bool) b
 			continue
 		}
 		var fits bool
-		if as, fits = o.on(as); !fits {
+		if as, fits = o.within(as, strings.Split(o.Path, "/")[1:]); !fits {
 			return false
 		}
 	}
 	return alike(is, as)
 }
 
-// on returns an object with the result of the operation, made of another one, and
-// whether there is one. A mapping that is missing above the value is made.
-func (o Operation) on(object any) (any, bool) {
-	if o.Path == "" {
-		v, err := value(o.Value)
-		return v, err == nil
-	}
-	return o.within(object, strings.Split(o.Path[1:], "/"))
-}
-
+// within returns an object with the result of the operation below some keys, made of another
+// one, and whether there is one. A mapping that is missing above the value is made.
 func (o Operation) within(at any, keys []string) (any, bool) {
 	if len(keys) == 0 {
 		v, err := value(o.Value)

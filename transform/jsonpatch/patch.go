@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
@@ -37,7 +36,7 @@ type Patch []Operation
 func (p Patch) Bytes() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // values stay the text that they are
+	e.SetEscapeHTML(false) // values stay the text that they are, but for blanks between their parts
 	if err := e.Encode(p); err != nil {
 		panic(err) // values were parsed before
 	}
@@ -66,23 +65,15 @@ var (
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// below returns the pointer to a key.
-func below(path, key string) string { return path + "/" + escapes.Replace(key) }
-
-// find follows a pointer through mappings.
-func find(object json.RawMessage, path string) (json.RawMessage, bool) {
-	if path == "" {
-		return object, true
+// uidOf is the UID of an object; "" for none.
+func uidOf(object []byte) string {
+	var o struct {
+		Metadata struct{ UID string }
 	}
-	for _, key := range strings.Split(path[1:], "/") {
-		m, isMap := mapping(object)
-		at, there := m[unescapes.Replace(key)]
-		if !isMap || !there {
-			return nil, false
-		}
-		object = at
+	if json.Unmarshal(object, &o) != nil {
+		return ""
 	}
-	return object, true
+	return o.Metadata.UID
 }
 
 // mapping returns the members of an object.
@@ -92,13 +83,4 @@ func mapping(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	}
 	var m map[string]json.RawMessage
 	return m, json.Unmarshal(raw, &m) == nil
-}
-
-// compact is the text of a value without blanks between its parts.
-func compact(raw json.RawMessage) (json.RawMessage, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
-	}
-	return b.Bytes(), nil
 }
