@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
@@ -36,7 +37,7 @@ type Arguments struct {
 	Server *rancher.Server
 	Object rancher.Object // of any kind
 
-	versions map[string]*check.Versions
+	versions map[string]check.Versions
 	from     []string // where those that were used are written
 }
 
@@ -46,9 +47,12 @@ func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]chec
 	if slices.ContainsFunc(managers, func(m observed.Manager) bool { return m.Component == observed.KubeManager }) {
 		return nil, nil
 	}
+	if a.versions == nil {
+		a.versions = map[string]check.Versions{}
+	}
 	for _, file := range a.Files {
 		if given, err := a.fromFile(file); err == nil { // while it is being written, what it said counts
-			a.version(file).Written(given)
+			a.versions[file] = a.versions[file].Written(given)
 		}
 	}
 	if len(a.Files) == 0 && a.Object.Kind == transform.Management {
@@ -58,24 +62,10 @@ func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]chec
 	}
 	var list []check.Given
 	for _, of := range slices.Sorted(maps.Keys(a.versions)) {
-		list = append(list, a.versions[of].List()...)
+		list = append(list, a.versions[of]...)
 	}
-	for _, g := range list {
-		if !slices.Contains(a.from, g.From) {
-			a.from = append(a.from, g.From)
-		}
-	}
+	a.from = lists.Distinct(append(a.from, lists.Map(list, func(g check.Given) string { return g.From })...))
 	return list, nil
-}
-
-func (a *Arguments) version(of string) *check.Versions {
-	if a.versions == nil {
-		a.versions = map[string]*check.Versions{}
-	}
-	if a.versions[of] == nil {
-		a.versions[of] = &check.Versions{}
-	}
-	return a.versions[of]
 }
 
 // ask reads the object again.
@@ -90,7 +80,7 @@ func (a *Arguments) ask(ctx context.Context) error {
 	}
 	applied, open, done, err := a.Engine.Applied(engine, now.Title())
 	if err == nil && done {
-		a.version(now.Title()).Served(applied, open...)
+		a.versions[now.Title()] = a.versions[now.Title()].Served(applied, open...)
 	}
 	return err
 }

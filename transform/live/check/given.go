@@ -19,41 +19,37 @@ type Given struct {
 func (g Given) same(o Given) bool { return slices.Equal(g.Args, o.Args) }
 
 // Versions are the arguments that machines may have while a change of them rolls out
-// machine by machine. The zero Versions has none.
-type Versions struct {
-	list []Given
-}
-
-// List returns them, the oldest first.
-func (v Versions) List() []Given { return v.list }
+// machine by machine, the oldest first.
+type Versions []Given
 
 // Written takes what a file says now. Until it changes again machines may have what it
 // said before.
-func (v *Versions) Written(now Given) {
-	if n := len(v.list); n > 0 {
-		if v.list[n-1].same(now) {
-			return
-		}
-		before := v.list[n-1]
-		before.From = now.From + " before its last change"
-		v.list = []Given{before}
+func (v Versions) Written(now Given) Versions {
+	if len(v) == 0 {
+		return Versions{now}
 	}
-	v.list = append(v.list, now)
+	before := v[len(v)-1]
+	if before.same(now) {
+		return v
+	}
+	before.From = now.From + " before its last change"
+	return Versions{before, now}
 }
 
 // Served takes from an object what shows how far a change has come. applied is
 // what all machines had at one time, and open what some may have since. A version
 // that is neither any more counts until there is nothing open.
-func (v *Versions) Served(applied Given, open ...Given) {
+func (v Versions) Served(applied Given, open ...Given) Versions {
 	open = slices.DeleteFunc(open, applied.same)
 	if len(open) == 0 {
-		v.list = nil
+		return Versions{applied}
 	}
 	for _, g := range append([]Given{applied}, open...) {
-		if !slices.ContainsFunc(v.list, g.same) {
-			v.list = append(v.list, g)
+		if !slices.ContainsFunc(v, g.same) {
+			v = append(v, g)
 		}
 	}
+	return v
 }
 
 // processesOf reads managers that are pods and, where there are none of it, the

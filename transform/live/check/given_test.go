@@ -13,7 +13,7 @@ import (
 
 // written lets arguments be written in a file from now on.
 func (p *play) written(args ...string) *play {
-	p.versions.Written(Given{"cluster.yml", args})
+	p.versions = p.versions.Written(Given{"cluster.yml", args})
 	return p
 }
 
@@ -70,9 +70,9 @@ func TestVersionsOfAnObjectGoWhenNothingIsOpen(t *testing.T) {
 		{a, []Given{c, b}, "[1][2][3]"},
 		{c, []Given{c}, "[3]"},
 	} {
-		v.Served(step.applied, step.open...)
+		v = v.Served(step.applied, step.open...)
 		said := ""
-		for _, g := range v.List() {
+		for _, g := range v {
 			said += fmt.Sprint(g.Args)
 		}
 		assert.Equal(t, said, step.want, i)

@@ -61,7 +61,7 @@ func (p *play) look(seconds int) *play {
 			}
 			list = append(list, r)
 		}
-		p.got = append(p.got, p.timeline.Add(Look{At: p.now, Leases: list, Managers: p.managers, Given: p.versions.List()})...)
+		p.got = append(p.got, p.timeline.Add(Look{At: p.now, Leases: list, Managers: p.managers, Given: p.versions})...)
 		p.now = p.now.Add(time.Second)
 	}
 	return p
