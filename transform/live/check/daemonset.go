@@ -22,15 +22,11 @@ func (j *evaluation) daemonSetEmpty(found report) {
 			found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")
 		}
 	}
-	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Looked(observed.Pods) && !j.ledFromOutside() {
+	// One that holds its lease may be in a namespace that was not looked at.
+	outside := j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
+	if len(j.DaemonSets) == 0 && len(j.of(observed.CloudManager)) == 0 && j.Check.Manager && j.Looked(observed.Pods) && !outside {
 		found("kube-system/daemonsets", "no DaemonSet runs the cloud-controller-manager of AWS", "apply the stage install-ccm, and check the Job that installs the chart")
 	}
-}
-
-// ledFromOutside reports whether a cloud-controller-manager holds its lease that may
-// be in a namespace which was not looked at.
-func (j *evaluation) ledFromOutside() bool {
-	return j.KubeSystemOnly && j.leases(observed.CloudManager).Life != observed.Dead
 }
 
 // short reports what a DaemonSet lacks on so many control planes. A cluster whose

@@ -96,7 +96,7 @@ func (j *evaluation) reason(s observed.Service) string {
 // owedBefore reports whether the same was owed to the Service in the snapshot.
 func (j *evaluation) owedBefore(s observed.Service) bool {
 	return j.Before != nil && slices.ContainsFunc(j.Before.LoadBalancers, func(b observed.Service) bool {
-		return b.Namespace == s.Namespace && b.Name == s.Name && (s.Pending() && len(b.Hosts) == 0 || s.Stale() && !b.Asked.IsZero())
+		return servicePath(b) == servicePath(s) && (s.Pending() && len(b.Hosts) == 0 || s.Stale() && !b.Asked.IsZero())
 	})
 }
 
@@ -145,26 +145,17 @@ func eventsRead(j *evaluation) string {
 
 func servicePath(s observed.Service) string { return s.Namespace + "/services/" + s.Name }
 
-// lookAt shows the Events about a Service.
-func lookAt(s observed.Service) string {
-	return shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name)
-}
-
 func (j *evaluation) loadBalancerChanged(found report) {
 	if j.Before == nil {
 		return
 	}
 	was := map[string][]string{}
 	for _, s := range j.Before.LoadBalancers {
-		was[s.Namespace+"/"+s.Name] = s.Hosts
+		was[servicePath(s)] = s.Hosts
 	}
 	for _, s := range j.Services {
-		before, known := was[s.Namespace+"/"+s.Name]
-		if known && len(before) > 0 && !slices.Equal(before, s.Hosts) {
-			now := "nothing"
-			if len(s.Hosts) > 0 {
-				now = strings.Join(s.Hosts, ", ")
-			}
+		if before := was[servicePath(s)]; len(before) > 0 && !slices.Equal(before, s.Hosts) {
+			now := cmp.Or(strings.Join(s.Hosts, ", "), "nothing")
 			found(servicePath(s), fmt.Sprintf("its load balancer was %s and is %s", strings.Join(before, ", "), now), "update DNS records to the new one, and find the old one in AWS")
 		}
 	}
@@ -175,5 +166,5 @@ func remedy(s observed.Service) (fix string) {
 	if s.Failure != nil {
 		fix = aws.Fix(s.Failure.Message)
 	}
-	return cmp.Or(fix, "check its Events and the log of the manager that holds the lease: "+lookAt(s))
+	return cmp.Or(fix, "check its Events and the log of the manager that holds the lease: "+shell.Line("kubectl -n %s describe service %--%s", s.Namespace, s.Name))
 }

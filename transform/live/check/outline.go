@@ -34,14 +34,14 @@ func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
 		out.Distro = distros[i].Name
 	}
 	switch {
-	case len(kube) > 0 && j.any(observed.KubeManager, hasLoops):
+	case len(kube) == 0:
+		return out
+	case j.any(observed.KubeManager, hasLoops):
 		out.Provider = aws.Name
-	case len(kube) > 0 && j.any(observed.KubeManager, isExternal):
+	default:
 		out.Provider = "external"
 	}
-	if len(kube) > 0 {
-		out.Progress = j.progress()
-	}
+	out.Progress = j.progress()
 	return out
 }
 
@@ -63,8 +63,6 @@ func (j *evaluation) progress() plan.Progress {
 	}
 	return plan.ProgressExternal
 }
-
-func isExternal(p Process) bool { return !p.Loops }
 
 func hasLabel(nodes []observed.Node, label string) bool {
 	return slices.ContainsFunc(nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })

@@ -20,7 +20,6 @@ func (j *evaluation) nodeNotReady(found report) {
 	if !slices.ContainsFunc(j.Nodes, func(n observed.Node) bool { return n.Ready != nil }) {
 		return
 	}
-	was := j.readyBefore()
 	for _, n := range j.Nodes {
 		if n.IsReady() {
 			continue
@@ -29,7 +28,7 @@ func (j *evaluation) nodeNotReady(found report) {
 		switch {
 		case n.ControlPlane():
 			f.Fix += "; no stage starts while a control plane is NotReady, unless with --accept " + nodeNotReady
-		case was[n.Name]:
+		case j.readyBefore(n.Name):
 			f.Fix += "; it was Ready in the snapshot; if the migration is not the cause, use --accept " + nodeNotReady
 		default:
 			f.Severity = transform.Warning
@@ -37,15 +36,9 @@ func (j *evaluation) nodeNotReady(found report) {
 	}
 }
 
-// readyBefore are the nodes that were ready in the snapshot.
-func (j *evaluation) readyBefore() map[string]bool {
-	was := map[string]bool{}
-	if j.Before != nil {
-		for _, n := range j.Before.Nodes {
-			was[n.Name] = n.Ready
-		}
-	}
-	return was
+// readyBefore reports whether a node was ready in the snapshot.
+func (j *evaluation) readyBefore(name string) bool {
+	return j.Before != nil && slices.ContainsFunc(j.Before.Nodes, func(n observed.NodeIdentity) bool { return n.Name == name && n.Ready })
 }
 
 // notReady says in words what a node says of itself.

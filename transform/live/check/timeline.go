@@ -52,8 +52,7 @@ type held struct {
 // resolution is whether a lease was live before it was seen to move.
 type resolution struct {
 	holder string
-	life   observed.Life
-	told   bool
+	life   observed.Life // "" before it is known
 }
 
 // Add takes the next look, and returns the intervals that it completes. Looks
@@ -76,7 +75,7 @@ func (t *Timeline) Add(l Look) []Interval {
 	}
 	for name, r := range t.pending {
 		if _, there := m.leases[name]; !there {
-			r.life, r.told = observed.Unknown, true
+			r.life = observed.Unknown
 			delete(t.pending, name)
 		}
 	}
@@ -119,7 +118,7 @@ func (t *Timeline) close(at time.Time) {
 
 func (t *Timeline) resolveAll() {
 	for _, r := range t.pending {
-		r.life, r.told = observed.Unknown, true
+		r.life = observed.Unknown
 	}
 	t.pending = nil
 }
@@ -132,7 +131,7 @@ func (t *Timeline) held(l observed.Lease) held {
 	life := l.Life()
 	if life != observed.Unknown {
 		if r := t.pending[l.Name]; r != nil {
-			r.told, r.life = true, observed.Unknown
+			r.life = observed.Unknown
 			if life == observed.Live && r.holder == l.Holder {
 				r.life = observed.Live
 			}
@@ -176,7 +175,7 @@ func (t *Timeline) join(m moment) {
 
 func (m moment) decided() bool {
 	for _, h := range m.leases {
-		if h.pending != nil && !h.pending.told {
+		if h.pending != nil && h.pending.life == "" {
 			return m.blind != ""
 		}
 	}
