@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,7 +156,7 @@ func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	a.Target.EndState = "external"
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.work.Files.Replace = func(path string, was files.Version, text []byte) error {
+	a.work.Files.Replace = func(path string, was fs.FileInfo, text []byte) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}

@@ -6,6 +6,7 @@ package clusters
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type Rewriter struct {
 	Print  bool      // to Out, in place of the file
 	Out    io.Writer // takes what is printed; a stream always is
 	// Replace replaces a file; nil for [files.Replace].
-	Replace func(path string, was files.Version, text []byte) error
+	Replace func(path string, was fs.FileInfo, text []byte) error
 
 	printer Printer
 }
@@ -98,7 +99,7 @@ func (w *Rewriter) check(list []File) error {
 		if len(list) == 1 || !w.replaces(f) {
 			continue
 		}
-		if err := files.Unchanged(f.Path, files.See(f.Info)); err != nil {
+		if err := files.Unchanged(f.Path, f.Info); err != nil {
 			return err
 		}
 	}
@@ -132,9 +133,9 @@ func (w *Rewriter) write(f File) error {
 	case w.Prints(f.Text):
 		return w.printer.Print(w.Out, text)
 	case w.Replace != nil:
-		return w.Replace(f.Path, files.See(f.Info), text)
+		return w.Replace(f.Path, f.Info, text)
 	}
-	return files.Replace(f.Path, files.See(f.Info), text)
+	return files.Replace(f.Path, f.Info, text)
 }
 
 // Printer writes files one after the other, as documents of their own.

@@ -6,6 +6,7 @@ package clusters
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +64,7 @@ func change(t *testing.T, file, before, after string, first int) []Change {
 func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
 	var order []string
-	w := &Rewriter{Replace: func(path string, was files.Version, text []byte) error {
+	w := &Rewriter{Replace: func(path string, was fs.FileInfo, text []byte) error {
 		order = append(order, filepath.Base(path))
 		return files.Replace(path, was, text)
 	}}
@@ -89,7 +90,7 @@ func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 func TestAWriteThatFailsInTheMiddleNamesWhatWasWritten(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
 	full := errors.New("no space left on the device")
-	w := &Rewriter{Replace: func(path string, was files.Version, text []byte) error {
+	w := &Rewriter{Replace: func(path string, was fs.FileInfo, text []byte) error {
 		if filepath.Base(path) == "b.yaml" {
 			return fmt.Errorf("%s: %w", path, full)
 		}

@@ -9,6 +9,6 @@
 // not content – links to the file, mode, owner, access list – stays. Where that
 // cannot be had, nothing is written and the error says why.
 //
-// The file must be the one that was read: see [Version]. Nothing temporary of a process that is alive is
+// The file must be the one that was read: see [Unchanged]. Nothing temporary of a process that is alive is
 // removed, and nothing of another user.
 package files

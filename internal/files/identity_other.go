@@ -9,8 +9,8 @@ import "io/fs"
 
 // identity is empty where files have neither inodes nor numbered owners.
 type identity struct {
-	device, inode, links uint64
-	uid, gid             int
+	links    uint64
+	uid, gid int
 }
 
 func identify(fs.FileInfo) identity { return identity{links: 1} }

@@ -12,8 +12,8 @@ import (
 
 // identity is what a Unix file system knows of a file apart from fs.FileInfo.
 type identity struct {
-	device, inode, links uint64
-	uid, gid             int
+	links    uint64
+	uid, gid int
 }
 
 func identify(info fs.FileInfo) identity {
@@ -21,8 +21,5 @@ func identify(info fs.FileInfo) identity {
 	if !ok {
 		return identity{links: 1}
 	}
-	return identity{
-		device: uint64(s.Dev), inode: uint64(s.Ino), links: uint64(s.Nlink), // of other sizes elsewhere
-		uid: int(s.Uid), gid: int(s.Gid),
-	}
+	return identity{links: uint64(s.Nlink), uid: int(s.Uid), gid: int(s.Gid)} // of other sizes elsewhere
 }

@@ -16,7 +16,7 @@ import (
 // that is not as it was seen; errors about permissions wrap [fs.ErrPermission].
 //
 // When it returns an error, the file is as it was and nothing is left next to it.
-func Replace(path string, seen Version, text []byte) error {
+func Replace(path string, seen fs.FileInfo, text []byte) error {
 	return replace(path, seen, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
@@ -24,7 +24,7 @@ func Replace(path string, seen Version, text []byte) error {
 }
 
 // replace does so with what write produces; also if it panics.
-func replace(path string, seen Version, write func(io.Writer) error) error {
+func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 	t, err := resolve(path)
 	if err != nil {
 		return err

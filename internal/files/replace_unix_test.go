@@ -63,7 +63,7 @@ func TestAFileInALinkedFolderIsReplaced(t *testing.T) {
 func TestALinkToNothingIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	link(t, "nowhere.yaml", path)
-	checkError(t, replace(path, Version{}, never), ErrChanged, path, "the file does not exist, or it is a link to a file that does not exist; check the path and run the command again")
+	checkError(t, replace(path, nil, never), ErrChanged, path, "the file does not exist, or it is a link to a file that does not exist; check the path and run the command again")
 	checkLink(t, path, "nowhere.yaml")
 	checkAlone(t, path)
 }
@@ -71,7 +71,7 @@ func TestALinkToNothingIsRefused(t *testing.T) {
 func TestALinkToItselfIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	link(t, "a.yaml", path)
-	checkError(t, replace(path, Version{}, never), nil, path, "links")
+	checkError(t, replace(path, nil, never), nil, path, "links")
 	checkAlone(t, path)
 }
 

@@ -41,7 +41,7 @@ func missing(path string, err error) error {
 func (t target) folder() string { return filepath.Dir(t.real) }
 
 // replaceable refuses what a rename would do and a write in place would not.
-func (t target) replaceable(seen Version) error {
+func (t target) replaceable(seen fs.FileInfo) error {
 	mode, links := t.info.Mode(), identify(t.info).links
 	switch {
 	case !mode.IsRegular():
@@ -51,7 +51,7 @@ func (t target) replaceable(seen Version) error {
 	case links > 1:
 		return fmt.Errorf("%s: the file has %d names (hard links), and the others would keep the old content; remove the links, or use a copy", t.path, links)
 	}
-	return seen.check(t.path, t.info)
+	return t.unchanged(seen)
 }
 
 // keepOwner gives the new file the owner of the old one. It leaves alone what is
