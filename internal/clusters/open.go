@@ -161,14 +161,10 @@ func (f Finder) open(d *document) {
 // a kustomization or Fleet applies is a cluster, whoever lists it.
 func (f Finder) saved(t source.Text) *Saved {
 	at, err := filepath.Abs(t.Name)
-	if t.Named || err != nil {
+	if t.Named || f.Overlays == nil || err != nil {
 		return nil
 	}
-	read := source.Small
-	if f.Overlays != nil && f.Overlays.Version != nil {
-		read = f.Overlays.Version.Read
-	}
-	list, err := read(filepath.Join(filepath.Dir(at), planfolder.PlanFile))
+	list, err := f.Overlays.Version.Read(filepath.Join(filepath.Dir(at), planfolder.PlanFile))
 	if err != nil {
 		return nil
 	}

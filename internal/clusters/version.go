@@ -21,11 +21,14 @@ type version struct {
 	tree git.Tree
 }
 
+// Top implements source.Version.
+func (v version) Top(string) string { return v.Repository.Top() }
+
 // Folders implements source.Version.
-func (v version) Folders() []string {
+func (v version) Folders(top string) []string {
 	of := map[string]bool{}
 	for p := range v.tree {
-		of[filepath.Join(v.Top(), path.Dir(p))] = true
+		of[filepath.Join(top, path.Dir(p))] = true
 	}
 	return slices.Sorted(maps.Keys(of))
 }
@@ -35,7 +38,7 @@ const mostLinks = 40
 
 // Real implements source.Version.
 func (v version) Real(at string) string {
-	rel, err := filepath.Rel(v.Top(), at)
+	rel, err := filepath.Rel(v.Repository.Top(), at)
 	if err != nil {
 		return at
 	}
@@ -52,12 +55,12 @@ func (v version) Real(at string) string {
 		}
 		rel = path.Join(v.Target(v.tree[link]), strings.TrimPrefix(rel, link))
 	}
-	return filepath.Join(v.Top(), rel)
+	return filepath.Join(v.Repository.Top(), rel)
 }
 
 // file is the regular file at a path.
 func (v version) file(at string) (f git.File, found bool) {
-	rel, err := filepath.Rel(v.Top(), at)
+	rel, err := filepath.Rel(v.Repository.Top(), at)
 	f, found = v.tree[filepath.ToSlash(rel)]
 	return f, err == nil && found && f.Kind() == ""
 }
@@ -74,7 +77,7 @@ func (v version) Read(at string) ([]byte, error) {
 	case !found:
 		return nil, fs.ErrNotExist
 	case f.Hash == "":
-		return source.Small(at)
+		return source.Disk{}.Read(at)
 	default:
 		return v.Repository.Read(f, source.MostText)
 	}

@@ -16,7 +16,7 @@ import (
 func (o *Overlays) fleet(file, top string, shown func(string) string) (use kustomize.Use) {
 	use.Roots = []string{filepath.Dir(file)}
 	for dir := use.Roots[0]; ; dir = filepath.Dir(dir) {
-		text, err := o.read(filepath.Join(dir, kustomize.FleetFile))
+		text, err := o.Version.Read(filepath.Join(dir, kustomize.FleetFile))
 		rel, outside := filepath.Rel(dir, file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && dir != top && dir != filepath.Dir(dir):
@@ -30,12 +30,12 @@ func (o *Overlays) fleet(file, top string, shown func(string) string) (use kusto
 				name = of + filepath.Ext(name)
 			}
 			use.Roots = nil // it is laid over another file
-			if _, err := o.read(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+			if _, err := o.Version.Read(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
 				use.Roots = []string{filepath.Dir(file), "overlay " + filepath.Join(dir, overlay)}
 			}
 			return use
 		}
-		ignored, _ := o.read(filepath.Join(dir, kustomize.FleetIgnore))
+		ignored, _ := o.Version.Read(filepath.Join(dir, kustomize.FleetIgnore))
 		use.Roots = append(use.Roots, "bundle "+dir)
 		for _, overlay := range kustomize.FleetNames(text) {
 			use.Roots = append(use.Roots, "overlay "+filepath.Join(dir, overlay))
@@ -47,7 +47,7 @@ func (o *Overlays) fleet(file, top string, shown func(string) string) (use kusto
 		}
 		for _, over := range kustomize.FleetOverlays(text, filepath.ToSlash(rel)) {
 			path := filepath.Join(dir, over)
-			if text, err := o.read(path); err == nil && path != file {
+			if text, err := o.Version.Read(path); err == nil && path != file {
 				use.Layers = append(use.Layers, kustomize.FleetOverlay(shown(path), text))
 			}
 		}

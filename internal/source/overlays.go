@@ -22,7 +22,7 @@ import (
 // there has it, all of the repository is searched for those that build on that one.
 // Each folder is read once. It may be used by several goroutines.
 type Overlays struct {
-	Version Version // in which files are read; nil for the disk
+	Version Version // in which files are read
 
 	mutex sync.Mutex
 	of    map[string]*kustomization // by folder; nil where there is none
@@ -35,13 +35,13 @@ type found struct {
 	users map[string][]*kustomization
 }
 
-// Version is the files of a version of a repository, by their absolute paths.
+// Version is the files of the disk, or of a version of a repository, by their absolute paths.
 type Version interface {
-	Top() string
-	Folders() []string
+	Top(folder string) string         // the folder in which all that belongs to a folder is looked for
+	Folders(top string) []string      // those below a folder that are not hidden
 	Real(path string) string          // with links followed
 	Has(path string) bool             // reports whether it is a file
-	Read(path string) ([]byte, error) // as Small does
+	Read(path string) ([]byte, error) // fails for one that is larger than MostText
 }
 
 // kustomization is one with its real folder.
@@ -53,21 +53,12 @@ type kustomization struct {
 	resolved      bool
 }
 
-const (
-	// mostFolders bounds a search; no repository comes near it.
-	mostFolders = 100_000
-	// levels is how far a search goes up where no repository ends it.
-	levels = 3
-	// MostText is the size of the largest kustomization or patch that is read.
-	MostText = 1 << 20
-)
-
 // Use returns what overlays make of a file.
 func (o *Overlays) Use(s Source) kustomize.Use {
 	given := cmp.Or(s.Path, s.at)
 	file := realPath(given)
 	switch {
-	case o != nil && o.Version != nil: // links of the disk do not count
+	case o != nil && !o.onDisk(): // links of the disk do not count
 		file = filepath.Join(realPath("."), s.Name)
 	case given == "":
 		return kustomize.Use{Roots: []string{s.Name}}
@@ -76,10 +67,10 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	}
 	defer o.lock()()
 	shown := display(s.Path)
-	top := o.top(filepath.Dir(file))
+	top := o.Version.Top(filepath.Dir(file))
 	use := o.fleet(file, top, shown)
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
-		if use.Omits == "" && o.Version != nil {
+		if use.Omits == "" && !o.onDisk() {
 			use.Omits = o.kustomizing(dir, shown)
 		}
 		if k := o.at(dir, shown); k != nil {
@@ -101,10 +92,15 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	}
 }
 
+func (o *Overlays) onDisk() bool {
+	_, is := o.Version.(Disk)
+	return is
+}
+
 // kustomizing is the file of a folder that kustomize reads, whatever it holds; "" for none.
 func (o *Overlays) kustomizing(dir string, shown func(string) string) string {
 	for _, name := range kustomize.FileNames() {
-		if _, err := o.read(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := o.Version.Read(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return shown(filepath.Join(dir, name))
 		}
 	}
@@ -123,7 +119,7 @@ func (o *Overlays) lock() (unlock func()) {
 // whose own files or patches are among those that changed.
 func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 	defer o.lock()()
-	shown, seen := display(""), map[*kustomization]bool{}
+	shown, seen, top := display(""), map[*kustomization]bool{}, o.Version.Top(".")
 	var add func(*kustomization)
 	add = func(k *kustomization) {
 		if seen[k] {
@@ -138,7 +134,7 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 			}
 		}
 	}
-	for _, k := range o.search(o.Version.Top(), shown).all {
+	for _, k := range o.search(top, shown).all {
 		for _, c := range o.withComponents(k, shown) {
 			o.resolve(c, shown)
 			if slices.ContainsFunc(c.files, func(file string) bool { return changed[file] }) {
@@ -150,9 +146,9 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 		if slices.Contains(kustomize.FileNames(), filepath.Base(file)) {
 			paths = append(paths, filepath.Dir(file)) // what it does not have is applied no more
 		}
-		for dir := filepath.Dir(file); len(dir) >= len(o.Version.Top()); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(file); len(dir) >= len(top); dir = filepath.Dir(dir) {
 			bundle := filepath.Join(dir, kustomize.FleetFile)
-			if _, err := o.read(bundle); file == bundle || file == filepath.Join(dir, kustomize.FleetIgnore) || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
+			if _, err := o.Version.Read(bundle); file == bundle || file == filepath.Join(dir, kustomize.FleetIgnore) || err == nil && strings.HasPrefix(file, filepath.Join(dir, "overlays")+string(filepath.Separator)) {
 				paths = append(paths, dir)
 			}
 			if dir == filepath.Dir(dir) {
@@ -167,16 +163,9 @@ func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
 func (o *Overlays) reals(dir string, refs []string) map[string]bool {
 	all := map[string]bool{}
 	for _, ref := range refs {
-		all[o.real(filepath.Join(dir, ref))] = true
+		all[o.Version.Real(filepath.Join(dir, ref))] = true
 	}
 	return all
-}
-
-func (o *Overlays) real(path string) string {
-	if o.Version != nil {
-		return o.Version.Real(path)
-	}
-	return realPath(path)
 }
 
 // building returns the kustomization, with its components, and all that build on it.
@@ -218,7 +207,7 @@ func (o *Overlays) withComponents(k *kustomization, shown func(string) string) [
 	all, seen := []*kustomization{k}, map[*kustomization]bool{k: true}
 	for i := 0; i < len(all); i++ {
 		for _, ref := range all[i].Components() {
-			if c := o.at(o.real(filepath.Join(all[i].folder, ref)), shown); c != nil && !seen[c] {
+			if c := o.at(o.Version.Real(filepath.Join(all[i].folder, ref)), shown); c != nil && !seen[c] {
 				seen[c], all = true, append(all, c)
 			}
 		}
@@ -238,13 +227,13 @@ func (o *Overlays) resolve(k *kustomization, shown func(string) string) {
 		parts = append(parts, c.Kustomization)
 	}
 	k.Resolve(func(path string) (string, []byte, error) {
-		path = o.real(filepath.Join(k.folder, path))
+		path = o.Version.Real(filepath.Join(k.folder, path))
 		k.files = append(k.files, path)
-		text, err := o.read(path)
+		text, err := o.Version.Read(path)
 		return shown(path), text, err
 	}, func(path string) bool {
-		path = o.real(filepath.Join(k.folder, path))
-		has := o.has(path)
+		path = o.Version.Real(filepath.Join(k.folder, path))
+		has := o.Version.Has(path)
 		if !has {
 			k.files = append(k.files, path)
 		}
@@ -260,7 +249,7 @@ func (o *Overlays) at(dir string, shown func(string) string) *kustomization {
 	o.of[dir] = nil
 	for _, name := range kustomize.FileNames() {
 		path := filepath.Join(dir, name)
-		text, err := o.read(path)
+		text, err := o.Version.Read(path)
 		if err != nil {
 			continue
 		}
@@ -279,7 +268,7 @@ func (o *Overlays) search(top string, shown func(string) string) *found {
 	}
 	f := &found{users: map[string][]*kustomization{}}
 	o.below[top] = f
-	for _, folder := range o.folders(top) {
+	for _, folder := range o.Version.Folders(top) {
 		if k := o.at(folder, shown); k != nil {
 			f.all = append(f.all, k)
 			for ref := range k.refs {
@@ -288,77 +277,6 @@ func (o *Overlays) search(top string, shown func(string) string) *found {
 		}
 	}
 	return f
-}
-
-// folders are those below a folder that are not hidden.
-func (o *Overlays) folders(top string) (all []string) {
-	if o.Version != nil {
-		return o.Version.Folders()
-	}
-	// What cannot be entered has no kustomization that can be read either.
-	_ = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil || !e.IsDir():
-			return nil
-		case path != top && strings.HasPrefix(e.Name(), "."):
-			return filepath.SkipDir
-		case len(all) == mostFolders:
-			return filepath.SkipAll
-		}
-		all = append(all, path)
-		return nil
-	})
-	return all
-}
-
-// top returns the folder in which all that belongs to a folder is looked for: the
-// repository, or else a few levels up.
-func (o *Overlays) top(dir string) string {
-	if o.Version != nil {
-		return o.Version.Top()
-	}
-	top, temporary := dir, realPath(os.TempDir())
-	home, _ := os.UserHomeDir()
-	for d, up := dir, 0; ; d, up = filepath.Dir(d), up+1 {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			top = d
-			break
-		}
-		if d == filepath.Dir(d) {
-			break
-		}
-		if up <= levels && d != home && d != temporary {
-			top = d
-		}
-	}
-	return top
-}
-
-func (o *Overlays) read(path string) ([]byte, error) {
-	if o.Version != nil {
-		return o.Version.Read(path)
-	}
-	return Small(path)
-}
-
-func (o *Overlays) has(path string) bool {
-	if o.Version != nil {
-		return o.Version.Has(path)
-	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// Small reads a regular file that is not larger than a kustomization is.
-func Small(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > MostText:
-		return nil, errors.New("not a file of that kind")
-	}
-	return os.ReadFile(path)
 }
 
 // display returns how messages name paths next to one that the user gave: relative
