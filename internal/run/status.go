@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -90,32 +89,28 @@ func (s Status) Run(ctx context.Context) (result report.Statuses, notes []string
 		return result, nil, 0, err
 	}
 	defer s.Progress.Start(ctx).End()
-	all := make([]seen, len(targets))
-	var ended sync.WaitGroup
-	room := make(chan struct{}, StatusServers)
-	for i, t := range targets {
-		room <- struct{}{}
-		ended.Go(func() {
-			defer func() { <-room }()
-			all[i] = bounded(ctx, statusTime, t.name, func(ctx context.Context) seen { return s.look(ctx, t) })
-		})
+	all := seen{list: []report.Status{}}
+	// Each look has a time of its own, and shows what it has found by then.
+	for _, one := range clusters.Each(context.WithoutCancel(ctx), StatusServers, targets, func(t target) seen {
+		return bounded(ctx, statusTime, t.name, func(ctx context.Context) seen { return s.look(ctx, t) })
+	}) {
+		all.add(one)
 	}
-	ended.Wait()
-	result = report.Statuses{APIVersion: report.APIVersion, Kind: "Status", Clusters: []report.Status{}}
-	for _, one := range all {
-		result.Clusters = append(result.Clusters, one.list...)
-		result.Migrations = append(result.Migrations, one.migrations...)
-		notes, code = append(notes, one.notes...), max(code, one.code)
-	}
-	return result, notes, code, nil
+	result = report.Statuses{APIVersion: report.APIVersion, Kind: "Status", Clusters: all.list, Migrations: all.migrations}
+	return result, all.notes, all.code, nil
 }
 
-// seen are lines, their code, and the LeaderMigrations there.
+// seen are lines, their code, the LeaderMigrations there, and why some are not shown.
 type seen struct {
 	list       []report.Status
 	code       int
 	migrations []report.MigrationStatus
 	notes      []string
+}
+
+func (s *seen) add(other seen) {
+	s.list, s.code = append(s.list, other.list...), max(s.code, other.code)
+	s.migrations, s.notes = append(s.migrations, other.migrations...), append(s.notes, other.notes...)
 }
 
 // bounded looks for no longer than a time. A program for credentials that waits for
@@ -147,19 +142,18 @@ func bounded(ctx context.Context, limit time.Duration, name string, look func(co
 
 // look returns the clusters of one API server: itself, and those that it
 // provisions as a Rancher. One that cannot be read hides none of the others.
-func (s Status) look(ctx context.Context, t target) seen {
+func (s Status) look(ctx context.Context, t target) (all seen) {
 	if t.err != nil {
 		return troubled(t.name, t.err)
 	}
-	all, err := s.managed(ctx, t)
-	switch {
-	case err != nil:
+	managed, err := s.managed(ctx, t)
+	if err != nil {
 		return troubled(t.name, err)
-	case t.manages:
-		return all
 	}
-	itself := s.itself(ctx, t)
-	all.list, all.code = append(itself.list, all.list...), max(all.code, itself.code)
+	if !t.manages {
+		all = s.itself(ctx, t)
+	}
+	all.add(managed)
 	return all
 }
 
@@ -170,7 +164,7 @@ func troubled(name string, err error) seen {
 
 // managed returns the clusters that an API server provisions as a Rancher, their code,
 // and the LeaderMigrations. It fails where nothing is known of the server itself either.
-func (s Status) managed(ctx context.Context, t target) (all seen, err error) {
+func (s Status) managed(ctx context.Context, t target) (seen, error) {
 	objects, err := t.server.Find(ctx, s.Query())
 	var part *rancher.Incomplete
 	switch {
@@ -182,14 +176,10 @@ func (s Status) managed(ctx context.Context, t target) (all seen, err error) {
 	default:
 		return seen{}, err
 	}
-	moving := s.migrations(ctx, t)
-	all.migrations, all.notes = moving.list, moving.notes
-	take := func(some seen) {
-		all.list, all.code = append(all.list, some.list...), max(all.code, some.code)
-	}
+	all, of := s.migrations(ctx, t)
 	var done atomic.Int64
 	read := func(o rancher.Object) seen {
-		r := s.read(ctx, t, o, moving.of[o.FullName()])
+		r := s.read(ctx, t, o, of[o.FullName()])
 		if n := done.Add(1); t.manages {
 			s.Progress.Reached("clusters", int(n), len(objects))
 		}
@@ -197,11 +187,11 @@ func (s Status) managed(ctx context.Context, t target) (all seen, err error) {
 	}
 	// What was listed is shown, also after the time that a look has.
 	for _, r := range clusters.Each(context.WithoutCancel(ctx), StatusReads, objects, read) {
-		take(r)
+		all.add(r)
 	}
 	if part != nil {
 		for _, hidden := range part.Unseen {
-			take(troubled(hidden.Title, hidden.Err))
+			all.add(troubled(hidden.Title, hidden.Err))
 		}
 	}
 	return all, nil
@@ -255,15 +245,9 @@ func (s Status) provisioned(ctx context.Context, l *clusters.Live) report.Status
 	return out
 }
 
-// migrations are the LeaderMigrations of a Rancher.
-type migrations struct {
-	list  []report.MigrationStatus
-	of    map[string][]string // their names, by the clusters
-	notes []string            // why they are not there
-}
-
-// migrations reads the LeaderMigrations of a Rancher. Without them the clusters are shown all the same.
-func (s Status) migrations(ctx context.Context, t target) (found migrations) {
+// migrations reads the LeaderMigrations of a Rancher, and returns their names by the clusters as well. Without them the
+// clusters are shown all the same.
+func (s Status) migrations(ctx context.Context, t target) (found seen, of map[string][]string) {
 	list, err := controller.List(ctx, t.server.Local())
 	switch {
 	case kube.HasStatus(err, http.StatusForbidden):
@@ -271,15 +255,15 @@ func (s Status) migrations(ctx context.Context, t target) (found migrations) {
 	case err != nil:
 		found.notes = append(found.notes, fmt.Sprintf("note: %s: LeaderMigrations are not shown: %v", t.name, err))
 	}
-	found.of = map[string][]string{}
+	of = map[string][]string{}
 	for _, lm := range list {
 		one := migrationStatus(lm)
-		found.list = append(found.list, one)
+		found.migrations = append(found.migrations, one)
 		for _, c := range lm.Status.Clusters {
-			found.of[c.Name] = append(found.of[c.Name], one.Name)
+			of[c.Name] = append(of[c.Name], one.Name)
 		}
 	}
-	return found
+	return found, of
 }
 
 // migrationStatus is a LeaderMigration in a few words: with the condition that is true and describes it best.
