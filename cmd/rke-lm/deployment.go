@@ -16,14 +16,8 @@ import (
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 )
 
-// deploymentOptions are the flags of deployment.
-type deploymentOptions struct {
-	*options
-	scaling manifests.Scaling
-}
-
 func newDeployment(o *options) *cobra.Command {
-	d := &deploymentOptions{options: o}
+	var scaling manifests.Scaling
 	c := &cobra.Command{
 		Use:   "deployment PATH...",
 		Short: "Make a Deployment of a static kube-controller-manager",
@@ -35,38 +29,38 @@ Keys and certificates come from Secrets, for which the comments have the command
 or from the hosts of control planes; they are never part of an image.`,
 		Example: `  rke-lm deployment /etc/kubernetes/manifests/kube-controller-manager.yaml
   rke-lm deployment --certificates host-path kube-controller-manager.yaml`,
-		RunE: func(c *cobra.Command, args []string) error { return d.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return o.deployment(c.Context(), scaling, args) },
 	}
 	f := c.Flags()
-	f.IntVar(&d.scaling.Replicas, "replicas", 2, "number of pods, at least 2: with one, the Deployment could not replace it")
-	f.StringVar(&d.scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
+	f.IntVar(&scaling.Replicas, "replicas", 2, "number of pods, at least 2: with one, the Deployment could not replace it")
+	f.StringVar(&scaling.Certificates, "certificates", manifests.FromSecret, "source of keys and certificates: secret, so that the pods can run on any node, or host-path, on control-plane nodes")
 	oneOf(c, "certificates", []string{manifests.FromSecret, manifests.FromHostPath})
 	return c
 }
 
-func (d *deploymentOptions) run(ctx context.Context, paths []string) error {
-	if d.scaling.Replicas < 2 {
+func (o *options) deployment(ctx context.Context, scaling manifests.Scaling, paths []string) error {
+	if scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
-	d.Distro, d.Finder.SeparateDocuments = manifests.Name, true
-	o, err := d.Search.Run(ctx, paths)
+	o.Distro, o.Finder.SeparateDocuments = manifests.Name, true
+	found, err := o.Search.Run(ctx, paths)
 	if err != nil {
 		return err
 	}
-	results, err := run.Each(ctx, o, func(f clusters.Cluster, _ transform.Target) (*manifests.Converted, error) {
-		return manifests.Convert(f.Docs[0], d.scaling)
+	results, err := run.Each(ctx, found, func(f clusters.Cluster, _ transform.Target) (*manifests.Converted, error) {
+		return manifests.Convert(f.Docs[0], scaling)
 	})
 	if err != nil {
 		return err
 	}
-	all := d.collect("deployment")
+	all := o.collect("deployment")
 	var printer clusters.Printer
 	for _, r := range results {
 		if r.Made != nil {
-			if err := printer.Print(d.Data, []byte(r.Made.Text)); err != nil {
+			if err := printer.Print(o.Data, []byte(r.Made.Text)); err != nil {
 				return err
 			}
-			report.WriteFindings(d.Err, d.ErrPalette, r.Made.Findings, "")
+			report.WriteFindings(o.Err, o.ErrPalette, r.Made.Findings, "")
 		}
 		all.Fail(r.Err)
 	}

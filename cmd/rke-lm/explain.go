@@ -13,14 +13,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// explainOptions are the flags of explain.
-type explainOptions struct {
-	*options
-	work run.Explain
-}
-
 func newExplain(o *options) *cobra.Command {
-	e := &explainOptions{options: o}
+	var work run.Explain
 	c := &cobra.Command{
 		Use:   "explain PATH...",
 		Short: "Show what each machine class gets, and from which line",
@@ -28,28 +22,28 @@ func newExplain(o *options) *cobra.Command {
   rke-lm explain --key kube-controller-manager-arg clusters/harbour.yaml
   rke-lm explain --diff switch-to-external clusters/harbour.yaml
   rke-lm explain --context rancher --cluster c-m-8kqlhbsd`,
-		RunE: func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return o.explain(c.Context(), work, args) },
 	}
 	o.allFlags(c)
 	o.outputFlag(c, "text", "json", "yaml")
-	c.Flags().StringVar(&e.work.Key, "key", "", "show this key only")
-	c.Flags().StringVar(&e.work.Diff, "diff", "", "show the changes of this stage")
+	c.Flags().StringVar(&work.Key, "key", "", "show this key only")
+	c.Flags().StringVar(&work.Diff, "diff", "", "show the changes of this stage")
 	oneOf(c, "diff", stages.Names())
 	return c
 }
 
-func (e *explainOptions) run(ctx context.Context, paths []string) (err error) {
-	if e.work.Diff != "" && e.Format != "text" {
+func (o *options) explain(ctx context.Context, work run.Explain, paths []string) (err error) {
+	if work.Diff != "" && o.Format != "text" {
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
-	if e.work.Options, err = e.Search.Run(ctx, paths); err != nil {
+	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	results, err := e.work.Run(ctx)
+	results, err := work.Run(ctx)
 	if err != nil {
 		return err
 	}
-	all := e.collect("explain")
+	all := o.collect("explain")
 	if err := all.WriteExplained(results); err != nil {
 		return err
 	}

@@ -15,16 +15,9 @@ import (
 	lm "github.com/rke-lm/rke-lm/transform/leadermigration"
 )
 
-// configOptions are the flags of leader-migration-config.
-type configOptions struct {
-	*options
-	config lm.Config
-	form   string
-	lint   bool
-}
-
 func newLeaderMigrationConfig(o *options) *cobra.Command {
-	m := &configOptions{options: o}
+	var config lm.Config
+	var lint bool
 	c := &cobra.Command{
 		Use:   "leader-migration-config [--lint FILE...]",
 		Short: "Print or check a LeaderMigrationConfiguration",
@@ -38,50 +31,52 @@ number, only the checks that do not depend on the manager run.`,
 		Example: `  rke-lm leader-migration-config --kubernetes-version v1.26 \
       --component kube-controller-manager
   rke-lm leader-migration-config --lint kcm.conf ccm.conf`,
-		RunE: func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if lint {
+				return o.lintConfigs(c.Context(), config, args)
+			}
+			return o.makeConfig(config, args)
+		},
 	}
 	f := c.Flags()
-	f.StringVar(&m.config.Component, "component", "", "manager that reads it: "+lm.Manager+", "+lm.CloudManager)
-	f.StringVar(&m.config.Kubernetes, "kubernetes-version", "", "release of the cluster, such as v1.26")
-	f.StringVar(&m.config.CCM, "ccm-version", "", "release of the cloud-controller-manager's image (default: the cluster's minor)")
-	f.StringVar(&m.form, "form", "", "initial, which names kube-controller-manager; target, which names cloud-controller-manager; or wildcard, which is valid for the whole migration (default wildcard if the manager supports it)")
-	f.StringVar(&m.config.Lease, "lease-name", "", "name of the migration lease (default "+lm.Lease+")")
-	f.BoolVar(&m.config.NodeIPAM, "nodeipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
-	f.BoolVar(&m.lint, "lint", false, "check the configurations in the files")
+	f.StringVar(&config.Component, "component", "", "manager that reads it: "+lm.Manager+", "+lm.CloudManager)
+	f.StringVar(&config.Kubernetes, "kubernetes-version", "", "release of the cluster, such as v1.26")
+	f.StringVar(&config.CCM, "ccm-version", "", "release of the cloud-controller-manager's image (default: the cluster's minor)")
+	f.StringVar((*string)(&config.Form), "form", "", "initial, which names kube-controller-manager; target, which names cloud-controller-manager; or wildcard, which is valid for the whole migration (default wildcard if the manager supports it)")
+	f.StringVar(&config.Lease, "lease-name", "", "name of the migration lease (default "+lm.Lease+")")
+	f.BoolVar(&config.NodeIPAM, "nodeipam", false, "the provider's cloud-controller-manager implements Node IPAM; that of AWS does not")
+	f.BoolVar(&lint, "lint", false, "check the configurations in the files")
 	o.outputFlag(c, "text", "json", "yaml")
 	oneOf(c, "component", []string{lm.Manager, lm.CloudManager})
 	complete(c, "form", lm.Forms())
 	return c
 }
 
-func (m *configOptions) run(ctx context.Context, paths []string) error {
-	if m.lint {
-		return m.lintFiles(ctx, paths)
-	}
+// makeConfig prints a configuration.
+func (o *options) makeConfig(config lm.Config, paths []string) error {
 	switch {
 	case len(paths) > 0:
 		return errors.New("files are only for --lint; add --lint to check them")
-	case m.Format != "text":
-		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", m.Format)
-	case m.config.Component == "":
+	case o.Format != "text":
+		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", o.Format)
+	case config.Component == "":
 		return errors.New("no component; add --component " + lm.Manager + " or " + lm.CloudManager)
 	}
-	m.config.Form = lm.Form(m.form)
-	text, err := lm.Make(m.config)
+	text, err := lm.Make(config)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(m.Data, text)
+	_, err = fmt.Fprint(o.Data, text)
 	return err
 }
 
-// lintFiles lints the configurations in files, and in the files of folders.
-func (m *configOptions) lintFiles(ctx context.Context, paths []string) error {
+// lintConfigs lints the configurations in files, and in the files of folders.
+func (o *options) lintConfigs(ctx context.Context, config lm.Config, paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("no path; use a file, a folder, or - for standard input")
 	}
-	all := m.collect("lint")
-	found, err := run.LintConfigs(ctx, m.config, paths, m.in)
+	all := o.collect("lint")
+	found, err := run.LintConfigs(ctx, config, paths, o.in)
 	for _, of := range found {
 		all.Checked(of)
 	}

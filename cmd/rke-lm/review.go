@@ -14,14 +14,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/review"
 )
 
-// reviewOptions are the flags of review.
-type reviewOptions struct {
-	*options
-	work run.Review
-}
-
 func newReview(o *options) *cobra.Command {
-	r := &reviewOptions{options: o}
+	var work run.Review
 	c := &cobra.Command{
 		Use:   "review --base REF [PATH...]",
 		Short: "Show what a change in git does to clusters",
@@ -34,29 +28,29 @@ has them as well: a change cannot accept its own errors. Nothing is checked out 
 		Example: `  rke-lm review --base origin/main
   rke-lm review --base origin/main --head FETCH_HEAD clusters/`,
 		Annotations: map[string]string{configFromBase: ""},
-		RunE:        func(c *cobra.Command, args []string) error { return r.run(c, args) },
+		RunE:        func(c *cobra.Command, args []string) error { return o.review(c, work, args) },
 	}
 	o.inputFlags(c.Flags())
 	o.valuesFlag(c.Flags(), valuesInFiles)
 	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
 	o.outputFlag(c, everyFormat...)
-	c.Flags().StringVar(&r.work.Base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
-	c.Flags().StringVar(&r.work.Head, "head", "", "commit with the change (default: the working tree)")
+	c.Flags().StringVar(&work.Base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
+	c.Flags().StringVar(&work.Head, "head", "", "commit with the change (default: the working tree)")
 	return c
 }
 
-func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
-	if r.work.Base == "" {
+func (o *options) review(c *cobra.Command, work run.Review, paths []string) error {
+	if work.Base == "" {
 		return errors.New("--base is not set; set it to the branch into which the change is merged, such as origin/main")
 	}
-	r.work.Paths, r.work.Config, r.work.Kinds = paths, r.config, choiceKinds()
-	r.work.Choose = func(file string, settings []review.Setting) (run.Options, bool, error) {
-		o, err := r.choose(c.Flags(), file, settings)
-		return o, r.configured["exclude"], err
+	work.Paths, work.Config, work.Kinds = paths, o.config, choiceKinds()
+	work.Choose = func(file string, settings []review.Setting) (run.Options, bool, error) {
+		err := o.choose(c.Flags(), file, settings)
+		return o.Options, o.configured["exclude"], err
 	}
-	reviewed, err := r.work.Run(c.Context())
-	all := r.collect("review")
+	reviewed, err := work.Run(c.Context())
+	all := o.collect("review")
 	for _, err := range reviewed.Errs {
 		all.Fail(err)
 	}
@@ -70,13 +64,12 @@ func (r *reviewOptions) run(c *cobra.Command, paths []string) error {
 }
 
 // choose sets the flags from the settings that count.
-func (r *reviewOptions) choose(flags *pflag.FlagSet, file string, settings []review.Setting) (o run.Options, err error) {
+func (o *options) choose(flags *pflag.FlagSet, file string, settings []review.Setting) (err error) {
 	if file != "" {
-		err = r.apply(flags, file, settings)
+		err = o.apply(flags, file, settings)
 	}
-	if err = cmp.Or(err, r.leaveOut()); err != nil {
-		return o, err
+	if err = cmp.Or(err, o.leaveOut(), o.CheckDistro()); err != nil {
+		return err
 	}
-	err = cmp.Or(r.CheckDistro(), r.Check())
-	return r.Options, err
+	return o.Check()
 }
