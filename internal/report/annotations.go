@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -20,7 +21,7 @@ func (r *Results) WriteGitHub(w io.Writer) error {
 		annotate(&b, command(f), f.File, f.Line, f.Rule+acceptedMark(f), explained(f))
 	}
 	for _, e := range r.Errors {
-		annotate(&b, "error", e.File, e.Line, otherwise(e.Rule, "rke-lm "+r.Verb), e.Message)
+		annotate(&b, "error", e.File, e.Line, cmp.Or(e.Rule, "rke-lm "+r.Verb), e.Message)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

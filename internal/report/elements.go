@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"slices"
@@ -304,7 +305,7 @@ func (m *elements) review(c ReviewedCluster) {
 func (m *elements) verification(v Verification) {
 	m.within("p", func() {
 		m.verdict(v.OK)
-		m.text(" stage: " + otherwise(v.Reached, "none") + "; migration lease: " + v.Lease.text())
+		m.text(" stage: " + cmp.Or(v.Reached, "none") + "; migration lease: " + v.Lease.text())
 	})
 	if len(v.Nodes) > 0 {
 		m.grid([]string{"Node", "Provider ID", ""}, func() {
@@ -330,7 +331,7 @@ func (m *elements) ownership(o Ownership) {
 	}, "class", "timeline", "role", "img", "aria-label", "timeline of the managers")
 	m.grid([]string{"From", "Seconds", "Managers"}, func() {
 		for _, i := range o.Intervals {
-			owners := otherwise(list(i.Owners), "no manager")
+			owners := cmp.Or(list(i.Owners), "no manager")
 			if i.Why != "" {
 				owners = unknown + ": " + i.Why
 			}

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -136,7 +137,7 @@ func (t *FleetText) draw() {
 	const others = 3 // the line above, the one below, and that of the cursor
 	room := max(t.Height-others, 1)
 	for _, m := range running[:min(room, len(running))] {
-		t.row(fmt.Sprintf("  %-30s %-24s %s  %s", words(m.Cluster), otherwise(m.Stage, "-"), m.Since.Format("15:04:05"), words(m.Waiting)))
+		t.row(fmt.Sprintf("  %-30s %-24s %s  %s", words(m.Cluster), cmp.Or(m.Stage, "-"), m.Since.Format("15:04:05"), words(m.Waiting)))
 	}
 	if more := len(running) - room; more > 0 {
 		t.row(fmt.Sprintf("  and %d more", more))

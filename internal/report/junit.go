@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -55,9 +56,9 @@ func (r *Results) WriteJUnit(w io.Writer) error {
 		all.add(r.suite(r.Verb, "", 0, r.Findings))
 	}
 	for _, e := range r.Errors {
-		name := otherwise(e.File, "input")
+		name := cmp.Or(e.File, "input")
 		all.add(junitSuite{Name: name, Tests: 1, Errors: 1, Cases: []junitCase{{
-			Class: all.Name, Name: "read", File: e.File, Line: e.Line, Error: &junitText{otherwise(e.Rule, "error"), e.Message, e.Message},
+			Class: all.Name, Name: "read", File: e.File, Line: e.Line, Error: &junitText{cmp.Or(e.Rule, "error"), e.Message, e.Message},
 		}}})
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -68,7 +69,7 @@ func NewOwnership(intervals []check.Interval, handovers []check.Handover, from [
 	}
 	for _, h := range handovers {
 		out.Handovers = append(out.Handovers, Handover{
-			otherwise(h.From, unknown), otherwise(h.To, unknown), h.LastSign.UTC().Format(moment), h.FirstSign.UTC().Format(moment),
+			cmp.Or(h.From, unknown), cmp.Or(h.To, unknown), h.LastSign.UTC().Format(moment), h.FirstSign.UTC().Format(moment),
 			milli(h.FirstSign.Sub(h.LastSign).Seconds()),
 		})
 	}

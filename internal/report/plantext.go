@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -131,7 +132,7 @@ func (p Plan) line(f transform.Finding) string {
 }
 
 // release is that of the cluster; the kubelet's arguments in kubeadm's files state none.
-func release(p Plan) string { return otherwise(p.Version, "release not stated") }
+func release(p Plan) string { return cmp.Or(p.Version, "release not stated") }
 
 func title(p Plan) string {
 	return p.Distro + " " + transform.Identity{Namespace: p.Namespace, Name: p.Name}.TitleIn(p.Source.File)

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -156,7 +157,7 @@ var statusColumns = []column{
 	{title: "BLOCKED BY", cell: func(s Status) string { return list(slices.Concat(s.Outlook.Blocked, s.Outlook.Later)) }, wide: true},
 	{title: "RESTARTS", cell: func(s Status) string { return list(classesOf(s.Outlook.Restarts)) }, wide: true},
 	{title: "LEADERMIGRATION", cell: func(s Status) string { return list(s.Migrations) }, optional: true},
-	{title: "FINDINGS", cell: func(s Status) string { return otherwise(s.Problem, s.found()) }},
+	{title: "FINDINGS", cell: func(s Status) string { return cmp.Or(s.Problem, s.found()) }},
 	{title: "FILE", cell: func(s Status) string { return s.File }, optional: true},
 }
 

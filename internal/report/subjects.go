@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (p Plan) Subject() Subject {
 	s.Findings = once(s.Findings)
 	s.ofStages = len(s.Findings) - own
 	o := p.Status
-	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), otherwise(o.Reached, "-"), o.next(), otherwise(o.found(), "-"), p.Source.File}
+	s.Cells = []string{s.Title, release(p), o.Provider, string(o.Situation), cmp.Or(o.Reached, "-"), o.next(), cmp.Or(o.found(), "-"), p.Source.File}
 	var b strings.Builder
 	WriteMarkdown(&b, p)
 	s.Details = b.String()

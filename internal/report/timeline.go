@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -84,13 +85,13 @@ func (t *Timeline) Subject(state string, err error) Subject {
 		for _, e := range s.events {
 			found = append(found, e.Findings...)
 		}
-		stage, seconds = otherwise(s.stage, stage), seconds+s.seconds()
+		stage, seconds = cmp.Or(s.stage, stage), seconds+s.seconds()
 		if s.stage == stages.SwitchToExternal && s.owners != nil {
 			atSwitch = s.owners
 		}
 	}
 	out := Subject{Title: t.Cluster, State: state, Findings: once(found)}
-	out.Cells = []string{t.Cluster, otherwise(stage, "-"), fmt.Sprintf("%g", math.Round(seconds*10)/10), gap(atSwitch), counted(out.Findings)}
+	out.Cells = []string{t.Cluster, cmp.Or(stage, "-"), fmt.Sprintf("%g", math.Round(seconds*10)/10), gap(atSwitch), counted(out.Findings)}
 	t.problem, out.Content.Timeline = err, t
 	return out
 }
@@ -118,7 +119,7 @@ func (m *elements) timeline(t Timeline) {
 	}
 	if t.end != nil {
 		m.element("h3", "End")
-		m.element("p", "Stages that are done: "+otherwise(list(t.end.Done), "none")+". "+t.end.Holds)
+		m.element("p", "Stages that are done: "+cmp.Or(list(t.end.Done), "none")+". "+t.end.Holds)
 		for _, c := range [][2]string{{"To continue:", t.end.Continue}, {"To go back:", t.end.Revert}} {
 			if c[1] != "" {
 				m.element("p", c[0])

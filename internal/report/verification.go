@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -57,7 +58,7 @@ func WriteVerification(w io.Writer, p Palette, v Verification) {
 	if v.Version != "" {
 		fmt.Fprintf(w, "Kubernetes        %s\n", v.Version)
 	}
-	fmt.Fprintf(w, "stage reached     %s\n", otherwise(v.Reached, "none"))
+	fmt.Fprintf(w, "stage reached     %s\n", cmp.Or(v.Reached, "none"))
 	fmt.Fprintf(w, "migration lease   %s\n", v.Lease.text())
 	good := 0
 	for _, n := range v.Nodes {
@@ -112,11 +113,4 @@ func (l LeaseVerdict) text() string {
 		return fmt.Sprintf("neither manager: held by %s (%s)", l.Holder, l.Life)
 	}
 	return fmt.Sprintf("%s (%s)", l.Owner, l.Life)
-}
-
-func otherwise(text, instead string) string {
-	if text == "" {
-		return instead
-	}
-	return text
 }
