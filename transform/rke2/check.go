@@ -11,12 +11,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// promised reports whether a key may go from one value to the other on machines of
-// a class. An absent value is nil.
-type promised = func(class effective.Class, key string, before, after any) bool
-
-// check compares every machine class before and after a stage, and the fields that Rancher does not know.
-func (m *migration) check(after *migration, ok promised) error {
+// check compares every machine class before and after a stage, which promises what may change, and the fields that
+// Rancher does not know.
+func (m *migration) check(after *migration, ok func(class effective.Class, key string, before, after any) bool) error {
 	if err := m.Check(&after.Machines, ok); err != nil {
 		return err
 	}

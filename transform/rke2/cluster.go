@@ -177,17 +177,13 @@ type object struct {
 	Spec provv1.ClusterSpec `json:"spec"`
 }
 
-func objectIn(c provv1.Cluster) (o object) {
-	o.Metadata.Name, o.Metadata.Namespace, o.Spec = c.Name, c.Namespace, c.Spec
-	return o
-}
-
 // read decodes the document as Rancher's API does: unknown fields are left out,
 // and a value of another type fails the whole cluster.
-func read(root yamledit.Node) (object, k8s.Strictness, error) {
+func read(root yamledit.Node) (o object, _ k8s.Strictness, _ error) {
 	whole, strict := k8s.DecodeStrict[provv1.Cluster](root, "a Cluster of provisioning.cattle.io/v1")
 	if strict.Fits() {
-		return objectIn(whole), strict, nil
+		o.Metadata.Name, o.Metadata.Namespace, o.Spec = whole.Name, whole.Namespace, whole.Spec
+		return o, strict, nil
 	}
 	o, at, what := k8s.Decode[object](root)
 	if what == "" {

@@ -80,7 +80,7 @@ func (m *migration) enableEdit(e *yamledit.Edit) error {
 		}
 	}
 	if slices.ContainsFunc(m.Kinds, m.lacksLocation) {
-		m.insertEntry(e, textsOf(m.missingArgs(nil)))
+		m.insertEntry(e)
 	}
 	m.deliverConfig(e)
 	return nil
@@ -96,8 +96,8 @@ func (m *migration) lacksLocation(c effective.Class) bool {
 // it never overrides what is there. A cluster whose every entry has a selector
 // crashes the interface of Rancher 2.7 and 2.8 (rancher/dashboard #9888), so one
 // without a selector is added as well.
-func (m *migration) insertEntry(e *yamledit.Edit, list []string) {
-	entry := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: list})
+func (m *migration) insertEntry(e *yamledit.Edit) {
+	entry := controlPlaneEntry(m.missingArgs(nil))
 	entries := m.RKEConfig().Get(selectorKey)
 	if entries.Len() == 0 {
 		e.Put(m.RKEConfig(), []any{entry, plainEntry}, selectorKey)
@@ -109,9 +109,9 @@ func (m *migration) insertEntry(e *yamledit.Edit, list []string) {
 	}
 }
 
-// controlPlaneEntry returns an entry of machineSelectorConfig for control planes.
-func controlPlaneEntry(config ...yamledit.Pair) yamledit.Map {
-	return yamledit.Map{{Key: "config", Value: yamledit.Map(config)}, onControlPlanes()}
+// controlPlaneEntry returns an entry of machineSelectorConfig that gives control planes the manager's arguments.
+func controlPlaneEntry(list []args.Arg) yamledit.Map {
+	return yamledit.Map{{Key: "config", Value: yamledit.Map{{Key: managerArgs, Value: textsOf(list)}}}, onControlPlanes()}
 }
 
 // onControlPlanes is the selector of an entry for control planes.

@@ -4,7 +4,6 @@
 package rke2
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -64,15 +64,12 @@ func (m *migration) installFiles() ([]transform.File, error) {
 		return nil, err
 	}
 	files := []transform.File{{Name: ccm.ValuesFile, Content: values}}
-	docs, err := m.manifest()
+	docs, err := m.manifests()
 	if i := ccm.FindMigrationConfig(docs); err == nil && i >= 0 {
 		files = append(files, transform.File{Name: ccm.MigrationConfigMap + ".yaml", Content: strings.TrimSuffix(string(docs[i].Bytes()), "\n") + "\n"})
 	}
 	return files, err
 }
-
-// manifest returns the documents of additionalManifest; none where it is absent.
-func (m *migration) manifest() ([]*yamledit.Document, error) { return m.manifests() }
 
 func (m *migration) chartOptions() ccm.Options {
 	config, _ := m.cloudConfig()
@@ -263,19 +260,7 @@ func nodeClass(c effective.Class) ccm.NodeClass {
 			n.Labels[e.Key] = s
 		}
 	}
-	n.Taints = append(n.Taints, poolTaints(c.Pool.Get("taints"))...)
+	taints, _, _ := k8s.Decode[[]corev1.Taint](c.Pool.Get("taints")) // Open has checked their types
+	n.Taints = append(n.Taints, taints...)
 	return n
-}
-
-// poolTaints reads the taints of a machine pool; Open has checked their types.
-func poolTaints(at yamledit.Node) []corev1.Taint {
-	b, err := json.Marshal(at.Value())
-	if err != nil {
-		return nil
-	}
-	var taints []corev1.Taint
-	if err := json.Unmarshal(b, &taints); err != nil {
-		return nil
-	}
-	return taints
 }

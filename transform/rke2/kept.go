@@ -74,13 +74,6 @@ func psactLast(files []rkev1.RKEProvisioningFiles) []rkev1.RKEProvisioningFiles 
 	own := func(f rkev1.RKEProvisioningFiles) bool {
 		return len(f.FileSources) == 1 && strings.HasSuffix(f.FileSources[0].Secret.Name, psactSecret)
 	}
-	var others, last []rkev1.RKEProvisioningFiles
-	for _, f := range files {
-		if own(f) {
-			last = append(last, f)
-		} else {
-			others = append(others, f)
-		}
-	}
-	return slices.Concat(others, last)
+	others := slices.DeleteFunc(slices.Clone(files), own)
+	return append(others, slices.DeleteFunc(files, func(f rkev1.RKEProvisioningFiles) bool { return !own(f) })...)
 }

@@ -149,7 +149,7 @@ func (m *migration) managerConfigMap() (string, error) {
 		return "", err
 	}
 	return ccm.Holding("ConfigMap", yamledit.Map{
-		{Key: "annotations", Value: yamledit.Map{{Key: "rke.cattle.io/object-authorized-for-clusters", Value: m.Name}}},
+		{Key: "annotations", Value: yamledit.Map{{Key: authorizedKey, Value: m.Name}}},
 		{Key: "name", Value: m.Name + configSuffix},
 		{Key: "namespace", Value: m.Namespace},
 	}, "data", leadermigration.ConfigFile, config)

@@ -92,7 +92,7 @@ func fits(t *testing.T, m *migration) {
 	name, _ := object.Get("metadata", "annotations", "rke.cattle.io/object-authorized-for-clusters").String()
 	assert.Truef(t, name == m.Name, "the ConfigMap is authorized for %q", name)
 	manager := configurationIn(t, object.Get("data", leadermigration.ConfigFile))
-	docs := assert.Value(m.manifest())(t)
+	docs := assert.Value(m.manifests())(t)
 	chart, _, _ := m.chart()
 	at, _ := chart.Config(docs)
 	cloud := configurationIn(t, at)

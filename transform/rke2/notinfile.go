@@ -36,7 +36,7 @@ func (m *migration) checkCloud() error {
 	if !m.lacksManager() {
 		return nil
 	}
-	if docs, err := m.manifest(); err == nil {
+	if docs, err := m.manifests(); err == nil {
 		if name := ccm.OtherManager(docs); name != "" {
 			return transform.NothingToMigrate(m.RKEConfig().Get(manifestKey), "the provider is external, and "+name+" is the cloud-controller-manager of another cloud")
 		}

@@ -31,18 +31,15 @@ const (
 func grouping() transform.Grouping {
 	s := transform.OneDocument()
 	s.MayGroup = func(doc *yamledit.Document) bool { return len(configObjects(doc)) > 0 }
-	s.Group = group
+	s.Group = func(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
+		return lists.Map(docs, func(doc *yamledit.Document) []*yamledit.Document {
+			return append(transform.Only(doc), objects(doc, related)...)
+		}), nil
+	}
 	s.Related = transform.Related{Words: transform.Words{{authorizedKey}, {leadermigration.Kind}}, Kinds: []string{kindSecret, kindConfigMap}}
 	s.Configs = transform.Related{Words: transform.Words{{aws.MachineConfigKind}}, Kinds: []string{aws.MachineConfigKind}}
 	s.WithValues = transform.NoValues("the chart is edited in additionalManifest of the Cluster")
 	return s
-}
-
-// group returns each Cluster with the objects that it names.
-func group(docs, related []*yamledit.Document) ([][]*yamledit.Document, error) {
-	return lists.Map(docs, func(doc *yamledit.Document) []*yamledit.Document {
-		return append(transform.Only(doc), objects(doc, related)...)
-	}), nil
 }
 
 // objects returns those of the documents that a Cluster names, in the order of its

@@ -101,16 +101,16 @@ func (m *migration) removedFlags(component string) []string {
 	return []string{componentFlag, "cloud-config"}
 }
 
-// removedFlag returns one that a control plane gets.
-func (m *migration) removedFlag() (args.Placed, bool) {
+// removedArgs are those of these flags that control planes get, in any spelling and with any value.
+func (m *migration) removedArgs() (list []args.Placed) {
 	for _, at := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
 		for _, a := range args.Place(at) {
 			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
-				return a, true
+				list = append(list, a)
 			}
 		}
 	}
-	return args.Placed{}, false
+	return list
 }
 
 // minor returns the cluster's minor, such as v1.26.

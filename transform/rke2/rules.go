@@ -14,9 +14,6 @@ import (
 // rule is a row of the table.
 type rule = transform.Checked[*migration]
 
-// correction queues the correction of one finding.
-type correction = transform.Correction
-
 // ruleTable is the one table of RKE2's static rules, by their names.
 var ruleTable = sync.OnceValue(func() []rule {
 	return transform.Table(clusterRules(), chartRules(), machineConfigRules(), configRules())

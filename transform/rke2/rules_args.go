@@ -45,8 +45,8 @@ func (m *migration) wrongArgSpelling(found *transform.Findings) {
 
 // spellArgs writes the flag that was meant, or takes the slip out where the flag
 // is there as well.
-func (m *migration) spellArgs() []correction {
-	var fixes []correction
+func (m *migration) spellArgs() []transform.Correction {
+	var fixes []transform.Correction
 	for _, s := range m.slippedArgs() {
 		if turnsStubOff(s.Name) && s.True() {
 			fixes = append(fixes, func(e *yamledit.Edit) error { return m.moveStub(e, s) })

@@ -154,7 +154,7 @@ func (m *migration) serviceOverrideNames(found *transform.Findings) {
 	for _, at := range m.Winners(cloudConfigKey, effective.Class.ControlPlane) {
 		rules.OverrideNames(at, version, found.At)
 	}
-	docs, err := m.manifest()
+	docs, err := m.manifests()
 	if err != nil {
 		return
 	}

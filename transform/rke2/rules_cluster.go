@@ -42,7 +42,7 @@ func (m *migration) snapshotMissing(found *transform.Findings) {
 // edit of a stage cannot take a document out, which its proof makes sure of, but
 // a document that it adds could have the name of another.
 func (m *migration) manifestOverwritten(found *transform.Findings) {
-	docs, err := m.manifest()
+	docs, err := m.manifests()
 	if err != nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (m *migration) manifestOverwritten(found *transform.Findings) {
 }
 
 func (m *migration) storageClassInTree(found *transform.Findings) {
-	docs, _ := m.manifest()
+	docs, _ := m.manifests()
 	rules.InTreeClasses(docs, m.RKEConfig().Get(manifestKey), found)
 }
 

@@ -84,7 +84,7 @@ type cloudConfig struct {
 func (m *migration) cloudConfigs() []cloudConfig {
 	var all []cloudConfig
 	m.eachChart(func(c installed) {
-		docs, err := m.manifest()
+		docs, err := m.manifests()
 		if err != nil || c.chart.ConfigFile() == "" {
 			return
 		}

@@ -144,7 +144,7 @@ func (m *migration) notListed(root yamledit.Node) []transform.Finding {
 func (m *migration) managerReader(root yamledit.Node) leadermigration.Reader {
 	r := leadermigration.Reader{Component: leadermigration.Manager, Version: semver.MajorMinor(m.Version), Lease: m.target.Lease()}
 	name, _ := root.Get("leaderName").String()
-	docs, err := m.manifest()
+	docs, err := m.manifests()
 	knows := func(c cloudConfig) bool {
 		lease, _ := c.root.Get("leaderName").String()
 		return lease == name

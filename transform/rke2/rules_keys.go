@@ -123,8 +123,8 @@ func (m *migration) nodeNameAdvice() string {
 
 // spellKeys renames keys that are one slip away from a known one. A key that
 // was to add to a list keeps its name where it would replace one instead.
-func (m *migration) spellKeys() []correction {
-	var fixes []correction
+func (m *migration) spellKeys() []transform.Correction {
+	var fixes []transform.Correction
 	for _, n := range m.unknownKeys() {
 		right, ok := m.nearest(n.Key())
 		if _, other := elsewhere[n.Key()]; !ok || other || effective.IsLater(n.Key()) || n.Parent().Get(right).Exists() || m.adds(n, right) {
@@ -154,8 +154,8 @@ func (m *migration) configMisindented(found *transform.Findings) {
 }
 
 // indentConfig moves such arguments below a key that has no value.
-func (m *migration) indentConfig() []correction {
-	var fixes []correction
+func (m *migration) indentConfig() []transform.Correction {
+	var fixes []transform.Correction
 	for _, p := range m.misplaced() {
 		if p.config.IsNull() {
 			fixes = append(fixes, func(e *yamledit.Edit) error { e.Adopt(p.config, p.keys); return nil })

@@ -130,9 +130,9 @@ func (m *migration) wantsNoStub(config effective.Config, stopped bool) bool {
 // nameStopsStub reports whether the provider's name turns the stub off for every
 // control plane.
 func (m *migration) nameStopsStub() bool {
-	return !k8s.From(m.move().Reached(), "v1.36") && !slices.ContainsFunc(m.Kinds, func(c effective.Class) bool {
-		name, _ := m.Effective(c)[providerKey].Value.(string)
-		return c.ControlPlane() && name == ""
+	return !k8s.From(m.move().Reached(), "v1.36") && !m.anyControlPlane(func(c effective.Config) bool {
+		name, _ := c[providerKey].Value.(string)
+		return name == ""
 	})
 }
 
@@ -175,13 +175,8 @@ func (m *migration) showsMigration(config effective.Config) bool {
 	return flag || m.Manager().Exists() || slices.ContainsFunc(componentArgs, func(key string) bool { return config.Provider(key) == external })
 }
 
-// apiServerFlagRemoved finds the flags in any spelling and with any value.
 func (m *migration) apiServerFlagRemoved(found *transform.Findings) {
-	for _, at := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
-		for _, a := range args.Place(at) {
-			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
-				found.At(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")
-			}
-		}
+	for _, a := range m.removedArgs() {
+		found.At(a.Node, "kube-apiserver "+semver.MajorMinor(m.move().Reached())+" has no flag --"+a.Name+" and does not start", "apply "+stages.SwitchToExternal+", which removes it; or remove the argument")
 	}
 }

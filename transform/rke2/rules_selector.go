@@ -70,8 +70,8 @@ func (m *migration) selectorUnmatched(found *transform.Findings) {
 }
 
 // spellSelectors renames such fields.
-func (m *migration) spellSelectors() []correction {
-	var fixes []correction
+func (m *migration) spellSelectors() []transform.Correction {
+	var fixes []transform.Correction
 	for _, l := range m.Layers[1:] {
 		for _, s := range misspelt(l.Entry) {
 			if s.right != "" && !s.field.Parent().Get(s.right).Exists() {
@@ -162,12 +162,12 @@ func (m *migration) uiEditFails(found *transform.Findings) {
 }
 
 // addPlainEntry changes nothing for any machine.
-func (m *migration) addPlainEntry() []correction {
+func (m *migration) addPlainEntry() []transform.Correction {
 	at := m.RKEConfig().Get(selectorKey)
 	if !at.Exists() || !m.lacksPlainEntry() {
 		return nil
 	}
-	return []correction{func(e *yamledit.Edit) error {
+	return []transform.Correction{func(e *yamledit.Edit) error {
 		if at.IsNull() || at.Len() == 0 {
 			e.Set(at, []any{plainEntry})
 		} else {

@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,30 +15,14 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// valueRule is a rule, and the values of the chart that it depends on.
-type valueRule struct {
-	rule  string
-	paths [][]string
+// rulesOfValues are rules, and the values of the chart that they depend on.
+var rulesOfValues = map[string][]string{
+	rules.CCMArgsUnsafe.ID: {chartArgs, "clusterRoleRules"}, rules.CCMFlagMissing.ID: {chartArgs},
+	rules.CCMMinorSkew.ID: {"image.tag", chartArgs}, rules.CCMUnschedulable.ID: {"nodeSelector", "tolerations"},
+	rules.ChartUnpinned.ID: {"image.tag"}, rules.ConfigNotMounted.ID: {chartArgs, "extraVolumes", "extraVolumeMounts"},
+	rules.ConfigWithoutFlag.ID: {chartArgs}, rules.FlagOnExternalGate.ID: {chartArgs},
+	rules.LeaderElectionOff.ID: {chartArgs}, rules.LeaseTimingsUnsafe.ID: {chartArgs, "image.tag"},
 }
-
-var (
-	argsPath      = []string{chartArgs}
-	tagPath       = []string{"image", "tag"}
-	volumes       = []string{"extraVolumes"}
-	mounts        = []string{"extraVolumeMounts"}
-	rulesOfValues = []valueRule{
-		{rules.CCMArgsUnsafe.ID, [][]string{argsPath, {"clusterRoleRules"}}},
-		{rules.CCMFlagMissing.ID, [][]string{argsPath}},
-		{rules.CCMMinorSkew.ID, [][]string{tagPath, argsPath}},
-		{"ccm-unschedulable", [][]string{{"nodeSelector"}, {"tolerations"}}},
-		{"chart-unpinned", [][]string{tagPath}},
-		{rules.ConfigNotMounted.ID, [][]string{argsPath, volumes, mounts}},
-		{rules.ConfigWithoutFlag.ID, [][]string{argsPath}},
-		{rules.FlagOnExternalGate.ID, [][]string{argsPath}},
-		{rules.LeaderElectionOff.ID, [][]string{argsPath}},
-		{rules.LeaseTimingsUnsafe.ID, [][]string{argsPath, tagPath}},
-	}
-)
 
 // eachChecked calls check for the charts whose values the rule can use. No stage before
 // install-ccm, which puts the values right, waits for them.
@@ -49,12 +34,11 @@ func (m *migration) eachChecked(rule string, check func(installed)) {
 
 // eachKnown does so after any stage: the file shows what decides the values. chartNotChecked reports the others.
 func (m *migration) eachKnown(rule string, check func(installed)) {
-	i := slices.IndexFunc(rulesOfValues, func(j valueRule) bool { return j.rule == rule })
-	if i < 0 {
+	if rulesOfValues[rule] == nil {
 		return
 	}
 	m.eachChart(func(c installed) {
-		if _, unseen := c.unseen(rulesOfValues[i]); !unseen {
+		if _, unseen := c.unseen(rule); !unseen {
 			check(c)
 		}
 	})
@@ -62,9 +46,9 @@ func (m *migration) eachKnown(rule string, check func(installed)) {
 
 // unseen returns a source of values that the file does not show and that may
 // decide what a rule finds.
-func (c installed) unseen(j valueRule) (helmchart.Layer, bool) {
-	for _, path := range j.paths {
-		if l, unknown := c.chart.Unknown(path...); unknown {
+func (c installed) unseen(rule string) (helmchart.Layer, bool) {
+	for _, path := range rulesOfValues[rule] {
+		if l, unknown := c.chart.Unknown(strings.Split(path, ".")...); unknown {
 			return l, true
 		}
 	}
@@ -101,9 +85,9 @@ func (c installed) hiddenBy(l helmchart.Layer) []string {
 		return nil
 	}
 	var rules []string
-	for _, j := range rulesOfValues {
-		if hidden, unseen := c.unseen(j); unseen && hidden.At.Same(l.At) {
-			rules = append(rules, j.rule)
+	for _, rule := range slices.Sorted(maps.Keys(rulesOfValues)) {
+		if hidden, unseen := c.unseen(rule); unseen && hidden.At.Same(l.At) {
+			rules = append(rules, rule)
 		}
 	}
 	return rules

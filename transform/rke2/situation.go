@@ -20,7 +20,7 @@ func (m *migration) situation() transform.Situation {
 	switch {
 	case !k8s.From(m.Version, k8s.FirstWithout):
 		return transform.InTree
-	case slices.ContainsFunc(nodes, m.stops), len(nodes) > 0 && m.stopsAPIServer():
+	case slices.ContainsFunc(nodes, m.stops), len(nodes) > 0 && k8s.From(m.Version, firstWithoutFlags) && len(m.removedArgs()) > 0: // a component does not start
 		return transform.Broken
 	case len(nodes) > 0:
 		return transform.NamesOnly
@@ -43,12 +43,6 @@ const afterMigrations = "v1.28"
 // argument, or a provider's name that RKE2 passes on.
 func (m *migration) stops(at yamledit.Node) bool {
 	return at.Key() != providerKey || !m.onlyNamesNodes()
-}
-
-// stopsAPIServer reports whether kube-apiserver gets a flag that its release does not have.
-func (m *migration) stopsAPIServer() bool {
-	_, found := m.removedFlag()
-	return found && k8s.From(m.Version, firstWithoutFlags)
 }
 
 // showsLeaderMigration reports whether a manager in the file takes part in a migration that

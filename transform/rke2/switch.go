@@ -55,11 +55,11 @@ func (m *migration) switchWhy() string {
 
 // removedWhy names the flags that the edit removes.
 func (m *migration) removedWhy() string {
-	at, found := m.removedFlag()
-	if !found {
+	gone := m.removedArgs()
+	if len(gone) == 0 {
 		return ""
 	}
-	return " The edit removes " + at.Name + " from kube-apiserver-arg: kube-apiserver 1.33 and later do not have it, and do not start with it."
+	return " The edit removes " + gone[0].Name + " from kube-apiserver-arg: kube-apiserver 1.33 and later do not have it, and do not start with it."
 }
 
 func (m *migration) overrideWhy() string {

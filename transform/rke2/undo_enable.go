@@ -38,8 +38,7 @@ func (m *migration) enableUndo(e *transform.Reverse) error {
 
 // isInserted reports whether a layer is the entry that insertEntry writes.
 func (m *migration) isInserted(l effective.Layer) bool {
-	list := m.appendedArgs(args.Of(l.Get(managerArgs).Value()))
-	inserted := controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(list)})
+	inserted := controlPlaneEntry(m.appendedArgs(args.Of(l.Get(managerArgs).Value())))
 	return !l.Global() && l.Entry.Index() == 0 && yamledit.Same(l.Entry.Value(), asRead(inserted))
 }
 

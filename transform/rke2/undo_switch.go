@@ -192,7 +192,7 @@ func (m *migration) back(e *transform.Reverse, at yamledit.Node, u args.Update, 
 // selector the switch has left; without one, globally.
 func (m *migration) insertFlag(e *yamledit.Edit) {
 	if list := m.RKEConfig().Get(selectorKey); list.Len() > 0 {
-		e.InsertItem(list, 0, controlPlaneEntry(yamledit.Pair{Key: managerArgs, Value: textsOf(m.missingArgs(nil))}))
+		e.InsertItem(list, 0, controlPlaneEntry(m.missingArgs(nil)))
 		return
 	}
 	m.insertGlobal(e, yamledit.Map{{Key: managerArgs, Value: textsOf(m.missingArgs(nil))}})

@@ -92,8 +92,8 @@ func (m *migration) checkUpgrade(after *migration) error {
 	if err := m.check(after, removed); err != nil {
 		return err
 	}
-	if at, found := after.removedFlag(); found {
-		return fmt.Errorf("kube-apiserver would keep %s", at.Name)
+	if kept := after.removedArgs(); len(kept) > 0 {
+		return fmt.Errorf("kube-apiserver would keep %s", kept[0].Name)
 	}
 	return nil
 }

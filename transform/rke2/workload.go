@@ -18,7 +18,7 @@ import (
 
 // workload returns it, if it is used instead of the chart.
 func (m *migration) workload() (ccm.Workload, bool) {
-	docs, err := m.manifest()
+	docs, err := m.manifests()
 	if err != nil {
 		return ccm.Workload{}, false
 	}

@@ -5,7 +5,6 @@ package effective
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Registered returns the classes of a cluster whose machines were registered
@@ -54,7 +54,7 @@ func registered(roles string, own map[string]string) Class {
 // value of a label is looked up by it.
 func (m *Machines) selection() func(machine map[string]string) []int {
 	type label struct{ key, value string }
-	all, others, by := slices.Collect(m.selectors()), []int(nil), map[label][]int{}
+	all, others, by := m.selectors(), []int(nil), map[label][]int{}
 	for i, s := range all {
 		requirements, _ := s.Requirements()
 		one := slices.IndexFunc(requirements, func(r labels.Requirement) bool {
@@ -82,19 +82,8 @@ func (m *Machines) selection() func(machine map[string]string) []int {
 }
 
 // selectors are those of all layers, and then those of files.
-func (m *Machines) selectors() iter.Seq[labels.Selector] {
-	return func(yield func(labels.Selector) bool) {
-		for _, l := range m.Layers {
-			if !yield(l.Selector) {
-				return
-			}
-		}
-		for _, f := range m.Files {
-			if !yield(f.Selector) {
-				return
-			}
-		}
-	}
+func (m *Machines) selectors() []labels.Selector {
+	return append(lists.Map(m.Layers, func(l Layer) labels.Selector { return l.Selector }), lists.Map(m.Files, func(f File) labels.Selector { return f.Selector })...)
 }
 
 // mostSets bounds the combinations of labels that are looked at.
@@ -148,7 +137,7 @@ const another = "another"
 // without the labels of roles and systems, and those that only pools have.
 func (m *Machines) namedValues() map[string][]string {
 	values := map[string][]string{}
-	for s := range m.selectors() {
+	for _, s := range m.selectors() {
 		requirements, _ := s.Requirements()
 		for _, r := range requirements {
 			if !slices.Contains(fixedLabels, r.Key()) {

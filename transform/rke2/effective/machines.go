@@ -10,7 +10,6 @@ package effective
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -126,17 +125,6 @@ func (m *Machines) ByLabels() func(labels map[string]string) map[string]any {
 	}
 }
 
-// under returns the machines as another release would read them.
-func (m *Machines) under(r Release) *Machines {
-	if m.Release.Version == r.Version {
-		return m
-	}
-	other := *m
-	other.Release = r
-	other.configs = lists.Map(m.Kinds, other.effectiveOf)
-	return &other
-}
-
 func (m *Machines) effectiveOf(class Class) Config {
 	config := m.merge(class)
 	dataDir := config[dataDirKey]
@@ -175,15 +163,9 @@ func overriddenBy(s transform.Setting, n yamledit.Node) transform.Setting {
 	return transform.Setting{Value: n.Value(), Origin: n, Overridden: before}
 }
 
-// matching are the layers that machines of a class get, with their numbers.
-func (m *Machines) matching(class Class) iter.Seq2[int, Layer] {
-	return func(yield func(int, Layer) bool) {
-		for _, i := range class.reach.selected[:class.reach.layers] {
-			if !yield(i, m.Layers[i]) {
-				return
-			}
-		}
-	}
+// matching are the layers that machines of a class get.
+func (m *Machines) matching(class Class) []Layer {
+	return lists.Map(class.reach.selected[:class.reach.layers], func(i int) Layer { return m.Layers[i] })
 }
 
 // weight is what the match of a selector, or a value or item that is merged, counts in the budget of a document.
@@ -246,7 +228,11 @@ func (m *Machines) Delivered(class Class, file string) (from FileSource, key str
 // Check compares every class before and after a change of the file, whatever the release. Keys that change
 // need a promise: may is asked with both values, of which an absent one is nil. Errors name no value.
 func (m *Machines) Check(after *Machines, may func(class Class, key string, before, now any) bool) error {
-	a := after.under(m.Release) // a release's own arguments are no change of the file
+	a := *after
+	if a.Release.Version != m.Release.Version { // a release's own arguments are no change of the file
+		a.Release = m.Release
+		a.configs = lists.Map(a.Kinds, a.effectiveOf)
+	}
 	if len(m.Classes) != len(a.Classes) {
 		return fmt.Errorf("the machine classes would change")
 	}

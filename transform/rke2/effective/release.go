@@ -5,7 +5,6 @@ package effective
 
 import (
 	_ "embed"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -23,7 +22,13 @@ type Release struct {
 	Version string
 	Known   bool // listed by a Rancher version; see LookupRelease
 
-	argumentSet
+	arguments map[string]argument
+}
+
+// argument is one that agents take, and servers as well, or servers only.
+type argument struct {
+	kind       string
+	serverOnly bool
 }
 
 // LookupRelease returns the arguments of a release. One that no Rancher lists
@@ -32,44 +37,40 @@ type Release struct {
 func LookupRelease(version string) Release {
 	m := metadata()
 	letter, known := m.sets[version]
-	return Release{Version: version, Known: known, argumentSet: m.arguments[letter]}
+	return Release{Version: version, Known: known, arguments: m.arguments[letter]}
 }
 
 // Keep returns what is left of a value in Rancher's filter (rancher
 // pkg/capr/planner, filterField), and whether anything is. Only the value itself
 // is looked at, not the members of a list.
 func (r Release) Keep(server bool, key string, v any) (any, bool) {
-	t, ok := r.argument(server, key)
-	if !ok || Unfit(v) != "" {
+	if !r.takes(server, key) || Unfit(v) != "" {
 		return nil, false
 	}
-	if t == "boolean" {
+	if r.arguments[key].kind == "boolean" {
 		return convert.ToBool(v), true
 	}
 	return v, true
 }
 
+// takes reports whether an argument reaches servers, or agents.
+func (r Release) takes(server bool, key string) bool {
+	a, known := r.arguments[key]
+	return known && (server || !a.serverOnly)
+}
+
 // Type returns the type that Rancher's metadata gives an argument, whatever machines take it: string, bool, boolean,
 // array or enum. Rancher enforces none of them, so an array may be a string; it only converts a boolean.
-func (r Release) Type(key string) (string, bool) { return r.argument(true, key) }
+func (r Release) Type(key string) (string, bool) {
+	a, known := r.arguments[key]
+	return a.kind, known
+}
 
 // ServerOnly reports whether pure workers lose the key.
-func (r Release) ServerOnly(key string) bool {
-	_, agent := r.agent[key]
-	_, server := r.server[key]
-	return server && !agent
-}
+func (r Release) ServerOnly(key string) bool { return r.arguments[key].serverOnly }
 
-// Keys returns all arguments, sorted. The caller must not change the result.
-func (r Release) Keys() []string { return r.keys() }
-
-func (r Release) argument(server bool, key string) (string, bool) {
-	t, ok := r.agent[key]
-	if !ok && server {
-		t, ok = r.server[key]
-	}
-	return t, ok
-}
+// Keys returns all arguments, sorted.
+func (r Release) Keys() []string { return slices.Sorted(maps.Keys(r.arguments)) }
 
 var releaseForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-rc\d+)?\+rke2r\d+$`)
 
@@ -94,7 +95,7 @@ func Unfit(v any) string {
 // reason returns why Keep drops a key, and "" when it does not. A value that is dropped has won, and erased those
 // before it.
 func (r Release) reason(server bool, key string, v any) string {
-	if _, ok := r.argument(server, key); ok {
+	if r.takes(server, key) {
 		if kind := Unfit(v); kind != "" {
 			return kind + " is dropped"
 		}
@@ -110,20 +111,6 @@ func (r Release) reason(server bool, key string, v any) string {
 	return "the release does not have the key"
 }
 
-// argumentSet is what releases of one set know, by the machines that take it.
-type argumentSet struct {
-	server, agent map[string]string
-	keys          func() []string
-}
-
-func (s argumentSet) add(name string, t string, serverOnly bool) {
-	if serverOnly {
-		s.server[name] = t
-	} else {
-		s.agent[name] = t
-	}
-}
-
 var (
 	//go:embed releases.tsv
 	releasesTSV string
@@ -132,20 +119,19 @@ var (
 )
 
 type tables struct {
-	sets      map[string]string      // the letter of a release's set
-	arguments map[string]argumentSet // by letter; "" for those of all sets
+	sets      map[string]string              // the letter of a release's set
+	arguments map[string]map[string]argument // by letter; "" for those of all sets
 }
 
 var metadata = sync.OnceValue(func() tables {
-	m := tables{sets: map[string]string{}, arguments: map[string]argumentSet{"": newArgumentSet()}}
-	for row := range rows(releasesTSV) {
-		m.sets[row[0]] = row[1]
-		m.arguments[row[1]] = newArgumentSet()
+	m := tables{sets: map[string]string{}, arguments: map[string]map[string]argument{"": {}}}
+	for _, row := range rows(releasesTSV) {
+		m.sets[row[0]], m.arguments[row[1]] = row[1], map[string]argument{}
 	}
-	for row := range rows(argumentsTSV) { // name, type, machines, letters of sets
+	for _, row := range rows(argumentsTSV) { // name, type, machines, letters of sets
 		for letter, set := range m.arguments {
-			if strings.Contains(row[3], letter) {
-				set.add(row[0], row[1], row[2] == "server")
+			if _, known := set[row[0]]; strings.Contains(row[3], letter) && !(known && row[2] == "server") {
+				set[row[0]] = argument{kind: row[1], serverOnly: row[2] == "server"}
 			}
 		}
 	}
@@ -176,29 +162,14 @@ func Newest(minor string) (newest string) {
 	return newest
 }
 
-func newArgumentSet() argumentSet {
-	s := argumentSet{server: map[string]string{}, agent: map[string]string{}}
-	s.keys = sync.OnceValue(func() []string {
-		keys := slices.Sorted(maps.Keys(s.server))
-		keys = slices.AppendSeq(keys, maps.Keys(s.agent))
-		slices.Sort(keys)
-		return slices.Compact(keys)
-	})
-	return s
-}
-
-// rows yields the cells of each line that is not a comment.
-func rows(table string) iter.Seq[[]string] {
-	return func(yield func([]string) bool) {
-		for line := range strings.Lines(table) {
-			if strings.HasPrefix(line, "#") {
-				continue
-			}
-			if !yield(strings.Fields(line)) {
-				return
-			}
+// rows returns the cells of each line that is not a comment.
+func rows(table string) (cells [][]string) {
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "#") {
+			cells = append(cells, strings.Fields(line))
 		}
 	}
+	return cells
 }
 
 //go:embed later.tsv
@@ -214,7 +185,7 @@ type laterArgument struct {
 
 var laterArguments = sync.OnceValue(func() map[string]laterArgument {
 	table := map[string]laterArgument{}
-	for row := range rows(laterTSV) { // name, type, machines, first releases
+	for _, row := range rows(laterTSV) { // name, type, machines, first releases
 		table[row[0]] = laterArgument{serversOnly: row[2] == "server", first: strings.Split(row[3], ",")}
 	}
 	return table

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
@@ -149,8 +148,14 @@ func TestReleasesEqualTheFacts(t *testing.T) {
 	for _, f := range facts {
 		for _, version := range f.Versions {
 			releases++
-			want := Release{Version: version, Known: true, argumentSet: argumentSet{server: f.Server, agent: f.Agent}}
-			diff := cmp.Diff(want, LookupRelease(version), cmp.AllowUnexported(Release{}, argumentSet{}), cmpopts.IgnoreFields(argumentSet{}, "keys"))
+			want := Release{Version: version, Known: true, arguments: map[string]argument{}}
+			for name, kind := range f.Server {
+				want.arguments[name] = argument{kind, true}
+			}
+			for name, kind := range f.Agent {
+				want.arguments[name] = argument{kind, false}
+			}
+			diff := cmp.Diff(want, LookupRelease(version), cmp.AllowUnexported(Release{}, argument{}))
 			assert.Truef(t, diff == "", "%s (-facts +tables):\n%s", version, diff)
 		}
 	}

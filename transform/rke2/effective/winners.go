@@ -90,11 +90,11 @@ func (m *Machines) Overrides() iter.Seq2[yamledit.Node, yamledit.Node] {
 		seen := map[pair]bool{}
 		for _, class := range m.Kinds {
 			last := map[string]int{} // the layer that has set a key so far
-			for i, l := range m.matching(class) {
+			for _, l := range m.matching(class) {
 				for _, entry := range m.entries(l) {
 					earlier, ok := last[entry.Key]
-					last[entry.Key] = i
-					p := pair{earlier, i, entry.Key}
+					last[entry.Key] = l.Index
+					p := pair{earlier, l.Index, entry.Key}
 					if !ok || seen[p] || !m.means(class, entry.Key) {
 						continue
 					}
