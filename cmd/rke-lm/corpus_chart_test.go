@@ -17,6 +17,9 @@ import (
 
 const manifestPath = "spec.rkeConfig.additionalManifest"
 
+// ourArguments are those of the manager that stages set.
+var ourArguments = []string{"enable-leader-migration", "configure-cloud-routes", "cloud-provider", "cloud-config"}
+
 // chartIn is the HelmChart of the cloud-controller-manager in a manifest, as a
 // plain YAML reader sees it.
 type chartIn struct {
@@ -54,21 +57,13 @@ func namesManager(root map[string]any) bool {
 		field(root, "metadata", "name") == chart && name != "."
 }
 
-// packed reports whether the chart is an archive, for which spec.version does not
-// count.
-func (c chartIn) packed() bool {
-	name, _ := field(c.root, "spec", "chart").(string)
-	return strings.HasSuffix(name, ".tgz") || field(c.root, "spec", "chartContent") != nil
-}
-
 // isElsewhere reports whether the place of a difference is Rancher's chartValues of
 // the chart: a flag is added there, changed or taken away.
 func isElsewhere(d difference) bool {
-	ours := []string{"enable-leader-migration", "configure-cloud-routes", "cloud-provider", "cloud-config"}
 	isOurs := func(v any) bool {
 		text, isText := v.(string)
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-		return v == absent || isText && slices.Contains(ours, name)
+		return v == absent || isText && slices.Contains(ourArguments, name)
 	}
 	return strings.HasPrefix(d.path, "spec.rkeConfig.chartValues.") && strings.HasSuffix(d.path, ".args[]") && isOurs(d.before) && isOurs(d.after)
 }
@@ -169,8 +164,7 @@ func isConfigured(before, after any) bool {
 		return chartIn{values: m}
 	}
 	had, has := valuesOf(before), valuesOf(after)
-	ours := []string{"enable-leader-migration", "configure-cloud-routes", "cloud-provider"}
-	return slices.Equal(had.argsBut(ours...), has.argsBut(ours...)) && keysBut(had.values, has.values, "args") == nil
+	return slices.Equal(had.argsBut(ourArguments...), has.argsBut(ourArguments...)) && keysBut(had.values, has.values, "args") == nil
 }
 
 // keysBut compares two mappings but for some keys.
@@ -208,8 +202,59 @@ func grows(before, after any) bool {
 	return reflect.DeepEqual(before, after)
 }
 
-// isDisable wants the flag to leave the chart, unless it is to stay, and the image
-// to move to the minor of the cluster; nothing else.
+// isInstall wants a chart after all other documents, or the one that is there to gain what it lacks. What a new one has
+// is in the golden cases.
+func isInstall(o *outcome, d difference) error {
+	if isElsewhere(d) || o.Target.Situation == transform.Broken && strings.HasSuffix(d.path, ".cloud-provider-config") && d.after == absent && chartHasConfig(o) {
+		return nil
+	}
+	m, err := readManifestChange(d)
+	if err != nil {
+		return err
+	}
+	added, err := m.keepsOthers()
+	switch {
+	case err != nil:
+		return err
+	case m.has.at < 0:
+		return errors.New("there is no chart")
+	case m.had.at < 0:
+		return nil
+	case added > 0 || m.has.at != m.had.at:
+		return errors.New("a chart is there, and a document is added")
+	}
+	return m.isCompleted(o.Target)
+}
+
+// isCompleted wants a chart that is there to change in what it lacks alone.
+func (m manifestChange) isCompleted(t transform.Target) error {
+	if err := keysBut(m.had.root, m.has.root, "spec"); err != nil {
+		return err
+	}
+	for _, d := range differences(m.had.root["spec"], m.has.root["spec"]) {
+		if key := d.is[0]; key != "valuesContent" && (d.before != absent || key != "version" && key != "failurePolicy") {
+			return fmt.Errorf("%s of the chart changes", spot(d.is))
+		}
+	}
+	if m.had.values == nil {
+		return nil // all of them are new
+	}
+	switch {
+	case !slices.Equal(m.had.argsBut(ourArguments...), m.has.argsBut(ourArguments...)):
+		return errors.New("other arguments of the chart change")
+	case t.NoLeaderMigration && m.has.migrates():
+		return errors.New("the flag stays without leader migration")
+	}
+	gains := []string{"image", "hostNetworking", "nodeSelector", "tolerations", "extraVolumes", "extraVolumeMounts"}
+	for _, key := range gains {
+		if !grows(m.had.values[key], m.has.values[key]) {
+			return fmt.Errorf("%s of the chart changes", key)
+		}
+	}
+	return keysBut(m.had.values, m.has.values, append(gains, "args")...)
+}
+
+// isDisable wants the flag to leave the chart, unless it is to stay, and the image to move; nothing else.
 func isDisable(o *outcome, d difference) error {
 	if isElsewhere(d) {
 		return nil
@@ -232,29 +277,5 @@ func isDisable(o *outcome, d difference) error {
 	if err := keysBut(m.had.root["spec"].(map[string]any), m.has.root["spec"].(map[string]any), "valuesContent"); err != nil {
 		return err
 	}
-	if err := keysBut(m.had.values, m.has.values, "args", "image"); err != nil {
-		return err
-	}
-	return m.imageMovesTo(minorOf(o.Target))
-}
-
-// imageMovesTo wants the image to change in its tag at most, and then to a minor.
-func (m manifestChange) imageMovesTo(minor string) error {
-	had, _ := m.had.values["image"].(map[string]any)
-	has, _ := m.has.values["image"].(map[string]any)
-	if err := keysBut(had, has, "tag"); err != nil {
-		return err
-	}
-	if tag, _ := has["tag"].(string); !reflect.DeepEqual(had["tag"], has["tag"]) && !strings.HasPrefix(tag, minor+".") {
-		return errors.New("the image moves to another minor than the cluster's")
-	}
-	return nil
-}
-
-// minorOf returns the minor that the cluster has in the end.
-func minorOf(t transform.Target) string {
-	if t.Version != "" {
-		return "v1.27"
-	}
-	return "v1.26"
+	return keysBut(m.had.values, m.has.values, "args", "image")
 }

@@ -12,84 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rke-lm/rke-lm/transform/k8s"
-	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
 const managerArguments = "kube-controller-manager-arg"
-
-// controlPlanesGainTheFlag wants the flag once on every control plane, and all
-// other arguments in their order, when leader migration is enabled.
-func controlPlanesGainTheFlag(o *outcome, i int) error {
-	if o.Steps[i].Stage.Name != stages.EnableLeaderMigration {
-		return nil
-	}
-	return eachMachine(o.values[i], o.values[i+1], func(machine labels.Set, before, after map[string]any) error {
-		had, has := argumentsIn(before[managerArguments]), argumentsIn(after[managerArguments])
-		flags := len(has) - len(withoutFlag(has))
-		switch {
-		case !slices.Equal(withoutFlag(had), withoutFlag(has)):
-			return errors.New("the manager's other arguments change")
-		case isControlPlane(machine) && flags != 1:
-			return fmt.Errorf("control planes have the flag %d times", flags)
-		}
-		return nil
-	})
-}
-
-// flagStaysOffOtherMachines wants entries that match no control plane to be
-// left alone.
-func flagStaysOffOtherMachines(o *outcome, i int) error {
-	if o.Steps[i].Stage.Name != stages.EnableLeaderMigration {
-		return nil
-	}
-	config, err := machineConfigsOf(o.values[i])
-	if err != nil {
-		return err
-	}
-	for _, d := range o.changes[i] {
-		if !strings.HasPrefix(d.path, selectorConfig+"[].config.") {
-			continue
-		}
-		entry := config.MachineSelectorConfig[d.was[strings.Count(selectorConfig, ".")+1].(int)]
-		if !slices.ContainsFunc(config.machines(), func(machine labels.Set) bool {
-			matches, err := entry.matches(machine)
-			return err == nil && matches && isControlPlane(machine)
-		}) {
-			return fmt.Errorf("%s changes and matches no control plane", spot(d.was))
-		}
-	}
-	return nil
-}
-
-// newEntriesOverrideNothing wants a new entry in front of all others, and one
-// for all machines among them: without, Rancher's interface crashes.
-func newEntriesOverrideNothing(o *outcome, i int) error {
-	had, has := selectorEntries(o.values[i]), selectorEntries(o.values[i+1])
-	switch {
-	case len(has) <= len(had):
-		return nil
-	case !isFlagEntry(has[0]):
-		return errors.New("the new entry is not before all others")
-	case !slices.ContainsFunc(has, isForAllMachines):
-		return errors.New("every entry has a selector")
-	}
-	return nil
-}
-
-func selectorEntries(cluster any) []any {
-	for _, key := range strings.Split(selectorConfig, ".") {
-		m, _ := cluster.(map[string]any)
-		cluster = m[key]
-	}
-	list, _ := cluster.([]any)
-	return list
-}
-
-func isForAllMachines(entry any) bool {
-	m, _ := entry.(map[string]any)
-	selector, _ := m["machineLabelSelector"].(map[string]any)
-	return len(selector) == 0
-}
 
 // machinesEndExternal wants every machine to be external in the end, without
 // the flag, and in all else as it was.

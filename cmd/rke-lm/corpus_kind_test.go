@@ -5,9 +5,7 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,19 +25,16 @@ type corpusKind struct {
 	isPart     func(*yamledit.Document) bool       // of what is no cluster: whether it is a part of one
 	graftParts bool
 
-	at            func(*yamledit.Document) yamledit.Node // where the edits of grafts start
-	first         []graftEdit                            // of each graft
-	grafts        []graft
-	layouts       []layout
-	turns         [][]choice // every variant is planned with one of each, in turn
-	sampled       int        // the share of the variants that is planned, another one of every document
-	fewest        int        // documents that must be planned once they are on AWS
-	occur         []transform.Situation
-	promises      map[string]func(*outcome, difference) error // by stage, or "" for all
-	dropsComments func(difference) bool                       // in what is removed
-	freely        string                                      // lines with it may lose their comments
-	ends          []func(*outcome) error
-	steps         []func(*outcome, int) error
+	at       func(*yamledit.Document) yamledit.Node // where the edits of grafts start
+	first    []graftEdit                            // of each graft
+	grafts   []graft
+	layouts  []layout
+	turns    [][]choice // every variant is planned with one of each, in turn
+	sampled  int        // the share of the variants that is planned, another one of every document
+	fewest   int        // documents that must be planned once they are on AWS
+	occur    []transform.Situation
+	promises map[string]func(*outcome, difference) error // by stage, or "" for all
+	end      func(*outcome) error                        // of all stages; nil for none
 }
 
 // choice is what an operator may want of a plan, of a cluster that is moved to a release.
@@ -86,8 +81,6 @@ type corpusRun struct {
 	tried, planned, splices int
 	mistakes                int            // refusals of a result, not of a cluster
 	applied                 map[string]int // stage → how often it edited
-	findings                map[string]int // rule → how often it spoke
-	chosen                  map[string]int // choice → how often it was planned
 	situations              map[transform.Situation]int
 	documents               map[string]bool // that were planned
 	refused                 refusals
@@ -95,7 +88,7 @@ type corpusRun struct {
 }
 
 func newCorpusRun(t *testing.T, k corpusKind) *corpusRun {
-	return &corpusRun{t: t, kind: k, applied: map[string]int{}, findings: map[string]int{}, chosen: map[string]int{}, situations: map[transform.Situation]int{}, documents: map[string]bool{}}
+	return &corpusRun{t: t, kind: k, applied: map[string]int{}, situations: map[transform.Situation]int{}, documents: map[string]bool{}}
 }
 
 // inTurn plans a document with one of each turn's choices.
@@ -127,15 +120,11 @@ func (r *corpusRun) plan(doc *yamledit.Document, name string, c choice) {
 	}
 	r.planned++
 	r.documents[fmt.Sprint(doc.File(), doc.Chunk().Index)] = true
-	r.chosen[c.name]++
 	r.situations[plan.Target.Situation]++
 	for _, s := range plan.Steps {
 		r.splices += len(s.Documents[0].Splices)
 		if s.Changes() {
 			r.applied[s.Stage.Name]++
-		}
-		for _, f := range s.Findings {
-			r.findings[fmt.Sprintf("%s (%s)", f.Rule, f.Severity)]++
 		}
 	}
 	for _, err := range wrong {
@@ -164,21 +153,9 @@ func isOwnMistake(err error) bool {
 
 // report reports what the run did, and fails for refusals of its own results.
 func (r *corpusRun) report(what string) {
-	r.t.Logf("%s: planned: %d of %d (%s), by situation %v; %d splices applied (%s); findings: %s",
-		what, r.planned, r.tried, counts(r.chosen), r.situations, r.splices, counts(r.applied), counts(r.findings))
+	r.t.Logf("%s: planned: %d of %d, by situation %v; %d splices applied: %v", what, r.planned, r.tried, r.situations, r.splices, r.applied)
 	r.t.Logf("%s refused:\n%s", what, r.refused.report())
 	assert.Truef(r.t, r.mistakes <= 0, "%d are refused because an edit went wrong", r.mistakes)
-}
-
-func counts(m map[string]int) string {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%d × %s", m[key], key))
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // onAllCores runs jobs that it is given.

@@ -134,3 +134,18 @@ func inBraces(keys ...string) func(*yamledit.Document) ([]byte, error) {
 		return bytes.Join(lines, nil), nil
 	}
 }
+
+// lineRange returns the 0-based line at which a node starts, and the one after
+// its last descendant.
+func lineRange(n yamledit.Node) (from, to int) {
+	before := n.Document().Chunk().Line
+	return n.Line() - before - 1, lastLine(n) - before
+}
+
+func lastLine(n yamledit.Node) int {
+	last := n.Line()
+	for _, c := range n.Children() {
+		last = max(last, lastLine(c))
+	}
+	return last
+}

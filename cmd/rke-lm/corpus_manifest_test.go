@@ -52,7 +52,6 @@ var manifestKind = corpusKind{
 		}
 		return nil
 	}},
-	dropsComments: func(difference) bool { return true }, freely: "leader-migration",
 }
 
 var manifestGrafts = []graft{

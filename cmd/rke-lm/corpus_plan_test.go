@@ -5,10 +5,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -42,14 +40,15 @@ func (o *outcome) last() *yamledit.Document { return o.Steps[len(o.Steps)-1].Doc
 
 // check holds a plan to what plans promise.
 func (o *outcome) check() (errs []error) {
-	for _, property := range append([]func(*outcome) error{stepsFollowEachOther}, o.kind.ends...) {
-		errs = append(errs, property(o))
+	errs = append(errs, stepsFollowEachOther(o))
+	if o.kind.end != nil {
+		errs = append(errs, o.kind.end(o))
 	}
 	for i, s := range o.Steps {
 		if !s.Changes() {
 			continue
 		}
-		for _, property := range append([]func(*outcome, int) error{splicesGoForwardAndBack, applyingAgainChangesNothing, onlyPromisedValuesDiffer, commentsAreKept}, o.kind.steps...) {
+		for _, property := range []func(*outcome, int) error{splicesGoForwardAndBack, applyingAgainChangesNothing, onlyPromisedValuesDiffer} {
 			if err := property(o, i); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", s.Stage.Name, err))
 			}
@@ -110,41 +109,6 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 	}
 	if !bytes.Equal((&outcome{Plan: again}).last().Bytes(), o.last().Bytes()) {
 		return errors.New("planned again, the last stage ends in other bytes")
-	}
-	return nil
-}
-
-// theSavedPlanGoesForwardAndBack applies all stages as the plan was saved, and takes
-// them back.
-func theSavedPlanGoesForwardAndBack(o *outcome) error {
-	text, err := json.Marshal(o.Save(""))
-	if err != nil {
-		return err
-	}
-	var saved plan.Saved
-	if err := json.Unmarshal(text, &saved); err != nil {
-		return err
-	}
-	edits := slices.DeleteFunc(slices.Clone(o.Steps), func(s plan.Step) bool { return !s.Changes() })
-	if len(edits) == 0 {
-		return nil
-	}
-	first, last := edits[0].Stage.Name, edits[len(edits)-1].Stage.Name
-	opened, err := saved.Open(o.Start)
-	if err != nil {
-		return err
-	}
-	applied, err := opened.Choose(plan.Choice{Stage: last, Through: true})
-	if err != nil || !bytes.Equal(applied[len(applied)-1].After()[0].Bytes(), o.last().Bytes()) {
-		return fmt.Errorf("the saved plan ends in other bytes (%v)", err)
-	}
-	end, err := transform.Parse(o.last().Chunk())
-	if err != nil {
-		return err
-	}
-	back, err := saved.Undo(transform.Only(end), first, true)
-	if err != nil || !bytes.Equal(back[len(back)-1].After()[0].Bytes(), o.Start[0].Bytes()) {
-		return fmt.Errorf("the saved plan undoes to other bytes (%v)", err)
 	}
 	return nil
 }

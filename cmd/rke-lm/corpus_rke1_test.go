@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,8 +40,6 @@ var rke1Kind = corpusKind{
 		stages.EnableLeaderMigration: inClusterYML(isManagerFlagSet),
 		stages.SwitchToExternal:      inClusterYML(isRKE1Switch),
 	},
-	dropsComments: dropsText,
-	ends:          []func(*outcome) error{endsExternalAWS},
 }
 
 // putAt puts a value at a path, with the mappings that are missing above it.
@@ -188,32 +185,4 @@ func isRKE1Switch(d difference) bool {
 	delete(before, managerFlag)
 	delete(before, managerFlags)
 	return strings.HasPrefix(d.path, "services") && d.after == absent && len(before) == 0
-}
-
-// endsExternalAWS wants what RKE reads in the end to be external, whatever was
-// there.
-func endsExternalAWS(o *outcome) error {
-	value, ok := o.values[len(o.Steps)].(map[string]any)
-	if !ok {
-		return errors.New("the end is no mapping")
-	}
-	for _, wrapper := range []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig"} {
-		if inner, wrapped := value[wrapper].(map[string]any); wrapped {
-			value = inner
-		}
-	}
-	provider, _ := value["cloud_provider"].(map[string]any)
-	if provider == nil {
-		provider, _ = value["cloudProvider"].(map[string]any)
-	}
-	_, block := provider["awsCloudProvider"]
-	switch {
-	case provider["name"] != "external-aws":
-		return errors.New("the provider is not external-aws")
-	case block:
-		return errors.New("the block awsCloudProvider is still there")
-	case strings.Contains(fmt.Sprint(value["services"]), "enable-leader-migration"):
-		return errors.New("a service keeps the flag")
-	}
-	return nil
 }

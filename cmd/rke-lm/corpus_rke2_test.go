@@ -4,16 +4,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -32,10 +29,8 @@ var rke2Kind = corpusKind{
 		stages.GrantMigrationLease: when(isGrant), stages.EnableLeaderMigration: when(isFlagAdded), stages.InstallCCM: isInstall,
 		stages.SwitchToExternal: isSwitch, stages.DisableLeaderMigration: isDisable,
 	},
-	dropsComments: dropsText,
-	ends:          []func(*outcome) error{theSavedPlanGoesForwardAndBack, cordonsAsChosen, machinesEndExternal, endsWithoutInTree},
-	steps:         []func(*outcome, int) error{controlPlanesGainTheFlag, flagStaysOffOtherMachines, newEntriesOverrideNothing},
-	occur:         []transform.Situation{transform.Broken, transform.NamesOnly},
+	end:   machinesEndExternal,
+	occur: []transform.Situation{transform.Broken, transform.NamesOnly},
 }
 
 var clusterWords = regexp.MustCompile(`provisioning\.cattle\.io/v1|rkeConfig|machineGlobalConfig|machineSelectorConfig`)
@@ -82,63 +77,4 @@ func late() (all []choice) {
 		all = append(all, choice{fmt.Sprintf("%s, end state %q", release, t.EndState), t, release})
 	}
 	return all
-}
-
-// cordonsAsChosen wants nodes cordoned only where that was requested, or where
-// every control plane has no other work and no release changes.
-func cordonsAsChosen(o *outcome) error {
-	config, err := machineConfigsOf(o.values[0])
-	if err != nil {
-		return err
-	}
-	cordons := o.Target.Version == ""
-	for _, machine := range config.machines() {
-		cordons = cordons && !(isControlPlane(machine) && machine["rke.cattle.io/worker-role"] == "true")
-	}
-	switch o.Target.Cordon {
-	case transform.CordonAlways:
-		cordons = true
-	case transform.CordonNever:
-		cordons = false
-	}
-	for _, name := range []string{stages.CordonControlPlane, stages.UncordonControlPlane} {
-		s, has := o.Step(name)
-		switch {
-		case has == o.Target.NoLeaderMigration:
-			return fmt.Errorf("%s is in the plan: %v", name, has)
-		case has && len(s.Stage.After) > 0 != cordons:
-			return errors.New(name + " is not as it was chosen")
-		}
-	}
-	return nil
-}
-
-// endsWithoutInTree holds the result of a plan of a late release to what it is for.
-func endsWithoutInTree(o *outcome) error {
-	if o.release == "" {
-		return nil
-	}
-	last := o.Steps[len(o.Steps)-1].After()
-	c, err := rke2.Distro().Lint(last, o.Target)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, f := range c.Findings("") {
-		if f.Rule == "in-tree-gone" {
-			errs = append(errs, fmt.Errorf("%s", f.Message))
-		}
-	}
-	const flag = "enable-leader-migration"
-	if before, after := strings.Count(string(o.Start[0].Bytes()), flag), strings.Count(string(last[0].Bytes()), flag); after > before {
-		errs = append(errs, fmt.Errorf("the flag is there %d times, not %d: there is no manager to migrate from", after, before))
-	}
-	again, err := plan.Build(rke2.Distro(), last, o.Target)
-	if err != nil {
-		return errors.Join(append(errs, err)...)
-	}
-	if again.Left() {
-		errs = append(errs, errors.New("something is left to do"))
-	}
-	return errors.Join(errs...)
 }
