@@ -75,15 +75,14 @@ func (c gateCase) review(t *testing.T) ran {
 		h.write(name, text)
 	}
 	runScript(t, c.baseScript)
-	h.commit("base")
-	h.git("switch", "--quiet", "--create", "change")
-	for name, text := range c.change {
-		h.write(name, text)
-	}
-	for _, name := range c.deleted {
-		assert.NilError(t, os.Remove(name))
-	}
-	h.commit("change")
+	h.changed(nil, func(h *history) {
+		for name, text := range c.change {
+			h.write(name, text)
+		}
+		for _, name := range c.deleted {
+			assert.NilError(t, os.Remove(name))
+		}
+	})
 	if len(c.tip) > 0 {
 		h.git("switch", "--quiet", "main")
 		for name, text := range c.tip {

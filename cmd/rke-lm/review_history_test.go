@@ -33,11 +33,30 @@ func newHistory(t *testing.T) *history {
 		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_CEILING_DIRECTORIES": filepath.Dir(h.folder),
 		"GIT_AUTHOR_NAME": "tester", "GIT_AUTHOR_EMAIL": "tester@example.com",
 		"GIT_COMMITTER_NAME": "tester", "GIT_COMMITTER_EMAIL": "tester@example.com",
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false", // a process for each commit
 	} {
 		t.Setenv(name, value)
 	}
-	h.git("init", "--quiet", "--initial-branch=main")
+	// What git init makes, without its process: the cases of the gate are hundreds.
+	for _, folder := range []string{".git/objects", ".git/refs", ".git/hooks"} {
+		assert.NilError(t, os.MkdirAll(folder, 0o755))
+	}
+	h.write(".git/HEAD", "ref: refs/heads/main\n")
+	h.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
 	return h
+}
+
+// changed commits files as the base, and a change of them as another branch.
+func (h *history) changed(base map[string]string, change func(*history)) {
+	h.t.Helper()
+	for name, text := range base {
+		h.write(name, text)
+	}
+	h.commit("base")
+	h.write(".git/refs/heads/change", textOf(h.t, ".git/refs/heads/main"))
+	h.write(".git/HEAD", "ref: refs/heads/change\n")
+	change(h)
+	h.commit("change")
 }
 
 func (h *history) git(args ...string) string {
