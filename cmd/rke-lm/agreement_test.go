@@ -15,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -338,21 +337,6 @@ func TestEveryStageHasChecks(t *testing.T) {
 				assert.Truef(t, len(s.Verify)+len(s.After) != 0 || s.Edit != nil || strings.Contains(s.Why, "manifest"), "%s: a person cannot see whether %s is done", d.Name, s.Name)
 			}
 		}
-	}
-}
-
-// The leader of kube-controller-manager was lost between install-ccm and the switch, and the
-// cloud-controller-manager holds the lease: one answer, from the command itself.
-func TestTheCommandSaysThatEitherManagerMayHoldTheLeaseBeforeTheSwitch(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "dump.yaml")
-	assert.NilError(t, observe.WriteDump(file, world{"aws+flag", "aws+flag", "cloud", true}.observed()))
-	for stage, want := range map[string]int{
-		stages.InstallCCM: exitcode.Done, stages.CordonControlPlane: exitcode.Done,
-		stages.EnableLeaderMigration: exitcode.Found, stages.SwitchToExternal: exitcode.Found,
-	} {
-		r := runHere(t, "", "verify", "--from", file, "--stage", stage)
-		assert.Truef(t, r.code == want, "%s: exit code %d\n%s%s", stage, r.code, r.stdout, r.stderr)
-		assert.Equal(t, strings.Contains(r.stdout, "lease-wrong-holder"), (stage == stages.EnableLeaderMigration), stage, r.stdout)
 	}
 }
 

@@ -64,64 +64,6 @@ func folderOf(t *testing.T, files map[string]string) string {
 	return folder
 }
 
-// asItem indents a document as an item of a list.
-func asItem(text string) string {
-	return "- " + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n  "), "  ")
-}
-
-// Both managers are read, wherever they are: the order of the stages holds, and a
-// second owner is found.
-func TestTheManifestsOfAFolderAreOneCluster(t *testing.T) {
-	list := "apiVersion: v1\nkind: List\nitems:\n" + asItem(podOfManager) + asItem(daemonSetOfCloud)
-	for name, files := range map[string]map[string]string{
-		"one stream":          {"all.yaml": podOfManager + "---\n" + daemonSetOfCloud},
-		"the cloud's first":   {"all.yaml": daemonSetOfCloud + "---\n" + podOfManager},
-		"two files":           {"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud},
-		"a list of kubectl":   {"list.yaml": list},
-		"beside other things": {"a.yaml": "kind: ConfigMap\n---\n" + podOfManager, "b.yaml": "kind: Secret\n", "c.yaml": daemonSetOfCloud},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := folderOf(t, files)
-			lint := runHere(t, "", "lint", folder)
-			assert.Truef(t, lint.code == exitcode.Found && strings.Contains(lint.stdout, "error ccm-flag-missing"), "lint: %d\n%s", lint.code, lint.stdout)
-			early := runHere(t, "", "apply", "--stage", "switch-to-external", "--end-state", "external", folder)
-			assert.Truef(t, early.code == exitcode.Refused && strings.Contains(early.stderr, "install-ccm comes before switch-to-external and is not done"), "the switch: %d\n%s", early.code, early.stderr)
-			for file, text := range files {
-				assert.Truef(t, textOf(t, filepath.Join(folder, file)) == text, "%s was written by a stage that came too early", file)
-			}
-			next := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
-			assert.Truef(t, next.code == exitcode.Done && strings.Contains(next.stderr, "install-ccm written") && !strings.Contains(next.stderr, "switch-to-external"), "the next stage: %d\n%s", next.code, next.stderr)
-			for file, text := range files {
-				now := textOf(t, filepath.Join(folder, file))
-				lines := strings.Count(now, "\n") - strings.Count(text, "\n")
-				assert.Truef(t, (!strings.Contains(text, "DaemonSet") || lines == 1) && (strings.Contains(text, "DaemonSet") || now == text), "%s: %d more lines, and only install-ccm was applied", file, lines)
-			}
-			if lint := runHere(t, "", "lint", folder); strings.Contains(lint.stdout, "ccm-flag-missing") {
-				t.Errorf("lint after install-ccm:\n%s", lint.stdout)
-			}
-		})
-	}
-}
-
-func TestManifestsOfTwoClustersInAFolderAreRefused(t *testing.T) {
-	folder := folderOf(t, map[string]string{"a.yaml": podOfManager, "b.yaml": daemonSetOfCloud, "c.yaml": "# another\n" + podOfManager})
-	for _, args := range [][]string{{"plan"}, {"lint"}, {"apply", "--next", "--end-state", "external"}} {
-		r := runHere(t, "", append(args, folder)...)
-		both := r.stdout + r.stderr
-		assert.Truef(t, r.code == exitcode.Refused && strings.Contains(both, filepath.Join(folder, "c.yaml")+":2") && strings.Contains(both, filepath.Join(folder, "a.yaml")+":1"), "%v: %d\n%s", args, r.code, both)
-	}
-	apart := folderOf(t, map[string]string{"a.yaml": podOfManager})
-	r := runHere(t, "", "plan", filepath.Join(folder, "c.yaml"), apart)
-	assert.Truef(t, r.code == exitcode.Done, "in folders of their own they are not: %d\n%s", r.code, r.stderr)
-}
-
-// A manifest that cannot be read may be the other manager's.
-func TestAManifestThatCannotBeReadKeepsItsClusterFromBeingPlanned(t *testing.T) {
-	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud + "metadata: {}\n", "kcm.yaml": podOfManager})
-	r := runHere(t, "", "apply", "--next", "--end-state", "external", folder)
-	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "may describe the same cluster") && textOf(t, filepath.Join(folder, "kcm.yaml")) == podOfManager, "%d\n%s", r.code, r.stderr)
-}
-
 func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 	folder, plans := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud}), filepath.Join(t.TempDir(), "plans")
 	if r := runHere(t, "", "plan", "--end-state", "external", "--out", plans, folder); r.code != exitcode.Done {

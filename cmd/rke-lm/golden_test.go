@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,6 +66,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// inputOf lays a golden case out and returns its input.
+func inputOf(t *testing.T, name string) string {
+	t.Helper()
+	c := golden.Input(t, name)
+	return filepath.Join(c.LayOut(t), c.Input())
+}
+
 // screens are what a few cases have whole, in addition: each that its archive has a member for.
 var screens = map[string]string{
 	"screen.txt": "plan", "all.txt": "plan --all", "plan.json": "plan -o json", "lint.json": "lint -o json", "verify.json": "verify -o json --from",
@@ -91,7 +99,7 @@ func outputsOf(t *testing.T, c golden.Case, said stageTexts) map[string]string {
 	if err := json.Unmarshal([]byte(plan.stdout), &plans); err != nil && plan.stdout != "" { // nothing is planned with wrong flags
 		t.Fatalf("%v\n%s", err, plan.stderr)
 	}
-	said.add(plans)
+	said.add(t, plans)
 	rule, isRule := ruleOf(t, c)
 	keep("plan.txt", ran{planText(plans, !isRule), plan.stderr, plan.code})
 	if isRule {
@@ -180,7 +188,7 @@ func headless(diff string) string { return hunk.ReplaceAllString(diff, "@@") }
 // stageTexts is what stages say, each text once: by format, stage and situation.
 type stageTexts map[string]map[string]bool
 
-func (p stageTexts) add(plans report.Plans) {
+func (p stageTexts) add(t *testing.T, plans report.Plans) {
 	for _, cluster := range plans.Clusters {
 		named := strings.NewReplacer()
 		if cluster.Name != "" {
@@ -195,8 +203,12 @@ func (p stageTexts) add(plans report.Plans) {
 			if s.Gap != "" {
 				p[of]["gap: "+s.Gap] = true
 			}
+			assert.Truef(t, len(s.Prepare) == 0 || s.Count != "done", "%s is done, and needs %v", s.Name, s.Prepare)
 			for _, a := range slices.Concat(s.Prepare, s.Actions) {
 				p[of][named.Replace(a.Why+":\n  "+a.Command)] = true
+			}
+			for _, a := range s.Actions {
+				assert.Truef(t, !strings.HasPrefix(a.Command, "aws "), "%s: %s is an action, which a run may carry out", s.Name, a.Command)
 			}
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
-	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
@@ -56,8 +55,6 @@ func TestVerifyEndsWithTheCodeOfWhatItFound(t *testing.T) {
 		{"an error that is accepted", func(s *apitest.Server) { s.Nodes[7].Spec.ProviderID = "rke2://" + s.Nodes[7].Name }, []string{"--accept", "provider-id-foreign"}, exitcode.Done, "error provider-id-foreign, accepted"},
 		{"no right on the lease", func(s *apitest.Server) { s.Denied["system:kube-controller-manager"] = true }, nil, exitcode.Found, "error lease-rbac-missing"},
 		{"a right of the user that is missing", func(s *apitest.Server) { s.Fault = on("/persistentvolumes", apitest.Fault{Status: 403}) }, nil, exitcode.Refused, "list persistentvolumes"},
-		{"an expired token", func(s *apitest.Server) { s.Fault = on("continue=500", apitest.Fault{Status: 401}) }, []string{"--wait", "1m"}, exitcode.Refused, "they may have expired"},
-		{"a token that expires while the lease is followed", expireLater, []string{"--wait", "1m"}, exitcode.Refused, "they may have expired"},
 		{"a wrong answer", func(s *apitest.Server) { s.Fault = on("/nodes", apitest.Fault{Status: 200, Body: "<html>"}) }, nil, exitcode.Failed, "no NodeList of Kubernetes"},
 		{"the wrong owner", func(s *apitest.Server) {}, []string{"--stage", "switch-to-external"}, exitcode.Found, "error lease-wrong-holder"},
 	} {
@@ -97,46 +94,6 @@ func TestASnapshotThatAWebhookDeniesIsRefusedInItsWords(t *testing.T) {
 	})
 }
 
-// expireLater lets the first look pass and refuses what comes after it.
-func expireLater(s *apitest.Server) {
-	seen := 0
-	s.Fault = func(r *http.Request) apitest.Fault {
-		if strings.Contains(r.URL.Path, "/leases") {
-			seen++
-		}
-		if seen > 1 {
-			return apitest.Fault{Status: 401}
-		}
-		return apitest.Fault{}
-	}
-}
-
-func TestVerifyWaitsThroughAStorm(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		start := time.Now()
-		tainted := s.Nodes[3].Spec.ProviderID
-		s.Nodes[3].Spec.ProviderID = ""
-		s.Fault = func(r *http.Request) apitest.Fault {
-			since := time.Since(start)
-			if since > 3*time.Second {
-				s.Nodes[3].Spec.ProviderID = tainted
-			}
-			switch n := len(s.Requests) % 5; {
-			case since < time.Second || since > 4*time.Second:
-				return apitest.Fault{}
-			case n < 2:
-				return apitest.Fault{Status: 429, RetryAfter: "1"}
-			case n < 4:
-				return apitest.Fault{Cut: true}
-			}
-			return apitest.Fault{Status: 500}
-		}
-		r := runHere(t, "", "verify", "--kubeconfig", config, "--stage", "install-ccm", "--wait", "3m")
-		assert.Truef(t, r.code == exitcode.Done && strings.Contains(r.stdout, "520 of 520"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
-
 func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	t.Parallel()
 	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
@@ -155,15 +112,6 @@ func TestVerifyComparesWithTheSnapshotThatItKept(t *testing.T) {
 	})
 }
 
-func TestOwnersPrintsTheTimeline(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, config := cluster(t)
-		o, r := owners(t, config, "4s")
-		assert.Truef(t, r.code == exitcode.Done && len(o.Intervals) == 1 && o.Intervals[0].Count == "1" && o.Seconds["1"] == 4 && o.Seconds["0"]+o.Seconds["2"]+o.Seconds["unknown"] <= 0, "exit %d, %+v\n%s", r.code, o, r.stderr)
-	})
-}
-
 // A user who can list kube-system alone sees once what that leaves out.
 func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 	t.Parallel()
@@ -178,26 +126,6 @@ func TestOwnersSaysThatItSeesKubeSystemAlone(t *testing.T) {
 		assert.Truef(t, r.code == exitcode.Done && o.Seconds["1"] == 6 && strings.Count(r.stderr, "outside kube-system") == 1, "exit %d, %+v\n%s", r.code, o, r.stderr)
 		got := s.Count("/api/v1/pods?")
 		assert.Truef(t, got <= 2, "what is denied is asked for %d times", got)
-	})
-}
-
-// A cut is unknown, neither no one nor the last one seen.
-func TestOwnersSaysUnknownForACut(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		var begun time.Time
-		s.Fault = aFewLooks(s, func() apitest.Fault {
-			if begun.IsZero() {
-				begun = time.Now()
-			}
-			if time.Since(begun) > 7*time.Second {
-				return apitest.Fault{}
-			}
-			return [...]apitest.Fault{{Cut: true}, {Status: 500}, {Status: 429}}[len(s.Requests)%3]
-		})
-		o, r := owners(t, config, "16s")
-		assert.Truef(t, r.code == exitcode.Done && len(o.Intervals) == 3 && o.Intervals[1].Count == "unknown" && o.Seconds["unknown"] >= 6.5 && o.Seconds["0"]+o.Seconds["2"] <= 0, "exit %d, %+v\n%s", r.code, o, r.stderr)
-		assert.True(t, strings.Contains(r.stderr, "trying again") && strings.Contains(r.stderr, "seen again"), r.stderr)
 	})
 }
 
@@ -231,15 +159,6 @@ func TestAServerThatIsNotThereIsReported(t *testing.T) {
 	})
 }
 
-func TestOwnersOfAClusterThatIsNotThereFails(t *testing.T) {
-	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server, config string) {
-		s.Fault = on("/", apitest.Fault{Status: 503})
-		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "2s")
-		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "", "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
-
 // A time that ends before the first observation shows nothing, and that is no
 // success.
 func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
@@ -249,13 +168,6 @@ func TestOwnersThatSawNothingInItsTimeFails(t *testing.T) {
 		r := runHere(t, "", "leaders", "--kubeconfig", config, "--for", "500ms", "-o", "json")
 		assert.Truef(t, r.code == exitcode.Failed && r.stdout == "" && strings.Contains(r.stderr, "the first observation did not complete in time:"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	})
-}
-
-func TestTimesThatAreNoneAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"leaders", "--for", "0"}, {"leaders", "--for=-5m"}, {"verify", "--wait=-5m"}} {
-		r := runHere(t, "", args...)
-		assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "is too short; use a longer time, or remove it"), "%v: exit %d\n%s%s", args, r.code, r.stdout, r.stderr)
-	}
 }
 
 func owners(t *testing.T, config, length string) (report.Ownership, ran) {
@@ -317,16 +229,6 @@ func TestStatusSaysWhichClusterDoesNotAnswer(t *testing.T) {
 		err := json.Unmarshal([]byte(r.stdout), &list)
 		assert.Truef(t, err == nil && r.code == exitcode.Refused && len(list.Clusters) == 1 && strings.Contains(list.Clusters[0].Problem, "list nodes"), "exit %d, %v\n%s%s", r.code, err, r.stdout, r.stderr)
 	})
-}
-
-func TestATokenIsSentOverTLSAlone(t *testing.T) {
-	t.Setenv(rancher.TokenVariable, "token-abcde:not-a-real-one")
-	r := runHere(t, "", "status", "--rancher-url", "http://rancher.example.com")
-	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "https://"), "exit %d\n%s", r.code, r.stderr)
-	t.Setenv(rancher.TokenVariable, "")
-	if r := runHere(t, "", "status", "--rancher-url", "https://rancher.example.com"); r.code != exitcode.Input || !strings.Contains(r.stderr, rancher.TokenVariable) {
-		t.Errorf("exit %d\n%s", r.code, r.stderr)
-	}
 }
 
 // onCluster runs a test over a live cluster, with its kubeconfig.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -25,10 +23,8 @@ import (
 // commandOn runs a verb on a world, as a person would.
 func commandOn(t *testing.T, w *migratetest.World, words ...string) (code int, out, said string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	line := append(words, "--rancher-url", w.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
-	code = execute(t.Context(), line, streams{in: strings.NewReader(""), out: &stdout, err: &stderr, network: memnet.Dial})
-	return code, stdout.String(), stderr.String()
+	r := runHere(t, "", append(words, "--rancher-url", w.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")...)
+	return r.code, r.stdout, r.stderr
 }
 
 func TestTheStreamOfARunIsJSONLines(t *testing.T) {

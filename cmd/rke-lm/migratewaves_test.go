@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/internal/memnet"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
 	"github.com/rke-lm/rke-lm/internal/report"
@@ -23,10 +21,7 @@ import (
 // commandOnFleet runs migrate on several clusters, as a person would.
 func commandOnFleet(t *testing.T, f *migratetest.Fleet, words ...string) ran {
 	t.Helper()
-	var out, err bytes.Buffer
-	line := append([]string{"migrate", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)
-	code := execute(t.Context(), line, streams{in: strings.NewReader(""), out: &out, err: &err, network: memnet.Dial})
-	return ran{out.String(), err.String(), code}
+	return runHere(t, "", append([]string{"migrate", "--rancher-url", f.URL, "--token-file", f.Rancher.TokenFile(t), "--insecure-skip-tls-verify"}, words...)...)
 }
 
 func TestMigrateWithASelectorMigratesInWavesAndReports(t *testing.T) {

@@ -5,7 +5,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,27 +12,16 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// overlaid makes a repository with a base that one of two overlays patches.
-func overlaid(t *testing.T) {
-	t.Helper()
-	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{
-		".git/HEAD":               "ref: refs/heads/main\n",
-		"base/kustomization.yaml": "resources: [cluster.yaml]\n",
-		"base/cluster.yaml": "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour, namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n" +
-			"  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n",
+func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
+	here(t, map[string]string{
+		".git/HEAD":                      "ref: refs/heads/main\n",
+		"base/kustomization.yaml":        "resources: [cluster.yaml]\n",
+		"base/cluster.yaml":              twin("harbour"),
 		"overlays/eu/kustomization.yaml": "resources: [../../base]\npatches: [{path: patch.yaml}]\n",
 		"overlays/eu/patch.yaml": "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour}\nspec:\n  rkeConfig:\n    machineGlobalConfig:\n" +
 			"      kube-controller-manager-arg: [node-monitor-grace-period=30s]\n",
 		"overlays/us/kustomization.yaml": "resources: [../../base]\nnamePrefix: us-\n",
-	} {
-		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		putFile(t, name, text)
-	}
-}
-
-func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
-	overlaid(t)
+	})
 	const refused = "base/cluster.yaml:1: overlays/eu/patch.yaml:7 changes spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg"
 	const advice = "kubectl kustomize overlays/eu | rke-lm plan - (likewise overlays/us)"
 	for _, c := range []struct {
@@ -66,11 +54,4 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 			assert.Truef(t, err == nil && string(after) == before, "the base was written: %v", err)
 		})
 	}
-}
-
-func TestABaseWhoseOverlaysOnlyNameItIsPlanned(t *testing.T) {
-	overlaid(t)
-	assert.NilError(t, os.RemoveAll("overlays/eu"))
-	r := runHere(t, "", "plan", "base/cluster.yaml")
-	assert.Truef(t, r.code == exitcode.Done && r.stderr == "", "exit %d: %s", r.code, r.stderr)
 }

@@ -6,7 +6,6 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,17 +111,6 @@ func TestPlanTakesAllClustersOfASelector(t *testing.T) {
 	})
 }
 
-func TestExplainAndLintTakeALiveCluster(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, flags := managing(t)
-		out := runAt(t, flags, "explain", "--cluster", "c-m-8kqlhbsd", "--key", "cloud-provider-name")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "aws"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		out = runAt(t, flags, "lint", "--cluster", "harbour", "--end-state", "external")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "node-rename"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	})
-}
-
 func TestApplyPatchesALiveCluster(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
@@ -205,12 +193,6 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 		want   string
 	}{
 		{"one of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), nil, "managed-elsewhere"},
-		{"one that is paused", func(r *ranchertest.Server) {
-			r.Edit("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour", func(o map[string]any) {
-				o["metadata"].(map[string]any)["annotations"] = map[string]any{"cluster.x-k8s.io/paused": ""}
-			})
-		}, nil, "cluster-paused"},
-		{"one whose pause Rancher does not obey", annotate("cluster.x-k8s.io/paused", "true"), nil, "pause-not-obeyed"},
 		{"one that changed meanwhile", func(r *ranchertest.Server) {
 			r.Do(func() {
 				r.Meanwhile = func(o map[string]any) {
@@ -219,9 +201,6 @@ func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
 			})
 		}, nil, "has changed in the meantime; nothing was written"},
 		{"without the right to patch", func(r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, nil, "patch clusters.provisioning.cattle.io harbour in fleet-default"},
-		{"without two rights", func(r *ranchertest.Server) {
-			r.Do(func() { r.Denied["list machines"], r.Denied["get secrets"] = true, true })
-		}, nil, "list machines.cluster.x-k8s.io in fleet-default, get secrets in fleet-default"},
 		{"one that a webhook denies", func(r *ranchertest.Server) {
 			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
 		}, nil, "; correct the object, or ask the administrators of this Rancher"},
@@ -348,41 +327,6 @@ func TestStatusListsTheClustersOfARancher(t *testing.T) {
 			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		}
 	})
-}
-
-func TestARancherThatDoesNotAnswerIsAFailure(t *testing.T) {
-	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		r.Do(func() {
-			r.Fault = func(*http.Request) ranchertest.Fault {
-				return ranchertest.Fault{Status: 302, Location: "https://login.example.com/?token=abcdefghijkl"}
-			}
-		})
-		out := runAt(t, flags, "plan", "--cluster", "harbour")
-		assert.Truef(t, out.code == exitcode.Failed && !strings.Contains(out.stderr, "abcdefghijkl") && out.stdout == "", "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	})
-}
-
-func TestFlagsThatMeanNothingTogetherAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ line, want string }{
-		{"plan --cluster harbour cluster.yaml", "--cluster and --selector select clusters of a Rancher; remove the files, or the flags"},
-		{"plan --context x cluster.yaml", "the connection flags require --cluster or --selector; add one, or remove them"},
-		{"lint --rancher-url https://x.example.com", "the connection flags require --cluster or --selector; add one, or remove them"},
-		{"lint --fix --cluster harbour", "--fix writes files"},
-		{"lint --fix --dry-run=server cluster.yaml", "--dry-run=server"},
-		{"apply --next --stdout --cluster harbour", "--stdout prints files"},
-		{"apply --next --dry-run=server cluster.yaml", "add --cluster"},
-		{"apply --next --dry-run=maybe cluster.yaml", "use client or server"},
-		{"apply --next --cluster harbour cluster.yaml", "--cluster and --selector select clusters of a Rancher; remove the files, or the flags"},
-		{"plan --cluster harbour -l env=prod", "cannot be used together; use one of them"},
-		{"plan --cluster harbour --token-file x", "--token-file requires --rancher-url; add it, or remove --token-file"},
-		{"plan --cluster harbour --rancher-cli --rancher-url https://x.example.com", "cannot be used together; use one of them"},
-		{"verify --from dump.yaml --cluster harbour", "--from reads a file"},
-	} {
-		out := runHere(t, "", strings.Fields(c.line)...)
-		assert.Truef(t, out.code == exitcode.Input && strings.Contains(out.stderr, c.want), "%s: exit %d\n%s", c.line, out.code, out.stderr)
-	}
 }
 
 // A shell makes an empty flag of a variable that is not set; what is meant then is not

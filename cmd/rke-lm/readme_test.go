@@ -4,7 +4,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,23 +31,6 @@ func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
 		assert.Truef(t, isMake && slices.Contains(targets, target), "the set-up command %q is not a target of the Makefile", c)
 	}
 	assert.Truef(t, len(commands) == 2, "README.md has %d set-up commands, not 2", len(commands))
-}
-
-func TestReadmeNamesOnlyFilesOfTheClone(t *testing.T) {
-	doc := readDoc(t, "README.md")
-	var named []string
-	for _, block := range commandBlock.FindAllStringSubmatch(doc, -1) {
-		for _, word := range strings.Fields(block[1]) {
-			if strings.Contains(word, "/") {
-				named = append(named, word)
-			}
-		}
-	}
-	assert.True(t, len(named) != 0, "README.md names no file in a command")
-	for _, path := range named {
-		_, err := os.Stat(filepath.Join("../..", path))
-		assert.Truef(t, err == nil, "a command of README.md: %v", err)
-	}
 }
 
 // A reader gets through the first pages in minutes.

@@ -54,23 +54,3 @@ func TestFormerNamesOfVerbsAndRulesWork(t *testing.T) {
 	r = runHere(t, "", "--help")
 	assert.Truef(t, !strings.Contains(r.stdout, "owners"), "the former verb is not hidden:\n%s", r.stdout)
 }
-
-func TestAMisspeltNameIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"rules", "node-renam"}, "there is no rule node-renam; did you mean node-rename?"},
-		{[]string{"rules", "nothing-like-it"}, "there is no rule nothing-like-it; rke-lm rules lists them"},
-		{[]string{"plan", "--accept", "node-renam", "x.yaml"}, "--accept node-renam: no such rule; did you mean node-rename?"},
-		{[]string{"plan", "--accept", "nothing-like-it", "x.yaml"}, "no such rule; rke-lm rules lists"},
-		{[]string{"plan", "--stage", "enable-leader-migratoin", "x.yaml"}, "did you mean enable-leader-migration?"},
-		{[]string{"apply", "--stage", "switch_to_external", "x.yaml"}, "did you mean switch-to-external?"},
-		{[]string{"plan", "--end-stat", "external", "x.yaml"}, "unknown flag: --end-stat; did you mean --end-state?"},
-		{[]string{"plan", "--bogus", "x.yaml"}, "unknown flag: --bogus; see rke-lm plan --help"},
-		{[]string{"plan", "-q", "x.yaml"}, "see rke-lm plan --help"},
-	} {
-		r := runHere(t, "", c.args...)
-		assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, c.want), "%v: exit code %d, %s", c.args, r.code, r.stderr)
-	}
-}

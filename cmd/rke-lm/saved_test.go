@@ -294,12 +294,6 @@ func TestAPlanThatIsStillNeededIsReplacedOnlyOnRequest(t *testing.T) {
 	}
 }
 
-func TestAFolderOfSomethingElseIsRefused(t *testing.T) {
-	here(t, map[string]string{"c.yaml": wharf, "plans/fleet-default/wharf/notes.md": "mine"})
-	says(t, must(t, exitcode.Refused, "plan", "--out", "plans", "c.yaml"), "plans/fleet-default/wharf: is not a plan folder of this cluster; move it, or use another one with --out")
-	assert.Equal(t, textOf(t, "plans/fleet-default/wharf/notes.md"), "mine", "the folder was touched")
-}
-
 func TestASavedPlanIsAppliedToItsDocumentAlone(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
@@ -358,26 +352,6 @@ func TestASavedPlanHoldsItsChoices(t *testing.T) {
 	says(t, must(t, exitcode.Input, "apply", "--plan", "plans", "--next", "--end-state", "external", "c.yaml"), "--end-state cannot be used with --plan, which has the choices of the saved plan")
 	must(t, exitcode.Done, "apply", "--plan", "plans", "--next", "--config", "choices.yaml", "c.yaml")
 	says(t, must(t, exitcode.Input, "apply", "--plan", "missing", "--next", "c.yaml"), "missing: no such plan folder; use one from plan --out")
-}
-
-func TestUndoFlagsThatDoNotGoTogether(t *testing.T) {
-	here(t, map[string]string{"c.yaml": wharf})
-	for want, args := range map[string][]string{
-		"--next and --undo cannot be used together; use one of them":            {"--undo", "install-ccm", "--next"},
-		"a flag is missing; use --stage or --next or --undo":                    {"--plan", "plans"},
-		"--undo cordon-control-plane edits no file; rke-lm plan --stage cordon": {"--undo", "cordon-control-plane"},
-		"--canonical requires --undo":                                           {"--canonical", "--next"},
-		"--plan and --canonical cannot be used together; use one of them":       {"--canonical", "--undo", "install-ccm", "--plan", "plans"},
-		"has no stage grant-migration-lease":                                    {"--undo", "grant-migration-lease", "--no-leader-migration"},
-		"--through requires --stage, not --next":                                {"--through", "--next"},
-		"--stage and --out cannot be used together; use one of them":            nil,
-	} {
-		if args == nil {
-			says(t, must(t, exitcode.Input, "plan", "--stage", "install-ccm", "--out", "plans", "c.yaml"), want)
-			continue
-		}
-		says(t, must(t, exitcode.Input, append(append([]string{"apply"}, args...), "c.yaml")...), want)
-	}
 }
 
 func TestUndoWithoutAPlanUndoesWhatTheFileShows(t *testing.T) {

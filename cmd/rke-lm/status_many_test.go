@@ -36,21 +36,6 @@ func manyOfARancher(tb testing.TB, count int) (*ranchertest.Server, []string) {
 	return r, []string{"--rancher-url", r.URL(), "--cacert", r.Authority(tb), "--token-file", r.TokenFile(tb)}
 }
 
-func TestStatusOfManyClustersOfARancherIsInTheirOrder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const count = 60
-		_, flags := manyOfARancher(t, count)
-		r := runAt(t, flags, "status")
-		again := runAt(t, flags, "status")
-		lines := strings.Count(r.stdout, "\n")
-		assert.Truef(t, r.code == exitcode.Done && lines == count+1 && r.stdout == again.stdout, "exit %d, %d lines\n%s%s", r.code, lines, r.stdout, r.stderr)
-		for i := range count {
-			assert.Contains(t, r.stdout, fmt.Sprintf("-%d ", i), "no cluster", i)
-		}
-	})
-}
-
 func TestStatusReadsABoundedNumberOfServersAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

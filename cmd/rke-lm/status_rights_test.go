@@ -78,22 +78,12 @@ func TestStatusOfRanchersOwnClusterShowsWhatMayBeSeen(t *testing.T) {
 	}
 }
 
-func TestClustersThatMayBeSeenArePlannedAndTheOthersAreAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, flags := gated(t)
-		r := runHere(t, "", append([]string{"lint", "-l", "env=prod"}, flags...)...)
-		assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stdout, "fleet-default/harbour:") && strings.Contains(r.stderr, "RKE1 clusters: ") && strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known") && strings.Contains(r.stderr, "get clusters.management.cattle.io local"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
-
 func TestAnRKE1ClusterIsRefusedForTheRightThatRancherAsksFor(t *testing.T) {
-	for _, name := range []string{"c-x7k2p", "curlew", "fleet-default/c-x7k2p"} {
-		for _, verb := range []string{"plan", "apply --next", "migrate --yes", "rollback --yes", "leaders"} {
-			synctest.Test(t, func(t *testing.T) {
-				_, flags := gated(t)
-				r := runHere(t, "", append(append(strings.Fields(verb), "--cluster", name), flags...)...)
-				assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "get clusters.management.cattle.io local") && !strings.Contains(r.stderr, "imported"), "%s %s: exit %d\n%s%s", verb, name, r.code, r.stdout, r.stderr)
-			})
-		}
+	for _, verb := range []string{"lint -l env=prod", "plan --cluster curlew", "apply --next --cluster c-x7k2p", "migrate --yes --cluster curlew", "rollback --yes --cluster curlew", "leaders --cluster fleet-default/c-x7k2p"} {
+		synctest.Test(t, func(t *testing.T) {
+			_, flags := gated(t)
+			r := runAt(t, flags, strings.Fields(verb)...)
+			assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "get clusters.management.cattle.io local") && !strings.Contains(r.stderr, "imported"), "%s: exit %d\n%s%s", verb, r.code, r.stdout, r.stderr)
+		})
 	}
 }

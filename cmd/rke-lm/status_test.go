@@ -52,15 +52,3 @@ func TestStatusOfManyClustersToleratesOneThatDoesNotAnswer(t *testing.T) {
 		}
 	})
 }
-
-// A program for credentials says over several lines how it is installed.
-func TestStatusHasOneLineForAProblemOfSeveral(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t)
-		s.Fill(3)
-		config := s.KubeconfigOf(t, "{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-program-of-anybody, interactiveMode: Never}}")
-		r := runHere(t, "", "status", "--kubeconfig", config)
-		assert.Truef(t, r.code == exitcode.Failed && strings.Count(r.stdout, "\n") == 2 && strings.Contains(r.stdout, "log in again"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	})
-}
