@@ -323,23 +323,6 @@ func runbookNamesHolders(t *testing.T, d transform.Distro, p *plan.Plan) {
 	}
 }
 
-// Every stage is shown by something: by a command that a person runs or by an action, and by a
-// rule without which verify does not call it done.
-func TestEveryStageHasChecks(t *testing.T) {
-	for _, stage := range stages.Names() {
-		v := check.Evaluate(&observed.Observation{Partial: true}, check.Choice{Check: stages.After(stage, transform.Target{})})
-		assert.Truef(t, !v.Known() && !v.OK(), "%s: a cluster of which nothing was seen is in order", stage)
-	}
-	for _, d := range distros() {
-		for _, p := range plansIn(t, d, transform.Target{EndState: transform.EndStateExternal, Cordon: transform.CordonAlways}) {
-			for _, step := range p.Steps {
-				s := step.Stage
-				assert.Truef(t, len(s.Verify)+len(s.After) != 0 || s.Edit != nil || strings.Contains(s.Why, "manifest"), "%s: a person cannot see whether %s is done", d.Name, s.Name)
-			}
-		}
-	}
-}
-
 // With --keep-leader-migration the last edit leaves the flag on the
 // cloud-controller-manager, and the check after that edit differs.
 func TestVerifyChecksTheStagesThatWerePlanned(t *testing.T) {

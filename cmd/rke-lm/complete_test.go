@@ -112,21 +112,3 @@ func TestTheFlagsOfHelpAllAreInGroups(t *testing.T) {
 	want := []string{"", "Input ", choiceGroup, "Connection ", "Global "}
 	assert.Truef(t, slices.Equal(headings, want), "plan --help has the groups %q, not %q", headings, want)
 }
-
-// TestNamesOfRulesComplete asks as a shell does.
-func TestNamesOfRulesComplete(t *testing.T) {
-	for args, want := range map[string]string{
-		"rules ":            "in-tree-gone",
-		"plan --accept ":    "node-rename",
-		"verify --accept ":  "node-new",
-		"migrate --accept ": "node-rename",
-		"plan --cordon ":    "always",
-		"apply --dry-run=":  "server",
-	} {
-		words := strings.Split(args, " ")
-		r := runHere(t, "", append([]string{cobra.ShellCompNoDescRequestCmd}, words...)...)
-		assert.Truef(t, slices.Contains(strings.Split(r.stdout, "\n"), want), "%s: %q", args, r.stdout)
-	}
-	r := runHere(t, "", cobra.ShellCompNoDescRequestCmd, "plan", "--accept", "")
-	assert.True(t, !strings.Contains(r.stdout, "in-tree-gone"), "--accept completes a rule that it refuses")
-}

@@ -43,21 +43,13 @@ func corpusFiles(t *testing.T) []corpusFile {
 		if err != nil || e.IsDir() || filepath.Dir(path) == filepath.Clean(folder) {
 			return err
 		}
-		f, err := readCorpusFile(folder, path)
-		files = append(files, f)
+		name, _ := filepath.Rel(folder, path)
+		text, err := os.ReadFile(path)
+		files = append(files, corpusFile{filepath.ToSlash(name), text})
 		return err
 	})
 	assert.NilError(t, err)
 	return files
-}
-
-func readCorpusFile(folder, path string) (corpusFile, error) {
-	name, err := filepath.Rel(folder, path)
-	if err != nil {
-		return corpusFile{}, err
-	}
-	text, err := os.ReadFile(path)
-	return corpusFile{filepath.ToSlash(name), text}, err
 }
 
 // placeOf names a document by its file and the line of its root.
@@ -83,26 +75,15 @@ func reasonOf(err error) (reason, at string) {
 	if !errors.As(err, &known) {
 		return err.Error(), "nowhere"
 	}
-	reason = known.What
-	for _, p := range particulars {
-		reason = p.form.ReplaceAllString(reason, p.instead)
-	}
+	reason = particular.ReplaceAllString(known.What, "…")
 	if refused := (*transform.Refused)(nil); errors.As(err, &refused) {
 		reason = refused.Rule + ": " + reason
 	}
 	return reason, fmt.Sprintf("%s:%d", known.File, known.Line)
 }
 
-var particulars = []struct {
-	form    *regexp.Regexp
-	instead string
-}{
-	{regexp.MustCompile(`^[\w-]+(\.[\w-]+|\[\d+\])*: `), ""}, // a path
-	{regexp.MustCompile(`"[^"]*"`), `"…"`},
-	{regexp.MustCompile(`of class \S+`), "of class …"},
-	{regexp.MustCompile(`line \d+`), "line …"},
-	{regexp.MustCompile(`\[\d+,\d+\) after \d+ of \d+`), "[…) after … of …"},
-}
+// particular is what differs from file to file: a path, a value, a class, a number.
+var particular = regexp.MustCompile(`^[\w-]+(\.[\w-]+|\[\d+\])*: |"[^"]*"|of class \S+|\d+`)
 
 func (r refusals) count() (sum int) {
 	for _, places := range r {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -15,55 +14,6 @@ import (
 )
 
 var corpusKinds = map[string]corpusKind{"rke2": rke2Kind, "rke1": rke1Kind, "manifest": manifestKind}
-
-func TestCorpusKeepsEveryByteWithoutAnEdit(t *testing.T) {
-	files, documents, empty := corpusFiles(t), 0, 0
-	var refused refusals
-	for _, f := range files {
-		chunks := yamledit.Split(f.name, f.text)
-		chunksMakeUp(t, f, chunks)
-		for _, c := range chunks {
-			documents++
-			doc, err := transform.Parse(c)
-			if err != nil {
-				refused.add(err, "document")
-				continue
-			}
-			if !doc.Root().Exists() {
-				empty++
-			}
-			isKeptWithoutAnEdit(t, doc, c)
-		}
-	}
-	t.Logf("%d files, %d documents: %d read and returned byte for byte (%d of them empty), %d refused",
-		len(files), documents, documents-refused.count(), empty, refused.count())
-	t.Logf("documents refused:\n%s", refused.report())
-}
-
-// chunksMakeUp requires that the chunks are the stream and know their places.
-func chunksMakeUp(t *testing.T, f corpusFile, chunks []yamledit.Chunk) {
-	t.Helper()
-	var joined []byte
-	for i, c := range chunks {
-		assert.Truef(t, c.Index == i && c.Offset == len(joined) && c.Line == bytes.Count(joined, []byte("\n")), "%s: document %d says that it is number %d, at byte %d, after line %d", f.name, i, c.Index, c.Offset, c.Line)
-		joined = append(joined, c.Bytes...)
-	}
-	assert.Truef(t, bytes.Equal(joined, f.text), "%s: its documents, joined, are not the file", f.name)
-}
-
-// isKeptWithoutAnEdit requires that neither reading nor an edit of nothing
-// changes a byte.
-func isKeptWithoutAnEdit(t *testing.T, doc *yamledit.Document, c yamledit.Chunk) {
-	t.Helper()
-	assert.Truef(t, bytes.Equal(doc.Bytes(), c.Bytes), "%s: document %d changes when it is read", c.File, c.Index)
-	after, splices, err := doc.Edit().Apply()
-	switch {
-	case err != nil:
-		t.Errorf("%s: document %d cannot be left alone: %v", c.File, c.Index, err)
-	case len(splices) > 0 || !bytes.Equal(after.Bytes(), c.Bytes):
-		t.Errorf("%s: document %d changes though nothing is queued", c.File, c.Index)
-	}
-}
 
 func TestCorpusAsItIs(t *testing.T) {
 	for name, kind := range corpusKinds {

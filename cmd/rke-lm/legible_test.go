@@ -4,17 +4,13 @@
 package main
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
 // odd is a key that a terminal would obey and a review would render. A YAML file
@@ -85,21 +81,4 @@ func checkMarkdown(t *testing.T, name, text string) {
 	for _, markup := range []string{"\n# done", "@octo", "://evil", "<img", "~~y", "![", "]("} {
 		assert.Truef(t, !strings.Contains(bare, markup) || strings.Contains(bare, "\\"+markup), "%s: Markdown with %q:\n%s", name, markup, bare)
 	}
-}
-
-func TestDataKeepsItsBytes(t *testing.T) {
-	text := strings.ReplaceAll(strings.ReplaceAll(oddRKE2, "ODD", odd), "whimbrel", "whimbrel # \u202e\u009b")
-	text = strings.Replace(text, "{name: whimbrel", "{annotations: {a: 'b'}, name: whimbrel", 1)
-	text = strings.Replace(text, " # \u202e\u009b", "", 1) + "# \u202e comment\r\n"
-	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	putFile(t, file, text)
-	printed := runHere(t, "", "apply", "--next", "--stdout", file)
-	assert.Truef(t, printed.code == exitcode.Done && strings.HasSuffix(printed.stdout, "# \u202e comment\r\n") && strings.Contains(printed.stdout, odd), "apply --stdout: %d\n%s%s", printed.code, printed.stdout, printed.stderr)
-	asJSON, asYAML := runHere(t, "", "explain", "-o", "json", file), runHere(t, "", "explain", "-o", "yaml", file)
-	var one, two any
-	assert.NilError(t, json.Unmarshal([]byte(asJSON.stdout), &one))
-	assert.NilError(t, yaml.Unmarshal([]byte(asYAML.stdout), &two))
-	a, _ := json.Marshal(one)
-	b, _ := json.Marshal(two)
-	assert.Truef(t, string(a) == string(b) && strings.Contains(string(a), "\u202e"), "JSON and YAML differ:\n%s\n%s", a, b)
 }

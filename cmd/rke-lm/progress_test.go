@@ -140,15 +140,3 @@ func TestProgressIsOnlyForTerminalsThatCanRemoveIt(t *testing.T) {
 		})
 	}
 }
-
-func TestAnInterruptLeavesNoProgressOnTheTerminal(t *testing.T) {
-	program, read := pseudoTerminal(t)
-	synctest.Test(t, func(t *testing.T) {
-		ctx, interrupt := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-		defer interrupt()
-		code := lasting(t, ctx, "apply --next --dry-run -", streams{out: io.Discard, err: program}, threeClusters()...)
-		assert.True(t, code != exitcode.Done, "the run was not ended")
-	})
-	text := read()
-	assert.True(t, strings.Contains(text, "clusters: 0") && !strings.Contains(remaining(t, text), "clusters:"), text)
-}

@@ -40,17 +40,3 @@ func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
 		}
 	}
 }
-
-// Names of the release before work, and programs get both.
-func TestFormerNamesOfVerbsAndRulesWork(t *testing.T) {
-	r := runHere(t, "", "rules", "two-owners")
-	assert.Truef(t, r.code == exitcode.Done && strings.HasPrefix(r.stdout, "cloud-controllers-twice"), "exit %d\n%s%s", r.code, r.stdout, r.stderr)
-	r = runHere(t, "", "owners", "--kubeconfig", "missing")
-	assert.Truef(t, r.code == exitcode.Input && strings.Contains(r.stderr, "no cluster to connect to"), "exit %d\n%s", r.code, r.stderr)
-	r = runHere(t, "", "verify", "--accept", "lease-wrong-owner", "--kubeconfig", "missing")
-	assert.Truef(t, strings.Contains(r.stderr, "no cluster to connect to"), "exit %d\n%s", r.code, r.stderr)
-	r = runHere(t, "", "plan", "--by-hand", "install-ccm", "missing.yaml")
-	assert.Truef(t, strings.Contains(r.stderr, "missing.yaml: no such file"), "exit %d\n%s", r.code, r.stderr)
-	r = runHere(t, "", "--help")
-	assert.Truef(t, !strings.Contains(r.stdout, "owners"), "the former verb is not hidden:\n%s", r.stdout)
-}

@@ -383,22 +383,6 @@ func TestUndoRefusesWhatTheFileDoesNotShowAndStatesTheRemedies(t *testing.T) {
 	}
 }
 
-func TestPlanWritesYAMLAndMarkdown(t *testing.T) {
-	here(t, map[string]string{"c.yaml": wharf})
-	out := must(t, exitcode.Done, "plan", "-o", "yaml", "c.yaml").stdout
-	assert.True(t, strings.HasPrefix(out, "apiVersion: rke-lm/v1\nclusters:\n- ") && strings.Contains(out, "\nkind: Plan\n") && strings.Contains(out, "    name: grant-migration-lease\n    restarts: []\n    state: todo\n"), out)
-	if out := must(t, exitcode.Done, "plan", "-o", "markdown", "c.yaml").stdout; !strings.HasPrefix(out, "## rke-lm plan\n") || !strings.Contains(out, "\n## rke2 fleet-default/wharf\n") || !strings.Contains(out, "<details><summary>Diff</summary>\n\n```diff\n--- a/c.yaml\n") {
-		t.Error(out)
-	}
-	if out := must(t, exitcode.Done, "explain", "-o", "yaml", "c.yaml").stdout; !strings.Contains(out, "kind: EffectiveConfig\n") || !strings.Contains(out, "cloud-provider-name: aws\n") {
-		t.Error(out)
-	}
-	if out := must(t, exitcode.Done, "version", "-o", "yaml").stdout; !strings.HasPrefix(out, "apiVersion: rke-lm/v1\n") || !strings.Contains(out, "\nkind: Version\n") {
-		t.Error(out)
-	}
-	says(t, must(t, exitcode.Input, "explain", "-o", "markdown", "c.yaml"), "--output markdown is not known; use one of text, json, yaml")
-}
-
 func TestAConfigHoldsTheFlagsOfChoice(t *testing.T) {
 	here(t, map[string]string{"c.yaml": wharf, "override.yaml": "end-state: aws-override\naccept: [node-rename]\n", "typo.yaml": "# ours\nend-stat: external\n"})
 	state := func(args ...string) string {

@@ -70,12 +70,6 @@ func TestThePageOfPlansEndsWithTheNextCommandAndNamesTheFiles(t *testing.T) {
 	}
 }
 
-func TestThePlanOfTheNextStageEndsWithTheCommandThatAppliesIt(t *testing.T) {
-	here(t, map[string]string{"a.yaml": wharf})
-	r := must(t, exitcode.Done, "plan", "--stage", "grant-migration-lease", "a.yaml")
-	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next a.yaml\n"), r.stdout)
-}
-
 func TestApplyEndsWithTheNextCommandAlsoAfterTheLastStageAndAnUndo(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf})
 	const again, check = "next: rke-lm apply --next --end-state=external a.yaml", "next: rke-lm verify --stage disable-leader-migration --context CONTEXT"
@@ -87,9 +81,13 @@ func TestApplyEndsWithTheNextCommandAlsoAfterTheLastStageAndAnUndo(t *testing.T)
 	assert.True(t, strings.HasSuffix(r.stderr, "\nnext: rke-lm verify --stage switch-to-external --context CONTEXT\n"), r.stderr)
 }
 
-func TestThePlanOfStandardInputContinuesWithStandardInput(t *testing.T) {
-	r := runHere(t, wharf, "plan", "-")
-	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next -\n"), r.stdout)
+// The configuration of the folder applies by itself, a file that the command line names does not.
+func TestThePlanOfAClusterEndsWithTheCommandThatAppliesItsNextStage(t *testing.T) {
+	here(t, map[string]string{"a.yaml": wharf, "choices.yaml": "end-state: external\naccept: [node-rename]\n"})
+	for line, next := range map[string]string{"plan -": "-", "plan --stage grant-migration-lease a.yaml": "a.yaml", "plan --config choices.yaml a.yaml": "--config=choices.yaml a.yaml"} {
+		r := runHere(t, wharf, strings.Fields(line)...)
+		assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next "+next+"\n"), line, r.stdout)
+	}
 }
 
 func TestAClusterWithoutANameIsCalledAfterItsFile(t *testing.T) {
@@ -244,13 +242,6 @@ func TestTheReviewOfThirtyClustersIsShort(t *testing.T) {
 	assert.Equal(t, strings.Count(page, "<section "), 25, page)
 }
 
-func TestNoColorWinsOverColor(t *testing.T) {
-	for want, flag := range map[bool]string{true: "--color=always", false: "--no-color"} {
-		r := runHere(t, "", "rules", "--color=always", flag)
-		assert.Truef(t, strings.Contains(r.stdout, "\x1b[") == want, "%s: %.200q", flag, r.stdout)
-	}
-}
-
 // Later stages decide it, also those that are not shown.
 func TestThePlanOfAStageShowsTheSituationOfTheCluster(t *testing.T) {
 	here(t, map[string]string{"a.yaml": wharf})
@@ -264,13 +255,6 @@ func TestThePlanOfAStageShowsTheSituationOfTheCluster(t *testing.T) {
 	must(t, exitcode.Done, "apply", "--stage", "disable-leader-migration", "--through", "--end-state", "aws-override", "a.yaml")
 	r = must(t, exitcode.Done, "plan", "--stage", "install-ccm", "a.yaml")
 	assert.True(t, strings.Contains(r.stdout, "\nprovider: external  situation: external\n"), r.stdout)
-}
-
-// The configuration of the folder applies by itself, a file that the command line names does not.
-func TestTheNextCommandNamesTheConfigurationThatWasNamed(t *testing.T) {
-	here(t, map[string]string{"a.yaml": wharf, "choices.yaml": "end-state: external\naccept: [node-rename]\n"})
-	r := must(t, exitcode.Done, "plan", "--config", "choices.yaml", "a.yaml")
-	assert.True(t, strings.HasSuffix(r.stdout, "\nnext: rke-lm apply --next --config=choices.yaml a.yaml\n"), r.stdout)
 }
 
 func TestTheSummaryNamesTheEndStateThatIsTakenUnasked(t *testing.T) {
