@@ -14,7 +14,7 @@ import (
 )
 
 // Fleet is a migration of many clusters. Each has a run of its own, the same as that of
-// one cluster, and [waves.Next] decides which of them starts.
+// one cluster, and [waves.Policy] decides which of them starts.
 type Fleet struct {
 	Waves  []waves.Wave
 	Limits waves.Limits

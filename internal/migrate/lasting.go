@@ -72,7 +72,7 @@ func (f *Fleet) member(cluster, wave string) *Member {
 
 func (r *fleet) next() waves.Turn {
 	if r.Lasting == nil {
-		return waves.Next(r.Waves, waves.States(Progress(r.list())), r.Limits)
+		return waves.Policy{Limits: r.Limits}.Next(r.Waves, Progress(r.list()), time.Now())
 	}
 	for _, m := range r.Lasting.Again() {
 		*r.member(m.Cluster) = m

@@ -22,8 +22,7 @@ const RestName = "rest"
 
 // Assign puts clusters into waves, in the order of their names.
 func Assign(rules []Rule, names []string) []Wave {
-	left := unique(names)
-	slices.Sort(left)
+	left := slices.Compact(slices.Sorted(slices.Values(names)))
 	all := len(left)
 	var list []Wave
 	for _, r := range rules {

@@ -47,19 +47,14 @@ type Turn struct {
 	Wait *Wait
 }
 
-// Next decides what is next. states are those of the clusters, by their names.
-func Next(list []Wave, states map[string]State, l Limits) Turn {
-	return next(list, states, l, func(string) bool { return true })
-}
-
-// next starts only clusters that may start.
+// next starts clusters as far as the limits permit, and only those that may start.
 func next(list []Wave, states map[string]State, l Limits, may func(cluster string) bool) Turn {
 	t := Turn{Wave: current(list, states)}
 	if t.Wave == len(list) {
 		return t
 	}
 	if tooMany(list, states, l) {
-		t.Stopped = left(list, states)
+		t.Stopped = count(list, states, waits) > 0
 		return t
 	}
 	room := max(l.Unavailable, 1) - count(list, states, State.Busy)
@@ -105,16 +100,5 @@ func count(list []Wave, states map[string]State, is func(State) bool) int {
 	return n
 }
 
-// left reports whether a cluster has not started.
-func left(list []Wave, states map[string]State) bool {
-	for _, w := range list {
-		for _, c := range w.Clusters {
-			if waits(states[c]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
+// waits reports whether a state is that of a cluster that has not started.
 func waits(s State) bool { return s == "" || s == Waiting || s == Gated }

@@ -66,7 +66,7 @@ type Wait struct {
 // Next decides what is next at a time.
 func (p Policy) Next(list []Wave, seen map[string]Progress, at time.Time) Turn {
 	states := States(seen)
-	all := Next(list, states, p.Limits)
+	all := next(list, states, p.Limits, func(string) bool { return true })
 	if len(all.Start) == 0 {
 		return all
 	}

@@ -6,6 +6,8 @@ package waves
 import (
 	"fmt"
 	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Wave is a group of clusters. The next group waits for all of them.
@@ -22,12 +24,10 @@ const CanaryName = "canary"
 // size in the order of the names. A size of 0 means one group.
 func Split(names, canaries []string, size int) []Wave {
 	var list []Wave
-	rest := slices.Clone(names)
 	if len(canaries) > 0 {
-		list = append(list, Wave{Name: CanaryName, Clusters: unique(canaries), Canary: true})
-		rest = slices.DeleteFunc(rest, func(n string) bool { return slices.Contains(canaries, n) })
+		list = append(list, Wave{Name: CanaryName, Clusters: lists.Distinct(canaries), Canary: true})
 	}
-	rest = unique(rest)
+	rest := slices.DeleteFunc(lists.Distinct(names), func(n string) bool { return slices.Contains(canaries, n) })
 	if size <= 0 {
 		size = max(len(rest), 1)
 	}
@@ -35,17 +35,4 @@ func Split(names, canaries []string, size int) []Wave {
 		list = append(list, Wave{Name: fmt.Sprintf("wave-%d", len(list)+1), Clusters: slices.Clone(group)})
 	}
 	return list
-}
-
-// unique keeps the first of equal names.
-func unique(names []string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, n := range names {
-		if !seen[n] {
-			seen[n] = true
-			out = append(out, n)
-		}
-	}
-	return out
 }
