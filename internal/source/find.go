@@ -138,6 +138,8 @@ func realPath(path string) string {
 
 func kind(m fs.FileMode) string {
 	switch {
+	case m.IsDir():
+		return "a folder"
 	case m&fs.ModeDevice != 0:
 		return "a device"
 	case m&fs.ModeSocket != 0:

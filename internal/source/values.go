@@ -6,6 +6,7 @@ package source
 import (
 	"fmt"
 	"os"
+	"slices"
 )
 
 // WithValues marks the source that is the values file at a path, and adds it where none of them is.
@@ -19,29 +20,13 @@ func WithValues(sources []Source, path string, without Excluded) ([]Source, erro
 	case err != nil:
 		return nil, fmt.Errorf(flag+"%w", unreadable(path, err))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf(flag+"%s: is %s, and no file; name the values file", path, what(info.Mode()))
+		return nil, fmt.Errorf(flag+"%s: is %s, and no file; name the values file", path, kind(info.Mode()))
 	case without.Has(path):
 		return nil, fmt.Errorf(flag+"%s: --exclude leaves it out; remove one of the two", path)
 	}
-	return mark(sources, Source{Name: path, Path: path, Values: true}), nil
-}
-
-func what(m os.FileMode) string {
-	if m.IsDir() {
-		return "a folder"
-	}
-	return kind(m)
-}
-
-// mark puts the values file in the place of the source that is the same file.
-func mark(sources []Source, values Source) []Source {
-	at, _ := values.Absolute()
-	var all []Source
-	for _, s := range sources {
-		if p, err := s.Absolute(); err == nil && p != "" && realPath(p) == realPath(at) {
-			continue
-		}
-		all = append(all, s)
-	}
-	return append(all, values)
+	others := slices.DeleteFunc(slices.Clone(sources), func(s Source) bool {
+		at, err := s.Absolute()
+		return err == nil && at != "" && realPath(at) == realPath(path)
+	})
+	return append(others, Source{Name: path, Path: path, Values: true}), nil
 }
