@@ -54,11 +54,13 @@ func (p Process) Run(ctx context.Context, server *rancher.Server) error {
 	}
 	e := Election{Config: config, Namespace: p.Namespace, Identity: p.Host + "_" + uuid.NewString(), Duration: p.Lease, Health: leaderelection.NewLeaderHealthzAdaptor(p.Lease)}
 	healthy := func(r *http.Request) error { return errors.Join(e.Health.Check(r), m.Live()) }
-	served, err := serveHTTPS(p.Address, probes(&Readers{Client: reviews, Next: metrics.Handler()}, healthy), m.log)
-	if err != nil {
-		return err
+	if p.Address != "" {
+		served, err := serveHTTPS(p.Address, probes(&Readers{Client: reviews, Next: metrics.Handler()}, healthy), m.log)
+		if err != nil {
+			return err
+		}
+		defer served.Close() // what is under way ends with the process
 	}
-	defer stop(served)
 	m.log("waiting for the lease " + p.Namespace + "/" + LeaseName)
 	return e.Lead(ctx, func(ctx context.Context) error {
 		m.log("active as " + e.Identity)
@@ -85,12 +87,9 @@ func probes(metrics http.Handler, healthy func(*http.Request) error) http.Handle
 	return mux
 }
 
-// serveHTTPS listens on an address until it is stopped; "" is none, and nil. Its certificate is its own and new: it keeps
+// serveHTTPS listens on an address until it is closed. Its certificate is its own and new: it keeps
 // the tokens of readers from others, and proves nothing.
 func serveHTTPS(address string, h http.Handler, note func(string)) (*http.Server, error) {
-	if address == "" {
-		return nil, nil
-	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-bind-address %s: %w", address, err)
@@ -108,13 +107,4 @@ func serveHTTPS(address string, h http.Handler, note func(string)) (*http.Server
 	}()
 	note("serving /metrics, /healthz and /readyz on " + listener.Addr().String())
 	return s, nil
-}
-
-// stop ends what is served; what is under way ends with the process.
-func stop(s *http.Server) {
-	if s != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		s.Shutdown(ctx)
-	}
 }
