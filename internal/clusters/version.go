@@ -84,7 +84,7 @@ func (v version) Read(at string) ([]byte, error) {
 }
 
 // overlaid makes files that did not change part of both versions if what is laid over them did.
-func (v *comparing) overlaid() {
+func (v *Comparison) overlaid() {
 	all, requested := map[string]bool{}, map[string]bool{}
 	for _, c := range v.Changes {
 		for _, f := range []*git.File{c.Before, c.After} {
@@ -107,7 +107,7 @@ func (v *comparing) overlaid() {
 // paths are files and folders of the repository.
 type paths map[string]bool
 
-func (v *comparing) paths(absolute []string) paths {
+func (v *Comparison) paths(absolute []string) paths {
 	of := paths{}
 	for _, at := range absolute {
 		if rel, err := filepath.Rel(v.repo.Top(), at); err == nil {

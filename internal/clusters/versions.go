@@ -22,17 +22,26 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Versions are the sources of two versions of a repository: the files that differ, and
+// Comparison has the sources of two versions of a repository: the files that differ, and
 // those in their folders that may describe the same clusters.
-type Versions struct {
+type Comparison struct {
+	Finder
 	Before, After Version
-	Was           map[string]string               // the names of renamed files before, by those after
-	Changes       []git.Change                    // all of them, also those that were not requested
-	Links         []review.Link                   // that belong to the change
-	Away          map[string]string               // the names of files after, by those before, if they are not read or not requested any more
-	Rest          func() ([]source.Source, error) // the requested files that do not differ
-	Excluded      []string                        // the patterns that leave out changed files
-	Skipped       map[string]int                  // changed files that are not read, by the reason
+	Changes       []git.Change      // all of them, also those that were not requested
+	Links         []review.Link     // that belong to the change
+	Away          map[string]string // the names of files after, by those before, if they are not read or not requested any more
+	Skipped       map[string]int    // changed files that are not read, by the reason
+
+	repo          *git.Repository
+	base, changed git.Tree
+	requested     Requested
+	values        string // the values file; "" for none
+	before, after []git.File
+	was           map[string]string // the names of renamed files before, by those after
+	folders       map[string]bool   // that hold a changed file
+	touched       map[string]bool
+	affected      map[string]bool // did not change, and what is laid over them did
+	unnamed       map[string]bool // have a cluster, and a name that no search looks for
 }
 
 // Version is what is read before a change or after it.
@@ -68,24 +77,34 @@ func (r Requested) Has(name string) bool {
 }
 
 // Earlier is the name of a file before the change.
-func (v Versions) Earlier(file string) string { return cmp.Or(v.Was[file], file) }
+func (v *Comparison) Earlier(file string) string { return cmp.Or(v.was[file], file) }
+
+// Patterns are those that leave out changed files.
+func (v *Comparison) Patterns() []string {
+	list := slices.Concat(slices.Collect(maps.Keys(v.Before.Excluded)), slices.Collect(maps.Keys(v.After.Excluded)))
+	slices.Sort(list)
+	return slices.Compact(list)
+}
 
 // Compare reads the files that differ between a commit and another one, or with "" the
 // working tree.
-func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (Versions, error) {
+func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to string, requested Requested) (*Comparison, error) {
 	changes, err := repo.Changes(ctx, from, to)
 	if err != nil {
-		return Versions{}, err
+		return nil, err
 	}
 	base, err := repo.Tree(ctx, from)
 	if err != nil {
-		return Versions{}, err
+		return nil, err
 	}
-	v := comparing{Finder: f, repo: repo, base: base, changed: base.Changed(changes), requested: requested, folders: map[string]bool{}, touched: map[string]bool{}, affected: map[string]bool{}, unnamed: map[string]bool{}}
-	v.Versions = Versions{Was: map[string]string{}, Away: map[string]string{}, Changes: changes, Skipped: map[string]int{}}
-	v.Before, v.After = newVersion(repo, base), newVersion(repo, v.changed)
+	after := base.Changed(changes)
+	v := &Comparison{
+		Finder: f, Before: newVersion(repo, base), After: newVersion(repo, after), Changes: changes, Away: map[string]string{}, Skipped: map[string]int{},
+		repo: repo, base: base, changed: after, requested: requested, was: map[string]string{},
+		folders: map[string]bool{}, touched: map[string]bool{}, affected: map[string]bool{}, unnamed: map[string]bool{},
+	}
 	if err := errors.Join(v.findRequested(), v.findValues()); err != nil {
-		return Versions{}, err
+		return nil, err
 	}
 	for _, c := range changes {
 		v.take(c)
@@ -93,37 +112,20 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 	v.lead()
 	v.overlaid()
 	if err := v.neighbors(); err != nil {
-		return Versions{}, err
+		return nil, err
 	}
 	if v.Before.Sources, err = v.sources(v.before); err == nil {
 		v.After.Sources, err = v.sources(v.after)
 	}
-	v.Rest = v.rest
-	slices.Sort(v.Versions.Excluded)
-	v.Versions.Excluded = slices.Compact(v.Versions.Excluded)
-	return v.Versions, err
+	return v, err
 }
 
 func newVersion(repo *git.Repository, tree git.Tree) Version {
 	return Version{Overlays: &source.Overlays{Version: version{repo, tree}}, Excluded: map[string][]source.Source{}}
 }
 
-type comparing struct {
-	Finder
-	Versions
-	repo          *git.Repository
-	base, changed git.Tree
-	requested     Requested
-	values        string // the values file; "" for none
-	before, after []git.File
-	folders       map[string]bool // that hold a changed file
-	touched       map[string]bool
-	affected      map[string]bool // did not change, and what is laid over them did
-	unnamed       map[string]bool // have a cluster, and a name that no search looks for
-}
-
 // findRequested refuses paths that would be compared with nothing.
-func (v *comparing) findRequested() error {
+func (v *Comparison) findRequested() error {
 	paths := v.requested
 	if at, inside := v.repo.Path(v.Values); v.Values != "" && inside {
 		paths = append(paths, at)
@@ -143,7 +145,7 @@ func (v *comparing) findRequested() error {
 }
 
 // findValues makes the values file, and the clusters near it, part of both versions.
-func (v *comparing) findValues() error {
+func (v *Comparison) findValues() error {
 	if v.Values == "" {
 		return nil
 	}
@@ -158,7 +160,7 @@ func (v *comparing) findValues() error {
 	return nil
 }
 
-func (v *comparing) take(c git.Change) {
+func (v *Comparison) take(c git.Change) {
 	is := func(f *git.File) bool { return f != nil && (f.Path == v.values || v.requested.Has(f.Path)) }
 	if !is(c.Before) && !is(c.After) {
 		v.Skipped["not in a PATH"]++
@@ -175,7 +177,7 @@ func (v *comparing) take(c git.Change) {
 	}
 	if c.Before != nil && c.After != nil {
 		before, after := v.repo.Name(c.Before.Path), v.repo.Name(c.After.Path)
-		v.Was[after] = before
+		v.was[after] = before
 		if is(c.Before) && (!is(c.After) || !v.searched(*c.After)) {
 			v.Away[before] = after
 		}
@@ -184,12 +186,12 @@ func (v *comparing) take(c git.Change) {
 
 // keep adds a file of a version that a search would find, or a link that it would follow. It returns
 // why others are skipped.
-func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree, of Version) (skipped string) {
+func (v *Comparison) keep(list *[]git.File, f *git.File, in git.Tree, of Version) (skipped string) {
 	if f == nil {
 		return ""
 	}
 	v.touched[f.Path] = true
-	by := v.Finder.Excluded.By(v.repo.Name(f.Path))
+	by := v.Excluded.By(v.repo.Name(f.Path))
 	switch {
 	case f.Path == v.values || f.Kind() == "" && v.searched(*f):
 		*list = append(*list, *f)
@@ -198,10 +200,11 @@ func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree, of Version)
 	case f.Kind() == "" && !source.Searched(f.Path) && !v.unnamed[f.Path]:
 		return "hidden, or of another type"
 	case by != "":
-		v.Versions.Excluded = append(v.Versions.Excluded, by)
-		if s, err := v.sources([]git.File{*f}); err == nil && f.Kind() == "" {
-			of.Excluded[by] = append(of.Excluded[by], s...)
+		var s []source.Source
+		if f.Kind() == "" {
+			s, _ = v.sources([]git.File{*f})
 		}
+		of.Excluded[by] = append(of.Excluded[by], s...)
 		return "excluded"
 	}
 	v.link(*f, in)
@@ -209,7 +212,7 @@ func (v *comparing) keep(list *[]git.File, f *git.File, in git.Tree, of Version)
 }
 
 // link adds a link, unless it is another name of a file, and one that no search looks for.
-func (v *comparing) link(f git.File, in git.Tree) {
+func (v *Comparison) link(f git.File, in git.Tree) {
 	to, found := in[v.repo.Target(f)]
 	folder := git.File{Path: f.Path + ".yaml"} // its name needs no ending
 	if of := (review.Link{File: v.repo.Name(f.Path), Kind: f.Kind()}); !slices.Contains(v.Links, of) && v.searched(folder) && (v.searched(f) || !found || to.Kind() != "") {
@@ -218,7 +221,7 @@ func (v *comparing) link(f git.File, in git.Tree) {
 }
 
 // lead adds the links that lead out of the requested paths to files that the change edits.
-func (v *comparing) lead() {
+func (v *Comparison) lead() {
 	for _, p := range slices.Sorted(maps.Keys(v.changed)) {
 		f := v.changed[p]
 		if f.Kind() == "" || v.touched[p] || !v.requested.Has(p) {
@@ -235,13 +238,13 @@ func (v *comparing) lead() {
 }
 
 // searched reports whether a search of the repository would read a file.
-func (v *comparing) searched(f git.File) bool {
-	return f.Path == v.values || (source.Searched(f.Path) || v.unnamed[f.Path]) && !v.Finder.Excluded.Has(v.repo.Name(f.Path))
+func (v *Comparison) searched(f git.File) bool {
+	return f.Path == v.values || (source.Searched(f.Path) || v.unnamed[f.Path]) && !v.Excluded.Has(v.repo.Name(f.Path))
 }
 
 // describes reports whether a file with a name that no search looks for has a cluster: kustomize and a kubelet
 // read files of any name.
-func (v *comparing) describes(f git.File) bool {
+func (v *Comparison) describes(f git.File) bool {
 	if f.Kind() != "" || source.Searched(f.Path) {
 		return false
 	}
@@ -265,7 +268,7 @@ func (v *comparing) describes(f git.File) bool {
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
-func (v *comparing) neighbors() error {
+func (v *Comparison) neighbors() error {
 	for _, p := range slices.Sorted(maps.Keys(v.base)) {
 		f := v.base[p]
 		if v.affected[p] && !v.touched[p] {
@@ -285,8 +288,8 @@ func (v *comparing) neighbors() error {
 	return nil
 }
 
-// rest are the sources of the requested files that did not change and may describe clusters.
-func (v *comparing) rest() ([]source.Source, error) {
+// Rest are the sources of the requested files that did not change and may describe clusters.
+func (v *Comparison) Rest() ([]source.Source, error) {
 	var files []git.File
 	for p, f := range v.base {
 		if f.Kind() == "" && !v.touched[p] && p != v.values && v.searched(f) && v.requested.Has(p) {
@@ -299,13 +302,13 @@ func (v *comparing) rest() ([]source.Source, error) {
 
 // joins reports whether a file that did not change may describe a cluster together with one that
 // did.
-func (v *comparing) joins(f git.File, text []byte) bool {
+func (v *Comparison) joins(f git.File, text []byte) bool {
 	linked := v.values != "" && v.requested.Has(f.Path) && v.words(text)
 	return f.Path == v.values || linked || v.Shared(text)
 }
 
 // sources are files, each read when it is reached.
-func (v *comparing) sources(files []git.File) ([]source.Source, error) {
+func (v *Comparison) sources(files []git.File) ([]source.Source, error) {
 	slices.SortFunc(files, func(a, b git.File) int { return strings.Compare(a.Path, b.Path) })
 	var list []source.Source
 	for _, f := range files {

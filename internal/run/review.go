@@ -141,7 +141,7 @@ func (r *reviewing) compare(ctx context.Context) error {
 	if err := r.checkValues(after); err != nil {
 		return err
 	}
-	for _, pattern := range v.Excluded {
+	for _, pattern := range v.Patterns() {
 		result.Found(r.leftOut(ctx, pattern, v, t.Accept)...)
 	}
 	pairs := review.Pairs(before, after, v.Earlier)
@@ -164,7 +164,7 @@ func (r *reviewing) compare(ctx context.Context) error {
 }
 
 // pairs evaluates what changed of each cluster.
-func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places review.Places, v clusters.Versions) error {
+func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places review.Places, v *clusters.Comparison) error {
 	t, result := r.Target, &r.Result
 	for i, p := range pairs {
 		r.Progress.Reached("clusters", i, len(pairs))
@@ -264,7 +264,7 @@ func sideOf(c clusters.Cluster) *review.Side {
 }
 
 // leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.
-func (r *reviewing) leftOut(ctx context.Context, pattern string, v clusters.Versions, accept []string) []transform.Finding {
+func (r *reviewing) leftOut(ctx context.Context, pattern string, v *clusters.Comparison, accept []string) []transform.Finding {
 	hidden, files := map[string]bool{}, map[string]bool{}
 	var sides [2][]*review.Side
 	for i, version := range []clusters.Version{v.Before, v.After} {
