@@ -53,7 +53,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	if err != nil {
 		return nil, err
 	}
-	plans, err := p.plans(f, t)
+	plans, err := plan.Sequence(f.Distro, f.Docs, t)
 	if err != nil {
 		return nil, err
 	}
@@ -90,15 +90,6 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		made.folders = append(made.folders, folder)
 	}
 	return made, nil
-}
-
-// plans returns the plan of a cluster, and those that follow it up to a later release.
-func (p Plan) plans(f clusters.Cluster, t transform.Target) ([]*plan.Plan, error) {
-	if t.Version != "" {
-		return plan.Sequence(f.Distro, f.Docs, t)
-	}
-	one, err := plan.Build(f.Distro, f.Docs, t)
-	return []*plan.Plan{one}, err
 }
 
 // classes is the effective configuration; none where explain has nothing to explain.
