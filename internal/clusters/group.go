@@ -240,13 +240,7 @@ func (in *folder) joined() (results []Result) {
 			of[i], results = len(results), append(results, Result{})
 		}
 		r := &results[of[set[i]]]
-		r.File, r.Ended = end.File, append(r.Ended, end.Ended...)
-		switch {
-		case r.Err == nil:
-			r.Err = end.Err
-		case end.Err != nil:
-			r.Err = errors.Join(r.Err, end.Err)
-		}
+		r.File, r.Ended, r.Err = end.File, append(r.Ended, end.Ended...), errors.Join(r.Err, end.Err)
 	}
 	return results
 }

@@ -88,22 +88,17 @@ func parseRaw(fields []string, workTree bool) ([]Change, error) {
 		if info[4] == "U" {
 			return nil, fmt.Errorf("%s: a merge is in progress and the file has conflicts; resolve them first", is)
 		}
-		changes = append(changes, change(info, was, is, workTree))
+		c := Change{&File{was, info[2], info[0]}, &File{is, info[3], info[1]}}
+		if workTree {
+			c.After.Hash = ""
+		}
+		switch info[4] {
+		case "A":
+			c.Before = nil
+		case "D":
+			c.After = nil
+		}
+		changes = append(changes, c)
 	}
 	return changes, nil
-}
-
-func change(info []string, was, is string, workTree bool) Change {
-	before, after := &File{was, info[2], info[0]}, &File{is, info[3], info[1]}
-	if workTree {
-		after.Hash = ""
-	}
-	c := Change{before, after}
-	if info[4] == "A" {
-		c.Before = nil
-	}
-	if info[4] == "D" {
-		c.After = nil
-	}
-	return c
 }

@@ -148,21 +148,17 @@ func (r *Repository) Top() string { return r.top }
 // Path is the reverse of Name; false for one outside of the repository.
 func (r *Repository) Path(name string) (string, bool) {
 	if filepath.IsAbs(name) {
-		return r.absolute(name)
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			name = real
+		}
+		rel, err := filepath.Rel(r.dir, name)
+		if err != nil {
+			return "", false
+		}
+		name = rel
 	}
 	p := path.Join(r.prefix, filepath.ToSlash(name))
 	return p, p != ".." && !strings.HasPrefix(p, "../")
-}
-
-func (r *Repository) absolute(name string) (string, bool) {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-	}
-	rel, err := filepath.Rel(r.dir, name)
-	if err != nil {
-		return "", false
-	}
-	return r.Path(rel)
 }
 
 // Above lists the folders of the repository from the own one up to the top.
