@@ -184,7 +184,9 @@ func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places revie
 		if err := yamledit.CheckRun(r.Nodes, r.Parsed); err != nil {
 			return err
 		}
-		c, err := r.evaluate(p, t)
+		var c review.Change
+		side := cmp.Or(p.After, p.Before)
+		err := transform.Guard(side.Docs[0].File(), func() error { c = review.Evaluate(p, t); return nil }) // one ends no other
 		if err != nil {
 			r.fail(err)
 			continue
@@ -208,19 +210,6 @@ func (r *reviewing) checkValues(after []*review.Side) error {
 		return nil
 	}
 	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", CCMValues, r.Finder.Values)
-}
-
-// evaluate keeps one cluster from ending the review of others.
-func (r *reviewing) evaluate(p review.Pair, t transform.Target) (c review.Change, err error) {
-	side := p.After
-	if side == nil {
-		side = p.Before
-	}
-	err = transform.Guard(side.Docs[0].File(), func() error {
-		c = review.Evaluate(p, t)
-		return nil
-	})
-	return c, err
 }
 
 // movedFrom is the file of a cluster before it moved.
