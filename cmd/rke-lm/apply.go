@@ -18,14 +18,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// applyOptions are the flags of apply.
-type applyOptions struct {
-	*options
-	work run.Apply
-}
-
 func newApply(o *options) *cobra.Command {
-	a := &applyOptions{options: o}
+	var work run.Apply
 	c := &cobra.Command{
 		Use:   "apply (--stage STAGE | --next | --undo STAGE) PATH...",
 		Short: "Apply a stage to files or live clusters, or undo it",
@@ -55,20 +49,20 @@ them, if they are paused, or if their last change is not applied.`,
   rke-lm apply --next - < cluster.yaml > next.yaml
   rke-lm apply --next --dry-run=server --rancher-cli --cluster fleet-default/harbour`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.check(c); err != nil {
+			if err := o.checkApply(c, work); err != nil {
 				return err
 			}
-			return a.run(c.Context(), args)
+			return o.applyStages(c.Context(), work, args)
 		},
 	}
 	o.allFlags(c)
-	c.Flags().StringVar(&a.work.Choice.Stage, "stage", "", "the stage to apply")
-	c.Flags().BoolVar(&a.work.Choice.Next, "next", false, "apply the first stage that is not done")
-	c.Flags().StringVar(&a.work.Undo, "undo", "", "the stage to undo")
-	c.Flags().BoolVar(&a.work.Choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
-	c.Flags().StringVar(&a.work.Folder, "plan", "", "apply or undo the edits that plan --out saved in this folder")
+	c.Flags().StringVar(&work.Choice.Stage, "stage", "", "the stage to apply")
+	c.Flags().BoolVar(&work.Choice.Next, "next", false, "apply the first stage that is not done")
+	c.Flags().StringVar(&work.Undo, "undo", "", "the stage to undo")
+	c.Flags().BoolVar(&work.Choice.Through, "through", false, "also apply the stages before --stage, or undo those after --undo")
+	c.Flags().StringVar(&work.Folder, "plan", "", "apply or undo the edits that plan --out saved in this folder")
 	c.Flags().BoolVar(&o.Target.CanonicalForm, "canonical", false, "with --undo: if the file does not show the previous form, use the usual form")
-	o.rewriteFlags(c, &a.work.Files, &a.work.Server)
+	o.rewriteFlags(c, &work.Files, &work.Server)
 	complete(c, "stage", stages.EditNames())
 	complete(c, "undo", stages.UndoNames())
 	c.MarkFlagsMutuallyExclusive("stage", "next", "undo")
@@ -77,9 +71,9 @@ them, if they are paused, or if their last change is not applied.`,
 	return c
 }
 
-// check refuses flags that do not go together.
-func (a *applyOptions) check(c *cobra.Command) error {
-	for flag, stage := range map[string]string{"stage": a.work.Choice.Stage, "undo": a.work.Undo} {
+// checkApply refuses flags that do not go together.
+func (o *options) checkApply(c *cobra.Command, work run.Apply) error {
+	for flag, stage := range map[string]string{"stage": work.Choice.Stage, "undo": work.Undo} {
 		if !c.Flags().Changed(flag) {
 			continue
 		}
@@ -91,44 +85,44 @@ func (a *applyOptions) check(c *cobra.Command) error {
 		}
 	}
 	switch {
-	case a.work.Choice.Through && a.work.Choice.Next:
+	case work.Choice.Through && work.Choice.Next:
 		return errors.New("--through requires --stage, not --next")
-	case a.Target.CanonicalForm && a.work.Undo == "":
+	case o.Target.CanonicalForm && work.Undo == "":
 		return errors.New("--canonical requires --undo")
-	case a.Live() && a.work.Files.Print:
+	case o.Live() && work.Files.Print:
 		return errors.New("--stdout prints files; use --dry-run for the diff of a cluster of a Rancher")
-	case a.work.Server && !a.Live():
+	case work.Server && !o.Live():
 		return errors.New("--dry-run=server requires a Rancher; add --cluster or -l, or remove =server")
-	case a.work.Folder != "":
-		return a.checkNoChoice(c.Flags())
+	case work.Folder != "":
+		return o.checkNoChoice(c.Flags())
 	}
 	return nil
 }
 
-func (a *applyOptions) run(ctx context.Context, paths []string) (err error) {
-	if a.work.Folder != "" {
-		if a.work.Saved, err = planfolder.Read(a.work.Folder); err != nil {
+func (o *options) applyStages(ctx context.Context, work run.Apply, paths []string) (err error) {
+	if work.Folder != "" {
+		if work.Saved, err = planfolder.Read(work.Folder); err != nil {
 			return err
 		}
 	}
-	if a.work.Options, err = a.Search.Run(ctx, paths); err != nil {
+	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	all := a.collect("apply", paths...)
-	all.Folder, a.work.Show = a.work.Folder, all.Applied
-	results, err := a.work.Run(ctx)
+	all := o.collect("apply", paths...)
+	all.Folder, work.Show = work.Folder, all.Applied
+	results, err := work.Run(ctx)
 	if all.WriteOutcomes("clusters"); err != nil {
 		return err
 	}
-	all.WriteAfter(a.work.States(results), a.work.Undo != "")
+	all.WriteAfter(work.States(results), work.Undo != "")
 	return withCode(all.Code)
 }
 
 // checkNoChoice refuses migration options on the command line: a saved plan holds
 // the choices that it was made with.
-func (a *applyOptions) checkNoChoice(flags *pflag.FlagSet) (err error) {
+func (o *options) checkNoChoice(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
-		if groupOf(f) == choiceGroup && f.Name != manualDone && !a.configured[f.Name] {
+		if groupOf(f) == choiceGroup && f.Name != manualDone && !o.configured[f.Name] {
 			err = fmt.Errorf("--%s cannot be used with --plan, which has the choices of the saved plan; remove it, or plan again with --out", f.Name)
 		}
 	})

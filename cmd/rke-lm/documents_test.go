@@ -21,6 +21,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 const (
@@ -93,18 +94,18 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
 	var stderr strings.Builder
-	a := &applyOptions{options: &options{given: &pflag.FlagSet{}, Search: run.Search{Distros: distros()}, Output: report.Output{Out: io.Discard, Err: &stderr}}}
-	a.work.Choice.Stage, a.work.Choice.Through = "switch-to-external", true
-	a.Target.EndState = "external"
+	o := &options{given: &pflag.FlagSet{}, Search: run.Search{Distros: distros()}, Output: report.Output{Out: io.Discard, Err: &stderr}}
+	o.Target.EndState = "external"
+	work := run.Apply{Choice: plan.Choice{Stage: "switch-to-external", Through: true}}
 	full := errors.New("no space left on the device")
 	writes := 0
-	a.work.Files.Replace = func(path string, was fs.FileInfo, text []byte) error {
+	work.Files.Replace = func(path string, was fs.FileInfo, text []byte) error {
 		if writes++; writes == 2 {
 			return fmt.Errorf("%s: %w", path, full)
 		}
 		return files.Replace(path, was, text)
 	}
-	err := a.run(context.Background(), []string{folder})
+	err := o.applyStages(context.Background(), work, []string{folder})
 	said := stderr.String()
 	assert.Truef(t, err != nil && strings.Contains(said, "no space left") && strings.Contains(said, "ccm.yaml: written; "+filepath.Join(folder, "kcm.yaml")+": not written") && strings.Contains(said, "run the same command again"), "%v\n%s", err, said)
 	// The manager of the cloud waits for the lease before the other one gives it up.
