@@ -70,11 +70,12 @@ func (f Finder) search(ctx context.Context, sources []source.Source, compare boo
 			found.Saved = append(found.Saved, file.saved)
 		}
 		for _, d := range file.docs {
-			if !compare {
-				break
+			if !compare || d.cluster == nil {
+				continue
 			}
-			for _, key := range d.names.of {
-				known.Add(key, d.names.place)
+			n := f.names(*d.cluster)
+			for _, key := range n.of {
+				known.Add(key, n.place)
 			}
 		}
 	}

@@ -37,7 +37,6 @@ type document struct {
 	chunk   yamledit.Chunk
 	words   bool               // it has words of what is looked for
 	cluster *Cluster           // that it names, or that it may be one of several documents of
-	names   names              // of the cluster
 	related *yamledit.Document // that rules read
 	values  *yamledit.Document // of a values file
 	form    forms.Found        // that is not read
@@ -136,7 +135,7 @@ func (f Finder) open(d *document) {
 			return err
 		case c.Docs != nil:
 			c.Sources = []source.Source{d.file.Source}
-			d.cluster, d.names = &c, f.names(c)
+			d.cluster = &c
 		case f.related(doc):
 			d.related = doc
 		}
