@@ -80,9 +80,7 @@ func (e Explain) effective(d transform.Distro, docs []*yamledit.Document, t tran
 	if err == nil && len(classes) == 0 {
 		return config, exitcode.With(exitcode.Refused, docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan"))
 	}
-	for _, c := range classes {
-		config.Classes = append(config.Classes, report.NewClass(c, e.Key))
-	}
+	config.Classes = lists.Map(classes, func(c transform.MachineClass) report.Class { return report.NewClass(c, e.Key) })
 	return config, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/review"
 )
@@ -93,16 +94,10 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 }
 
 // classes is the effective configuration; none where explain has nothing to explain.
-func (p Plan) classes(f clusters.Cluster, t transform.Target) (list []report.Class) {
+func (p Plan) classes(f clusters.Cluster, t transform.Target) []report.Class {
 	if !p.Classes {
 		return nil
 	}
-	found, err := f.Distro.Explain(f.Docs, t)
-	if err != nil {
-		return nil
-	}
-	for _, c := range found {
-		list = append(list, report.NewClass(c, ""))
-	}
-	return list
+	found, _ := f.Distro.Explain(f.Docs, t)
+	return lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
 }
