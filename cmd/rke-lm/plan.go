@@ -17,16 +17,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-// planOptions are the flags of plan.
-type planOptions struct {
-	*options
-	text     report.PlanText
-	exitCode bool
-	work     run.Plan
-}
-
 func newPlan(o *options) *cobra.Command {
-	p := &planOptions{options: o}
+	var text report.PlanText
+	var exitCode bool
+	var work run.Plan
 	c := &cobra.Command{
 		Use:   "plan PATH...",
 		Short: "Show the stages of clusters, and the next edit",
@@ -39,19 +33,19 @@ diff; of several clusters a line each. The clusters are those of files, or with 
   rke-lm plan --rancher-url https://rancher.example.com --cluster fleet-default/harbour
   kubectl get clusters.provisioning.cattle.io -n fleet-default harbour -o yaml | rke-lm plan -`,
 		RunE: func(c *cobra.Command, args []string) error {
-			p.Copies = true
-			return p.run(c.Context(), args)
+			o.Copies = true
+			return o.plan(c.Context(), work, text, exitCode, args)
 		},
 	}
 	o.allFlags(c)
 	o.outputFlag(c, slices.Insert(slices.Clone(everyFormat), 1, "wide")...)
-	c.Flags().StringVar(&p.text.Stage, "stage", "", "show this stage only")
-	c.Flags().BoolVar(&p.exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
-	c.Flags().StringVar(&p.work.Folders.Dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
-	c.Flags().BoolVar(&p.work.Folders.Replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
+	c.Flags().StringVar(&text.Stage, "stage", "", "show this stage only")
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
+	c.Flags().StringVar(&work.Folders.Dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
+	c.Flags().BoolVar(&work.Folders.Replace, "replace", false, "with --out: also replace a plan with other choices, or one whose stages are done")
 	o.verboseFlag(c.Flags(), "with --out ")
-	c.Flags().BoolVar(&p.text.Alone, "summary", false, "show a line for each cluster, also of one")
-	c.Flags().BoolVar(&p.text.All, "all", false, "show every stage whole, of each cluster")
+	c.Flags().BoolVar(&text.Alone, "summary", false, "show a line for each cluster, also of one")
+	c.Flags().BoolVar(&text.All, "all", false, "show every stage whole, of each cluster")
 	c.MarkFlagsMutuallyExclusive("stage", "out")
 	c.MarkFlagsMutuallyExclusive("summary", "all")
 	c.MarkFlagsMutuallyExclusive("stage", "summary")
@@ -59,31 +53,26 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 	return c
 }
 
-func (p *planOptions) check(paths []string) (err error) {
-	if p.text.Alone && p.Format != "text" {
-		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", p.Format)
+func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText, exitCode bool, paths []string) (err error) {
+	if text.Alone && o.Format != "text" {
+		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", o.Format)
 	}
-	if p.work.Folders.Server, err = p.Flags(); err != nil {
+	if work.Folders.Server, err = o.Flags(); err != nil {
 		return err
 	}
-	if p.work.Folders.Dir == "" {
-		return nil
+	if work.Folders.Dir != "" {
+		if err := work.Folders.Check(paths); err != nil {
+			return err
+		}
 	}
-	return p.work.Folders.Check(paths)
-}
-
-func (p *planOptions) run(ctx context.Context, paths []string) (err error) {
-	if err := p.check(paths); err != nil {
+	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	if p.work.Options, err = p.Search.Run(ctx, paths); err != nil {
-		return err
-	}
-	p.work.Stage, p.work.Classes = p.text.Stage, p.Format == "html"
-	p.work.Brief = p.work.Folders.Dir == "" && p.Format == "text" && !p.text.All && p.text.Stage == ""
-	results, err := p.work.Run(ctx)
-	all := p.collect("plan", paths...)
-	all.Folder = p.work.Folders.Dir
+	work.Stage, work.Classes = text.Stage, o.Format == "html"
+	work.Brief = work.Folders.Dir == "" && o.Format == "text" && !text.All && text.Stage == ""
+	results, err := work.Run(ctx)
+	all := o.collect("plan", paths...)
+	all.Folder = work.Folders.Dir
 	plans := lists.Map(results, func(r run.Result[run.Planned]) report.Planned { return r.Made.Planned })
 	for _, plan := range plans {
 		all.End(plan.Ends)
@@ -91,9 +80,9 @@ func (p *planOptions) run(ctx context.Context, paths []string) (err error) {
 	if all.WriteOutcomes("plans"); err != nil {
 		return err
 	}
-	all.Fail(all.WritePlans(plans, p.text))
+	all.Fail(all.WritePlans(plans, text))
 	left := func(r run.Result[run.Planned]) bool { return r.Made.Left }
-	if all.Code == exitcode.Done && p.exitCode && slices.ContainsFunc(results, left) {
+	if all.Code == exitcode.Done && exitCode && slices.ContainsFunc(results, left) {
 		all.Code = exitcode.Found
 	}
 	return withCode(all.Code)
