@@ -80,7 +80,10 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 	})
 	if err != nil || known || failed || !a.saved() {
 		for i := range results {
-			a.leave(&results[i], files.failed[results[i].File])
+			if r := &results[i]; r.Made.Known { // or else it is not in the saved plans
+				r.Target = r.Made.Target
+				r.Left, r.Made.Changed = files.left(r.Result, r.Made.After)
+			}
 		}
 		return results, err
 	}
@@ -90,19 +93,6 @@ func (a Apply) Run(ctx context.Context) ([]Result[Applied], error) {
 func (a Apply) show(made report.Applied) {
 	if a.Show != nil {
 		a.Show(made)
-	}
-}
-
-// leave notes how the run leaves a cluster: unchanged where it failed. One that is not in the saved plans is none.
-func (a Apply) leave(r *Result[Applied], failed bool) {
-	made := r.Made
-	switch {
-	case !made.Known:
-	case made.After == nil || failed || a.Files.DryRun:
-		r.Target, r.Left = made.Target, texts(r.Docs)
-	default:
-		r.Target, r.Left = made.Target, made.After
-		made.Changed = !a.Files.Print && r.File != yamledit.Stdin
 	}
 }
 

@@ -69,13 +69,8 @@ func (l Lint) Run(ctx context.Context) ([]Result[Checked], error) {
 		}
 	})
 	for i := range results {
-		r := &results[i]
-		switch {
-		case r.Made.left == nil:
-		case files.failed[r.File] || l.Files.DryRun:
-			r.Left = texts(r.Docs)
-		default:
-			r.Left = r.Made.left
+		if r := &results[i]; r.Made.left != nil {
+			r.Left, _ = files.left(r.Result, r.Made.left)
 		}
 	}
 	return results, err

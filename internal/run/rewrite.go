@@ -91,6 +91,15 @@ func (w rewriting) end(texts []source.Text) (ends report.Ends) {
 	return ends
 }
 
+// left is how a run leaves the documents of a cluster that became others, nil for none: unchanged where its file failed, or
+// nothing is written. It reports whether they are written where they are from.
+func (w rewriting) left(r clusters.Result, after [][]byte) (left [][]byte, written bool) {
+	if after == nil || w.failed[r.File] || w.DryRun {
+		return texts(r.Docs), false
+	}
+	return after, !w.Print && r.File != yamledit.Stdin
+}
+
 // became is what became of a file that did not fail.
 func (w rewriting) became(f source.Text) string {
 	switch {
