@@ -33,7 +33,6 @@ type Watch struct {
 
 	approvals cache.Store
 	mu        sync.Mutex
-	clusters  map[string]string // what counts of each, by their keys
 	outages   map[string]*outage
 	began     time.Time
 	ready     bool // everything was read once
@@ -51,9 +50,10 @@ type outage struct {
 type kind struct {
 	name      string
 	resource  schema.GroupVersionResource
-	namespace string              // "" for all
-	page      int64               // objects of a page; 0 for as many as client-go asks for
-	keep      cache.TransformFunc // nil for all of an object
+	namespace string                                  // "" for all
+	page      int64                                   // objects of a page; 0 for as many as client-go asks for
+	keep      cache.TransformFunc                     // nil for all of an object
+	counts    func(*unstructured.Unstructured) string // what a change is of; nil for all
 	changed   func(context.Context, types.NamespacedName, *unstructured.Unstructured) error
 }
 
@@ -66,11 +66,11 @@ func (w *Watch) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.clusters, w.outages, w.began = map[string]string{}, map[string]*outage{}, time.Now()
+	w.outages, w.began = map[string]*outage{}, time.Now()
 	kinds := []kind{
-		{v1alpha1.ApprovalKind, v1alpha1.GroupVersion.WithResource(v1alpha1.ApprovalResource), w.Namespace, pageOfLarge, nil, w.approval},
-		{"Cluster", schema.GroupVersionResource{Group: transform.Provisioning.Group, Version: transform.Provisioning.Version, Resource: "clusters"}, "", 0, headOnly, w.cluster},
-		{v1alpha1.MigrationKind, v1alpha1.GroupVersion.WithResource(v1alpha1.MigrationResource), w.Namespace, pageOfLarge, nil, w.migration},
+		{v1alpha1.ApprovalKind, v1alpha1.GroupVersion.WithResource(v1alpha1.ApprovalResource), w.Namespace, pageOfLarge, nil, nil, w.approval},
+		{"Cluster", schema.GroupVersionResource{Group: transform.Provisioning.Group, Version: transform.Provisioning.Version, Resource: "clusters"}, "", 0, headOnly, withoutStatus, w.cluster},
+		{v1alpha1.MigrationKind, v1alpha1.GroupVersion.WithResource(v1alpha1.MigrationResource), w.Namespace, pageOfLarge, nil, nil, w.migration},
 	}
 	informers := lists.Map(kinds, func(k kind) cache.SharedIndexInformer { return w.informer(client, k) })
 	w.approvals = informers[0].GetStore()
@@ -124,12 +124,16 @@ func (w *Watch) handler(ctx context.Context, k kind) cache.ResourceEventHandler 
 			w.Manager.log(err.Error())
 		}
 	}
-	seen := func(o any) {
-		if u, is := o.(*unstructured.Unstructured); is {
-			call(o, u)
-		}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) { call(o, o.(*unstructured.Unstructured)) }, // as all are that a dynamic client reads
+		UpdateFunc: func(before, after any) {
+			was, is := before.(*unstructured.Unstructured), after.(*unstructured.Unstructured)
+			if k.counts == nil || k.counts(was) != k.counts(is) {
+				call(is, is)
+			}
+		},
+		DeleteFunc: func(o any) { call(o, nil) },
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: seen, UpdateFunc: func(_, o any) { seen(o) }, DeleteFunc: func(o any) { call(o, nil) }}
 }
 
 // live fails while a kind cannot be read: then no change is seen, and no pause.
@@ -200,19 +204,13 @@ func approvalOf(u *unstructured.Unstructured) (a v1alpha1.LeaderMigrationApprova
 	return a, err
 }
 
-// cluster passes over changes of the status alone.
-func (w *Watch) cluster(_ context.Context, key types.NamespacedName, u *unstructured.Unstructured) error {
-	counts := ""
-	if u != nil {
-		counts = fmt.Sprint(u.GetUID(), u.GetGeneration(), u.GetLabels(), u.GetAnnotations())
-	}
-	w.mu.Lock()
-	same := w.clusters[key.String()] == counts
-	w.clusters[key.String()] = counts
-	w.mu.Unlock()
-	if !same {
-		w.Manager.ClusterChanged(key)
-	}
+// withoutStatus is what changes of a cluster are of, but for those of its status alone.
+func withoutStatus(u *unstructured.Unstructured) string {
+	return fmt.Sprint(u.GetUID(), u.GetGeneration(), u.GetLabels(), u.GetAnnotations())
+}
+
+func (w *Watch) cluster(_ context.Context, key types.NamespacedName, _ *unstructured.Unstructured) error {
+	w.Manager.ClusterChanged(key)
 	return nil
 }
 
