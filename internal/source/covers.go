@@ -6,6 +6,7 @@ package source
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -28,15 +29,8 @@ func Covers(paths []string, folder string) (path string, covered bool) {
 // entered reports whether a search enters a folder: it stays
 // below its start and meets nothing hidden.
 func entered(rel string) bool {
-	if rel == "." {
-		return true
-	}
-	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
-		if strings.HasPrefix(part, ".") {
-			return false
-		}
-	}
-	return true
+	hidden := func(part string) bool { return strings.HasPrefix(part, ".") }
+	return rel == "." || !slices.ContainsFunc(strings.Split(rel, string(filepath.Separator)), hidden)
 }
 
 // futurePath is realPath for a file or folder that may have yet to be made.
