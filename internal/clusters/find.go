@@ -73,9 +73,9 @@ func (f Finder) search(ctx context.Context, sources []source.Source, compare boo
 			if !compare || d.cluster == nil {
 				continue
 			}
-			n := f.names(*d.cluster)
-			for _, key := range n.of {
-				known.Add(key, n.place)
+			names, place := f.names(*d.cluster)
+			for _, key := range names {
+				known.Add(key, place)
 			}
 		}
 	}
@@ -98,9 +98,9 @@ func (f Finder) surround(c *Cluster, known transform.Places[described]) {
 			c.overlaid = kustomize.Evaluate(doc, use)
 		}
 	}
-	n := f.names(*c)
-	for _, key := range slices.Backward(n.of) {
-		if other := known.Other(key, n.place); other != "" {
+	names, place := f.names(*c)
+	for _, key := range slices.Backward(names) {
+		if other := known.Other(key, place); other != "" {
 			c.twin, c.together = other, key.root != ""
 			break
 		}
@@ -121,28 +121,22 @@ type described struct {
 	root string // a folder, kustomization, bundle or stream; "" for all files
 }
 
-// names are what a document is known by, and its place.
-type names struct {
-	of    []described
-	place string
-}
-
-// names returns what a cluster is known by. The name of a manifest is that of an object, which each
+// names returns what a cluster is known by, and its place. The name of a manifest is that of an object, which each
 // cluster may have: it counts where several folders are applied together.
-func (f Finder) names(c Cluster) (n names) {
+func (f Finder) names(c Cluster) (of []described, place string) {
 	use := f.Overlays.Use(c.Sources[0])
 	id, roots := c.Distro.Identify(c.Docs[0]), use.Roots
-	n.place = fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
+	place = fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
 	switch {
 	case id.Name == "" || len(roots) == 0 || yamledit.Placeholder(id.Name): // names that are filled in may differ
-		return n
+		return nil, place
 	case c.Distro.Grouping.Several:
 		roots = roots[1:]
 	default:
-		n.of = []described{{Identity: use.Named(id)}}
+		of = []described{{Identity: use.Named(id)}}
 	}
 	for _, root := range roots {
-		n.of = append(n.of, described{use.Named(id), root})
+		of = append(of, described{use.Named(id), root})
 	}
-	return n
+	return of, place
 }

@@ -233,18 +233,10 @@ func (f Finder) Open(c yamledit.Chunk) (doc *yamledit.Document, of Cluster, err 
 	case items.IsList():
 		return nil, of, items.Errorf("a list of objects that is none of kubectl, or whose items share anchors", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
 	}
-	if n, isFragment := fragment(doc); isFragment {
-		return nil, of, transform.NotMigratable(n, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")
-	}
-	return doc, of, nil
-}
-
-// fragment finds a cluster's configuration outside of a cluster.
-func fragment(doc *yamledit.Document) (yamledit.Node, bool) {
 	for _, path := range [][]string{{"spec", "rkeConfig"}, {"rkeConfig"}, {"machineGlobalConfig"}, {"machineSelectorConfig"}} {
 		if n := doc.Root().Get(path...); n.Exists() {
-			return n, true
+			return nil, of, transform.NotMigratable(n, "a fragment of a cluster: the document has no kind: Cluster at its root", "name the whole Cluster object")
 		}
 	}
-	return yamledit.Node{}, false
+	return doc, of, nil
 }
