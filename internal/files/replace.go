@@ -50,7 +50,7 @@ func replace(path string, seen fs.FileInfo, write func(io.Writer) error) error {
 	if err := os.Rename(f.Name(), t.real); err != nil {
 		return fmt.Errorf("%s: unchanged: cannot replace it: %w; use a copy of the file", path, cause(err))
 	}
-	syncFolder(t.folder())
+	SyncFolder(t.folder()) // the rename cannot be undone if that fails
 	return nil
 }
 
@@ -87,13 +87,15 @@ func (w nameless) Write(p []byte) (int, error) {
 	return n, cause(err)
 }
 
-// syncFolder makes the rename last. The rename cannot be undone if that fails, and
-// some file systems cannot do it, so an error has nothing the user could use.
-func syncFolder(folder string) {
-	if d, err := os.Open(folder); err == nil {
-		d.Sync()
-		d.Close()
+// SyncFolder makes what was done in a folder last; some file systems cannot, which is
+// no error.
+func SyncFolder(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
 	}
+	d.Sync()
+	return d.Close()
 }
 
 // cause takes from an error of the os package the name of the file, which is a

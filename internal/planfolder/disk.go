@@ -44,13 +44,4 @@ func (realDisk) rename(from, to string) error { return os.Rename(from, to) }
 
 func (realDisk) remove(path string) error { return os.RemoveAll(path) }
 
-// sync makes what was done in a folder last; some file systems cannot, which is
-// no error.
-func (realDisk) sync(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	d.Sync()
-	return d.Close()
-}
+func (realDisk) sync(folder string) error { return files.SyncFolder(folder) }
