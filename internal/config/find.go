@@ -13,31 +13,20 @@ import (
 	"github.com/rke-lm/rke-lm/internal/git"
 )
 
-// Here returns the configuration file that counts in the current folder, from there; "" for none.
-func Here() (string, error) {
-	home, _ := os.UserHomeDir()
-	file, err := Find(".", home)
-	if here, wdErr := os.Getwd(); wdErr == nil && file != "" {
-		if rel, relErr := filepath.Rel(here, file); relErr == nil {
-			file = rel
-		}
-	}
-	return file, err
-}
-
-// Find returns the configuration file that counts in a folder: that of the folder, or of
+// Here returns the configuration file that counts in the current folder, from there: that of the folder, or of
 // the nearest one around it up to the top of its repository; "" for none. Outside of a
 // repository only the folder itself counts. A file in the home folder never does, whatever
 // is below it: it would change what a plan of any repository means.
-func Find(folder, home string) (string, error) {
-	top, folder := git.Top(folder)
-	top = cmp.Or(top, folder)
-	for dir := folder; ; dir = filepath.Dir(dir) {
+func Here() (string, error) {
+	home, _ := os.UserHomeDir()
+	top, here := git.Top(".")
+	top = cmp.Or(top, here)
+	for dir := here; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, Name)
 		_, err := os.Lstat(path) // a link is refused when it is read
 		switch {
 		case err == nil && !sameFolder(dir, home):
-			return path, nil
+			return filepath.Rel(here, path)
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return "", err
 		case dir == top || dir == filepath.Dir(dir):
