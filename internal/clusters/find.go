@@ -35,7 +35,10 @@ func (f Finder) Files(ctx context.Context, paths []string, stdin io.Reader) (fou
 	for i := range sources {
 		sources[i].Named = sources[i].Named && !f.Unknown
 	}
-	sources, valuesErr := f.withValues(sources)
+	var valuesErr error
+	if f.Values != "" {
+		sources, valuesErr = source.WithValues(sources, f.Values, f.Excluded)
+	}
 	if valuesErr == nil {
 		found = f.search(ctx, sources, !f.SeparateDocuments)
 	}

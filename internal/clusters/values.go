@@ -12,14 +12,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// withValues adds the values file that the operator names to the sources of a run.
-func (f Finder) withValues(sources []source.Source) ([]source.Source, error) {
-	if f.Values == "" {
-		return sources, nil
-	}
-	return source.WithValues(sources, f.Values, f.Excluded)
-}
-
 // link returns the only cluster of a run, with its values file if there is one. All files of the run then end
 // together: none is written unless all can be.
 func (in *folder) link(flag, values string) []Result {
@@ -79,20 +71,15 @@ func valuesIn(docs []*document) (values *yamledit.Document, err error) {
 	return values, nil
 }
 
-// WithValues adds the values file to the choices for a live cluster.
-func (f Finder) WithValues(c Cluster, t transform.Target) (_ transform.Target, err error) {
-	if f.Values != "" && c.Live != nil {
-		t.Values, err = f.ValuesOf(c)
-	}
-	return t, err
-}
-
-// ValuesOf returns the values file that the operator names for a cluster whose own document is in
+// WithValues adds the values file that the operator names to the choices for a live cluster, whose own document is in
 // no file.
-func (f Finder) ValuesOf(c Cluster) (*yamledit.Document, error) {
-	sources, err := f.withValues(nil)
+func (f Finder) WithValues(c Cluster, t transform.Target) (transform.Target, error) {
+	if f.Values == "" || c.Live == nil {
+		return t, nil
+	}
+	sources, err := source.WithValues(nil, f.Values, f.Excluded)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	file := f.readFile(sources[0])
 	for _, d := range file.docs {
@@ -100,8 +87,9 @@ func (f Finder) ValuesOf(c Cluster) (*yamledit.Document, error) {
 	}
 	values, err := valuesIn(file.docs)
 	if err = cmp.Or(file.err, err); err != nil {
-		return nil, err
+		return t, err
 	}
+	t.Values = values
 	_, err = c.Distro.Grouping.WithValues(c.Docs, values)
-	return values, err
+	return t, err
 }
