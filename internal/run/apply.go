@@ -205,13 +205,19 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 			made.Cautions = append(made.Cautions, s.Stage.Caution)
 		}
 		if blocked(s) {
-			return made, nil, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, a.unblock(s.Findings, f.Distro.Rules)))
+			advice := transform.Unblock(s.Findings, f.Distro.Rules)
+			if a.saved() {
+				advice += "; then plan again with --out and --replace"
+			}
+			return made, nil, exitcode.New(exitcode.Found, fmt.Sprintf("%sstage %s is blocked by the errors above; %s", name, s.Stage.Name, advice))
 		}
 		names = append(names, s.Stage.Name)
 	}
 	after := steps[len(steps)-1].After()
 	made.Manual, made.After, made.Verify = lists.Map(manual, report.NewManualStage), texts(after), names[len(names)-1]
+	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ")}
 	if a.Undo != "" {
+		made.What += " undone,"
 		if c, err := f.Distro.Open(f.Docs, made.Target); err == nil {
 			made.Planned = c.Chosen()
 			made.Verify = stages.Previous(made.Verify, made.Planned)
@@ -220,7 +226,6 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 	for i := range f.Docs {
 		made.first = append(made.first, slices.IndexFunc(steps, func(s plan.Step) bool { return s.Documents[i].Changes() }))
 	}
-	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ") + a.direction()}
 	return made, after, nil
 }
 
@@ -231,21 +236,4 @@ func begin(f clusters.Cluster) string {
 		return file + ": "
 	}
 	return file + ": " + of.Title() + ": "
-}
-
-// direction is said of stages that are undone.
-func (a Apply) direction() string {
-	if a.Undo != "" {
-		return " undone,"
-	}
-	return ""
-}
-
-// unblock reports what to do about a stage that errors guard.
-func (a Apply) unblock(found []transform.Finding, rules []transform.Rule) string {
-	advice := transform.Unblock(found, rules)
-	if a.saved() {
-		advice += "; then plan again with --out and --replace"
-	}
-	return advice
 }

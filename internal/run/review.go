@@ -236,20 +236,16 @@ func (r *reviewing) open(ctx context.Context, of clusters.Version) (v opened) {
 	found := f.From(ctx, of.Sources)
 	v.saved, v.count = found.Saved, report.Counted{Files: len(of.Sources), Documents: found.Documents}
 	for _, result := range found.Results {
-		switch {
+		switch c := result.Cluster; {
 		case result.Err != nil:
 			v.errs = append(v.errs, result.Err)
 		case result.Docs != nil:
-			v.sides = append(v.sides, sideOf(result.Cluster))
+			v.sides = append(v.sides, &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses, Unnamed: c.Sources[0].Named})
 		case result.Form.File != "":
 			v.forms = append(v.forms, result.Form)
 		}
 	}
 	return v
-}
-
-func sideOf(c clusters.Cluster) *review.Side {
-	return &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses, Unnamed: c.Sources[0].Named}
 }
 
 // leftOut reports the changed files that a pattern leaves out, with the clusters that change in them.
