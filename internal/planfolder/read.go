@@ -4,6 +4,7 @@
 package planfolder
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,17 +40,11 @@ func Read(folder string) ([]plan.Saved, error) {
 }
 
 // below finds plan folders where Place puts them. Hidden ones are not complete.
-func below(folder string) ([]string, error) {
-	var found []string
+func below(folder string) (found []string, err error) {
 	namespaces, err := folders(folder)
-	if err != nil {
-		return nil, err
-	}
 	for _, namespace := range namespaces {
-		names, err := folders(namespace)
-		if err != nil {
-			return nil, err
-		}
+		names, failed := folders(namespace)
+		err = errors.Join(err, failed)
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(name, PlanFile)); err == nil {
 				found = append(found, name)
