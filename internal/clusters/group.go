@@ -11,6 +11,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/source"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -179,19 +180,13 @@ func (in *folder) clusters(g group) ([]Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Cluster, len(grouped))
-	for i, docs := range grouped {
-		all[i] = Cluster{Distro: g.distro, Docs: docs, Related: in.related, Sources: in.sourcesOf(docs)}
-	}
-	return all, nil
+	return lists.Map(grouped, func(docs []*yamledit.Document) Cluster {
+		return Cluster{Distro: g.distro, Docs: docs, Related: in.related, Sources: in.sourcesOf(docs)}
+	}), nil
 }
 
 func (in *folder) sourcesOf(docs []*yamledit.Document) []source.Source {
-	sources := make([]source.Source, len(docs))
-	for i, doc := range docs {
-		sources[i] = in.sources[doc]
-	}
-	return sources
+	return lists.Map(docs, func(doc *yamledit.Document) source.Source { return in.sources[doc] })
 }
 
 // clustersOf returns the clusters of a group, or the error in their place.

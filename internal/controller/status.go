@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -21,9 +22,7 @@ import (
 // resumed reads from a status how far the clusters were.
 func resumed(s v1alpha1.LeaderMigrationStatus) (list []waves.Wave, members []migrate.Member, ids map[string]string) {
 	ids = map[string]string{}
-	for _, w := range s.Waves {
-		list = append(list, waves.Wave{Name: w.Name})
-	}
+	list = lists.Map(s.Waves, func(w v1alpha1.WaveStatus) waves.Wave { return waves.Wave{Name: w.Name} })
 	for _, c := range s.Clusters {
 		i := slices.IndexFunc(list, func(w waves.Wave) bool { return w.Name == c.Wave })
 		if i < 0 {
