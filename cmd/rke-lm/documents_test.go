@@ -4,24 +4,13 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
-	"github.com/rke-lm/rke-lm/internal/files"
-	"github.com/rke-lm/rke-lm/internal/report"
-	"github.com/rke-lm/rke-lm/internal/run"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
 const (
@@ -93,23 +82,14 @@ func TestASavedPlanKnowsEachDocumentOfItsCluster(t *testing.T) {
 // command continues.
 func TestAClusterWhoseSecondFileCannotBeWrittenContinues(t *testing.T) {
 	folder := folderOf(t, map[string]string{"kcm.yaml": podOfManager, "ccm.yaml": daemonSetOfCloud})
-	var stderr strings.Builder
-	o := &options{given: &pflag.FlagSet{}, Search: run.Search{Distros: distros()}, Output: report.Output{Out: io.Discard, Err: &stderr}}
-	o.Target.EndState = "external"
-	work := run.Apply{Choice: plan.Choice{Stage: "switch-to-external", Through: true}}
-	full := errors.New("no space left on the device")
-	writes := 0
-	work.Files.Replace = func(path string, was fs.FileInfo, text []byte) error {
-		if writes++; writes == 2 {
-			return fmt.Errorf("%s: %w", path, full)
-		}
-		return files.Replace(path, was, text)
-	}
-	err := o.applyStages(context.Background(), work, []string{folder})
-	said := stderr.String()
-	assert.Truef(t, err != nil && strings.Contains(said, "no space left") && strings.Contains(said, "ccm.yaml: written; "+filepath.Join(folder, "kcm.yaml")+": not written") && strings.Contains(said, "run the same command again"), "%v\n%s", err, said)
+	kcm := filepath.Join(folder, "kcm.yaml")
+	assert.NilError(t, os.Chmod(kcm, 0o400))
+	command := []string{"apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder}
+	r := runHere(t, "", command...)
+	assert.Truef(t, r.code != exitcode.Done && strings.Contains(r.stderr, "read-only") && strings.Contains(r.stderr, "ccm.yaml: written; "+kcm+": not written") && strings.Contains(r.stderr, "run the same command again"), "%d\n%s", r.code, r.stderr)
 	// The manager of the cloud waits for the lease before the other one gives it up.
 	assert.True(t, textOf(t, filepath.Join(folder, "ccm.yaml")) == daemonSetOfCloud+flagLine && textOf(t, filepath.Join(folder, "kcm.yaml")) == podOfManager, "the files are not between install-ccm and the switch")
-	r := runHere(t, "", "apply", "--stage", "switch-to-external", "--through", "--end-state", "external", folder)
-	assert.Truef(t, r.code == exitcode.Done && strings.Contains(textOf(t, filepath.Join(folder, "kcm.yaml")), "--cloud-provider=external"), "it does not continue: %d\n%s", r.code, r.stderr)
+	assert.NilError(t, os.Chmod(kcm, 0o600))
+	r = runHere(t, "", command...)
+	assert.Truef(t, r.code == exitcode.Done && strings.Contains(textOf(t, kcm), "--cloud-provider=external"), "it does not continue: %d\n%s", r.code, r.stderr)
 }

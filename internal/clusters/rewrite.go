@@ -6,7 +6,6 @@ package clusters
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,8 +22,6 @@ type Rewriter struct {
 	DryRun bool      // write nothing
 	Print  bool      // to Out, in place of the file
 	Out    io.Writer // takes what is printed; a stream always is
-	// Replace replaces a file; nil for [files.Replace].
-	Replace func(path string, was fs.FileInfo, text []byte) error
 
 	printer Printer
 }
@@ -132,8 +129,6 @@ func (w *Rewriter) write(f File) error {
 		return err
 	case w.Prints(f.Text):
 		return w.printer.Print(w.Out, text)
-	case w.Replace != nil:
-		return w.Replace(f.Path, f.Info, text)
 	}
 	return files.Replace(f.Path, f.Info, text)
 }

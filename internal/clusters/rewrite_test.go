@@ -5,7 +5,6 @@ package clusters
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,19 +61,23 @@ func change(t *testing.T, file, before, after string, first int) []Change {
 }
 
 func TestFilesAreWrittenInTheOrderOfTheStagesThatChangeThem(t *testing.T) {
-	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
-	var order []string
-	w := &Rewriter{Replace: func(path string, was fs.FileInfo, text []byte) error {
-		order = append(order, filepath.Base(path))
-		return files.Replace(path, was, text)
-	}}
-	list := changed(t, filepath.Join(folder, "c.yaml"), filepath.Join(folder, "a.yaml"))
-	info := assert.Value(os.Stat(filepath.Join(folder, "b.yaml")))(t)
-	b := File{Text: source.Text{Source: source.Source{Name: filepath.Join(folder, "b.yaml"), Path: filepath.Join(folder, "b.yaml")}, Info: info}}
-	err := w.Write([]File{list[1], b, list[0]})
-	assert.Truef(t, err == nil && fmt.Sprint(order) == "[c.yaml a.yaml]", "%v, %v", order, err)
-	checkContent(t, filepath.Join(folder, "a.yaml"), "new: a.yaml\n")
-	checkContent(t, filepath.Join(folder, "b.yaml"), "b: 1\n")
+	for _, second := range []os.FileMode{0o600, 0o400} { // one that cannot be written shows that it is the second
+		folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
+		a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
+		assert.NilError(t, os.Chmod(a, second))
+		list := changed(t, c, a)
+		same := File{Text: source.Text{Source: source.Source{Name: b, Path: b}, Info: assert.Value(os.Stat(b))(t)}}
+		err := new(Rewriter).Write([]File{list[1], same, list[0]})
+		checkContent(t, b, "b: 1\n")
+		checkContent(t, c, "new: c.yaml\n")
+		if second == 0o600 {
+			assert.NilError(t, err)
+			checkContent(t, a, "new: a.yaml\n")
+		} else {
+			assert.ErrorContains(t, err, c+": written; "+a+": not written")
+			checkContent(t, a, "a: 1\n")
+		}
+	}
 }
 
 func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
@@ -89,20 +92,15 @@ func TestNoFileOfAClusterIsWrittenWhereAnotherOneChanged(t *testing.T) {
 
 func TestAWriteThatFailsInTheMiddleNamesWhatWasWritten(t *testing.T) {
 	folder := folderOf(t, map[string]string{"a.yaml": "a: 1\n", "b.yaml": "b: 1\n", "c.yaml": "c: 1\n"})
-	full := errors.New("no space left on the device")
-	w := &Rewriter{Replace: func(path string, was fs.FileInfo, text []byte) error {
-		if filepath.Base(path) == "b.yaml" {
-			return fmt.Errorf("%s: %w", path, full)
-		}
-		return files.Replace(path, was, text)
-	}}
+	w := &Rewriter{}
 	a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
+	assert.NilError(t, os.Chmod(b, 0o400))
 	err := w.Write(changed(t, a, b, c))
-	assert.True(t, errors.Is(err, full) && strings.Contains(err.Error(), a+": written; "+b+", "+c+": not written"), err)
+	assert.True(t, errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), a+": written; "+b+", "+c+": not written"), err)
 	checkContent(t, a, "new: a.yaml\n")
 	checkContent(t, b, "b: 1\n")
 	checkContent(t, c, "c: 1\n")
-	if err := w.Write(changed(t, b)); !errors.Is(err, full) || strings.Contains(err.Error(), "not written") {
+	if err := w.Write(changed(t, b)); !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "not written") {
 		t.Errorf("where nothing was written before: %v", err)
 	}
 }
