@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
@@ -39,11 +40,7 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 	if o.Namespace != "" {
 		q.What += " in " + o.Namespace
 	}
-	var a kube.Answer
-	err := c.server.PastGate(ctx, q.Path, func() (err error) {
-		a, err = c.client(o.Server).Do(ctx, q)
-		return err
-	})
+	a, err := rancher.PastGate(ctx, c.server, q.Path, func() (kube.Answer, error) { return c.client(o.Server).Do(ctx, q) })
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return a, err
 	}

@@ -150,16 +150,13 @@ func (s *Server) Get(ctx context.Context, o Object) (Object, error) {
 }
 
 func (s *Server) get(ctx context.Context, o Object) (Object, head, error) {
-	var body []byte
-	err := s.PastGate(ctx, o.path(), func() error {
-		a, err := s.local.Object(ctx, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet, Path: o.path()}, "Cluster")
-		body = a.Body
-		return err
+	a, err := PastGate(ctx, s, o.path(), func() (kube.Answer, error) {
+		return s.local.Object(ctx, kube.Request{What: "get " + resource(o.Kind), Method: http.MethodGet, Path: o.path()}, "Cluster")
 	})
 	if err != nil {
 		return o, head{}, err
 	}
-	now, h, err := read(o.Kind, body)
+	now, h, err := read(o.Kind, a.Body)
 	if err != nil {
 		return o, h, &kube.Unreached{What: "get " + resource(o.Kind), Err: err}
 	}

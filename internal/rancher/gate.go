@@ -38,20 +38,20 @@ var errNoReason = fmt.Errorf("403 without a reason from Rancher, although its AP
 // pkg/api/steve/proxy/proxy.go, authLocalCluster: 2.6.10 and later, but not 2.7.0). It
 // also does so while it cannot ask its API server, and for as long as it remembers an
 // earlier refusal, so a user who has the right is let through a little later.
-func (s *Server) PastGate(ctx context.Context, path string, do func() error) error {
+func PastGate[T any](ctx context.Context, s *Server, path string, do func() (T, error)) (T, error) {
 	end := time.Now().Add(gateTime)
 	for {
-		err := do()
+		answer, err := do()
 		if !kube.Gated(err) || !strings.HasPrefix(path, management) {
-			return err
+			return answer, err
 		}
 		switch may, asked := s.may(ctx, rollout.GatePermission); {
 		case asked != nil:
-			return asked
+			return answer, asked
 		case !may:
-			return &kube.Denied{Missing: []string{rollout.GatePermission.String()}}
+			return answer, &kube.Denied{Missing: []string{rollout.GatePermission.String()}}
 		case time.Now().After(end) || !kube.Pause(ctx, gatePause):
-			return &kube.Unreached{What: "reach management.cattle.io", Err: errNoReason}
+			return answer, &kube.Unreached{What: "reach management.cattle.io", Err: errNoReason}
 		}
 	}
 }

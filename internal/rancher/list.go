@@ -151,14 +151,10 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 	return !kube.HasStatus(err, http.StatusNotFound)
 }
 
-func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) (items []json.RawMessage, err error) {
+func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) ([]json.RawMessage, error) {
 	r := kube.Resource{What: "list " + resource(kind), Path: listOf(kind), Kind: "ClusterList"}
-	if selector != "" {
-		r.Options.LabelSelector = selector
-	}
-	err = s.PastGate(ctx, r.Path, func() (err error) {
-		items, err = kube.CollectAs(ctx, s.local, r, func(raw []byte) (json.RawMessage, error) { return raw, nil })
-		return err
+	r.Options.LabelSelector = selector
+	return PastGate(ctx, s, r.Path, func() ([]json.RawMessage, error) {
+		return kube.CollectAs(ctx, s.local, r, func(raw []byte) (json.RawMessage, error) { return raw, nil })
 	})
-	return items, err
 }

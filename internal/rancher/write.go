@@ -93,13 +93,11 @@ func (s *Server) Patch(ctx context.Context, o Object, p jsonpatch.Patch, alike j
 		q.Set("dryRun", "All")
 	}
 	what := "patch " + resource(o.Kind)
-	var a kube.Answer
-	err := s.PastGate(ctx, o.path(), func() (err error) {
-		a, err = s.local.Object(ctx, kube.Request{
+	a, err := PastGate(ctx, s, o.path(), func() (kube.Answer, error) {
+		return s.local.Object(ctx, kube.Request{
 			What: what, Method: http.MethodPatch, Path: o.path(), Query: q,
 			Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 		}, "Cluster")
-		return err
 	})
 	if err != nil {
 		now, meaning := s.afterFailure(ctx, o, p, alike, err)
