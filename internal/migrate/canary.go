@@ -46,7 +46,7 @@ func (*Unproven) ExitCode() exitcode.Code { return exitcode.Failed }
 // begin deletes what a run that was killed has left, and keeps what is compared at the end.
 func (c *canaryService) begin(ctx context.Context) error {
 	if err := c.sweep(ctx); err != nil {
-		c.events.note(err.Error())
+		c.note(err.Error())
 	}
 	if !c.CanaryService {
 		return nil
@@ -66,7 +66,7 @@ func (c *canaryService) sweep(ctx context.Context) error {
 	if err != nil || !check.IsCanary(raw) {
 		return nil
 	}
-	c.events.note("an earlier run was killed during its canary check; deleting the namespace " + check.CanaryName)
+	c.note("an earlier run was killed during its canary check; deleting the namespace " + check.CanaryName)
 	c.made = true
 	return c.left(c.delete(ctx))
 }
@@ -91,7 +91,7 @@ func (c *canaryService) prove(ctx context.Context) (err error) {
 	if err := inOrder(ctx, c.create, c.awaitAddress, c.delete, c.compare); err != nil {
 		return err
 	}
-	c.events.emit(Event{Type: Checked, Message: "the canary Service got the address " + c.address + " and was deleted; no provider ID changed, and the cloud controllers reported no errors"})
+	c.emit(Event{Type: Checked, Message: "the canary Service got the address " + c.address + " and was deleted; no provider ID changed, and the cloud controllers reported no errors"})
 	return nil
 }
 

@@ -42,12 +42,12 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 			r.cordon.noteReleased(seen)
 		} else if c.NodesOnly && !told {
 			told = true
-			r.events.noteFindings(open)
+			r.noteFindings(open)
 		}
 		return look{done: len(open) == 0, waiting: firstOf(open), findings: open}, nil
 	})
 	if err == nil && !c.NodesOnly {
-		r.events.emit(Event{Type: Checked, Message: "the checks of the stage passed"})
+		r.emit(Event{Type: Checked, Message: "the checks of the stage passed"})
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func (c *cordon) noteReleased(seen *observed.Observation) {
 	for _, n := range seen.Nodes {
 		if c.foreign[n.Name] && !n.Unschedulable {
 			delete(c.foreign, n.Name)
-			c.events.note("the node " + n.Name + " was cordoned before the run, and was uncordoned since, as RKE does: cordon it again if it must stay cordoned")
+			c.note("the node " + n.Name + " was cordoned before the run, and was uncordoned since, as RKE does: cordon it again if it must stay cordoned")
 		}
 	}
 }

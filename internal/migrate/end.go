@@ -65,13 +65,13 @@ func (r *run) end(err error) error {
 		if r.progress.stage = ""; !r.progress.wrote {
 			message = "nothing to do"
 		}
-		r.events.emit(Event{Type: Finished, Message: message, End: &e.Outcome})
+		r.emit(Event{Type: Finished, Message: message, End: &e.Outcome})
 		return nil
 	}
 	e.Outcome.Holds = transition.Between(b.plan.Target, r.progress.last(), r.progress.stage, r.progress.edit)
 	if r.writer.lock != nil {
 		e.Outcome.Continue, e.Outcome.Revert = r.Continue, r.Revert
 	}
-	r.events.emit(Event{Type: Stopped, Message: e.Err.Error(), End: &e.Outcome, Findings: e.findings()})
+	r.emit(Event{Type: Stopped, Message: e.Err.Error(), End: &e.Outcome, Findings: e.findings()})
 	return e
 }

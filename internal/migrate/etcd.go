@@ -22,7 +22,7 @@ func (r *run) snapshotEtcd(ctx context.Context, t transition.Transition) (bool, 
 		return false, nil
 	}
 	r.snapshot = true
-	r.events.note("taking a snapshot of etcd")
+	r.note("taking a snapshot of etcd")
 	switch by := r.cluster.planner.Distro.Live.Snapshot.(type) {
 	case transform.SnapshotByCluster:
 		return true, r.askForSnapshot(ctx, by)
@@ -59,7 +59,7 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 		if err != nil {
 			return look{}, err
 		}
-		failed.note(seen.Tries(), r.events.note)
+		failed.note(seen.Tries(), r.note)
 		taken, err := transition.SnapshotTaken(seen, number)
 		return look{done: taken, waiting: "Rancher has not created the etcd snapshot yet"}, err
 	})

@@ -61,26 +61,20 @@ type Outcome struct {
 	Revert   string   `json:"back,omitempty"`  // the command that goes back
 }
 
-// events sends the events of a run.
-type events struct {
-	send     func(Event)
-	cluster  string
-	progress *progress
-}
-
-func (e *events) emit(event Event) {
-	if e.send == nil {
+// emit sends an event of a run.
+func (r *run) emit(event Event) {
+	if r.OnEvent == nil {
 		return
 	}
-	event.Time, event.Cluster, event.Stage = time.Now().UTC(), e.cluster, e.progress.stage
-	e.send(event)
+	event.Time, event.Cluster, event.Stage = time.Now().UTC(), r.Object.Title(), r.progress.stage
+	r.OnEvent(event)
 }
 
-func (e *events) note(message string) { e.emit(Event{Type: Noted, Message: message}) }
+func (r *run) note(message string) { r.emit(Event{Type: Noted, Message: message}) }
 
-func (e *events) noteFindings(list []transform.Finding) {
+func (r *run) noteFindings(list []transform.Finding) {
 	if len(list) > 0 {
-		e.emit(Event{Type: Noted, Message: fmt.Sprintf("findings: %d", len(list)), Findings: list})
+		r.emit(Event{Type: Noted, Message: fmt.Sprintf("findings: %d", len(list)), Findings: list})
 	}
 }
 
@@ -109,7 +103,7 @@ func (w *writer) event(ctx context.Context, e Entry) {
 	})
 	if err != nil {
 		w.mute = true
-		w.events.note("no further Events are written on the cluster's object: " + err.Error())
+		w.note("no further Events are written on the cluster's object: " + err.Error())
 	}
 }
 

@@ -61,7 +61,7 @@ func (r *run) watched(ctx context.Context, t transition.Transition, work func() 
 	ended.Wait()
 	seconds, unknown := check.Seconds(append(intervals, owners.End(time.Now(), lost)...))
 	o := Owned{tenths(seconds[0]), tenths(seconds[1]), tenths(seconds[2]), tenths(unknown)}
-	r.events.emit(Event{Type: Watched, Message: o.String(), Owners: &o})
+	r.emit(Event{Type: Watched, Message: o.String(), Owners: &o})
 	return err
 }
 

@@ -161,7 +161,7 @@ func (r *run) admit(ctx context.Context) error {
 		return err
 	}
 	findings := rollout.Preconditions(around, r.Accept)
-	r.events.noteFindings(findings)
+	r.noteFindings(findings)
 	return rollout.Refuse(r.cluster.object.Title(), findings)
 }
 
@@ -199,7 +199,7 @@ func (r *run) allow(context.Context) error {
 		return nil // it is waited for, once the lock is there
 	}
 	verdict := check.Evaluate(b.seen, check.Choice{Check: stages.After("", b.plan.Target), Version: r.cluster.planner.Target.Version, Accept: r.Accept})
-	r.events.noteFindings(verdict.Findings)
+	r.noteFindings(verdict.Findings)
 	if open := transform.Stopping(verdict.Findings); len(open) > 0 {
 		return &blocked{"", open, check.Rules()}
 	}

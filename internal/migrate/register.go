@@ -36,7 +36,7 @@ func (r *run) register(ctx context.Context) error {
 		if r.Restart == nil || again.Restart == "" {
 			return &NodeActionRequired{again.Why, again.Command}
 		}
-		r.events.note(again.Why)
+		r.note(again.Why)
 		if err := r.registerAgain(ctx, first, again.Restart); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (r *run) resumeRegistration(ctx context.Context) error {
 	case r.Restart == nil:
 		return &NodeActionRequired{Why: "the node " + m.Node + " was deleted, and its machine has not registered it again", Command: "# on its machine: " + m.Command}
 	}
-	r.events.note("the node " + m.Node + " was deleted, and its machine has not registered it again")
+	r.note("the node " + m.Node + " was deleted, and its machine has not registered it again")
 	return r.restart(ctx, m)
 }
 

@@ -65,7 +65,7 @@ func (r *run) concludeEarlier(ctx context.Context, open []Entry) error {
 		if err := r.writer.conclude(ctx, e); err != nil {
 			return err
 		}
-		r.events.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + found)
+		r.note("an earlier run was killed at " + e.Act + " " + e.Object.String() + ": " + found)
 	}
 	return nil
 }

@@ -22,8 +22,7 @@ type run struct {
 	verb string
 
 	cluster  *cluster
-	progress *progress
-	events   *events
+	progress progress
 	writer   *writer
 	cordon   *cordon
 	helm     helm
@@ -94,11 +93,8 @@ func newRun(o Options, verb string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{}
-	e := &events{o.OnEvent, o.Object.Title(), p}
-	w := &writer{cluster: c, progress: p, events: e, user: o.User, verb: verb, permit: o.Permit}
-	r := &run{Options: o, verb: verb, cluster: c, progress: p, events: e, writer: w}
-	r.cordon, r.helm, r.canary = &cordon{run: r}, helm{r}, &canaryService{run: r}
+	r := &run{Options: o, verb: verb, cluster: c}
+	r.writer, r.cordon, r.helm, r.canary = &writer{run: r}, &cordon{run: r}, helm{r}, &canaryService{run: r}
 	return r, nil
 }
 

@@ -70,7 +70,7 @@ func (r *run) agree(ctx context.Context, t transition.Transition) error {
 	if err != nil {
 		return err
 	}
-	r.events.emit(announcement(t, order))
+	r.emit(announcement(t, order))
 	if t.Blocked {
 		return &blocked{t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Distro.Rules}
 	}

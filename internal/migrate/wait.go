@@ -69,7 +69,7 @@ func (r *run) await(ctx context.Context, at func(context.Context) (look, error))
 		}
 		if text := fmt.Sprint(found.waiting, found.machines); text != last {
 			last = text
-			r.events.emit(Event{Type: Awaited, Message: found.waiting, Machines: found.machines})
+			r.emit(Event{Type: Awaited, Message: found.waiting, Machines: found.machines})
 		}
 		if time.Now().Add(r.Interval).After(end) {
 			return &late{found.waiting, r.Timeout, found.findings}
@@ -96,7 +96,7 @@ func (r *run) settle(ctx context.Context) error {
 		if err != nil {
 			return look{}, err
 		}
-		failed.note(p.Machines, r.events.note)
+		failed.note(p.Machines, r.note)
 		if p.Failed != "" {
 			return look{}, errors.New(p.Failed)
 		}

@@ -20,12 +20,12 @@ func (r *run) withLock(ctx context.Context, work func(context.Context) error) (e
 	defer cancel(nil)
 	l := newLock(r.Server.Local(), r.Object, r.identity())
 	r.writer.lock = l
-	if err := l.acquire(ctx, r.events.note); err != nil {
+	if err := l.acquire(ctx, r.note); err != nil {
 		return causeOf(ctx, err)
 	}
 	l.renew(ctx, func(err error) { cancel(err) })
 	defer func() { err = errors.Join(err, cleanUp(ctx, l.release)) }()
-	r.events.emit(Event{Type: Began, Message: "the run " + l.identity + " holds the lock"})
+	r.emit(Event{Type: Began, Message: "the run " + l.identity + " holds the lock"})
 	return r.withAudit(ctx, work)
 }
 

@@ -50,15 +50,10 @@ const grace = 20 * time.Second
 
 // writer makes the writes of a run.
 type writer struct {
-	cluster  *cluster
-	progress *progress
-	events   *events
-	user     User
-	verb     string
-	lock     *lock  // nil before the run holds it
-	audit    *audit // nil before the run holds the lock
-	mute     bool   // Events cannot be written
-	permit   func() error
+	*run
+	lock  *lock  // nil before the run holds it
+	audit *audit // nil before the run holds the lock
+	mute  bool   // Events cannot be written
 }
 
 // write makes a change: under the lock, and with its intent in the audit log before.
@@ -66,8 +61,8 @@ func (w *writer) write(ctx context.Context, c write) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if w.permit != nil && c.act != actRelease && c.act != actDelete { // a run may always remove what it has left
-		if err := w.permit(); err != nil {
+	if w.Permit != nil && c.act != actRelease && c.act != actDelete { // a run may always remove what it has left
+		if err := w.Permit(); err != nil {
 			return err
 		}
 	}
@@ -75,7 +70,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 		return err
 	}
 	e := newEntry(Entry{
-		ID: uuid.NewString(), Run: w.lock.identity, Who: w.user, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
+		ID: uuid.NewString(), Run: w.lock.identity, Who: w.User, Cluster: w.cluster.ref(), Verb: w.verb, Stage: w.progress.stage,
 		Act: c.act, Object: c.object, Digest: c.digest, Phase: Intent,
 	})
 	if err := w.audit.add(e); err != nil {
@@ -90,7 +85,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 		e.Error = redact.Text(err.Error())
 	}
 	if err == nil {
-		w.events.emit(Event{Type: Written, Message: c.act + " " + c.object.String()})
+		w.emit(Event{Type: Written, Message: c.act + " " + c.object.String()})
 	}
 	return errors.Join(err, w.conclude(own, e))
 }
@@ -158,7 +153,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, tell func(
 		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Distro.Alike, false)
 		tell(became(err))
 		for _, text := range warnings {
-			w.events.note("Rancher reports: " + text)
+			w.note("Rancher reports: " + text)
 		}
 		if err == nil {
 			w.cluster.object = now
