@@ -6,7 +6,6 @@ package migrate
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,16 +21,6 @@ import (
 // helmAnnotation names, on the lock, the record of the helm that was started last
 // and is not known to have ended.
 const helmAnnotation = "rke-lm.io/helm"
-
-// withHelm returns the annotations of a lock with what it says of a helm.
-func withHelm(annotations map[string]string, record string) map[string]string {
-	next := map[string]string{}
-	maps.Copy(next, annotations)
-	if next[helmAnnotation] = record; record == "" {
-		delete(next, helmAnnotation)
-	}
-	return next
-}
 
 // setHelm says on the lock which record a helm is about to make; "" for none.
 func (l *lock) setHelm(ctx context.Context, record string) error {

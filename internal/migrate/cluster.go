@@ -25,14 +25,6 @@ type cluster struct {
 	nodes    map[string]string // names of Nodes by those of machines, before the first change
 }
 
-func connect(o Options) (*cluster, error) {
-	client, err := o.Server.Downstream(o.Object.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &cluster{server: o.Server, object: o.Object, planner: o.Planner, observer: &observe.Observer{Client: client}}, nil
-}
-
 // client is that of a server.
 func (c *cluster) client(server string) *kube.Client {
 	if server == local {

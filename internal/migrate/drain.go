@@ -19,7 +19,7 @@ import (
 )
 
 // drain cordons a Node and evicts its pods, and waits until they are gone. The library of kubectl
-// drain needs the typed clients of all groups, which the tool does not have otherwise.
+// drain makes the evictions itself, which here are writes of the run.
 func (r *run) drain(ctx context.Context, name string) error {
 	r.cordon.mayHold = true
 	mark := func(n *yamledit.Document) (*yamledit.Document, error) { return transition.Cordon(n, r.cordon.mark) }

@@ -80,7 +80,7 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 		turn := r.next()
 		r.start(ctx, turn)
 		if !r.running() && !r.mayWait(ctx, turn) {
-			return r.summary(turn)
+			return Summary{Members: r.list(), Stopped: turn.Stopped, Err: r.err}
 		}
 		for !r.wait(ctx, turn) {
 			continue // it changes nothing of what is next
@@ -193,8 +193,4 @@ func (r *fleet) list() []Member { return lists.Map(r.members, func(m *Member) Me
 
 func (r *fleet) running() bool {
 	return slices.ContainsFunc(r.members, func(m *Member) bool { return m.State.Busy() && !m.left })
-}
-
-func (r *fleet) summary(t waves.Turn) Summary {
-	return Summary{Members: r.list(), Stopped: t.Stopped, Err: r.err}
 }

@@ -4,12 +4,14 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
@@ -185,12 +187,8 @@ func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (
 
 // was is why a cluster failed that is being rolled back.
 func (r *fleet) was(cluster string) error {
-	for _, m := range r.Lasting.Members {
-		if m.Cluster == cluster && m.Err != nil {
-			return m.Err
-		}
-	}
-	return errors.New("it failed before this run")
+	m, _ := lists.Find(r.Lasting.Members, func(m Member) bool { return m.Cluster == cluster })
+	return cmp.Or(m.Err, errors.New("it failed before this run"))
 }
 
 // revertible reports whether a run that failed got so far that there can be something to undo.

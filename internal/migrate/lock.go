@@ -157,7 +157,9 @@ func (l *lock) write(ctx context.Context, holder string) error {
 	if next.Spec.AcquireTime == nil {
 		next.Spec.AcquireTime = &now
 	}
-	next.Annotations = withHelm(next.Annotations, l.helm)
+	if delete(next.Annotations, helmAnnotation); l.helm != "" {
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, helmAnnotation, l.helm)
+	}
 	var written coordinationv1.Lease
 	r := kube.Request{What: "update leases.coordination.k8s.io", Method: method, Path: path, Body: next}
 	if err := l.client.Get(ctx, r, "Lease", &written); err != nil {

@@ -49,7 +49,8 @@ func (r *run) planFirst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.keepStep(p)
+	t := &r.cluster.planner.Target // towards a later release, each minor is a run of its own
+	t.Version, t.Upgrade = p.Target.Version, p.Target.Upgrade
 	if !r.back() && p.Target.Situation == transform.Broken {
 		return hanging(p)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/live/check"
@@ -80,19 +81,13 @@ func (r *run) more(ctx context.Context, chosen transform.Target) (bool, error) {
 	return err == nil && p.Left(), err
 }
 
-// keepStep keeps the release of a plan for the whole run: towards a later one, each minor
-// is a run of its own.
-func (r *run) keepStep(p *plan.Plan) {
-	t := &r.cluster.planner.Target
-	t.Version, t.Upgrade = p.Target.Version, p.Target.Upgrade
-}
-
 // newRun connects to the cluster.
 func newRun(o Options, verb string) (*run, error) {
-	c, err := connect(o)
+	client, err := o.Server.Downstream(o.Object.ID)
 	if err != nil {
 		return nil, err
 	}
+	c := &cluster{server: o.Server, object: o.Object, planner: o.Planner, observer: &observe.Observer{Client: client}}
 	r := &run{Options: o, verb: verb, cluster: c}
 	r.writer, r.cordon, r.helm, r.canary = &writer{run: r}, &cordon{run: r}, helm{r}, &canaryService{run: r}
 	return r, nil
