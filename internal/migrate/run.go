@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
@@ -203,15 +204,6 @@ func (p *progress) last() string {
 
 // upTo lists the stages of a plan up to one; none for "".
 func upTo(p *plan.Plan, last string) []string {
-	names := []string{}
-	for _, s := range p.Steps {
-		if last == "" {
-			break
-		}
-		names = append(names, s.Stage.Name)
-		if s.Stage.Name == last {
-			break
-		}
-	}
-	return names
+	names := lists.Map(p.Steps, func(s plan.Step) string { return s.Stage.Name })
+	return names[:slices.Index(names, last)+1]
 }

@@ -13,6 +13,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -76,22 +77,17 @@ func nodeName(args string) (name string) {
 
 // internalIP returns the first address of the node within its network, or "".
 func internalIP(n *corev1.Node) string {
-	for _, a := range n.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP {
-			return a.Address
-		}
-	}
-	return ""
+	a, _ := lists.Find(n.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
+	return a.Address
 }
 
 // ready keeps the condition by which a node says that it works; nil where it has none.
 func ready(n *corev1.Node) *observed.Condition {
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return &observed.Condition{Status: string(c.Status), Reason: word(c.Reason), Since: c.LastTransitionTime.UTC()}
-		}
+	c, has := lists.Find(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+	if !has {
+		return nil
 	}
-	return nil
+	return &observed.Condition{Status: string(c.Status), Reason: word(c.Reason), Since: c.LastTransitionTime.UTC()}
 }
 
 // word keeps a reason that is one, as all of Kubernetes' own are: the API server

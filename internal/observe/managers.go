@@ -76,11 +76,11 @@ type choice struct {
 func choices(workloads []workload) []choice {
 	list := lists.Map(usualPods, func(selector string) choice { return choice{"", selector} })
 	for _, w := range workloads {
-		if c := (choice{w.namespace, metav1.FormatLabelSelector(w.selector)}); w.selector != nil && !slices.Contains(list, c) {
-			list = append(list, c)
+		if w.selector != nil {
+			list = append(list, choice{w.namespace, metav1.FormatLabelSelector(w.selector)})
 		}
 	}
-	return list
+	return lists.Distinct(list)
 }
 
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,7 +58,7 @@ func (b *Baseline) Problems(nodes []observed.Node, events []corev1.Event) []stri
 			continue
 		}
 		o := e.InvolvedObject
-		said[fmt.Sprintf("%s on %s %s: %s: %s", source(e), o.Kind, objectPath(o), e.Reason, redact.Text(e.Message))] = true
+		said[fmt.Sprintf("%s on %s %s: %s: %s", source(e), o.Kind, strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), e.Reason, redact.Text(e.Message))] = true
 	}
 	return append(list, slices.Sorted(maps.Keys(said))...)
 }
@@ -80,11 +81,4 @@ func times(e corev1.Event) int32 {
 		return max(e.Count, e.Series.Count)
 	}
 	return e.Count
-}
-
-func objectPath(o corev1.ObjectReference) string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Namespace + "/" + o.Name
 }

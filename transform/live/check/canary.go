@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -60,11 +61,8 @@ func CanaryAddress(raw []byte) (string, error) {
 		return "", fmt.Errorf("a webhook has set loadBalancerClass %s on the canary Service, so it proves nothing about the cloud controllers; exempt the namespace %s from the webhook, or run without --canary-service", *class, CanaryName)
 	}
 	for _, i := range s.Status.LoadBalancer.Ingress {
-		if i.Hostname != "" {
-			return i.Hostname, nil
-		}
-		if i.IP != "" {
-			return i.IP, nil
+		if address := cmp.Or(i.Hostname, i.IP); address != "" {
+			return address, nil
 		}
 	}
 	return "", nil

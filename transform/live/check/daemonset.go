@@ -5,6 +5,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
@@ -16,7 +17,7 @@ import (
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
 func (j *evaluation) daemonSetEmpty(found report) {
-	want := j.controlPlanes()
+	want := len(slices.DeleteFunc(slices.Clone(j.Nodes), func(n observed.Node) bool { return !n.ControlPlane() }))
 	for _, d := range j.DaemonSets {
 		if message := short(d, want); message != "" {
 			found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")

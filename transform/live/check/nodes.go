@@ -113,17 +113,6 @@ func (j *evaluation) cordonLeft(found report) {
 	}
 }
 
-// controlPlanes counts the nodes that the cloud-controller-manager has to run on.
-func (j *evaluation) controlPlanes() int {
-	count := 0
-	for _, n := range j.Nodes {
-		if n.ControlPlane() {
-			count++
-		}
-	}
-	return count
-}
-
 // ecrCredentials depends on the images that the nodes have.
 func (j *evaluation) ecrCredentials(found report) {
 	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {

@@ -249,12 +249,7 @@ func flagged(candidates []Process, main leaseHolder, leases leaseFinder) []Proce
 
 // differ reports why candidates do not tell what their leader owns.
 func differ(component string, candidates []Process) string {
-	var from []string
-	for _, p := range candidates {
-		if p.From != "" {
-			from = append(from, p.From)
-		}
-	}
+	from := slices.DeleteFunc(lists.Map(candidates, func(p Process) string { return p.From }), func(from string) bool { return from == "" })
 	if len(from) == 0 {
 		return fmt.Sprintf("the pods of %s have different arguments, and which of them is the leader is unknown", component)
 	}
@@ -271,11 +266,8 @@ func (p Process) onHostOf(identity string) bool {
 // migration lease; "" where it is neither's. processes may name other leases.
 func leaseOwner(processes []Process, leases leaseFinder) (component, lease string) {
 	lease = MigrationLease(processes)
-	held := leases(lease)
-	if held.Holder == "" {
-		return "", lease
-	}
-	return leadBy(processes, func(main string) bool { return leases(main).Holder == held.Holder }), lease
+	holder := leases(lease).Holder
+	return leadBy(processes, func(main string) bool { return holder != "" && leases(main).Holder == holder }), lease
 }
 
 // leadBy names the component that leads by a main lease that is so; "" for none.

@@ -4,12 +4,14 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -48,12 +50,8 @@ func Questions(managers []observed.Manager) []observed.AccessReview {
 
 // migrationOf returns the migration lease that a component names, or the usual one.
 func migrationOf(component string, processes []Process) string {
-	for _, p := range processes {
-		if p.Component == component && p.Flag {
-			return p.Migration
-		}
-	}
-	return MigrationLease(processes)
+	p, _ := lists.Find(processes, func(p Process) bool { return p.Component == component && p.Flag })
+	return cmp.Or(p.Migration, MigrationLease(processes))
 }
 
 // mains are the own leases of the cloud-controller-manager.

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,12 +141,8 @@ func (p Process) idle() bool {
 // MigrationLease returns the name of the migration lease that the managers with the
 // flag use, or the usual one.
 func MigrationLease(processes []Process) string {
-	for _, p := range processes {
-		if p.Flag {
-			return p.Migration
-		}
-	}
-	return leadermigration.Lease
+	p, _ := lists.Find(processes, hasFlag)
+	return cmp.Or(p.Migration, leadermigration.Lease)
 }
 
 // Controller is one of the migrated controllers, by the name that managers up to
@@ -165,10 +162,7 @@ func controllers() []Controller { return []Controller{Service, Route, NodeLifecy
 // enabled reports whether --controllers lets a manager start the controller.
 func (c Controller) enabled(list []args.Arg) bool {
 	choice, set := args.Last(list, leadermigration.ControllersFlag)
-	if !set {
-		return true
-	}
-	return leadermigration.Starts(choice.Value, string(c))
+	return !set || leadermigration.Starts(choice.Value, string(c))
 }
 
 // leaseTimingsUnsafe compares the managers that run now, those of before and after a rollout among them.

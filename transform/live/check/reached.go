@@ -79,16 +79,8 @@ func template(d observed.DaemonSet) observed.Manager {
 
 // granted reports whether kube-controller-manager may lock the migration lease.
 func (j *evaluation) granted() bool {
-	asked := false
-	for _, r := range j.Reviews {
-		if r.User == leadermigration.ManagerUser {
-			if !r.Allowed {
-				return false
-			}
-			asked = true
-		}
-	}
-	return asked
+	asked := slices.DeleteFunc(slices.Clone(j.Reviews), func(r observed.AccessReview) bool { return r.User != leadermigration.ManagerUser })
+	return len(asked) > 0 && !slices.ContainsFunc(asked, func(r observed.AccessReview) bool { return !r.Allowed })
 }
 
 // reverted needs evidence that a stage was applied once: a snapshot, or what a

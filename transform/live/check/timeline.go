@@ -187,10 +187,7 @@ func (m moment) evaluate() Ownership {
 		return Ownership{Unknown: m.blind, Owners: []string{}}
 	}
 	return ownersOf(m.processes, func(name string) leaseHolder {
-		h, found := m.leases[name]
-		if !found {
-			return leaseHolder{Life: observed.Dead}
-		}
+		h := m.leases[name]
 		if h.pending != nil {
 			h.Life = h.pending.life
 		}
