@@ -146,8 +146,7 @@ func digestOf(s v1alpha1.LeaderMigrationSpec) string {
 // List returns the LeaderMigrations of Rancher's own cluster, in all namespaces; none where
 // their definition is not installed.
 func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, error) {
-	at := "/apis/" + v1alpha1.GroupVersion.String()
-	r := kube.Resource{What: "list leadermigrations.rke-lm.io", Path: at + "/" + v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", Optional: true}
+	r := kube.Resource{Version: v1alpha1.GroupVersion.String(), Name: v1alpha1.MigrationResource, Kind: v1alpha1.MigrationKind + "List", Optional: true}
 	list, err := kube.CollectAs(ctx, c, r, func(raw []byte) (v1alpha1.LeaderMigration, error) {
 		lm, bad := decoded(raw)
 		if bad != nil {
@@ -160,7 +159,7 @@ func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, erro
 		return nil, nil
 	case kube.HasStatus(err, http.StatusForbidden):
 		// A user without the permission is refused also where there is no definition; this one every user can get.
-		_, known := c.Do(ctx, kube.Request{What: "get the resources of " + v1alpha1.GroupVersion.Group, Method: http.MethodGet, Path: at, Accept: "application/json", Optional: true})
+		_, known := c.Do(ctx, kube.Request{What: "get the resources of " + v1alpha1.GroupVersion.Group, Method: http.MethodGet, Path: "/apis/" + r.Version, Accept: "application/json", Optional: true})
 		if kube.HasStatus(known, http.StatusNotFound) {
 			return nil, nil
 		}

@@ -110,7 +110,7 @@ func TestAListWithoutALastPageEnds(t *testing.T) {
 	})
 	list := func() (int, error) {
 		page = 0
-		nodes, err := Collect(t.Context(), c, Resource{What: "list nodes", Path: "/", Kind: "NodeList"}, func(n *corev1.Node, kept []corev1.Node) []corev1.Node {
+		nodes, err := Collect(t.Context(), c, Resource{Version: "v1", Name: "nodes", Kind: "NodeList"}, func(n *corev1.Node, kept []corev1.Node) []corev1.Node {
 			return append(kept, *n)
 		})
 		return len(nodes), err

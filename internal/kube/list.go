@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,12 +29,31 @@ var errSamePage = errors.New("the API server returns the same page forever")
 
 // Resource is a kind of objects of the API.
 type Resource struct {
-	What     string // for messages: "list nodes"
-	Path     string // of the list
-	Kind     string // of the list
-	Options  metav1.ListOptions
-	JSONOnly bool // a custom resource
-	Optional bool // see Request
+	Version   string // of its API, such as v1 or apps/v1
+	Name      string // in the plural
+	Namespace string // "" for all of them
+	Kind      string // of the list
+	Options   metav1.ListOptions
+	JSONOnly  bool // a custom resource
+	Optional  bool // see Request
+}
+
+// In is the resource in one namespace.
+func (r Resource) In(namespace string) Resource {
+	r.Namespace = namespace
+	return r
+}
+
+// what says the permission to list it: "list daemonsets.apps in kube-system".
+func (r Resource) what() string {
+	what := "list " + r.Name
+	if group, _, grouped := strings.Cut(r.Version, "/"); grouped {
+		what += "." + group
+	}
+	if r.Namespace != "" {
+		what += " in " + r.Namespace
+	}
+	return what
 }
 
 // Collect reads all pages of a list and keeps what keep makes of each object. Where the list
@@ -69,7 +89,7 @@ func Collect[T, O any](ctx context.Context, c *Client, r Resource, keep func(*O,
 	case errors.As(err, new(*Unreached)), errors.As(err, new(*Failure)) && !HasStatus(err, http.StatusGone):
 		return nil, err
 	}
-	return nil, &Unreached{r.What, err}
+	return nil, &Unreached{r.what(), err}
 }
 
 // CollectAs reads all pages of a list of custom resources, each object with read.
@@ -90,7 +110,7 @@ func (c *Client) page(ctx context.Context, r Resource, o metav1.ListOptions) (co
 	if err != nil {
 		return content{}, err
 	}
-	req := Request{What: r.What, Method: http.MethodGet, Path: r.Path, Query: query, Optional: r.Optional}
+	req := Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional}
 	if r.JSONOnly {
 		req.Accept = runtime.ContentTypeJSON
 	}

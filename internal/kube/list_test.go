@@ -51,7 +51,7 @@ func enveloped(t *testing.T, kind string, o interface{ Marshal() ([]byte, error)
 	return append(slices.Clone(magic), body...)
 }
 
-var listPods = Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList"}
+var listPods = Resource{Version: "v1", Name: "pods", Kind: "PodList"}
 
 // wanted are the names of so many pods.
 func wanted(n int) (list []string) {
@@ -140,7 +140,7 @@ func TestACustomResourceIsListedInJSON(t *testing.T) {
 			assert.Equal(t, r.Header.Get("Accept"), "application/json", "it asks for")
 			w.Write([]byte(`{"kind":"ClusterList","metadata":{},"items":[{"metadata":{"name":"orchard"}}]}`))
 		})
-		kept, err := Collect(t.Context(), client, Resource{What: "list clusters", Path: "/apis/x/v1/clusters", Kind: "ClusterList", JSONOnly: true}, func(o *metav1.PartialObjectMetadata, kept []string) []string {
+		kept, err := Collect(t.Context(), client, Resource{Version: "x/v1", Name: "clusters", Kind: "ClusterList", JSONOnly: true}, func(o *metav1.PartialObjectMetadata, kept []string) []string {
 			return append(kept, o.Name)
 		})
 		assert.Truef(t, err == nil && slices.Equal(kept, []string{"orchard"}), "%v %v", kept, err)

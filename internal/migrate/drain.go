@@ -76,7 +76,7 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 
 // podsOn lists the pods of a Node.
 func (c *cluster) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
-	q := kube.Resource{What: "list pods", Path: "/api/v1/pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + node}}
+	q := kube.Resource{Version: "v1", Name: "pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + node}}
 	pods, err := kube.Collect(ctx, c.observer.Client, q, func(p *corev1.Pod, kept []corev1.Pod) []corev1.Pod { return append(kept, *p) })
 	return pods, kube.Refusal(err)
 }

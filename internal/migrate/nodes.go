@@ -20,7 +20,7 @@ import (
 
 // nodeNames lists the Nodes that a selector matches and that keep keeps.
 func (c *cluster) nodeNames(ctx context.Context, selector string, keep func(*corev1.Node) bool) ([]string, error) {
-	q := kube.Resource{What: "list nodes", Path: kube.Path("v1", "nodes", "", ""), Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
+	q := kube.Resource{Version: "v1", Name: "nodes", Kind: "NodeList", Options: metav1.ListOptions{LabelSelector: selector}}
 	names, err := kube.Collect(ctx, c.observer.Client, q, func(n *corev1.Node, kept []string) []string {
 		if keep(n) {
 			kept = append(kept, n.Name)

@@ -40,7 +40,7 @@ const recordPrefix = "sh.helm.release.v1."
 
 // records lists what helm keeps of a release, by revision.
 func (c *cluster) records(ctx context.Context, namespace, release string) ([]record, error) {
-	q := kube.Resource{What: "list secrets in " + namespace, Path: kube.Path("v1", "secrets", namespace, ""), Kind: "SecretList", Options: metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}}
+	q := kube.Resource{Version: "v1", Name: "secrets", Namespace: namespace, Kind: "SecretList", Options: metav1.ListOptions{LabelSelector: "owner=helm,name=" + release}}
 	list, err := kube.Collect(ctx, c.observer.Client, q, func(s *corev1.Secret, kept []record) []record { return append(kept, recordOf(s, release)) })
 	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list, kube.Refusal(err)

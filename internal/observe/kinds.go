@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -19,34 +20,34 @@ import (
 // kind is a kind of objects O: where an API server has them, what an observation keeps
 // of one, and where. The kinds of a dump are the same.
 type kind[O, K any] struct {
-	resource
+	kube.Resource
 	keep  func(*O, []K) []K
 	field func(*observed.Observation) *[]K
 }
 
 var (
-	nodes = kind[corev1.Node, observed.Node]{resource{name: "nodes", list: "NodeList"}, keepNode,
+	nodes = kind[corev1.Node, observed.Node]{kube.Resource{Version: "v1", Name: "nodes", Kind: "NodeList"}, keepNode,
 		func(o *observed.Observation) *[]observed.Node { return &o.Nodes }}
-	leases = kind[coordinationv1.Lease, observed.Lease]{resource{group: "coordination.k8s.io", name: "leases", list: "LeaseList"}, keepLease,
+	leases = kind[coordinationv1.Lease, observed.Lease]{kube.Resource{Version: "coordination.k8s.io/v1", Name: "leases", Kind: "LeaseList"}, keepLease,
 		func(o *observed.Observation) *[]observed.Lease { return &o.Leases }}
-	daemonSets = kind[appsv1.DaemonSet, observed.DaemonSet]{resource{group: "apps", name: "daemonsets", list: "DaemonSetList"}, keepDaemonSet,
+	daemonSets = kind[appsv1.DaemonSet, observed.DaemonSet]{kube.Resource{Version: "apps/v1", Name: "daemonsets", Kind: "DaemonSetList"}, keepDaemonSet,
 		func(o *observed.Observation) *[]observed.DaemonSet { return &o.DaemonSets }}
-	services = kind[corev1.Service, observed.Service]{resource{name: "services", list: "ServiceList"}, keepService,
+	services = kind[corev1.Service, observed.Service]{kube.Resource{Version: "v1", Name: "services", Kind: "ServiceList"}, keepService,
 		func(o *observed.Observation) *[]observed.Service { return &o.Services }}
-	volumes = kind[corev1.PersistentVolume, observed.Volume]{resource{name: "persistentvolumes", list: "PersistentVolumeList"}, keepVolume,
+	volumes = kind[corev1.PersistentVolume, observed.Volume]{kube.Resource{Version: "v1", Name: "persistentvolumes", Kind: "PersistentVolumeList"}, keepVolume,
 		func(o *observed.Observation) *[]observed.Volume { return &o.Volumes }}
-	storageClasses = kind[storagev1.StorageClass, string]{resource{group: "storage.k8s.io", name: "storageclasses", list: "StorageClassList"}, keepClass,
+	storageClasses = kind[storagev1.StorageClass, string]{kube.Resource{Version: "storage.k8s.io/v1", Name: "storageclasses", Kind: "StorageClassList"}, keepClass,
 		func(o *observed.Observation) *[]string { return &o.StorageClasses }}
 	// What every node reports of itself once is taken from the server's cache.
-	drivers = kind[storagev1.CSINode, observed.NodeDrivers]{resource{group: "storage.k8s.io", name: "csinodes", list: "CSINodeList", version: "0"}, keepDrivers,
+	drivers = kind[storagev1.CSINode, observed.NodeDrivers]{kube.Resource{Version: "storage.k8s.io/v1", Name: "csinodes", Kind: "CSINodeList", Options: metav1.ListOptions{ResourceVersion: "0"}}, keepDrivers,
 		func(o *observed.Observation) *[]observed.NodeDrivers { return &o.Drivers }}
-	pods = resource{name: "pods", list: "PodList"}
+	pods = kube.Resource{Version: "v1", Name: "pods", Kind: "PodList"}
 )
 
 // read keeps the objects of an API server.
 func (k kind[O, K]) read(o *Observer) part {
 	return func(ctx context.Context, out *observed.Observation) (err error) {
-		*k.field(out), err = kube.Collect(ctx, o.Client, k.in(""), k.keep)
+		*k.field(out), err = kube.Collect(ctx, o.Client, k.Resource, k.keep)
 		return err
 	}
 }

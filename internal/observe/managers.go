@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,15 +22,6 @@ import (
 var usualPods = []string{
 	"component in (" + observed.KubeManager + "," + observed.CloudManager + ")",
 	"k8s-app in (" + observed.KubeManager + "," + observed.CloudManager + "," + aws.Manager + ")",
-}
-
-// records returns the leases, and the newest time that the API server wrote into them.
-func (o *Observer) records(ctx context.Context) (records []observed.Lease, clock time.Time, err error) {
-	records, err = kube.Collect(ctx, o.Client, leases.in(managersNamespace), func(l *coordinationv1.Lease, kept []observed.Lease) []observed.Lease {
-		clock = slices.MaxFunc([]time.Time{written(&l.ObjectMeta), clock}, time.Time.Compare)
-		return keepLease(l, kept)
-	})
-	return records, clock, err
 }
 
 // readManagers reads the managers and then what they may do, which depends on
@@ -86,10 +75,10 @@ func choices(workloads []workload) []choice {
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 	var sets, deployments []workload
 	asks := []func() error{func() (err error) {
-		sets, err = everywhere(ctx, o, daemonSets.resource, keepDaemonSetPods)
+		sets, err = everywhere(ctx, o, daemonSets.Resource, keepDaemonSetPods)
 		return err
 	}, func() (err error) {
-		deployments, err = everywhere(ctx, o, resource{group: "apps", name: "deployments", list: "DeploymentList"}, keepDeploymentPods)
+		deployments, err = everywhere(ctx, o, kube.Resource{Version: "apps/v1", Name: "deployments", Kind: "DeploymentList"}, keepDeploymentPods)
 		return err
 	}}
 	err := kube.ForEach(len(asks), func(i int) error { return asks[i]() })
@@ -119,19 +108,18 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observed.Manager, 
 		}
 		return kept
 	}
-	pods := pods
-	pods.selector = c.selector
+	r := pods.In(c.namespace)
+	r.Options.LabelSelector = c.selector
 	if c.namespace != "" {
-		r := pods.in(c.namespace)
-		r.Optional = o.narrow.reviewed(pods.name)
+		r.Optional = o.narrow.reviewed(r.Name)
 		managers, err := kube.Collect(ctx, o.Client, r, keep)
 		if c.namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
-			o.narrow.add(pods.name)
+			o.narrow.add(r.Name)
 			return nil, nil
 		}
 		return managers, kube.Joined([]error{err, failed})
 	}
-	managers, err := everywhere(ctx, o, pods, keep)
+	managers, err := everywhere(ctx, o, r, keep)
 	return managers, kube.Joined([]error{err, failed})
 }
 

@@ -8,42 +8,20 @@ import (
 	"net/http"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rke-lm/rke-lm/internal/kube"
 )
 
-// resource is where an API server has objects of a kind.
-type resource struct {
-	group, name string // as in a path
-	list        string // the kind of the list
-	selector    string // of labels
-	version     string // "0" for what the server has in its cache
-}
-
-// in is the list of one namespace; "" means all of them.
-func (r resource) in(namespace string) kube.Resource {
-	version, what := "v1", "list "+r.name
-	if r.group != "" {
-		version, what = r.group+"/v1", what+"."+r.group
-	}
-	if namespace != "" {
-		what += " in " + namespace
-	}
-	return kube.Resource{What: what, Path: kube.Path(version, r.name, namespace, ""), Kind: r.list, Options: metav1.ListOptions{LabelSelector: r.selector, ResourceVersion: r.version}}
-}
-
 // everywhere lists what lies in all namespaces, or in kube-system where no more is
 // allowed. A denial is remembered until the next look at everything.
-func everywhere[T, O any](ctx context.Context, o *Observer, r resource, keep func(*O, []T) []T) ([]T, error) {
-	if !o.narrow.has(r.name) {
-		found, err := kube.Collect(ctx, o.Client, r.in(""), keep)
+func everywhere[T, O any](ctx context.Context, o *Observer, r kube.Resource, keep func(*O, []T) []T) ([]T, error) {
+	if !o.narrow.has(r.Name) {
+		found, err := kube.Collect(ctx, o.Client, r, keep)
 		if !kube.HasStatus(err, http.StatusForbidden) {
 			return found, err
 		}
-		o.narrow.add(r.name)
+		o.narrow.add(r.Name)
 	}
-	return kube.Collect(ctx, o.Client, r.in(managersNamespace), keep)
+	return kube.Collect(ctx, o.Client, r.In(managersNamespace), keep)
 }
 
 // KubeSystemAlone reports that a resource may be listed in kube-system alone, so that no

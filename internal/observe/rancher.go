@@ -26,7 +26,7 @@ func (o *Observer) readRancher(ctx context.Context, out *observed.Observation) (
 	if there, err := o.isRancher(ctx); !there || err != nil {
 		return err
 	}
-	r := kube.Resource{What: "list rkecontrolplanes.rke.cattle.io", Path: "/apis/rke.cattle.io/v1/rkecontrolplanes", Kind: "RKEControlPlaneList", Optional: true}
+	r := kube.Resource{Version: "rke.cattle.io/v1", Name: "rkecontrolplanes", Kind: "RKEControlPlaneList", Optional: true}
 	planes, err := kube.CollectAs(ctx, o.Client, r, rollout.ReadControlPlane)
 	out.ControlPlanes = lists.Map(planes, keepControlPlane)
 	if len(planes) > 0 && err == nil {
@@ -70,7 +70,7 @@ func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {
 // name: to list them opens the Secrets of all namespaces. Of their values it keeps only
 // whether two are the same.
 func (o *Observer) readPlans(ctx context.Context, out *observed.Observation) error {
-	r := kube.Resource{What: "list machines.cluster.x-k8s.io", Path: "/apis/cluster.x-k8s.io/v1beta1/machines", Kind: "MachineList", Optional: true}
+	r := kube.Resource{Version: "cluster.x-k8s.io/v1beta1", Name: "machines", Kind: "MachineList", Optional: true}
 	machines, err := kube.CollectAs(ctx, o.Client, r, rollout.ReadMachine)
 	if err != nil {
 		return err

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
@@ -99,8 +101,11 @@ func (o *Observer) mark(asked time.Time, out *observed.Observation) {
 
 // Leases looks at the leases again.
 func (o *Observer) Leases(ctx context.Context, out *observed.Observation) error {
-	asked := time.Now()
-	records, clock, err := o.records(ctx)
+	asked, clock := time.Now(), time.Time{} // the newest time that the API server wrote into them
+	records, err := kube.Collect(ctx, o.Client, leases.In(managersNamespace), func(l *coordinationv1.Lease, kept []observed.Lease) []observed.Lease {
+		clock = slices.MaxFunc([]time.Time{written(&l.ObjectMeta), clock}, time.Time.Compare)
+		return keepLease(l, kept)
+	})
 	if err != nil {
 		return err
 	}
@@ -113,7 +118,7 @@ func (o *Observer) readVolumes(ctx context.Context, out *observed.Observation) e
 	if err := volumes.read(o)(ctx, out); err != nil || !o.AllPods {
 		return err
 	}
-	inline, err := kube.Collect(ctx, o.Client, pods.in(""), keepInline)
+	inline, err := kube.Collect(ctx, o.Client, pods, keepInline)
 	out.Volumes = append(out.Volumes, inline...)
 	return err
 }

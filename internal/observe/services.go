@@ -53,7 +53,7 @@ func (o *Observer) Warnings(ctx context.Context) ([]corev1.Event, error) {
 
 // events reads the Events of the cluster that a field selects. It fails with *Denied.
 func (o *Observer) events(ctx context.Context, field string) ([]corev1.Event, error) {
-	r := kube.Resource{What: "list events", Path: "/api/v1/events", Kind: "EventList", Options: metav1.ListOptions{FieldSelector: field}, Optional: true}
+	r := kube.Resource{Version: "v1", Name: "events", Kind: "EventList", Options: metav1.ListOptions{FieldSelector: field}, Optional: true}
 	events, err := kube.Collect(ctx, o.Client, r, func(e *corev1.Event, kept []corev1.Event) []corev1.Event { return append(kept, *e) })
 	return events, kube.Refusal(err)
 }

@@ -152,9 +152,9 @@ func (s *Server) hasClusters(ctx context.Context) bool {
 }
 
 func (s *Server) list(ctx context.Context, kind transform.ObjectKind, selector string) ([]json.RawMessage, error) {
-	r := kube.Resource{What: "list " + resource(kind), Path: listOf(kind), Kind: "ClusterList"}
+	r := kube.Resource{Version: kind.APIVersion(), Name: "clusters", Kind: "ClusterList"}
 	r.Options.LabelSelector = selector
-	return PastGate(ctx, s, r.Path, func() ([]json.RawMessage, error) {
+	return PastGate(ctx, s, listOf(kind), func() ([]json.RawMessage, error) {
 		return kube.CollectAs(ctx, s.local, r, func(raw []byte) (json.RawMessage, error) { return raw, nil })
 	})
 }

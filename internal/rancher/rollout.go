@@ -68,7 +68,7 @@ func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]by
 // Machines lists the machines of a cluster, without their plans.
 func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, error) {
 	r := kube.Resource{
-		What: "list machines.cluster.x-k8s.io", Kind: "MachineList", Path: kube.Path("cluster.x-k8s.io/v1beta1", "machines", o.Namespace, ""),
+		Version: "cluster.x-k8s.io/v1beta1", Name: "machines", Namespace: o.Namespace, Kind: "MachineList",
 		Options: metav1.ListOptions{LabelSelector: clusterLabel + "=" + o.Name},
 	}
 	list, err := kube.CollectAs(ctx, s.local, r, rollout.ReadMachine)

@@ -83,8 +83,10 @@ func (r Planner) Forward(p *plan.Plan, stage string, seen *observed.Observation)
 	case folded(p, stage) || step.Past() || step.State == plan.NotInFile || r.past(p, stage, files, seen):
 		return l, nil
 	case step.Changes():
-		l.To, l.Findings, l.Blocked = step.Documents[0].After, findingsOf(p, stage), step.State == plan.Blocked
-		l.Caution = step.Stage.Caution
+		l.To, l.Blocked, l.Caution = step.Documents[0].After, step.State == plan.Blocked, step.Stage.Caution
+		for _, s := range append(foldedInto(p, stage), step) {
+			l.Findings = append(l.Findings, s.Findings...)
+		}
 	}
 	if found := r.olderManager(p, seen); stage == stages.UpgradeKubernetes && len(found) > 0 {
 		l.Findings, l.Blocked = append(l.Findings, found...), true
@@ -117,17 +119,6 @@ func foldedInto(p *plan.Plan, stage string) []plan.Step {
 	return slices.DeleteFunc(slices.Clone(p.Steps), func(s plan.Step) bool {
 		return stages.Named(s.Stage.Name).With != stage || !folded(p, s.Stage.Name)
 	})
-}
-
-// findings are those of the stage, and of those that are folded into it.
-func findingsOf(p *plan.Plan, stage string) []transform.Finding {
-	var list []transform.Finding
-	for _, s := range p.Steps {
-		if s.Stage.Name == stage || stages.Named(s.Stage.Name).With == stage && folded(p, s.Stage.Name) {
-			list = append(list, s.Findings...)
-		}
-	}
-	return list
 }
 
 // filesOf collects the files of all stages by their names.
