@@ -34,23 +34,18 @@ func (r *run) snapshotEtcd(ctx context.Context, t transition.Transition) (bool, 
 
 // askForSnapshot asks Rancher by the cluster's object.
 func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluster) error {
-	doc, err := r.cluster.document()
-	if err != nil {
-		return err
-	}
-	after, number, err := ask(doc)
-	if err != nil {
-		return err
-	}
-	again := func(ctx context.Context) (change, error) {
-		doc, err := r.cluster.read(ctx)
-		if err != nil {
-			return change{}, err
+	var number int64
+	asked := func(ctx context.Context) (c change, err error) {
+		if c.before, err = r.cluster.read(ctx); err == nil {
+			c.after, number, err = ask(c.before)
 		}
-		after, _, err := ask(doc)
-		return change{doc, after}, err
+		return c, err
 	}
-	if err := r.writer.patch(ctx, actSnapshot, change{doc, after}, again, func(transition.Edit) {}); err != nil {
+	c, err := asked(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.writer.patch(ctx, actSnapshot, c, asked, func(transition.Edit) {}); err != nil {
 		return err
 	}
 	failed := failures{}

@@ -66,36 +66,40 @@ func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {
 	return out
 }
 
-// readPlans looks whether machines run their last plans. Each Secret is read by its
-// name: to list them opens the Secrets of all namespaces. Of their values it keeps only
-// whether two are the same.
+// readPlans looks whether machines run their last plans. Of the values of their Secrets it
+// keeps only whether two are the same.
 func (o *Observer) readPlans(ctx context.Context, out *observed.Observation) error {
 	r := kube.Resource{Version: "cluster.x-k8s.io/v1beta1", Name: "machines", Kind: "MachineList", Optional: true}
 	machines, err := kube.CollectAs(ctx, o.Client, r, rollout.ReadMachine)
 	if err != nil {
 		return err
 	}
-	machines = slices.DeleteFunc(machines, func(m rollout.Machine) bool { return m.PlanSecret == "" })
 	slices.SortFunc(machines, func(a, b rollout.Machine) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.PlanSecret, b.PlanSecret))
 	})
-	var closed sync.Map // namespaces in which Secrets may not be read
-	err = kube.ForEach(len(machines), func(i int) error {
-		m := &machines[i]
-		if _, is := closed.Load(m.Namespace); is {
-			return nil
-		}
-		secret, err := kube.GetSecret(ctx, o.Client, m.Namespace, m.PlanSecret)
-		if kube.HasStatus(err, http.StatusForbidden) {
-			closed.Store(m.Namespace, true)
-		}
-		m.Plan = rollout.PlanOf(m.Name, secret)
-		return err
-	})
+	err = Plans(ctx, o.Client, machines)
 	for _, m := range machines {
 		if m.Plan != nil { // Rancher has made one
 			out.MachinePlans = append(out.MachinePlans, observed.MachinePlan{Namespace: m.Namespace, Name: m.PlanSecret, Applied: m.Plan.Applied})
 		}
 	}
 	return err
+}
+
+// Plans fills in the plans of machines, as far as they have one. Each Secret is read by its name: to
+// list the Secrets of a namespace opens those of all clusters in it.
+func Plans(ctx context.Context, c *kube.Client, machines []rollout.Machine) error {
+	var closed sync.Map // namespaces in which Secrets may not be read
+	return kube.ForEach(len(machines), func(i int) error {
+		m := &machines[i]
+		if _, is := closed.Load(m.Namespace); is || m.PlanSecret == "" {
+			return nil
+		}
+		secret, err := kube.GetSecret(ctx, c, m.Namespace, m.PlanSecret)
+		if kube.HasStatus(err, http.StatusForbidden) {
+			closed.Store(m.Namespace, true)
+		}
+		m.Plan = rollout.PlanOf(m.Name, secret)
+		return err
+	})
 }

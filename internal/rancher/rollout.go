@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/internal/observe"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 )
@@ -41,7 +42,7 @@ func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Objects, e
 	if seen.Machines, err = s.Machines(ctx, o); err != nil {
 		return seen, err
 	}
-	return seen, s.plans(ctx, o, seen.Machines)
+	return seen, observe.Plans(ctx, s.local, seen.Machines)
 }
 
 // controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
@@ -77,18 +78,4 @@ func (s *Server) Machines(ctx context.Context, o Object) ([]rollout.Machine, err
 	}
 	slices.SortFunc(list, func(a, b rollout.Machine) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
-}
-
-// plans fills in the plans of machines, as far as they have one. Each Secret is read by its name: to
-// list the Secrets of the namespace opens those of all clusters in it.
-func (s *Server) plans(ctx context.Context, o Object, machines []rollout.Machine) error {
-	return kube.ForEach(len(machines), func(i int) error {
-		m := &machines[i]
-		if m.PlanSecret == "" {
-			return nil
-		}
-		secret, err := kube.GetSecret(ctx, s.local, o.Namespace, m.PlanSecret)
-		m.Plan = rollout.PlanOf(m.Name, secret)
-		return err
-	})
 }
