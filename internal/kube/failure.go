@@ -282,20 +282,19 @@ func Joined(errs []error) error {
 	denied := &Denied{}
 	var first error
 	for _, err := range errs {
-		var f *Failure
-		var d *Denied
+		f, _ := errors.AsType[*Failure](err)
+		d, _ := errors.AsType[*Denied](err)
 		switch {
 		case err == nil:
-		case errors.As(err, &d) && d.Expired:
+		case d != nil && d.Expired:
 			return d
-		case errors.As(err, &d):
+		case d != nil:
 			denied.Missing = append(denied.Missing, d.Missing...)
-		case HasStatus(err, http.StatusUnauthorized) || errors.As(err, &f) && f.by == byLogin:
-			errors.As(err, &f)
+		case HasStatus(err, http.StatusUnauthorized) || f != nil && f.by == byLogin:
 			return &Denied{Expired: true, Server: f.server, Forbidden: f.by == byLogin}
-		case errors.As(err, &f) && f.by == byRouter:
+		case f != nil && f.by == byRouter:
 			denied.Missing = append(denied.Missing, "get clusters.management.cattle.io "+f.entry)
-		case HasStatus(err, http.StatusForbidden) && errors.As(err, &f) && f.by != byUnready:
+		case HasStatus(err, http.StatusForbidden) && f.by != byUnready:
 			denied.Missing = append(denied.Missing, f.What)
 		case first == nil:
 			first = err

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,18 +107,11 @@ func configIn(text []byte) map[string]any {
 }
 
 func unhealthy(text []byte) []string {
-	var probes map[string]struct {
-		Healthy bool `json:"healthy"`
-	}
+	type probe struct{ Healthy bool }
+	var probes map[string]probe
 	if json.Unmarshal(text, &probes) != nil {
 		return nil
 	}
-	var names []string
-	for name, p := range probes {
-		if !p.Healthy {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	maps.DeleteFunc(probes, func(_ string, p probe) bool { return p.Healthy })
+	return slices.Sorted(maps.Keys(probes))
 }

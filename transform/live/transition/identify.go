@@ -57,23 +57,20 @@ func identified(nodes []observed.Node) bool {
 // initializes it. One that has it, or a provider ID, stays as it is.
 func Uninitialize(node *yamledit.Document) (*yamledit.Document, error) {
 	root := node.Root()
-	id, _ := root.Get("spec", "providerID").String()
-	if id != "" || tainted(root) {
+	taints := root.Get("spec", "taints")
+	tainted := slices.ContainsFunc(taints.Items(), func(t yamledit.Node) bool { return t.StringAt("key") == observed.Uninitialized })
+	if tainted || root.StringAt("spec", "providerID") != "" {
 		return node, nil
 	}
 	taint := yamledit.Map{{Key: "key", Value: observed.Uninitialized}, {Key: "value", Value: "true"}, {Key: "effect", Value: "NoSchedule"}}
 	e := node.Edit()
-	if taints := root.Get("spec", "taints"); taints.Exists() {
+	if taints.Exists() {
 		e.Append(taints, taint)
 	} else {
 		e.Put(root, []any{taint}, "spec", "taints")
 	}
 	after, _, err := e.Apply()
 	return after, err
-}
-
-func tainted(root yamledit.Node) bool {
-	return slices.ContainsFunc(root.Get("spec", "taints").Items(), func(t yamledit.Node) bool { return t.StringAt("key") == observed.Uninitialized })
 }
 
 // IdentifyByHand reports what to do for a Node whose name does not prove its instance: its own
