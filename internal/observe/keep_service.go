@@ -41,7 +41,7 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 	case s.DeletionTimestamp != nil:
 		out.Asked = s.DeletionTimestamp.UTC()
 	default:
-		out.Asked = asked(s)
+		out.Asked = lastChange(&s.ObjectMeta, setsType) // it may have been of another type for years
 	}
 	return append(kept, out)
 }
@@ -51,10 +51,6 @@ func keepService(s *corev1.Service, kept []observed.Service) []observed.Service 
 func elsewhere(s *corev1.Service) bool {
 	return s.Spec.LoadBalancerClass != nil || slices.Contains([]string{"external", "nlb-ip"}, s.Annotations[aws.LoadBalancerType])
 }
-
-// asked returns when a Service was last seen to get its type: it may have been of
-// another one for years.
-func asked(s *corev1.Service) time.Time { return lastChange(&s.ObjectMeta, setsType) }
 
 func setsType(f metav1.ManagedFieldsEntry) bool {
 	var fields struct {

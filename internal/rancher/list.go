@@ -74,12 +74,6 @@ func isGate(err error) bool {
 	return errors.As(err, &d) && slices.Contains(d.Missing, rollout.GatePermission.String())
 }
 
-// known is what an object of management.cattle.io says of a cluster.
-type known struct {
-	display string
-	engine  bool // RKE makes it, and this object counts
-}
-
 // merged returns each cluster once, with the name that people use, and those of which
 // the user may not see who makes them.
 func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMessage, gated bool) (list []Object, hidden []Unseen, err error) {
@@ -94,9 +88,9 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 			return nil, nil, err
 		}
 		other, there := ids[o.ID]
-		o.Display = cmp.Or(other.display, o.Display)
+		o.Display = cmp.Or(other.Spec.DisplayName, o.Display)
 		switch points := !isSet(h.Spec.RKEConfig) && engineID.MatchString(o.ID); {
-		case points && other.engine:
+		case points && other.isEngine():
 		case points && !there:
 			pointing = append(pointing, o)
 		default:
@@ -127,16 +121,15 @@ func (s *Server) merged(ctx context.Context, provisioned, managed []json.RawMess
 	return list, hidden, nil
 }
 
-// engines are the clusters that RKE makes, and what is known of all by their IDs.
-func engines(managed []json.RawMessage) (list []Object, ids map[string]known, err error) {
-	ids = map[string]known{}
+// engines are the clusters that RKE makes, and what the objects of all say, by their IDs.
+func engines(managed []json.RawMessage) (list []Object, ids map[string]head, err error) {
+	ids = map[string]head{}
 	for _, raw := range managed {
 		o, h, err := read(transform.Management, raw)
 		if err != nil {
 			return nil, nil, err
 		}
-		ids[o.ID] = known{o.Display, h.isEngine()}
-		if h.isEngine() {
+		if ids[o.ID] = h; h.isEngine() {
 			list = append(list, o)
 		}
 	}

@@ -149,9 +149,12 @@ func (j *evaluation) any(component string, is func(Process) bool) bool {
 	return slices.ContainsFunc(j.of(component), is)
 }
 
+// lease is the migration lease, with the component that has the identity in its record; processes
+// may name other leases.
 func (j *evaluation) lease() Lease {
-	owner, name := leaseOwner(j.processes, j.leases)
+	name := MigrationLease(j.processes)
 	h := j.leases(name)
+	owner := leadBy(j.processes, func(main string) bool { return h.Holder != "" && j.leases(main).Holder == h.Holder })
 	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
 }
 

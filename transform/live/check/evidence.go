@@ -25,8 +25,8 @@ type NotChecked struct {
 func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 	var list []NotChecked
 	for _, r := range liveRules() {
-		if j.skips(r) ||
-			slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
+		of := j.Check.Stage == "" || slices.Contains(r.Guards, j.Check.Stage) // what was requested
+		if !of || slices.ContainsFunc(found, func(f transform.Finding) bool { return f.Rule == r.ID }) {
 			continue
 		}
 		if why := r.lacks(j); why != "" {
@@ -37,11 +37,6 @@ func (j *evaluation) notChecked(found []transform.Finding) []NotChecked {
 		}
 	}
 	return list
-}
-
-// skips reports whether a rule says nothing of what was requested.
-func (j *evaluation) skips(r rule) bool {
-	return j.Check.Stage != "" && !slices.Contains(r.Guards, j.Check.Stage)
 }
 
 // managersSeen requires the pods of the managers where they have to show a stage.

@@ -204,9 +204,4 @@ func leaderUnseen(j *evaluation) string {
 	return l.unknown
 }
 
-// unled reports whether following the leases may show a leader, or that there is none.
-func (j *evaluation) unled() bool {
-	return (j.Check.Stage == "" || j.Check.Manager) && j.leader().passes
-}
-
 func crashes(p Process) bool { return p.Waiting == "CrashLoopBackOff" }

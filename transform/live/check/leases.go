@@ -39,7 +39,7 @@ func Unsettled(o *observed.Observation, c Choice) bool {
 			return true
 		}
 	}
-	return j.unled()
+	return (j.Check.Stage == "" || j.Check.Manager) && j.leader().passes
 }
 
 // matter returns the leases that the verdict depends on: none where no migration

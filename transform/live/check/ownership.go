@@ -262,14 +262,6 @@ func (p Process) onHostOf(identity string) bool {
 	return slices.Contains(p.Hosts, host)
 }
 
-// leaseOwner names the component that has the identity in the record of the
-// migration lease; "" where it is neither's. processes may name other leases.
-func leaseOwner(processes []Process, leases leaseFinder) (component, lease string) {
-	lease = MigrationLease(processes)
-	holder := leases(lease).Holder
-	return leadBy(processes, func(main string) bool { return holder != "" && leases(main).Holder == holder }), lease
-}
-
 // leadBy names the component that leads by a main lease that is so; "" for none.
 func leadBy(processes []Process, is func(main string) bool) string {
 	for _, c := range []string{observed.KubeManager, observed.CloudManager} {

@@ -41,10 +41,12 @@ func TestOneObservationShowsWhoOwns(t *testing.T) {
 }
 
 func TestAHolderIsKnownByAnyOfTheMainLeases(t *testing.T) {
-	managers := Processes([]observed.Manager{
-		pod(observed.CloudManager, "c1", "--enable-leader-migration"), pod(observed.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
-	})
-	leases := leasesOf(&observed.Observation{Leases: []observed.Lease{record(observed.CloudManager, "c1_1", true, 0), record("own", "c2_1", true, 0), record(leadermigration.Lease, "c2_1", true, 0)}})
-	component, _ := leaseOwner(managers, leases)
-	assert.Truef(t, component == observed.CloudManager, "the holder is of %q", component)
+	o := &observed.Observation{
+		Managers: []observed.Manager{
+			pod(observed.CloudManager, "c1", "--enable-leader-migration"), pod(observed.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
+		},
+		Leases: []observed.Lease{record(observed.CloudManager, "c1_1", true, 0), record("own", "c2_1", true, 0), record(leadermigration.Lease, "c2_1", true, 0)},
+	}
+	owner := newEvaluation(o, Choice{}).lease().Owner
+	assert.Truef(t, owner == observed.CloudManager, "the holder is of %q", owner)
 }
