@@ -159,7 +159,7 @@ func List(ctx context.Context, c *kube.Client) ([]v1alpha1.LeaderMigration, erro
 		return nil, nil
 	case kube.HasStatus(err, http.StatusForbidden):
 		// A user without the permission is refused also where there is no definition; this one every user can get.
-		_, known := c.Do(ctx, kube.Request{What: "get the resources of " + v1alpha1.GroupVersion.Group, Method: http.MethodGet, Path: "/apis/" + r.Version, Accept: "application/json", Optional: true})
+		_, known := c.Do(ctx, kube.Request{What: "get the resources of " + v1alpha1.GroupVersion.Group, Method: http.MethodGet, Path: "/apis/" + r.Version, Optional: true})
 		if kube.HasStatus(known, http.StatusNotFound) {
 			return nil, nil
 		}

@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -22,7 +23,7 @@ import (
 
 // Client speaks to one API server.
 type Client struct {
-	rest       *rest.RESTClient
+	http       *http.Client
 	retry      *retry
 	base       string // URL without a final slash
 	bounds     bounds
@@ -30,9 +31,6 @@ type Client struct {
 	config     *rest.Config
 	connection Connection
 }
-
-// formats asks for protobuf, and for JSON where there is none.
-const formats = runtime.ContentTypeProtobuf + ", " + runtime.ContentTypeJSON
 
 // Request is one call. It may be made again when its answer got lost, so it has
 // to find out by itself what an earlier try has done: a POST by a name that is
@@ -44,9 +42,10 @@ type Request struct {
 	Query       url.Values
 	Body        any    // bytes, or an object that is sent as JSON; nil for none
 	ContentType string // of the body; JSON, unless set
-	Accept      string // protobuf or JSON, unless set
 	// Optional is what a caller continues without: a refusal is returned at once.
 	Optional bool
+
+	protobuf bool // is asked for where there is one, and JSON else
 }
 
 // Do makes a request, again and again while what is wrong may pass. It fails with
@@ -66,62 +65,56 @@ func (c *Client) Reviewed() { c.retry.reviewed.Store(true) }
 
 // do makes a request whose answer read takes; nil takes every one.
 func (c *Client) do(ctx context.Context, r Request, read func(Answer) error) (Answer, error) {
-	req, err := c.request(r)
+	req, err := c.request(ctx, r)
 	if err != nil {
 		return Answer{}, &Unreached{r.What, err}
 	}
-	body, err := req.Stream(call{read, r.Optional}.in(ctx))
+	a, err := c.retry.until(ctx, r.Optional, func() (Answer, error) { return c.once(req, read) })
 	if err != nil {
 		if f := (*Failure)(nil); errors.As(err, &f) {
 			f.What, f.server = r.What, c.Address()
 		}
-		return Answer{}, unreached(ctx, r.What, bare(err))
+		return Answer{}, unreached(ctx, r.What, err)
 	}
-	return body.(*wholeBody).answer, nil
+	return a, nil
 }
 
-// request is one of client-go.
-func (c *Client) request(r Request) (*rest.Request, error) {
-	path, err := unescaped(r.Path)
-	if err != nil {
-		return nil, err
-	}
-	req := c.rest.Verb(r.Method).AbsPath(path)
-	for key, values := range r.Query {
-		for _, v := range values {
-			req.Param(key, v)
-		}
-	}
-	if r.Accept != "" {
-		req.SetHeader("Accept", r.Accept)
-	}
-	if r.Body == nil {
-		return req, nil
-	}
+// request is one of HTTP.
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
 	body, is := r.Body.([]byte)
-	if !is {
+	if !is && r.Body != nil {
+		var err error
 		if body, err = json.Marshal(r.Body); err != nil {
 			return nil, err
 		}
 	}
-	return req.Body(body).SetHeader("Content-Type", cmp.Or(r.ContentType, runtime.ContentTypeJSON)), nil
+	req, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.URL.RawQuery = r.Query.Encode()
+	req.Header.Set("Accept", runtime.ContentTypeJSON)
+	if r.protobuf {
+		req.Header.Set("Accept", runtime.ContentTypeProtobuf+", "+runtime.ContentTypeJSON)
+	}
+	if r.Body != nil {
+		req.Header.Set("Content-Type", cmp.Or(r.ContentType, runtime.ContentTypeJSON))
+	}
+	return req, named(r.Path)
 }
 
-// unescaped is a path as client-go takes it, which joins and escapes it: a name must not
-// lead to another object.
-func unescaped(path string) (string, error) {
-	segments := strings.Split(path, "/")
-	for i, s := range segments {
-		name, err := url.PathUnescape(s)
+// named fails for a path with a name that would lead to another object.
+func named(path string) error {
+	for segment := range strings.SplitSeq(path, "/") {
+		name, err := url.PathUnescape(segment)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if wrong := rest.IsValidPathSegmentName(name); name != "" && len(wrong) > 0 {
-			return "", fmt.Errorf("%q is no name of an object: it %s", name, strings.Join(wrong, ", "))
+			return fmt.Errorf("%q is no name of an object: it %s", name, strings.Join(wrong, ", "))
 		}
-		segments[i] = name
 	}
-	return strings.Join(segments, "/"), nil
+	return nil
 }
 
 // Path is where an API server has a resource of a version, such as v1 or apps/v1: in one namespace, or in
@@ -163,41 +156,8 @@ func Found[T any](read T, err error) (T, error) {
 func (c *Client) Config(perSecond float32) *rest.Config {
 	config := rest.CopyConfig(c.config)
 	config.QPS, config.Burst = perSecond, 2*int(perSecond)
-	config.AcceptContentTypes, config.NegotiatedSerializer, config.WarningHandler = "", nil, nil
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, c.bounds.answer} })
 	return config
-}
-
-// chain puts the RoundTrippers of this package over client-go's, which sends the
-// credentials and unpacks answers. From there to the caller an answer is ended when it stays away,
-// counted, read whole, distinguished from a refusal and from what is no answer to the request;
-// then the request is returned, or made again.
-//
-// client-go would try again by itself what comes with a Retry-After header, ten times,
-// and wait for as long as the server says. Here the time is bounded, and what has no
-// such header may pass as well; so client-go never sees a refusal.
-func chain(base http.RoundTripper, tokens *tokens, limit int64, retry *retry) http.RoundTripper {
-	tokens.next = base
-	var next http.RoundTripper = &bounded{&timely{tokens}, limit}
-	retry.next = &whole{next, tokens}
-	return retry
-}
-
-// call is what the RoundTrippers have to know of a request apart from the request.
-type call struct {
-	// read fails where an answer is none to the request.
-	read func(Answer) error
-	// optional means that a refusal is returned even where all rights were reviewed.
-	optional bool
-}
-
-type callKey struct{}
-
-func (c call) in(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
-
-func callOf(ctx context.Context) call {
-	c, _ := ctx.Value(callKey{}).(call)
-	return c
 }
 
 // Pause waits, or returns false when the run is to end.

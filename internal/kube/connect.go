@@ -20,8 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -164,27 +162,27 @@ func newClient(config *rest.Config, c Connection, b bounds, context string) (*Cl
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
-	client, err := over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b, &first{limit: c.FirstFor, note: c.Refused})
-	if err == nil {
-		client.retry.first.where = "the API server " + client.Address()
-		if context != "" {
-			client.retry.first.where += " of the context " + context
-		}
+	client := over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b, &first{limit: c.FirstFor, note: c.Refused})
+	client.retry.first.where = "the API server " + client.Address()
+	if context != "" {
+		client.retry.first.where += " of the context " + context
 	}
-	return client, err
+	return client, nil
 }
 
-// over makes a client of connections that are there.
-func over(transport http.RoundTripper, base string, config *rest.Config, c Connection, b bounds, f *first) (*Client, error) {
-	config.QPS = -1 // the API server's own priority and fairness is enough, and says when to wait
-	config.AcceptContentTypes = formats
-	config.WarningHandler = rest.NoWarnings{} // they are part of the answer here
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme())
-	tokens := tokensOf(config, c.Rancher != "")
-	client := &Client{retry: &retry{tokens: tokens, allowed: c.RetryFor, first: f}, bounds: b, base: base, transport: transport, config: config, connection: c}
-	var err error
-	client.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, &http.Client{Transport: chain(transport, tokens, b.answer, client.retry)})
-	return client, err
+// over makes a client of connections that are there. It puts the RoundTrippers of this package over
+// client-go's, which sends the credentials and unpacks answers: an answer is ended when it stays away, and
+// counted. No redirect is followed, for the credentials are for one server.
+//
+// client-go's REST client would try again by itself what comes with a Retry-After header, ten times,
+// and wait for as long as the server says. Here the time is bounded, and what has no such header may
+// pass as well. The API server's own priority and fairness is enough, and says when to wait.
+func over(transport http.RoundTripper, base string, config *rest.Config, c Connection, b bounds, f *first) *Client {
+	tokens := tokensOf(transport, config, c.Rancher != "")
+	return &Client{
+		http:  &http.Client{Transport: &bounded{&timely{tokens}, b.answer}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		retry: &retry{tokens: tokens, allowed: c.RetryFor, first: f}, bounds: b, base: base, transport: transport, config: config, connection: c,
+	}
 }
 
 // clusterRoute is the part of an address after which a Rancher has a cluster's
@@ -209,8 +207,7 @@ func (c *Client) at(path string) (*Client, bool) {
 	}
 	config := rest.CopyConfig(c.config)
 	config.Host = before + path
-	other, err := over(c.transport, config.Host, config, c.connection, c.bounds, c.retry.first)
-	return other, err == nil
+	return over(c.transport, config.Host, config, c.connection, c.bounds, c.retry.first), true
 }
 
 // Address is where the server is, for messages: without the credentials that a URL

@@ -27,6 +27,7 @@ type content struct {
 
 // Get asks for an object of a kind.
 func (c *Client) Get(ctx context.Context, r Request, kind string, into any) error {
+	r.protobuf = true
 	o, err := c.content(ctx, r, kind)
 	if err != nil {
 		return err
@@ -39,7 +40,6 @@ func (c *Client) Get(ctx context.Context, r Request, kind string, into any) erro
 
 // Object asks for an object of a kind, and returns it as the server wrote it, in JSON.
 func (c *Client) Object(ctx context.Context, r Request, kind string) (Answer, error) {
-	r.Accept = "application/json"
 	return c.do(ctx, r, func(a Answer) error { _, err := contentOf(a, kind); return err })
 }
 

@@ -26,9 +26,9 @@ type tokens struct {
 
 // tokensOf distinguishes the file of a kubeconfig, which a program keeps, from one that
 // holds the token of a Rancher: if at all, a person renews that.
-func tokensOf(config *rest.Config, ofRancher bool) *tokens {
+func tokensOf(next http.RoundTripper, config *rest.Config, ofRancher bool) *tokens {
 	file := config.BearerTokenFile
-	return &tokens{file: file, renewed: file != "" && !ofRancher || config.ExecProvider != nil || config.AuthProvider != nil}
+	return &tokens{next: next, file: file, renewed: file != "" && !ofRancher || config.ExecProvider != nil || config.AuthProvider != nil}
 }
 
 // RoundTrip implements http.RoundTripper. A token that cannot be read is left to

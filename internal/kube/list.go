@@ -110,10 +110,7 @@ func (c *Client) page(ctx context.Context, r Resource, o metav1.ListOptions) (co
 	if err != nil {
 		return content{}, err
 	}
-	req := Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional}
-	if r.JSONOnly {
-		req.Accept = runtime.ContentTypeJSON
-	}
+	req := Request{What: r.what(), Method: http.MethodGet, Path: Path(r.Version, r.Name, r.Namespace, ""), Query: query, Optional: r.Optional, protobuf: !r.JSONOnly}
 	return c.content(ctx, req, r.Kind)
 }
 

@@ -24,7 +24,6 @@ const (
 
 // retry makes a request again and again while what is wrong may pass.
 type retry struct {
-	next   http.RoundTripper
 	tokens *tokens
 	// allowed is for how long.
 	allowed time.Duration
@@ -33,19 +32,15 @@ type retry struct {
 	reviewed atomic.Bool
 }
 
-func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
+// until returns the first answer of a request, or why there is none in time.
+func (r *retry) until(ctx context.Context, optional bool, try func() (Answer, error)) (Answer, error) {
 	began, unexpectedEnd := time.Now(), time.Time{}
 	end := began.Add(r.allowed)
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		again, err := renewed(req)
-		if err != nil {
-			return nil, err
-		}
-		res, err := r.next.RoundTrip(again)
+		a, err := try()
 		last := r.first.last(began, end, err)
 		if err == nil {
-			return res, nil
+			return a, nil
 		}
 		if errors.As(err, new(*unexpected)) {
 			if unexpectedEnd.IsZero() {
@@ -53,25 +48,14 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			last = slices.MinFunc([]time.Time{last, unexpectedEnd}, time.Time.Compare)
 		}
-		wait, passes := r.passes(ctx, err, pause)
+		wait, passes := r.passes(err, optional, pause)
 		if ctx.Err() != nil || !passes || time.Now().Add(wait).After(last) {
-			return nil, err
+			return a, err
 		}
 		if !Pause(ctx, wait) {
-			return nil, ctx.Err()
+			return a, ctx.Err()
 		}
 	}
-}
-
-// renewed is a request with a body that nothing has read of.
-func renewed(req *http.Request) (*http.Request, error) {
-	again := req.Clone(req.Context())
-	if req.GetBody == nil {
-		return again, nil
-	}
-	var err error
-	again.Body, err = req.GetBody()
-	return again, err
 }
 
 // passes reports whether an error may pass, and how long to wait. What no
@@ -79,7 +63,7 @@ func renewed(req *http.Request) (*http.Request, error) {
 // trusted does not, nor do credentials that never were there: the program for them
 // may ask a person each time. Credentials that are renewed do, and a webhook's own
 // troubles; what a webhook does not take it takes at no later time either.
-func (r *retry) passes(ctx context.Context, err error, pause time.Duration) (time.Duration, bool) {
+func (r *retry) passes(err error, optional bool, pause time.Duration) (time.Duration, bool) {
 	var f *Failure
 	if !errors.As(err, &f) {
 		return pause, !errors.As(err, new(*TooLarge)) && !untrusted(err) && (r.tokens.given.Load() || !NoCredentials(err))
@@ -94,7 +78,7 @@ func (r *retry) passes(ctx context.Context, err error, pause time.Duration) (tim
 	case f.by == byGate:
 		return pause, f.outdated
 	case f.Code == http.StatusForbidden:
-		return pause, r.reviewed.Load() && f.by == byAuthorizer && !callOf(ctx).optional
+		return pause, r.reviewed.Load() && f.by == byAuthorizer && !optional
 	}
 	return 0, false
 }

@@ -22,6 +22,12 @@ const (
 // an answer the network itself says so after many minutes.
 var errSilent = errors.New("the API server stopped responding in the middle")
 
+// broken says why what came is no answer.
+type broken struct{ err error }
+
+func (b *broken) Error() string { return b.err.Error() }
+func (b *broken) Unwrap() error { return b.err }
+
 // timely ends a request when its answer takes too long, or when nothing has come of it
 // for a while.
 type timely struct{ next http.RoundTripper }

@@ -61,7 +61,7 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 	object := Ref{Server: r.cluster.object.ID, Kind: "Pod", Namespace: namespace, Name: name}
 	err = r.writer.write(ctx, write{act: actEvict, object: object, do: func(ctx context.Context) error {
 		_, err := r.cluster.observer.Do(ctx, kube.Request{
-			What: "create pods/eviction", Method: http.MethodPost, Path: kube.Path("v1", "pods", namespace, name) + "/eviction", Body: eviction, Accept: "application/json",
+			What: "create pods/eviction", Method: http.MethodPost, Path: kube.Path("v1", "pods", namespace, name) + "/eviction", Body: eviction,
 		})
 		return err
 	}})

@@ -36,7 +36,7 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 	if q.Method == http.MethodPost {
 		verb, name = "create", ""
 	}
-	q.What, q.Path, q.Accept = verb+" "+kind+"s", kube.Path(version, kind+"s", o.Namespace, name), "application/json"
+	q.What, q.Path = verb+" "+kind+"s", kube.Path(version, kind+"s", o.Namespace, name)
 	if o.Namespace != "" {
 		q.What += " in " + o.Namespace
 	}
@@ -113,7 +113,7 @@ func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.
 	kind := strings.ToLower(o.Kind) + "s"
 	_, err := c.client(local).Do(ctx, kube.Request{
 		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},
-		Path: kube.Path(o.APIVersion, kind, namespace, o.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType, Accept: "application/json",
+		Path: kube.Path(o.APIVersion, kind, namespace, o.Name), Body: p.Bytes(), ContentType: jsonpatch.ContentType,
 	})
 	return err
 }

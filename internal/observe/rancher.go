@@ -49,7 +49,7 @@ func withheld(out *observed.Observation, err error) error {
 // isRancher requests what every user may request: without the right to list something, it
 // unknown whether there is such a resource.
 func (o *Observer) isRancher(ctx context.Context) (bool, error) {
-	_, err := o.Do(ctx, kube.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1", Accept: "application/json"})
+	_, err := o.Do(ctx, kube.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1"})
 	if kube.HasStatus(err, http.StatusNotFound) {
 		return false, nil
 	}

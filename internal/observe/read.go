@@ -125,7 +125,7 @@ func (o *Observer) readVolumes(ctx context.Context, out *observed.Observation) e
 
 // readVersion reads the version, which every user may see.
 func (o *Observer) readVersion(ctx context.Context, out *observed.Observation) error {
-	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version", Accept: "application/json"}
+	r := kube.Request{What: "get the version", Method: http.MethodGet, Path: "/version"}
 	return o.Read(ctx, r, func(a kube.Answer) error {
 		var v version.Info
 		if err := json.Unmarshal(a.Body, &v); err != nil || v.GitVersion == "" {

@@ -60,7 +60,7 @@ func PastGate[T any](ctx context.Context, s *Server, path string, do func() (T, 
 // A Rancher of an older version, and an API server that is not reached through one, ask
 // for no such right.
 func (s *Server) gated(ctx context.Context) (bool, error) {
-	_, err := s.local.Do(ctx, kube.Request{What: rollout.GatePermission.String(), Method: http.MethodGet, Path: listOf(transform.Management) + "/" + rollout.GatePermission.Name, Accept: "application/json"})
+	_, err := s.local.Do(ctx, kube.Request{What: rollout.GatePermission.String(), Method: http.MethodGet, Path: listOf(transform.Management) + "/" + rollout.GatePermission.Name})
 	if err == nil || kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
 		return kube.Gated(err), nil
 	}

@@ -140,7 +140,7 @@ func engines(managed []json.RawMessage) (list []Object, ids map[string]head, err
 // refused even where there is no such thing.
 func (s *Server) hasClusters(ctx context.Context) bool {
 	at := transform.Provisioning
-	_, err := s.local.Do(ctx, kube.Request{What: "get the resources of " + at.Group, Method: http.MethodGet, Path: "/apis/" + at.APIVersion(), Accept: "application/json"})
+	_, err := s.local.Do(ctx, kube.Request{What: "get the resources of " + at.Group, Method: http.MethodGet, Path: "/apis/" + at.APIVersion()})
 	return !kube.HasStatus(err, http.StatusNotFound)
 }
 

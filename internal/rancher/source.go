@@ -135,7 +135,7 @@ func (s *Server) Version(ctx context.Context) string {
 	}
 	var info struct{ Version string }
 	read := func(a kube.Answer) error { return json.Unmarshal(a.Body, &info) }
-	if err := itself.Read(ctx, kube.Request{What: "read the version of Rancher", Method: http.MethodGet, Path: "/rancherversion", Accept: "application/json", Optional: true}, read); err != nil {
+	if err := itself.Read(ctx, kube.Request{What: "read the version of Rancher", Method: http.MethodGet, Path: "/rancherversion", Optional: true}, read); err != nil {
 		return ""
 	}
 	return info.Version
