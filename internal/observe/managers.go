@@ -4,10 +4,12 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,60 +48,53 @@ func (o *Observer) Managers(ctx context.Context, out *observed.Observation) erro
 			out.DaemonSets = append(out.DaemonSets, *w.daemonSet)
 		}
 	}
-	if out.Managers, err = o.podsOf(ctx, choices(workloads)); err != nil {
+	chosen := choices(workloads)
+	found := make([][]observed.Manager, len(chosen))
+	if err := kube.ForEach(len(chosen), func(i int) (err error) { found[i], err = o.podsWith(ctx, chosen[i]); return err }); err != nil {
 		return err
 	}
+	out.Managers = append([]observed.Manager{}, slices.Concat(found...)...) // one that several choose is there several times
 	slices.SortFunc(out.Managers, func(a, b observed.Manager) int { return strings.Compare(a.Path(), b.Path()) })
 	out.Managers = slices.CompactFunc(out.Managers, func(a, b observed.Manager) bool { return a.Path() == b.Path() })
 	out.KubeSystemOnly = o.narrow.any()
 	return nil
 }
 
-// choice selects pods by their labels.
-type choice struct {
-	namespace string // "" for all
-	selector  string
-}
-
-// choices are the usual labels in all namespaces, and those of each workload in its own.
-func choices(workloads []workload) []choice {
-	list := lists.Map(usualPods, func(selector string) choice { return choice{"", selector} })
+// choices are pods with the usual labels in all namespaces, and with those of each workload in its own.
+func choices(workloads []workload) []kube.Resource {
+	list := lists.Map(usualPods, func(selector string) kube.Resource { return podsBy("", selector) })
 	for _, w := range workloads {
 		if w.selector != nil {
-			list = append(list, choice{w.namespace, metav1.FormatLabelSelector(w.selector)})
+			list = append(list, podsBy(w.namespace, metav1.FormatLabelSelector(w.selector)))
 		}
 	}
 	return lists.Distinct(list)
 }
 
+func podsBy(namespace, selector string) kube.Resource {
+	r := pods.In(namespace)
+	r.Options.LabelSelector = selector
+	return r
+}
+
 func (o *Observer) workloads(ctx context.Context) ([]workload, error) {
 	var sets, deployments []workload
-	asks := []func() error{func() (err error) {
-		sets, err = everywhere(ctx, o, daemonSets.Resource, keepDaemonSetPods)
-		return err
-	}, func() (err error) {
-		deployments, err = everywhere(ctx, o, kube.Resource{Version: "apps/v1", Name: "deployments", Kind: "DeploymentList"}, keepDeploymentPods)
-		return err
-	}}
-	err := kube.ForEach(len(asks), func(i int) error { return asks[i]() })
-	return append(sets, deployments...), err
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { sets, errs[0] = everywhere(ctx, o, daemonSets.Resource, keepDaemonSetPods) })
+	both.Go(func() {
+		deployments, errs[1] = everywhere(ctx, o, kube.Resource{Version: "apps/v1", Name: "deployments", Kind: "DeploymentList"}, keepDeploymentPods)
+	})
+	both.Wait()
+	return append(sets, deployments...), kube.Joined(errs[:])
 }
 
-// podsOf returns the managers among the pods of any of the choices; one that is of
-// several is there several times.
-func (o *Observer) podsOf(ctx context.Context, chosen []choice) ([]observed.Manager, error) {
-	found := make([][]observed.Manager, len(chosen))
-	err := kube.ForEach(len(chosen), func(i int) (err error) { found[i], err = o.podsWith(ctx, chosen[i]); return err })
-	return append([]observed.Manager{}, slices.Concat(found...)...), err
-}
-
-func (o *Observer) podsWith(ctx context.Context, c choice) ([]observed.Manager, error) {
+// podsWith returns the managers among the pods of a choice.
+func (o *Observer) podsWith(ctx context.Context, r kube.Resource) ([]observed.Manager, error) {
 	var failed error
 	find := func(namespace, name string) configMap {
 		m, err := o.configMap(ctx, namespace, name)
-		if err != nil && failed == nil {
-			failed = err
-		}
+		failed = cmp.Or(failed, err)
 		return m
 	}
 	keep := func(p *corev1.Pod, kept []observed.Manager) []observed.Manager {
@@ -108,12 +103,10 @@ func (o *Observer) podsWith(ctx context.Context, c choice) ([]observed.Manager, 
 		}
 		return kept
 	}
-	r := pods.In(c.namespace)
-	r.Options.LabelSelector = c.selector
-	if c.namespace != "" {
+	if r.Namespace != "" {
 		r.Optional = o.narrow.reviewed(r.Name)
 		managers, err := kube.Collect(ctx, o.Client, r, keep)
-		if c.namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
+		if r.Namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
 			o.narrow.add(r.Name)
 			return nil, nil
 		}

@@ -35,10 +35,8 @@ type leading struct {
 // controllers: the stage says so, or kube-controller-manager is external, with leader
 // migration or without.
 func (j *evaluation) handedOver() bool {
-	return j.Check.External || j.any(observed.KubeManager, toldExternal) && !j.any(observed.KubeManager, hasLoops)
+	return j.Check.External || j.any(observed.KubeManager, func(p Process) bool { return p.value("cloud-provider", "") == "external" }) && !j.any(observed.KubeManager, hasLoops)
 }
-
-func toldExternal(p Process) bool { return p.value("cloud-provider", "") == "external" }
 
 // leader checks who leads the cloud-controller-manager. Where it is installed it leads
 // by its own lease long before it is an owner: without that lease the switch would leave
