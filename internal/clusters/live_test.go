@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/memnet"
@@ -160,7 +162,7 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
 // rancher-machine gives a machine of a pool the name of its own object. Of a custom machine nothing is known but what was read.
 func TestHostNamesOfPoolsAreThoseOfTheirMachines(t *testing.T) {
 	machine := func(node, kind, name string) rollout.Machine {
-		return rollout.Machine{Node: node, Infrastructure: rollout.Reference{Kind: kind, Name: name}}
+		return rollout.Machine{Node: node, Infrastructure: corev1.ObjectReference{Kind: kind, Name: name}}
 	}
 	pool, custom, joining := machine("ip-10-0-0-1", "Amazonec2Machine", "harbour-pool-1"), machine("ip-10-0-0-2", "CustomMachine", "custom-2"), machine("", "Amazonec2Machine", "harbour-pool-3")
 	for _, c := range []struct {

@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
-	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -111,7 +112,7 @@ func (r *run) link(ctx context.Context) error {
 	if r.back() || !slices.Contains(r.from.stages, stages.SetProviderIDs) {
 		return nil
 	}
-	sent := map[rollout.Reference]bool{}
+	sent := map[corev1.ObjectReference]bool{}
 	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {

@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rke-lm/rke-lm/internal/kube"
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
-	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
 // versions are those of the kinds that actions name, in lower case as kubectl takes them.
@@ -109,7 +109,7 @@ func (c *cluster) remove(ctx context.Context, o Ref) error {
 
 // patchMachine patches the object of a machine's infrastructure. The plural of all kinds of
 // Rancher's machines has an s (rancher pkg/crds/names.go).
-func (c *cluster) patchMachine(ctx context.Context, namespace string, o rollout.Reference, p jsonpatch.Patch) error {
+func (c *cluster) patchMachine(ctx context.Context, namespace string, o corev1.ObjectReference, p jsonpatch.Patch) error {
 	kind := strings.ToLower(o.Kind) + "s"
 	_, err := c.client(local).Do(ctx, kube.Request{
 		What: "patch " + kind + " in " + namespace, Method: http.MethodPatch, Query: url.Values{"fieldManager": {kube.Program}},

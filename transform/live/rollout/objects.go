@@ -3,7 +3,10 @@
 
 package rollout
 
-import "github.com/rancher/wrangler/v3/pkg/genericcondition"
+import (
+	"github.com/rancher/wrangler/v3/pkg/genericcondition"
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Objects is one look at Rancher's objects of one cluster. Either ControlPlane and
 // Machines are filled, for RKE2, or Engine, for RKE.
@@ -47,16 +50,9 @@ type Machine struct {
 	// ProviderID is the one by which Cluster API finds the Node, and Infrastructure the object
 	// that it comes from. Unlinked says that no Node with that ID was found.
 	ProviderID     string
-	Infrastructure Reference
+	Infrastructure corev1.ObjectReference // in the namespace of the machine
 	Unlinked       bool
 	Address        string // the InternalIP of its Node, as Cluster API saw it last
-}
-
-// Reference names an object in the namespace of the one that has it.
-type Reference struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
 }
 
 // Plan is the plan that Rancher gave a machine.

@@ -3,9 +3,7 @@
 
 package rollout
 
-import (
-	"encoding/json"
-)
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // pausedAnnotation pauses an object of Cluster API, whatever its value.
 const pausedAnnotation = "cluster.x-k8s.io/paused"
@@ -49,18 +47,12 @@ func annotated(raw []byte) bool {
 // pkg/controllers/management/etcdbackup, isBackupSet): without it an EtcdBackup gets
 // no condition, ever.
 func (s Change) noSnapshot(found report) {
-	var o struct {
-		Spec struct {
-			Engine *struct {
-				Services struct {
-					Etcd struct {
-						Backup *json.RawMessage `json:"backupConfig"`
-					} `json:"etcd"`
-				} `json:"services"`
-			} `json:"rancherKubernetesEngineConfig"`
-		} `json:"spec"`
+	if !s.Snapshot {
+		return
 	}
-	if s.Snapshot && json.Unmarshal(s.Object, &o) == nil && o.Spec.Engine != nil && o.Spec.Engine.Services.Etcd.Backup == nil {
+	engine, err := ReadEngine(s.Object)
+	backup, _, _ := unstructured.NestedFieldNoCopy(engine.Spec, "services", "etcd", "backupConfig")
+	if err == nil && engine.Spec != nil && backup == nil {
 		found("spec.rancherKubernetesEngineConfig.services.etcd", "it has no backupConfig, and Rancher takes no etcd snapshot without one", "set backupConfig, with enabled: false if you do not want recurring snapshots, and wait until the cluster is Active; or run without --etcd-snapshot, after a snapshot in another way")
 	}
 }

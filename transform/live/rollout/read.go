@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 func conditionsOf(list []Condition) map[string]Condition {
@@ -51,23 +54,15 @@ func ReadMachine(raw []byte) (Machine, error) {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     struct {
 			Bootstrap struct {
-				Config struct {
-					Kind string `json:"kind"`
-					Name string `json:"name"`
-				} `json:"configRef"`
+				Config corev1.ObjectReference `json:"configRef"`
 			} `json:"bootstrap"`
-			ProviderID     string    `json:"providerID"`
-			Infrastructure Reference `json:"infrastructureRef"`
+			ProviderID     string                 `json:"providerID"`
+			Infrastructure corev1.ObjectReference `json:"infrastructureRef"`
 		} `json:"spec"`
 		Status struct {
-			Node struct {
-				Name string `json:"name"`
-			} `json:"nodeRef"`
-			Conditions []Condition `json:"conditions"`
-			Addresses  []struct {
-				Type    string `json:"type"`
-				Address string `json:"address"`
-			} `json:"addresses"`
+			Node       corev1.ObjectReference `json:"nodeRef"`
+			Conditions []Condition            `json:"conditions"`
+			Addresses  []corev1.NodeAddress   `json:"addresses"`
 		} `json:"status"`
 	}
 	err := decode(raw, "Machine", &o)
@@ -76,11 +71,8 @@ func ReadMachine(raw []byte) (Machine, error) {
 		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
 	}
 	m.Unlinked = m.Node == "" || lost(conditionsOf(o.Status.Conditions)["NodeHealthy"])
-	for _, a := range o.Status.Addresses {
-		if a.Type == "InternalIP" && m.Address == "" {
-			m.Address = a.Address
-		}
-	}
+	internal, _ := lists.Find(o.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
+	m.Address = internal.Address
 	if c := o.Spec.Bootstrap.Config; c.Kind == "RKEBootstrap" && c.Name != "" {
 		m.PlanSecret = planSecret(c.Name)
 	}

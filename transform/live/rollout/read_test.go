@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
@@ -37,7 +39,7 @@ func TestTheObjectsOfRancherAreRead(t *testing.T) {
 		`"phase":"Provisioning"`: true,
 	} {
 		m, err := ReadMachine([]byte(`{"metadata":{"name":"m"},"spec":{"providerID":"rke2://n","infrastructureRef":{"apiVersion":"rke.cattle.io/v1","kind":"CustomMachine","name":"c"}},"status":{` + text + `}}`))
-		assert.Truef(t, err == nil && m.Unlinked == unlinked && m.ProviderID == "rke2://n" && m.Infrastructure == (Reference{"rke.cattle.io/v1", "CustomMachine", "c"}), "%s: %+v %v", text, m, err)
+		assert.Truef(t, err == nil && m.Unlinked == unlinked && m.ProviderID == "rke2://n" && m.Infrastructure == (corev1.ObjectReference{APIVersion: "rke.cattle.io/v1", Kind: "CustomMachine", Name: "c"}), "%s: %+v %v", text, m, err)
 	}
 	e, err := ReadEngine([]byte(`{"spec":{"rancherKubernetesEngineConfig":{"a":1}},"status":{"appliedSpec":{"rancherKubernetesEngineConfig":{"a":2}},"failedSpec":null}}`))
 	diff = cmp.Diff(&Engine{Spec: map[string]any{"a": 1.0}, Applied: map[string]any{"a": 2.0}, Conditions: map[string]Condition{}}, e)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rke-lm/rke-lm/transform/jsonpatch"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -21,7 +23,7 @@ import (
 // (rancher pkg/controllers/capr/machinenodelookup, cluster-api
 // internal/controllers/machine/machine_controller_phases.go).
 type Link struct {
-	Object        rollout.Reference
+	Object        corev1.ObjectReference
 	Before, After string // provider IDs
 	Why           string
 }
