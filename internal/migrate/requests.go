@@ -50,14 +50,12 @@ func (c *cluster) request(ctx context.Context, o Ref, q kube.Request) (kube.Answ
 // exists looks whether an object is there, and no later one of its name where its UID is known.
 func (c *cluster) exists(ctx context.Context, o Ref) (bool, error) {
 	a, err := c.request(ctx, o, kube.Request{Method: http.MethodGet})
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return false, nil
-	}
-	if err != nil || o.UID == "" {
-		return err == nil, err
+	raw, err := kube.Found(a.Body, err)
+	if raw == nil || o.UID == "" {
+		return raw != nil, err
 	}
 	var now metav1.PartialObjectMetadata
-	err = json.Unmarshal(a.Body, &now)
+	err = json.Unmarshal(raw, &now)
 	return string(now.UID) == o.UID, err
 }
 

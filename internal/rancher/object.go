@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,8 +151,6 @@ func (s *Server) Around(ctx context.Context, o Object) (rollout.Change, error) {
 	if seen.ControlPlane, err = s.controlPlane(ctx, o); err != nil {
 		return seen, s.explained(err)
 	}
-	seen.Infrastructure, err = s.optional(ctx, kube.Request{
-		What: "get clusters.cluster.x-k8s.io", Method: http.MethodGet, Path: kube.Path("cluster.x-k8s.io/v1beta1", "clusters", o.Namespace, o.Name),
-	}, "Cluster")
+	seen.Infrastructure, err = s.beside(ctx, o, "cluster.x-k8s.io/v1beta1", "clusters", o.Name, "Cluster")
 	return seen, s.explained(err)
 }
