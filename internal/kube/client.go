@@ -162,10 +162,8 @@ func (c *Client) Config(perSecond float32) *rest.Config {
 
 // Pause waits, or returns false when the run is to end.
 func Pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

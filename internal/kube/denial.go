@@ -5,6 +5,7 @@ package kube
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -69,16 +70,12 @@ func deniedBy(message string) denial {
 	if !denied || what != "" && !strings.HasSuffix(what, " is ") {
 		return byNoOne
 	}
-	if strings.HasPrefix(reason, impersonator) && strings.Contains(reason, " cannot impersonate ") {
+	switch {
+	case strings.HasPrefix(reason, impersonator) && strings.Contains(reason, " cannot impersonate "),
+		slices.ContainsFunc(unready, func(words string) bool { return strings.HasPrefix(reason, words) }):
 		return byUnready
-	}
-	if strings.HasPrefix(reason, `User "`) && strings.Contains(reason, " cannot ") {
+	case strings.HasPrefix(reason, `User "`) && strings.Contains(reason, " cannot "):
 		return byAuthorizer
-	}
-	for _, words := range unready {
-		if strings.HasPrefix(reason, words) {
-			return byUnready
-		}
 	}
 	return byAdmission
 }

@@ -90,26 +90,16 @@ func (f *Failure) read(a Answer) {
 		f.by, f.reason = deniedBy(s.Message), s.Reason
 	} else {
 		f.page, f.people = len(a.Body) > 0 && string(a.Body) != noSuchPath, bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
-		s.Message = ofRancher(a.Body)
+		// A Rancher before a server answers so, for one of a cluster whose agent is not connected (github.com/rancher/norman/httperror).
+		var said struct{ Message string }
+		_ = json.Unmarshal(a.Body, &said)
+		s.Message = said.Message
 		f.by, f.entry = routed(f.Code, s.Message)
 	}
 	f.Message = redact.Text(cmp.Or(s.Message, f.Message))
 	if f.foreign() && f.people {
 		f.Message += ", on an HTML page, so it comes from a proxy before the API server, which may want a login of its own"
 	}
-}
-
-// ofRancher is the answer of a Rancher that is before a server, of a cluster
-// whose agent is not connected for one (github.com/rancher/norman/httperror); "" for
-// anything else.
-func ofRancher(body []byte) string {
-	var said struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &said) != nil {
-		return ""
-	}
-	return said.Message
 }
 
 // Warnings are those that came with a refusal; they often say more than it does.

@@ -101,9 +101,7 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 		if t.Wait != nil && !t.Wait.Until.IsZero() {
 			pause = min(pause, time.Until(t.Wait.Until))
 		}
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(pause)
 	}
 	select {
 	case n := <-r.news:

@@ -56,7 +56,8 @@ func (o *Observer) Managers(ctx context.Context, out *observed.Observation) erro
 	out.Managers = append([]observed.Manager{}, slices.Concat(found...)...) // one that several choose is there several times
 	slices.SortFunc(out.Managers, func(a, b observed.Manager) int { return strings.Compare(a.Path(), b.Path()) })
 	out.Managers = slices.CompactFunc(out.Managers, func(a, b observed.Manager) bool { return a.Path() == b.Path() })
-	out.KubeSystemOnly = o.narrow.any()
+	out.KubeSystemOnly = false
+	o.narrow.Range(func(any, any) bool { out.KubeSystemOnly = true; return false })
 	return nil
 }
 
@@ -104,10 +105,11 @@ func (o *Observer) podsWith(ctx context.Context, r kube.Resource) ([]observed.Ma
 		return kept
 	}
 	if r.Namespace != "" {
-		r.Optional = o.narrow.reviewed(r.Name)
+		reviewed, _ := o.narrow.Load(r.Name)
+		r.Optional = reviewed == true
 		managers, err := kube.Collect(ctx, o.Client, r, keep)
 		if r.Namespace != managersNamespace && kube.HasStatus(err, http.StatusForbidden) {
-			o.narrow.add(r.Name)
+			o.narrow.LoadOrStore(r.Name, false)
 			return nil, nil
 		}
 		return managers, kube.Joined([]error{err, failed})

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -32,7 +33,7 @@ type Observer struct {
 
 	watch      observed.Watch
 	replaced   check.Replaced
-	narrow     narrow
+	narrow     sync.Map // by resources that may be listed in kube-system alone: whether a review said so
 	lastEvents serviceEvents
 }
 
@@ -60,7 +61,7 @@ func (o *Observer) Look(ctx context.Context) (*observed.Observation, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.narrow.forget()
+	o.narrow.Range(func(name, _ any) bool { o.narrow.CompareAndDelete(name, false); return true }) // what a request was denied
 	start := time.Now()
 	err = together(ctx, out, o.Leases, nodes.read(o), o.readServices, o.readVolumes, storageClasses.read(o), drivers.read(o), o.readManagers, o.readRancher, o.readSnapshot)
 	if err == nil && time.Since(start) > moment {

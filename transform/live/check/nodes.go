@@ -47,16 +47,7 @@ func (j *evaluation) initialize(n observed.Node) string {
 // nodeRenamed compares the nodes with the snapshot: the same name with another
 // UID or provider ID, and the same instance under another name.
 func (j *evaluation) nodeRenamed(found report) {
-	if j.Before == nil {
-		return
-	}
-	names, instances := map[string]observed.NodeIdentity{}, map[string]string{}
-	for _, n := range j.Before.Nodes {
-		names[n.Name] = n
-		if id, ok := aws.ParseProviderID(n.ProviderID); ok {
-			instances[id.Instance] = n.Name
-		}
-	}
+	names, instances := j.nodesBefore()
 	for _, n := range j.Nodes {
 		const fix = "undo the switch, and set the host name of the machine to the name of its Node; see the guide on node names"
 		was, known := names[n.Name]
@@ -75,6 +66,20 @@ func (j *evaluation) nodeRenamed(found report) {
 	}
 }
 
+// nodesBefore are the nodes of the snapshot by their names, and their names by their instances.
+func (j *evaluation) nodesBefore() (map[string]observed.NodeIdentity, map[string]string) {
+	names, instances := map[string]observed.NodeIdentity{}, map[string]string{}
+	if j.Before != nil {
+		for _, n := range j.Before.Nodes {
+			names[n.Name] = n
+			if id, ok := aws.ParseProviderID(n.ProviderID); ok {
+				instances[id.Instance] = n.Name
+			}
+		}
+	}
+	return names, instances
+}
+
 // nodeNameHidden finds machines that would register under a name of their own with an external provider.
 func (j *evaluation) nodeNameHidden(found report) {
 	for _, n := range j.Nodes {
@@ -90,15 +95,10 @@ func (j *evaluation) nodeNew(found report) {
 	if j.Before == nil {
 		return
 	}
-	known := map[string]bool{}
-	for _, n := range j.Before.Nodes {
-		known[n.Name] = true
-		if id, ok := aws.ParseProviderID(n.ProviderID); ok {
-			known[id.Instance] = true
-		}
-	}
+	names, instances := j.nodesBefore()
 	for _, n := range j.Nodes {
-		if id, ok := aws.ParseProviderID(n.ProviderID); !known[n.Name] && !(ok && known[id.Instance]) {
+		_, known := names[n.Name]
+		if id, _ := aws.ParseProviderID(n.ProviderID); !known && instances[id.Instance] == "" {
 			found(nodePath(n.Name), "the node is not in the snapshot", "if the machine was added on purpose, use --accept node-new; if not, it may be an old one under a new name")
 		}
 	}
