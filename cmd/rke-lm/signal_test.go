@@ -32,7 +32,7 @@ import (
 func migrating(t *testing.T, w *migratetest.World) *process {
 	t.Helper()
 	server := httptest.NewTLSServer(w) // of another process
-	t.Cleanup(func() { w.End(); server.Close() })
+	t.Cleanup(server.Close)
 	return started(t, "migrate", "--cluster", "orchard", "--yes", "-o", "json",
 		"--rancher-url", server.URL, "--token-file", w.Rancher.TokenFile(t), "--insecure-skip-tls-verify")
 }
@@ -112,10 +112,17 @@ func TestARunWhoseTerminalGoesReleasesItsNodes(t *testing.T) {
 
 func TestWhoInterruptsTwiceDoesNotWait(t *testing.T) {
 	w := migratetest.NewRKE2(t)
-	w.KillAt(2, false) // from then on no one answers
+	heard := make(chan bool, 10)
+	w.Around = func(r *http.Request) { // no one answers the patches of the object
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.Path) {
+			io.ReadAll(r.Body) // then it is noticed when the process ends
+			heard <- true
+			<-r.Context().Done()
+		}
+	}
 	p := migrating(t, w)
 	go io.Copy(io.Discard, p.out)
-	<-w.Killed
+	<-heard
 	ended := make(chan error)
 	go func() { ended <- p.Wait() }()
 	err := errors.New("it does not end")

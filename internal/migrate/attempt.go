@@ -82,6 +82,20 @@ func (h helm) onlyOwn(ctx context.Context, records []record) error {
 
 func (h helm) started(k record) bool { return h.writer.lock.helm == k.Namespace+"/"+k.Name }
 
+// forget unmarks a helm that came to its end when its run had died. Another one that makes a record of that name is not the run's.
+func (h helm) forget(ctx context.Context) error {
+	namespace, name, marked := strings.Cut(h.writer.lock.helm, "/")
+	if !marked {
+		return nil
+	}
+	release := strings.TrimPrefix(name[:max(0, strings.LastIndex(name, ".v"))], recordPrefix)
+	records, err := h.cluster.records(ctx, namespace, release)
+	if err != nil || slices.ContainsFunc(unfinished(records), h.started) {
+		return nil // it may still run
+	}
+	return h.writer.lock.setHelm(ctx, "")
+}
+
 // dropUnfinished deletes the record of a helm that died with its run, and returns
 // the other ones.
 func (h helm) dropUnfinished(ctx context.Context, namespace, release string) ([]record, error) {

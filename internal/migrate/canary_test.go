@@ -69,13 +69,6 @@ func TestTheCanaryServiceGetsAnAddressAndIsDeleted(t *testing.T) {
 	})
 }
 
-func TestWithoutTheChoiceThereIsNoCanaryService(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
-		w.migrate(t, "one")
-		assert.Equal(t, w.canaryWrites(), "")
-	})
-}
-
 func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.Balance = false

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,27 +37,6 @@ func (w *world) late(t *testing.T, agent string) migrate.Options {
 	r := w.run(t, agent, logged(t))
 	r.Planner.Target = transform.Target{}
 	return r
-}
-
-func TestMigrateTakesAClusterWithoutACloudProviderToTheExternalOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := past126(t, func(*corev1.Node) {})
-		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
-		w.API.Do(func() {
-			for _, n := range w.API.Nodes {
-				assert.Truef(t, strings.HasPrefix(n.Spec.ProviderID, "aws:///") && (len(n.Spec.Taints) == 0 || !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return strings.Contains(t.Key, "uninitialized") })), "%s has the provider ID %q and the taints %v", n.Name, n.Spec.ProviderID, n.Spec.Taints)
-			}
-		})
-		s := w.Spec(t)
-		for _, want := range []string{"chart: aws-cloud-controller-manager", `"cloud-provider-name":"aws"`, "cloud-provider=external"} {
-			assert.Truef(t, strings.Contains(s, want), "%q is missing in %s", want, s)
-		}
-		assert.Truef(t, !strings.Contains(s, "enable-leader-migration"), "there is no manager to migrate from: %s", s)
-		writes := len(w.Writes())
-		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "two")))
-		more := w.Patches()
-		assert.Truef(t, more == 2, "a second run patches the object: %d patches, %d writes before", more, writes)
-	})
 }
 
 func TestANodeThatNeedsItsMachineStopsTheRun(t *testing.T) {

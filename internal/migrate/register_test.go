@@ -36,12 +36,15 @@ func stubbed(t *testing.T) *world {
 func (w *world) restarting(t *testing.T, agent string) migrate.Options {
 	t.Helper()
 	o := w.late(t, agent)
-	o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
-		w.asked = append(w.asked, m)
-		w.Register(m.Node, m.Address)
-		return nil
-	}
+	o.Restart = w.restart
 	return o
+}
+
+// restart restarts the last machine, which registers again.
+func (w *world) restart(_ context.Context, m transition.KubeletRestart) error {
+	w.asked = append(w.asked, m)
+	w.Register(m.Node, m.Address)
+	return nil
 }
 
 // lastNode is the Node of the last machine.

@@ -100,7 +100,7 @@ func (r *run) do(ctx context.Context) error {
 		return r.end(causeOf(ctx, err))
 	}
 	return r.end(r.withLock(ctx, func(ctx context.Context) error {
-		return inOrder(ctx, r.resume, r.canary.begin, r.stages, r.link, r.canary.prove)
+		return inOrder(ctx, r.resume, r.canary.begin, r.stages, r.helm.forget, r.link, r.canary.prove)
 	}))
 }
 

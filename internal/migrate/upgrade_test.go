@@ -4,7 +4,6 @@
 package migrate_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,39 +16,6 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
-
-// staged collects the stages that a run announces.
-func staged(t *testing.T, into *[]string) func(migrate.Event) {
-	say := logged(t)
-	return func(e migrate.Event) {
-		say(e)
-		if e.Type == migrate.Staged {
-			*into = append(*into, e.Stage)
-		}
-	}
-}
-
-// Each minor is a run of its own: its edits, its rollout and its checks.
-func TestMigrateContinuesWithOneMinorAfterTheOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := past126(t, func(*corev1.Node) {})
-		var done []string
-		r := w.late(t, "one")
-		r.OnEvent = staged(t, &done)
-		r.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"}
-		assert.NilError(t, migrate.Forward(t.Context(), r))
-		one := []string{stages.UpgradeKubernetes, stages.UpgradeCCM}
-		got := slices.DeleteFunc(slices.Clone(done), func(s string) bool { return !slices.Contains(one, s) })
-		assert.Truef(t, slices.Equal(got, slices.Concat(one, one)), "stages of the upgrade: %v of %v", got, done)
-		s := w.Spec(t)
-		for _, want := range []string{`"kubernetesVersion":"v1.33.3+rke2r1"`, "tag: v1.33.4"} {
-			assert.Truef(t, strings.Contains(s, want), "%q is missing in %s", want, s)
-		}
-		patches := w.Patches()
-		err := migrate.Forward(t.Context(), r)
-		assert.Truef(t, err == nil && w.Patches() == patches, "a second run: %v, %d patches after %d", err, w.Patches(), patches)
-	})
-}
 
 func TestUntilEndsAnUpgradeAtItsStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

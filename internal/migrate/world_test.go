@@ -21,7 +21,8 @@ import (
 // world is a Rancher with one cluster, and the runs over it.
 type world struct {
 	*migratetest.World
-	asked []transition.KubeletRestart // of its machines
+	asked  []transition.KubeletRestart // of its machines
+	before string                      // the object's specification before a migration
 }
 
 func rke2World(t *testing.T) *world { return &world{World: migratetest.NewRKE2(t)} }

@@ -16,6 +16,7 @@ import (
 
 // lead gives the leases to those that take them.
 func (w *World) lead(inTree, migrates, installed, joins bool) {
+	w.two = w.two || inTree && installed && !(migrates && joins)
 	const migration = "cloud-provider-extraction-migration"
 	kube, cloud := apitest.NodeName(0)+"_8f0e", apitest.NodeName(1)+"_b63d"
 	w.hold("kube-controller-manager", kube)

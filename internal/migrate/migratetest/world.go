@@ -41,20 +41,16 @@ type World struct {
 	Led  atomic.Bool   // it leads again
 	left sync.Once
 
-	Killed <-chan struct{} // hears that a process was killed
+	// Around is called before a request and after it, before its answer; nil for nothing.
+	Around func(*http.Request)
 
 	t        testing.TB
 	cluster  string // name of the object, for RKE2
 	id       string // of that cluster
 	mu       sync.Mutex
-	stuck    bool            // machines get no new plans
-	dead     map[string]bool // user agents whose process was killed
-	writes   []string        // that came
-	killAt   int             // number of the write at which its process is killed; 0 for none
-	after    bool            // after the write, and not before it
-	killed   chan struct{}
-	ended    chan struct{}
-	end      func()            // lets requests go that no one answers
+	stuck    bool              // machines get no new plans
+	two      bool              // both managers have run the cloud controllers at once
+	writes   []string          // that came
 	objects  map[string]string // of the cluster, by their paths: those that were applied
 	budget   int               // evictions that are refused at first
 	past126  bool              // no manager is in-tree, and a machine joined since
@@ -69,16 +65,13 @@ func start(t testing.TB, id string) *World {
 	t.Helper()
 	w := ofRancher(t, ranchertest.Start(t), id)
 	w.URL = memnet.Serve(t, w).URL
-	w.end = sync.OnceFunc(func() { close(w.ended) })
-	t.Cleanup(w.end)
 	return w
 }
 
 // ofRancher makes one whose cluster a Rancher has.
 func ofRancher(t testing.TB, r *ranchertest.Server, id string) *World {
 	t.Helper()
-	w := &World{t: t, Balance: true, Rancher: r, API: apitest.Start(t), dead: map[string]bool{}, killed: make(chan struct{}, 1), ended: make(chan struct{}), objects: map[string]string{}}
-	w.Killed = w.killed
+	w := &World{t: t, Balance: true, Rancher: r, API: apitest.Start(t), objects: map[string]string{}}
 	w.Rancher.Downstream[id] = http.HandlerFunc(w.downstream)
 	w.API.Fill(3)
 	w.API.Leases, w.API.Renews = nil, map[string]bool{}
@@ -88,22 +81,11 @@ func ofRancher(t testing.TB, r *ranchertest.Server, id string) *World {
 	return w
 }
 
-// End lets the requests of killed processes go.
-func (w *World) End() { w.end() }
-
 // Stick keeps the machines from following the object, or lets them do so again.
 func (w *World) Stick(is bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stuck = is
-}
-
-// KillAt kills the process of the write with this number, counted from here: before
-// the write, or after it. It never gets an answer again.
-func (w *World) KillAt(number int, after bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.writes, w.killAt, w.after = nil, number, after
 }
 
 // Writes lists the writes that came, but for those of locks and Events.
@@ -114,7 +96,11 @@ func (w *World) Writes() []string {
 }
 
 // Forget forgets the writes that came.
-func (w *World) Forget() { w.KillAt(0, false) }
+func (w *World) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes = nil
+}
 
 // Patches counts the changes of the cluster's object.
 func (w *World) Patches() int {
@@ -139,48 +125,36 @@ func (w *World) Spec(t testing.TB) string {
 	return string(o.Spec)
 }
 
-// ServeHTTP is Rancher, for every process that was not killed.
+// ServeHTTP is Rancher.
 func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	dies, dead := w.count(r)
+	w.around(r)
+	w.count(r)
 	w.released()
-	if !dead {
-		answer := httptest.NewRecorder()
-		w.Rancher.ServeHTTP(answer, r)
-		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.Path) {
-			w.Follow()
-		}
-		if r.Method == http.MethodPatch && (strings.Contains(r.URL.Path, "/nodes/") || strings.Contains(r.URL.Path, "/amazonec2machines/")) {
-			w.Notice()
-		}
-		if !dies {
-			maps.Copy(rw.Header(), answer.Header())
-			rw.WriteHeader(answer.Code)
-			rw.Write(answer.Body.Bytes())
-			return
-		}
+	answer := httptest.NewRecorder()
+	w.Rancher.ServeHTTP(answer, r)
+	if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, w.Path) {
+		w.Follow()
 	}
-	if dies {
-		w.killed <- struct{}{}
+	if r.Method == http.MethodPatch && (strings.Contains(r.URL.Path, "/nodes/") || strings.Contains(r.URL.Path, "/amazonec2machines/")) {
+		w.Notice()
 	}
-	select {
-	case <-w.ended:
-	case <-r.Context().Done():
+	w.around(r)
+	maps.Copy(rw.Header(), answer.Header())
+	rw.WriteHeader(answer.Code)
+	rw.Write(answer.Body.Bytes())
+}
+
+func (w *World) around(r *http.Request) {
+	if w.Around != nil {
+		w.Around(r)
 	}
 }
 
-// count counts a write. It reports whether its process dies at it, and whether it is
-// dead before the write is done.
-func (w *World) count(r *http.Request) (dies, dead bool) {
+// count counts a write.
+func (w *World) count(r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	agent := r.UserAgent()
-	counts := r.Method != http.MethodGet && !w.dead[agent] &&
-		!slices.ContainsFunc([]string{"accessreviews", "/leases", "/events"}, func(part string) bool { return strings.Contains(r.URL.Path, part) })
-	if counts {
+	if r.Method != http.MethodGet && !slices.ContainsFunc([]string{"accessreviews", "/leases", "/events"}, func(part string) bool { return strings.Contains(r.URL.Path, part) }) {
 		w.writes = append(w.writes, r.Method+" "+r.URL.Path)
 	}
-	dies = counts && w.killAt > 0 && len(w.writes) == w.killAt
-	dead = w.dead[agent] || dies && !w.after
-	w.dead[agent] = w.dead[agent] || dies
-	return dies, dead
 }

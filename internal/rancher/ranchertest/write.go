@@ -128,3 +128,20 @@ func (s *Server) Objects() map[string]string {
 	}
 	return out
 }
+
+// Keep returns what brings all objects back as they are now.
+func (s *Server) Keep() (back func()) {
+	kept := s.Objects()
+	return func() {
+		s.Do(func() {
+			s.objects = map[string]map[string]any{}
+			for at, text := range kept {
+				var o map[string]any
+				if err := json.Unmarshal([]byte(text), &o); err != nil {
+					panic(err) // it was JSON
+				}
+				s.objects[at] = o
+			}
+		})
+	}
+}

@@ -155,10 +155,12 @@ func (r Planner) Position(p *plan.Plan, seen *observed.Observation) (string, err
 	return last, nil
 }
 
-// InEffect reports whether the edit of a stage is in the object.
+// InEffect reports whether the edit of a stage is in the object. The manager of a minor is upgraded after Kubernetes: if that is left, the
+// plan is of the next minor.
 func (r Planner) InEffect(p *plan.Plan, stage string) (bool, error) {
 	s, err := p.Named(stage)
-	return err == nil && !s.Left(), err
+	next, has := p.Step(stages.UpgradeKubernetes)
+	return err == nil && (!s.Left() || stage == stages.UpgradeCCM && has && next.Left()), err
 }
 
 // Needs returns what of the table of permissions a plan needs that not every cluster does.
