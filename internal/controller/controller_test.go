@@ -33,6 +33,12 @@ func newWorld(t *testing.T, spec string, clusters ...string) *world {
 	return w
 }
 
+// on runs a test in a world, in a bubble.
+func on(t *testing.T, spec string, clusters []string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t, spec, clusters...)) })
+}
+
 // await waits until a condition of the LeaderMigration is true for a reason; "" for any.
 func (w *world) await(kind, reason string) {
 	w.t.Helper()
@@ -49,8 +55,7 @@ func (w *world) await(kind, reason string) {
 const threeWaves = `{"selector":{"matchLabels":{"fleet":"yes"}},"maxUnavailable":2,"waves":[{"name":"canary","size":1},{"name":"half","percent":50},{"name":"others"}]`
 
 func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
+	on(t, threeWaves+`}`, []string{"alder", "birch", "cedar", "elm"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		got := w.states()
@@ -67,8 +72,7 @@ func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
 }
 
 func TestWavesWaitForTheirApprovals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, threeWaves+`,"approval":"wave"}`, "alder", "birch", "cedar", "elm")
+	on(t, threeWaves+`,"approval":"wave"}`, []string{"alder", "birch", "cedar", "elm"}, func(t *testing.T, w *world) {
 		w.approvals = []v1alpha1.LeaderMigrationApproval{{Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "canary"}}} // older than the migration
 		w.run()
 		for _, wave := range []string{"canary", "half", "others"} {
@@ -85,8 +89,7 @@ func TestWavesWaitForTheirApprovals(t *testing.T) {
 }
 
 func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"approval":"stage"}`, "alder", "birch")
+	on(t, `{"selector":{},"maxUnavailable":2,"approval":"stage"}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		n := w.Worlds["alder"].Patches()
@@ -108,12 +111,10 @@ func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 
 // A LeaderMigration of an earlier release has chosen external without it, and nothing in it can be changed.
 func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"maxFailures":2,"options":{"end-state":"external"},"waves":[{"name":"one","size":1}]}`, "alder", "birch")
+	on(t, `{"selector":{},"maxFailures":2,"options":{"end-state":"external"},"waves":[{"name":"one","size":1}]}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		retry := func(wish, want string) {
 			t.Helper()
-			w.wish(wish)
-			w.manager.Changed(t.Context(), w.key, w.raw())
+			w.retry(wish)
 			time.Sleep(time.Hour)
 			assert.Equal(t, w.states(), want, w.object().Status.Clusters)
 		}
@@ -136,8 +137,7 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 }
 
 func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		paused := false
 		w.onShow = func(m migrate.Member, e migrate.Event) {
 			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration && !paused {
@@ -156,8 +156,7 @@ func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 }
 
 func TestNothingStartsOutsideOfTheWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the clock of a bubble begins at midnight of a Saturday, in UTC
-		w := newWorld(t, `{"selector":{},"window":{"days":["Sat"],"from":"10:00","to":"12:00","timeZone":"Europe/Berlin"}}`, "alder")
+	on(t, `{"selector":{},"window":{"days":["Sat"],"from":"10:00","to":"12:00","timeZone":"Europe/Berlin"}}`, []string{"alder"}, func(t *testing.T, w *world) { // the clock of a bubble begins at midnight of a Saturday, in UTC
 		began := time.Time{}
 		w.onShow = func(m migrate.Member, _ migrate.Event) {
 			if began.IsZero() {
@@ -173,8 +172,7 @@ func TestNothingStartsOutsideOfTheWindow(t *testing.T) {
 }
 
 func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"rollbackOnFailure":true,"waves":[{"name":"first","size":2}]}`, "alder", "birch", "cedar")
+	on(t, `{"selector":{},"maxUnavailable":2,"rollbackOnFailure":true,"waves":[{"name":"first","size":2}]}`, []string{"alder", "birch", "cedar"}, func(t *testing.T, w *world) {
 		before := w.Worlds["alder"].Spec(t)
 		w.onShow = func(m migrate.Member, e migrate.Event) {
 			if m.Cluster == "fleet-default/alder" {
@@ -210,8 +208,7 @@ func (w *world) restarted(seed uint64) (starts int) {
 
 func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 	const seed = 11
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, threeWaves+`}`, "alder", "birch", "cedar", "elm")
+	on(t, threeWaves+`}`, []string{"alder", "birch", "cedar", "elm"}, func(t *testing.T, w *world) {
 		starts := w.restarted(seed)
 		assert.Truef(t, starts >= 5 && w.states() == "alder=done birch=done cedar=done elm=done", "%d starts with the seed %d: %s", starts, seed, w.states())
 		w.finished("alder", "birch", "cedar", "elm")
@@ -222,8 +219,7 @@ func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 }
 
 func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder", "birch")
+	on(t, `{"selector":{}}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.run()
 		time.Sleep(3 * time.Second)
 		w.end()
@@ -239,8 +235,7 @@ func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
 func TestMissingPermissionsFailAClusterOnlyIfTheyStayMissing(t *testing.T) {
 	for missing, want := range map[time.Duration]string{40 * time.Second: "alder=done", time.Hour: "alder=failed"} {
 		t.Run(want, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, `{"selector":{}}`, "alder")
+			on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 				w.deny(true)
 				w.run()
 				time.Sleep(20 * time.Second)
@@ -258,12 +253,8 @@ func TestMissingPermissionsFailAClusterOnlyIfTheyStayMissing(t *testing.T) {
 }
 
 func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder", "birch")
-		alder := w.Worlds["alder"].Path
-		w.Rancher.Edit(alder, func(o map[string]any) {
-			o["metadata"].(map[string]any)["annotations"] = map[string]any{"argocd.argoproj.io/tracking-id": "clusters"}
-		})
+	on(t, `{"selector":{}}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
+		w.managed("alder", true)
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		w.await(v1alpha1.ManagedElsewhere, v1alpha1.ManagedElsewhere)
@@ -271,7 +262,7 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		assert.Truef(t, got == "alder=skipped birch=done" && w.Worlds["alder"].Patches() == 0, "%s, %v", got, w.Worlds["alder"].Writes())
 		first := w.change()
 		assert.True(t, first["stage"] == stages.GrantMigrationLease && strings.Contains(first["diff"], "+") && first["command"] == "rke-lm apply --stage=grant-migration-lease FILE" && strings.Contains(first["reason"], "Argo CD"), first)
-		w.Rancher.Edit(alder, func(o map[string]any) {
+		w.Rancher.Edit(w.Worlds["alder"].Path, func(o map[string]any) {
 			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "kind: Broken: [\n"
 		})
 		before := w.Rancher.Count("/configmaps/")
@@ -299,8 +290,7 @@ func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
 	for _, spec := range []string{
 		`{"selector":{},"window":{"from":"10:00","to":"12:00","timeZone":"Mars/Base"}}`, `{"selector":{},"window":{"days":["Someday"],"from":"10:00","to":"12:00"}}`, `{"selector":{},"options":{"wrong":true}}`,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, spec, "alder")
+		on(t, spec, []string{"alder"}, func(t *testing.T, w *world) {
 			w.run()
 			w.await(v1alpha1.Failed, "InvalidSpec")
 			assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
@@ -316,8 +306,7 @@ func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
 }
 
 func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{"matchLabels":{"env":"staging"}}}`, "alder", "birch")
+	on(t, `{"selector":{"matchLabels":{"env":"staging"}}}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Waiting, "NoClusters")
 		w.Rancher.Edit(w.Worlds["birch"].Path, func(o map[string]any) {
@@ -331,8 +320,7 @@ func TestClustersThatGetTheLabelLaterAreFound(t *testing.T) {
 
 // However often clusters change of which none is selected, all of them are listed twice a minute at most.
 func TestChangesOfClustersThatAreNotSelectedAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{"matchLabels":{"env":"staging"}}}`, "alder", "birch")
+	on(t, `{"selector":{"matchLabels":{"env":"staging"}}}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Waiting, "NoClusters")
 		const list = "/provisioning.cattle.io/v1/clusters"
@@ -352,8 +340,7 @@ func TestChangesOfClustersThatAreNotSelectedAreBounded(t *testing.T) {
 }
 
 func TestARunEndsWithItsLeaderMigration(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		deleted := make(chan struct{})
 		w.onShow = func(m migrate.Member, e migrate.Event) {
 			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,8 +17,7 @@ import (
 
 // The image with helm has it on the PATH.
 func TestAnRKE1ClusterIsMigratedWithTheHelmOfTheController(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		one := w.AddRKE1(t)
 		w.run()
 		w.await(v1alpha1.Complete, "")
@@ -32,8 +30,7 @@ func TestAnRKE1ClusterIsMigratedWithTheHelmOfTheController(t *testing.T) {
 
 // The other image has none. When it is replaced, a wish lets the cluster begin.
 func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		one := w.AddRKE1(t)
 		with := os.Getenv("PATH")
 		t.Setenv("PATH", t.TempDir())

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -17,8 +16,7 @@ import (
 
 // A process that leads and cannot work would keep others from it.
 func TestAProcessThatCannotWorkEndsAndReleasesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		server := assert.Value(w.server())(t)
 		config := server.Local().Config(20)
 		config.ContentType, config.AcceptContentTypes = "application/json", "application/json"

@@ -33,8 +33,7 @@ func scraped(m *controller.Metrics) string {
 }
 
 func TestPrometheusReadsHowFarClustersAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"maxFailures":1}`, "alder", "birch")
+	on(t, `{"selector":{},"maxFailures":1}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.Worlds["birch"].Stick(true)
 		var m *controller.Metrics
 		w.onShow = func(of migrate.Member, e migrate.Event) {

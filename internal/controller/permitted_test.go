@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,8 +76,7 @@ func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
 		"no policy": {`{"selector":{}}`, "options: {}\n", "approval: none\n", "--policy: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, c.spec, "alder")
+			on(t, c.spec, []string{"alder"}, func(t *testing.T, w *world) {
 				w.permits(c.policy)
 				w.run()
 				assert.Contains(t, w.becomes(path, v1alpha1.Failed, "NotPermitted"), c.want)
@@ -93,8 +91,7 @@ func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
 }
 
 func TestAClusterInANamespaceThatIsNotPermittedFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.permits("namespaces: [fleet-other]\n")
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
@@ -105,8 +102,7 @@ func TestAClusterInANamespaceThatIsNotPermittedFails(t *testing.T) {
 
 // The operator changes the policy while a run is between two stages: its next write is refused.
 func TestAPolicyHoldsBeforeEachWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.permits("namespaces: [fleet-default]\n")
 		w.onShow = func(m migrate.Member, e migrate.Event) {
 			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration {
@@ -123,8 +119,7 @@ func TestAPolicyHoldsBeforeEachWrite(t *testing.T) {
 }
 
 func TestThePolicyRequiresApprovals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"approval":"none"}`, "alder")
+	on(t, `{"selector":{},"approval":"none"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.permits("approval: wave\n")
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
@@ -138,8 +133,7 @@ func TestThePolicyRequiresApprovals(t *testing.T) {
 
 // An API server without CEL lets the creator change the object. The other processes know of it from the status.
 func TestAnApprovalIsNotWeakenedByWhoCreatesTheLeaderMigration(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"approval":"stage"}`, "alder")
+	on(t, `{"selector":{},"approval":"stage"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		w.edit(func(spec map[string]any) { spec["approval"] = "none" })
@@ -156,8 +150,7 @@ func TestAnApprovalIsNotWeakenedByWhoCreatesTheLeaderMigration(t *testing.T) {
 }
 
 func TestAnApprovalOfTheSecondInWhichTheLeaderMigrationWasCreatedIsOfAnEarlierOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"approval":"wave"}`, "alder")
+	on(t, `{"selector":{},"approval":"wave"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.approvals = []v1alpha1.LeaderMigrationApproval{{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}, Spec: v1alpha1.LeaderMigrationApprovalSpec{Migration: name, Wave: "rest"}}}
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
@@ -177,8 +170,7 @@ func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
 		"canary":   func(spec map[string]any) { spec["canaryService"] = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, `{"selector":{},"approval":"wave","pause":true}`, "alder")
+			on(t, `{"selector":{},"approval":"wave","pause":true}`, []string{"alder"}, func(t *testing.T, w *world) {
 				w.run()
 				w.await(v1alpha1.Waiting, string(waves.Paused))
 				w.approve("rest", "")

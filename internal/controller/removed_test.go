@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,8 +15,7 @@ import (
 )
 
 func TestAClusterWhoseManagerIsRemovedAfterTheSwitchIsNotMigratedFurther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"until":"switch-to-external"}`, "alder")
+	on(t, `{"selector":{},"until":"switch-to-external"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		w.end()

@@ -27,6 +27,12 @@ func (w *world) wish(value string) {
 	})
 }
 
+// retry is a wish that the process hears.
+func (w *world) retry(value string) {
+	w.wish(value)
+	w.manager.Changed(w.t.Context(), w.key, w.raw())
+}
+
 // managed sets whether Argo CD manages a cluster.
 func (w *world) managed(cluster string, is bool) {
 	w.Rancher.Edit(w.Worlds[cluster].Path, func(o map[string]any) {
@@ -61,8 +67,7 @@ func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T
 		w.Worlds["alder"].Stick(false)
 		w.Worlds["alder"].Follow()
 		w.managed("birch", false)
-		w.wish("1")
-		w.manager.Changed(t.Context(), w.key, w.raw())
+		w.retry("1")
 		w.await(v1alpha1.Complete, "")
 		got := w.states()
 		assert.Truef(t, got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%s, %q", got, w.object().Status.ObservedRetry)
@@ -90,8 +95,7 @@ func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
 					return ranchertest.Fault{}
 				}
 			})
-			w.wish("1")
-			w.manager.Changed(t.Context(), w.key, w.raw())
+			w.retry("1")
 			time.Sleep(24 * time.Hour)
 			got := w.states()
 			assert.Truef(t, strings.Contains(got, "birch=done") && w.Rancher.Object(at) == "" && fails == (refused == 1) && fails == (len(w.logs) > 0), "%s, refused %d times, %q, %v", got, refused, w.Rancher.Object(at), w.logs)
@@ -102,8 +106,7 @@ func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
 func TestOneWishIsOneAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := halfFailed(t)
-		w.wish("1")
-		w.manager.Changed(t.Context(), w.key, w.raw())
+		w.retry("1")
 		time.Sleep(24 * time.Hour)
 		w.end()
 		w.run() // another process, which reads the annotation too
@@ -112,8 +115,7 @@ func TestOneWishIsOneAttempt(t *testing.T) {
 		assert.Truef(t, got == "alder=failed birch=skipped cedar=waiting" && w.events("ClusterRetried") == 1, "%s, %d began again", got, w.events("ClusterRetried"))
 		w.Worlds["alder"].Stick(false)
 		w.Worlds["alder"].Follow()
-		w.wish("2")
-		w.manager.Changed(t.Context(), w.key, w.raw())
+		w.retry("2")
 		w.await(v1alpha1.Complete, "")
 		got = w.states()
 		assert.Truef(t, got == "alder=done birch=skipped cedar=done" && w.Worlds["birch"].Patches() == 0, "%s, %v", got, w.Worlds["birch"].Writes())

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -65,8 +64,7 @@ func grants(row rollout.Requirement, r rollout.Permission) bool {
 // What the controller asks of Rancher's own cluster is what deploy/ grants. What it watches, and
 // its lease, are seen in the lab.
 func TestTheControllerNeedsNoMoreThanItsRoles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"rollbackOnFailure":true,"maxFailures":1,"until":"switch-to-external"}`, "alder", "birch", "cedar")
+	on(t, `{"selector":{},"rollbackOnFailure":true,"maxFailures":1,"until":"switch-to-external"}`, []string{"alder", "birch", "cedar"}, func(t *testing.T, w *world) {
 		w.Worlds["birch"].Stick(true)
 		w.Rancher.Edit(w.Worlds["cedar"].Path, func(o map[string]any) {
 			o["metadata"].(map[string]any)["annotations"] = map[string]any{"objectset.rio.cattle.io/id": "default-clusters"}

@@ -6,7 +6,6 @@ package controller_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,8 +17,7 @@ import (
 
 // The others are migrated. When the operator has migrated it himself, a wish makes it done.
 func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		one := w.AddRKE1(t)
 		one.PutRelease(t, `{"args":["--v=2","--cloud-provider=aws","--configure-cloud-routes=false"],"image":{"repository":"mirror.example/ccm"}}`+"\n")
 		w.run()
@@ -58,8 +56,7 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 
 // It was switched before the LeaderMigration, and the release still takes part in the migration.
 func TestAnExternalRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		one := w.AddRKE1(t)
 		one.Rancher.Edit(one.Path, func(o map[string]any) {
 			config := o["spec"].(map[string]any)["rancherKubernetesEngineConfig"].(map[string]any)
@@ -75,8 +72,7 @@ func TestAnExternalRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 
 // It got them between two stages: the cluster is neither skipped nor changed.
 func TestAnRKE1ClusterThatGetsValuesOfItsOwnLaterFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"maxUnavailable":2,"maxFailures":1,"approval":"stage"}`, "alder")
+	on(t, `{"selector":{},"maxUnavailable":2,"maxFailures":1,"approval":"stage"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		one := w.AddRKE1(t)
 		w.run()
 		for _, stage := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.InstallCCM} {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -78,8 +77,7 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 		"no specification":            {`[]`, noStatus, "spec: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, `{"selector":{},"approval":"wave"}`, "alder")
+			on(t, `{"selector":{},"approval":"wave"}`, []string{"alder"}, func(t *testing.T, w *world) {
 				bad := w.other("autumn", c.spec, c.status)
 				w.watch()
 				w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
@@ -105,8 +103,7 @@ func TestALeaderMigrationThatCannotBeDecodedIsAloneInItsTrouble(t *testing.T) {
 }
 
 func TestALeaderMigrationThatCannotBeDecodedAnyMoreStopsBeforeItsNextStage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"approval":"stage"}`, "alder")
+	on(t, `{"selector":{},"approval":"stage"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.watch()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		w.Rancher.Edit(path, func(o map[string]any) { o["spec"].(map[string]any)["timeout"] = "9999999h" })
@@ -121,8 +118,7 @@ func TestALeaderMigrationThatCannotBeDecodedAnyMoreStopsBeforeItsNextStage(t *te
 
 // What the kubelet asks for turns red, although the process leads and renews its lease.
 func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{},"approval":"wave"}`, "alder")
+	on(t, `{"selector":{},"approval":"wave"}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.watch()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		time.Sleep(time.Hour)
@@ -151,8 +147,7 @@ func TestAProcessThatSeesNoChangesIsNotAlive(t *testing.T) {
 }
 
 func TestAProcessWhoseLoopStopsIsNotAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, `{"selector":{}}`, "alder")
+	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
 		w.onShow = func(m migrate.Member, _ migrate.Event) { <-stuck }
 		w.run()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/internal/migrate/migratetest"
@@ -17,15 +19,70 @@ import (
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
-func TestThereIsNoRollbackFrom127(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
-		w.migrate(t, "one")
-		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) { o["spec"].(map[string]any)["kubernetesVersion"] = "v1.27.16+rke2r1" })
+// refusals are runs that write nothing, and for what they are refused; what follows an empty text is not said.
+var refusals = map[string]struct {
+	world   func(*testing.T) *world
+	prepare func(*testing.T, *world)
+	work    work
+	with    choices
+	code    int
+	says    []string
+}{
+	"a rollback from 1.27": {migrated, func(_ *testing.T, w *world) {
+		w.release("v1.27.16+rke2r1")
 		w.Follow()
-		w.Forget()
-		err := migrate.Backward(t.Context(), w.run(t, "two", logged(t)))
-		assert.Truef(t, strings.Contains(fmt.Sprint(err), "Kubernetes 1.27 and later have no in-tree provider to roll back to") && exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0, "%v %d %v", err, exitcode.Of(err), w.Writes())
-	})
+	}, migrate.Backward, usual, exitcode.Refused, []string{"Kubernetes 1.27 and later have no in-tree provider to roll back to"}},
+	"a rollback past 1.26": {after(late126, restarting), asItIs, migrate.Backward, restarting, exitcode.Refused, []string{"provider IDs never change, so set-provider-ids cannot be undone either"}},
+	// Kubernetes does not go back, and no document takes a cluster there.
+	"a rollback of an upgrade": {after(late126, restarting), asItIs, migrate.Backward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{Version: "v1.32.7+rke2r1"} }, exitcode.Refused, []string{"cannot be downgraded"}},
+	"components that do not start": {rke2World, func(t *testing.T, w *world) {
+		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
+	}, migrate.Forward, restarting, exitcode.Refused, []string{"rke-lm apply --cluster"}},
+	"without the rights": {rke2World, func(_ *testing.T, w *world) { w.Rancher.Denied["patch nodes"] = true }, migrate.Forward, usual, exitcode.Refused, []string{"patch nodes"}},
+	"a cluster that is changing": {rke2World, func(_ *testing.T, w *world) {
+		w.Stick(true)
+		w.release("v1.26.14+rke2r1")
+	}, migrate.Forward, usual, exitcode.Refused, []string{"cluster-not-settled"}},
+	"without a control plane": {rke2World, func(_ *testing.T, w *world) { w.ready(1, corev1.ConditionUnknown) }, migrate.Forward, usual, exitcode.Found, []string{"is NotReady: its kubelet stopped reporting its status"}},
+	// One minor later the image would be two minors older than kube-apiserver.
+	"an image that is older than the cluster": {after(rke1World, canonical), func(_ *testing.T, w *world) {
+		w.release("v1.27.16-rancher1-1")
+		w.Follow()
+	}, migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Version = "v1.28.15-rancher1-1" }, exitcode.Found, []string{"has the image v1.26.6 on Kubernetes v1.27.16-rancher1-1"}},
+	"a rollback that would replace values of the release": {after(rke1World, canonical), func(t *testing.T, w *world) {
+		w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
+	}, migrate.Backward, canonical, exitcode.Refused, []string{": podAnnotations.team (release-values-replaced)"}},
+	// It fails for another reason than that there is no release.
+	"values that cannot be read": {rke1World, func(t *testing.T, w *world) {
+		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
+	}, migrate.Forward, usual, exitcode.Failed, []string{"cannot be read", "", "hunter2"}},
+	// Rancher's controller refuses such a cluster without a condition (isBackupSet).
+	"RKE1 without a backup configuration":                            {rke1World, asItIs, migrate.Forward, func(_ *world, o *migrate.Options) { o.EtcdSnapshot = true }, exitcode.Refused, []string{"etcd-snapshot-impossible", "run without --etcd-snapshot"}},
+	"short leases of a manager that takes part without them":         {after(rke2World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, exitcode.Refused, []string{"has the default timings of leases"}},
+	"short leases of a manager of RKE1 that takes part without them": {after(rke1World, until(stages.InstallCCM)), asItIs, migrate.Forward, shorter, exitcode.Refused, []string{"has the default timings of leases"}},
+}
+
+func asItIs(*testing.T, *world) {}
+
+func TestARunThatIsRefusedWritesNothing(t *testing.T) {
+	t.Setenv("RANCHER_TOKEN", "token-secret:xyz")
+	for name, c := range refusals {
+		t.Run(name, func(t *testing.T) {
+			on(t, c.world, func(t *testing.T, w *world) {
+				w.Forget()
+				c.prepare(t, w)
+				r := w.run(t, "refused", logged(t))
+				c.with(w, &r)
+				err := c.work(t.Context(), r)
+				assert.Truef(t, exitcode.Of(err) == c.code && len(w.Writes()) == 0 && w.Rancher.Count("POST /k8s/clusters/local/apis/management") == 0, "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
+				said := true
+				for _, part := range c.says {
+					said = said && part != ""
+					assert.Truef(t, part == "" || strings.Contains(fmt.Sprint(err), part) == said, "%q: %v", part, err)
+				}
+			})
+		})
+	}
 }
 
 // Nothing that RKE2 derives from the name of a Node proves that its machine has that name.
@@ -56,9 +113,7 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 			w.Follow()
 			named(w, func(node string) string { return strings.ReplaceAll(c.args, "NODE", node) })
 			w.Forget()
-			r := w.run(t, "one", logged(t))
-			r.Planner.Target = transform.Target{EndState: c.chosen}
-			err := migrate.Forward(t.Context(), r)
+			err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{EndState: c.chosen} })
 			assert.Truef(t, (c.want != "" || err == nil) && strings.Contains(fmt.Sprint(err), c.want) && (c.want == "" || len(w.Writes()) == 0), "%s: %v %v", c.name, err, w.Writes())
 			s := w.Spec(t)
 			assert.Truef(t, c.want != "" || strings.Contains(s, `"cloud-provider-name":"external"`), "%s: %s", c.name, s)
@@ -66,35 +121,12 @@ func TestARunKnowsOnlyTheHostNamesThatNodesShow(t *testing.T) {
 	}
 }
 
-func TestAMigrationDoesNotBeginWithoutTheRights(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
-		w.Rancher.Denied["patch nodes"] = true
-		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "patch nodes") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-	})
-}
-
-func TestAMigrationDoesNotBeginOnAClusterThatIsChanging(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
-		w.Stick(true)
-		w.Rancher.Edit(migratetest.RKE2Path, func(o map[string]any) {
-			o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["machineGlobalConfig"].(map[string]any)["cloud-provider-name"] = "aws"
-			o["spec"].(map[string]any)["kubernetesVersion"] = "v1.26.14+rke2r1"
-		})
-		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "cluster-not-settled") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-	})
-}
-
 func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "provider ID") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-		r := w.run(t, "two", logged(t))
-		r.Accept = []string{"provider-id-missing"}
-		r.Until = stages.GrantMigrationLease
-		if err := migrate.Forward(t.Context(), r); err != nil {
+		if err := w.does(t, "two", migrate.Forward, accepting("provider-id-missing"), until(stages.GrantMigrationLease)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -102,18 +134,13 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 
 func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", logged(t))
-		r.Planner.Target.Accept = nil
-		err := migrate.Forward(t.Context(), r)
+		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil })
 		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-		r = w.run(t, "two", logged(t))
-		r.Planner.Target.Accept = nil
-		r.Until = stages.InstallCCM
-		if err := migrate.Forward(t.Context(), r); err != nil {
+		if err := w.does(t, "two", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil }, until(stages.InstallCCM)); err != nil {
 			t.Errorf("stages before it: %v", err)
 		}
 		w.Forget()
-		r = w.run(t, "three", logged(t)) // as a run of an earlier release is continued
+		r := w.run(t, "three", logged(t)) // as a run of an earlier release is continued
 		r.Planner.Target.Accept = nil
 		if err := migrate.Forward(t.Context(), r); !strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") || len(w.Writes()) > 0 {
 			t.Errorf("the run that continues: %v %v", err, w.Writes())

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +26,7 @@ import (
 )
 
 func TestAnEditOfAnotherClientStopsTheRunAndTheNextContinues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		w.Stick(true)
 		r.OnEvent = func(e migrate.Event) {
@@ -79,8 +77,7 @@ var faults = map[string]struct {
 func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 	for name, c := range faults {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := rke2World(t)
+			onRKE2(t, func(t *testing.T, w *world) {
 				r := w.logged(t, "one")
 				r.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
 				ctx, interrupt := context.WithCancel(t.Context())
@@ -110,8 +107,7 @@ func TestARunThatAFaultEndsIsContinuedByTheNext(t *testing.T) {
 }
 
 func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		follow := w.Follow
 		w.Follow = func() {
 			follow()
@@ -138,8 +134,7 @@ func TestTwoOwnersEndTheRunLongBeforeItsTime(t *testing.T) {
 }
 
 func TestAServerThatIsDownForAWhileIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		r := w.run(t, "one", logged(t))
 		var down time.Time
 		w.Rancher.Do(func() {
@@ -177,13 +172,10 @@ func (w *world) fail(path string, status int) {
 func (w *world) expire(is bool) { w.fail("", map[bool]int{true: http.StatusUnauthorized}[is]) }
 
 func TestANodeThatGoesWhileItIsCordonedIsPassedOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rke2World(t)
+	onRKE2(t, func(t *testing.T, w *world) {
 		name := w.API.Nodes[1].Name
 		w.fail("/nodes/"+name, http.StatusNotFound)
-		r := w.run(t, "one", logged(t))
-		r.Until = stages.CordonControlPlane
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, until(stages.CordonControlPlane)))
 		left := w.Cordoned()
 		assert.Truef(t, len(left) == 0, "cordoned: %v", left)
 	})

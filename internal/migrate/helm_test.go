@@ -25,9 +25,7 @@ func (w *world) killedWithHelm(t *testing.T, record string) {
 
 // toChart migrates up to the chart.
 func (w *world) toChart(t *testing.T, agent string) error {
-	r := w.run(t, agent, logged(t))
-	r.Until = stages.InstallCCM
-	return migrate.Forward(t.Context(), r)
+	return w.does(t, agent, migrate.Forward, until(stages.InstallCCM))
 }
 
 func TestTheRecordOfAHelmThatDiedWithItsRunIsRemoved(t *testing.T) {
@@ -65,9 +63,7 @@ func TestAReleaseThatSomeoneElseChangesIsNotTakenOut(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
 		assert.NilError(t, w.toChart(t, "one"))
 		w.PutRecord("v2", "pending-upgrade")
-		r := w.run(t, "two", logged(t))
-		r.Planner.Target.CanonicalForm = true
-		err := migrate.Backward(t.Context(), r)
+		err := w.does(t, "two", migrate.Backward, canonical)
 		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && w.HasRecord("v2"), "exit code %d, left: %t, %v", exitcode.Of(err), w.HasRecord("v2"), err)
 	})
 }

@@ -99,24 +99,6 @@ func TestTheRunContinuesAfterTheMachineRegisteredAgain(t *testing.T) {
 	})
 }
 
-func TestRollbackSaysThatProviderIDsStay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := past126(t, func(*corev1.Node) {})
-		assert.NilError(t, migrate.Forward(t.Context(), w.late(t, "one")))
-		err := migrate.Backward(t.Context(), w.late(t, "two"))
-		assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(fmt.Sprint(err), "provider IDs never change, so set-provider-ids cannot be undone either"), err)
-	})
-}
-
-func TestMigrateRefusesAClusterWhoseComponentsDoNotStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{World: migratetest.NewRKE2(t)}
-		w.Rancher.Put(t, strings.Replace(migratetest.RKE2Object, "v1.26.15+rke2r1", "v1.28.15+rke2r1", 1))
-		err := migrate.Forward(t.Context(), w.late(t, "one"))
-		assert.True(t, err != nil && exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "rke-lm apply --cluster"), err)
-	})
-}
-
 func TestTheRestartCommandGetsTheMachine(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no sh on the PATH")

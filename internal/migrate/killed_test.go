@@ -50,34 +50,20 @@ var runs = map[string]struct {
 	"roll RKE2 back without leader migration": {after(rke2World, alone), migrate.Backward, alone, false, nil},
 	"migrate RKE1":                            {rke1World, migrate.Forward, canonical, false, []string{`"external-aws"`, "aws-ccm-values-final.yaml", "", `"enable-leader-migration"`, "enable-leader-migration="}},
 	"roll RKE1 back":                          {after(rke1World, canonical), migrate.Backward, canonical, false, []string{`"name":"aws"`, "uninstall", "", "external-aws", `"enable-leader-migration"`, "RoleBinding"}},
-	"migrate RKE1 without leader migration":   {rke1World, migrate.Forward, alone, true, []string{`"external-aws"`}},
-	"roll RKE1 back without leader migration": {after(rke1World, alone), migrate.Backward, alone, true, []string{`"name":"aws"`, "uninstall", "", "external-aws"}},
-	"migrate past 1.26": {late126, migrate.Forward, restarting, false, []string{
-		"chart: aws-cloud-controller-manager", `"cloud-provider-name":"aws"`, "cloud-provider=external", "", "enable-leader-migration=",
-	}},
-	"migrate past 1.26, with a registration": {stubbed, migrate.Forward, restarting, false, []string{"chart: aws-cloud-controller-manager"}},
-	"migrate from minor to minor": {after(late126, restarting), migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"} }, false, []string{
-		`"kubernetesVersion":"v1.33.3+rke2r1"`, "tag: v1.33.4", "patched: upgrade-kubernetes upgrade-ccm upgrade-kubernetes upgrade-ccm",
+	"migrate RKE1 without leader migration":   {rke1World, migrate.Forward, alone1, true, []string{`"external-aws"`}},
+	"roll RKE1 back without leader migration": {after(rke1World, alone1), migrate.Backward, alone1, true, []string{`"name":"aws"`, "uninstall", "", "external-aws"}},
+	"migrate past 1.26, with a registration":  {stubbed, migrate.Forward, restarting, false, []string{"chart: aws-cloud-controller-manager"}},
+	"migrate past 1.26, and from minor to minor": {late126, migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target = transform.Target{Version: "v1.33.3+rke2r1"} }, false, []string{
+		"chart: aws-cloud-controller-manager", `"cloud-provider-name":"aws"`, "cloud-provider=external", `"kubernetesVersion":"v1.33.3+rke2r1"`, "tag: v1.33.4",
+		" upgrade-kubernetes upgrade-ccm upgrade-kubernetes upgrade-ccm", "", "enable-leader-migration=",
 	}},
 }
 
 // late126 is a cluster past 1.26 whose last Node has no provider ID.
 func late126(t *testing.T) *world { return past126(t, func(*corev1.Node) {}) }
 
-// choices change what a run does.
-type choices = func(*world, *migrate.Options)
-
-func usual(*world, *migrate.Options) {}
-
-func canonical(_ *world, o *migrate.Options) { o.Planner.Target.CanonicalForm = true }
-
-func alone(_ *world, o *migrate.Options) {
-	o.Planner.Target.NoLeaderMigration, o.Planner.Target.CanonicalForm = true, true
-}
-
-func restarting(w *world, o *migrate.Options) {
-	o.Planner.Target, o.Restart = transform.Target{}, w.restart
-}
+// alone1 is without leader migration for RKE1.
+func alone1(w *world, o *migrate.Options) { alone(w, o); canonical(w, o) }
 
 // after makes a world after a migration.
 func after(before func(*testing.T) *world, with choices) func(*testing.T) *world {
@@ -108,11 +94,16 @@ type death struct {
 func (w *world) deaths(t *testing.T, work work, r migrate.Options) (list []death) {
 	t.Helper()
 	var mu sync.Mutex
-	seen := map[string]bool{}
+	seen, writes, confirmed := map[string]bool{}, 0, false
 	w.Forget()
 	w.Around = func(q *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
+		if n := len(w.Writes()); n > writes {
+			assert.Truef(t, confirmed, "%s %s without a renewal of the lock before it", q.Method, q.URL.Path)
+			writes, confirmed = n, false
+		}
+		confirmed = confirmed || q.Method != http.MethodGet && strings.Contains(q.URL.Path, "/leases")
 		log, _ := os.ReadFile(r.AuditLog)
 		lock := w.Rancher.Object(w.Lock)
 		left := fmt.Sprintf("%d writes, %d entries, locked: %t, with a helm: %t that said %q", len(w.Writes()), bytes.Count(log, []byte("\n")), lock != "", strings.Contains(lock, "rke-lm.io/helm"), w.helmSaid())

@@ -40,7 +40,7 @@ func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
 // preflight looks whether the run may begin, and changes nothing.
 func (r *run) preflight(ctx context.Context) error {
-	return inOrder(ctx, r.planFirst, r.review, r.look, r.named, r.locate, r.admit, r.allow)
+	return inOrder(ctx, r.planFirst, r.review, r.look, r.named, r.identifyFirst, r.locate, r.admit, r.allow)
 }
 
 // planFirst plans the cluster, and the stages to go through.
@@ -82,6 +82,26 @@ func (r *run) named(ctx context.Context) error {
 		return nil
 	}
 	return r.planFirst(ctx)
+}
+
+// identifyFirst leaves an upgrade to the next run where Nodes have no provider IDs yet: a run that was killed after the last edit of the
+// migration has not come to that stage, and no plan of an upgrade has it.
+func (r *run) identifyFirst(ctx context.Context) error {
+	target := &r.cluster.planner.Target
+	if r.back() || r.Until != "" || !target.Upgrades() || transition.Identified(r.from.seen.Nodes) {
+		return nil
+	}
+	chosen, none := *target, *target
+	none.Version, none.Upgrade = "", ""
+	for _, *target = range []transform.Target{none, chosen} {
+		if err := r.planFirst(ctx); err != nil {
+			return err
+		}
+		if slices.Contains(r.from.stages, stages.SetProviderIDs) {
+			return r.review(ctx)
+		}
+	}
+	return nil
 }
 
 // locate finds the stages that are done.

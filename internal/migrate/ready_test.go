@@ -106,19 +106,9 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 		err := migrate.Forward(t.Context(), r)
 		assert.Mustf(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") && strings.Contains(fmt.Sprint(err), "the control plane is NotReady"), "%d %v", exitcode.Of(err), err)
 		assert.Truef(t, w.Patches() == before && len(w.Cordoned()) == 0, "the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
-		r = w.run(t, "two", logged(t))
-		r.Accept = []string{"node-not-ready"}
-		if err := migrate.Forward(t.Context(), r); err != nil {
+		if err := w.does(t, "two", migrate.Forward, accepting("node-not-ready")); err != nil {
 			t.Errorf("it is accepted: %v", err)
 		}
-	})
-}
-
-func TestAMigrationDoesNotBeginWithoutItsControlPlanes(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
-		w.ready(1, corev1.ConditionUnknown)
-		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "is NotReady: its kubelet stopped reporting its status") && len(w.Writes()) == 0, "%d %v %v", exitcode.Of(err), err, w.Writes())
 	})
 }
 
@@ -129,8 +119,6 @@ func TestAWorkerThatWasNeverReadyKeepsNothingBack(t *testing.T) {
 			w.API.DaemonSets = nil
 		})
 		w.ready(2, corev1.ConditionFalse)
-		r := w.run(t, "one", logged(t))
-		r.Until = stages.EnableLeaderMigration
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, until(stages.EnableLeaderMigration)))
 	})
 }

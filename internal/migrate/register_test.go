@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -54,8 +53,7 @@ func (w *world) lastNode() (last corev1.Node) {
 }
 
 func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := stubbed(t)
+	on(t, stubbed, func(t *testing.T, w *world) {
 		w.Budget(2)
 		name := w.lastNode().Name
 		assert.NilError(t, migrate.Forward(t.Context(), w.restarting(t, "one")))
@@ -78,8 +76,7 @@ func TestANodeOfTheStubIsDrainedDeletedAndRegistersAgain(t *testing.T) {
 
 // The answer to the deletion gets lost, and the Node that the second request finds is another one.
 func TestANodeThatRegistersAtOnceIsNoNodeThatCannotBeDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := stubbed(t)
+	on(t, stubbed, func(t *testing.T, w *world) {
 		name, lost := w.lastNode().Name, false
 		for id, api := range w.Rancher.Downstream {
 			w.Rancher.Downstream[id] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -126,8 +123,7 @@ func TestARegistrationStops(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := stubbed(t)
+			on(t, stubbed, func(t *testing.T, w *world) {
 				o := w.restarting(t, "one")
 				c.prepare(w, &o)
 				err := migrate.Forward(t.Context(), o)
@@ -141,8 +137,7 @@ func TestARegistrationStops(t *testing.T) {
 
 // A pool with unhealthyNodeTimeout replaces the machine as soon as its Node is deleted.
 func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := stubbed(t)
+	on(t, stubbed, func(t *testing.T, w *world) {
 		o := w.restarting(t, "one")
 		o.Restart = func(_ context.Context, m transition.KubeletRestart) error {
 			w.asked = append(w.asked, m)
@@ -155,8 +150,7 @@ func TestAMachineThatIsReplacedDoesNotRegisterAgain(t *testing.T) {
 }
 
 func TestADeletedNodeIsNotForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := stubbed(t)
+	on(t, stubbed, func(t *testing.T, w *world) {
 		o := w.restarting(t, "one")
 		o.Restart = func(context.Context, transition.KubeletRestart) error { return errors.New("no route to the machine") }
 		if err := migrate.Forward(t.Context(), o); err == nil {

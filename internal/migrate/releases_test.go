@@ -44,9 +44,7 @@ func TestARunThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
 func TestValuesOfTheReleaseAreReplacedWhereThatIsAccepted(t *testing.T) {
 	onRKE1(t, func(t *testing.T, w *world) {
 		w.PutRelease(t, mirrored)
-		r := w.run(t, "one", logged(t))
-		r.Until, r.Accept = stages.InstallCCM, []string{rollout.ValuesReplaced}
-		err := migrate.Forward(t.Context(), r)
+		err := w.does(t, "one", migrate.Forward, accepting(rollout.ValuesReplaced), until(stages.InstallCCM))
 		assert.Truef(t, err == nil && w.HelmRan(), "helm ran: %t, %v", w.HelmRan(), err)
 	})
 }
@@ -88,29 +86,6 @@ func TestAValueThatIsSetDuringTheRunStopsItBeforeHelm(t *testing.T) {
 	})
 }
 
-// What a rollback upgrades has to keep the values as well.
-func TestARollbackThatWouldReplaceValuesOfTheReleaseWritesNothing(t *testing.T) {
-	onRKE1(t, func(t *testing.T, w *world) {
-		w.migrate(t, "one")
-		w.PutRelease(t, w.Values(t)+"podAnnotations: {team: platform}\n")
-		w.Forget()
-		r := w.run(t, "two", logged(t))
-		r.Planner.Target.CanonicalForm = true
-		err := migrate.Backward(t.Context(), r)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && len(w.Writes()) == 0 && strings.Contains(fmt.Sprint(err), ": podAnnotations.team (release-values-replaced)"), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
-	})
-}
-
-// helm fails for another reason than that there is no release.
-func TestValuesThatCannotBeReadStopTheRun(t *testing.T) {
-	onRKE1(t, func(t *testing.T, w *world) {
-		w.PutHelm(t, "#!/bin/sh\necho 'Error: the server is currently unable to handle the request, password=hunter2' >&2\nexit 1\n")
-		w.Forget()
-		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
-		assert.Truef(t, exitcode.Of(err) == exitcode.Failed && len(w.Writes()) == 0 && strings.Contains(fmt.Sprint(err), "cannot be read") && !strings.Contains(fmt.Sprint(err), "hunter2"), "exit code %d, %v, %v", exitcode.Of(err), w.Writes(), err)
-	})
-}
-
 // Only what helms have completed is the release: the newest record is that of one that was killed.
 func TestTheValuesAreThoseOfTheNewestFinishedRecord(t *testing.T) {
 	for _, c := range []struct {
@@ -130,9 +105,9 @@ func TestTheValuesAreThoseOfTheNewestFinishedRecord(t *testing.T) {
 					w.PutRecord(revision, status)
 				}
 				w.Follow()
-				r := w.run(t, "one", logged(t))
-				r.Confirm = func(_ context.Context, stage string) (bool, error) { return false, nil }
-				err := migrate.Forward(t.Context(), r)
+				err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) {
+					o.Confirm = func(_ context.Context, stage string) (bool, error) { return false, nil }
+				})
 				assert.True(t, err != nil && !migrate.NeedsValues(err), err)
 				reads := w.ReadValues()
 				assert.Truef(t, reads == c.want, "%q, and not %q", reads, c.want)

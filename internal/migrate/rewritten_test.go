@@ -105,9 +105,7 @@ func TestMigrateTakesAClusterOfRKEThroughRanchersTypesAndBack(t *testing.T) {
 		w.migrate(t, "one")
 		s := w.Spec(t)
 		assert.True(t, strings.Contains(s, `"external-aws"`) && strings.Contains(s, `"kubeController":{}`), s)
-		r := w.run(t, "two", logged(t))
-		r.Planner.Target.CanonicalForm = true
-		assert.NilError(t, migrate.Backward(t.Context(), r))
+		assert.NilError(t, w.does(t, "two", migrate.Backward, canonical))
 		after := w.Spec(t)
 		assert.Truef(t, !strings.Contains(after, "external-aws") && !strings.Contains(after, "enable-leader-migration"), "%s\n%s", before, after)
 	})

@@ -65,9 +65,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 		// Someone runs it.
 		assert.NilError(t, os.WriteFile(w.Helm, []byte("upgrade by hand\n"+valuesOf(t, w)), 0o600))
 		w.Follow()
-		r := w.run(t, "two", logged(t))
-		r.Until = stages.UncordonControlPlane
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "two", migrate.Forward, until(stages.UncordonControlPlane)))
 		assert.Contains(t, w.Spec(t), `"external-aws"`)
 	})
 }

@@ -69,15 +69,11 @@ func TestAStageMayBeTheLast(t *testing.T) {
 			s := w.Spec(t)
 			assert.True(t, strings.Contains(s, "HelmChart") && !strings.Contains(s, `"external"`) && strings.Contains(s, `"enable-leader-migration"`), s)
 		}
-		r := w.run(t, "one", logged(t))
-		r.Until = stages.InstallCCM
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, until(stages.InstallCCM)))
 		half()
 		w.migrate(t, "two")
 		w.finished(t, undisturbed(t))
-		r = w.run(t, "three", logged(t))
-		r.Planner.To = stages.InstallCCM
-		assert.NilError(t, migrate.Backward(t.Context(), r))
+		assert.NilError(t, w.does(t, "three", migrate.Backward, downTo(stages.InstallCCM)))
 		half()
 		w.migrate(t, "four")
 		w.finished(t, undisturbed(t))
@@ -96,9 +92,7 @@ func TestNodesThatSomeoneElseCordonedStayCordoned(t *testing.T) {
 func TestEtcdIsSnapshottedBeforeTheFirstWriteAndTheSwitch(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		log := filepath.Join(t.TempDir(), "audit.jsonl")
-		r := w.run(t, "one", logged(t))
-		r.EtcdSnapshot, r.AuditLog = true, log
-		assert.NilError(t, migrate.Forward(t.Context(), r))
+		assert.NilError(t, w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.EtcdSnapshot, o.AuditLog = true, log }))
 		var order []string
 		for _, e := range audited(t, log) {
 			if e.Phase == migrate.Intent && (e.Act == "etcd-snapshot" || e.Act == "patch") {
@@ -152,23 +146,12 @@ func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 	})
 }
 
-func TestAMigrationWithoutLeaderMigrationMakesTheChartAndTheSwitchInOneChange(t *testing.T) {
-	onRKE2(t, func(t *testing.T, w *world) {
-		before := w.Spec(t)
-		r := w.run(t, "one", logged(t))
-		r.Planner.Target.NoLeaderMigration = true
-		assert.NilError(t, migrate.Forward(t.Context(), r))
-		patches := w.Patches()
+func TestTheSwitchAloneIsTakenBackWithoutLeaderMigration(t *testing.T) {
+	on(t, after(rke2World, alone), func(t *testing.T, w *world) {
+		assert.NilError(t, w.does(t, "half", migrate.Backward, alone, downTo(stages.InstallCCM)))
 		s := w.Spec(t)
-		assert.Truef(t, patches == 1 && strings.Contains(s, "HelmChart") && strings.Contains(s, `"external"`), "%d patches, %s", patches, s)
-		r = w.run(t, "half", logged(t))
-		r.Planner.Target.NoLeaderMigration, r.Planner.To = true, stages.InstallCCM
-		assert.NilError(t, migrate.Backward(t.Context(), r))
-		s = w.Spec(t)
 		assert.Truef(t, strings.Contains(s, "HelmChart") && !strings.Contains(s, `"external"`), "the chart stays and the switch goes: %s", s)
-		r = w.run(t, "two", logged(t))
-		r.Planner.Target.NoLeaderMigration = true
-		assert.NilError(t, migrate.Backward(t.Context(), r))
-		w.finished(t, before)
+		assert.NilError(t, w.does(t, "two", migrate.Backward, alone))
+		w.finished(t, w.before)
 	})
 }

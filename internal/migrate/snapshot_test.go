@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,8 +75,7 @@ func restored(t *testing.T, backup string) any {
 }
 
 func TestASnapshotOfRKECanBeRestoredWithTheConfigurationFromBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := backedUp(t)
+	on(t, backedUp, func(t *testing.T, w *world) {
 		var before struct {
 			Config any `json:"rancherKubernetesEngineConfig"`
 		}
@@ -133,8 +131,7 @@ func TestASnapshotOfRKE2ThatFailsIsShown(t *testing.T) {
 }
 
 func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := backedUp(t)
+	on(t, backedUp, func(t *testing.T, w *world) {
 		before := w.Spec(t)
 		r := w.run(t, "one", func(migrate.Event) { w.backUp("False", "cannot reach s3, secret_key="+worldKey) })
 		r.EtcdSnapshot = true
@@ -146,29 +143,14 @@ func TestASnapshotOfRKEThatFailsSaysWhyWithoutSecrets(t *testing.T) {
 }
 
 func TestAnEtcdBackupThatAQuotaRefusesIsNotTakenForOneThatExists(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := backedUp(t)
+	on(t, backedUp, func(t *testing.T, w *world) {
 		w.Rancher.Fault = func(r *http.Request) (f ranchertest.Fault) {
 			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/etcdbackups") {
 				f = ranchertest.Fault{Status: http.StatusConflict, Body: `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas \"small\": the object has been modified","code":409}`}
 			}
 			return f
 		}
-		r := w.run(t, "one", logged(t))
-		r.EtcdSnapshot = true
-		err := migrate.Forward(t.Context(), r)
+		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.EtcdSnapshot = true })
 		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "on resourcequotas"), err)
-	})
-}
-
-// Rancher's controller refuses such a cluster without a condition (isBackupSet).
-func TestAnRKEClusterWithoutABackupConfigurationIsRefusedBeforeTheFirstWrite(t *testing.T) {
-	onRKE1(t, func(t *testing.T, w *world) {
-		r := w.run(t, "one", logged(t))
-		r.EtcdSnapshot = true
-		err := migrate.Forward(t.Context(), r)
-		said := fmt.Sprint(err)
-		assert.Truef(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(said, "etcd-snapshot-impossible") && strings.Contains(said, "run without --etcd-snapshot") && len(w.Writes()) == 0, "%v %s", w.Writes(), said)
-		assert.True(t, w.Rancher.Count(http.MethodPost+" /k8s/clusters/local/apis/management.cattle.io") == 0, "an EtcdBackup was made")
 	})
 }

@@ -46,17 +46,62 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 // logged is a run whose events are in the log of the test.
 func (w *world) logged(t *testing.T, agent string) migrate.Options { return w.run(t, agent, logged(t)) }
 
+// choices change what a run does.
+type choices = func(*world, *migrate.Options)
+
+func usual(*world, *migrate.Options) {}
+
+func canonical(_ *world, o *migrate.Options) { o.Planner.Target.CanonicalForm = true }
+
+func alone(_ *world, o *migrate.Options) { o.Planner.Target.NoLeaderMigration = true }
+
+func restarting(w *world, o *migrate.Options) {
+	o.Planner.Target, o.Restart = transform.Target{}, w.restart
+}
+
+func shorter(_ *world, o *migrate.Options) { o.Planner.Target.ShortLeases = true }
+
+func until(stage string) choices { return func(_ *world, o *migrate.Options) { o.Until = stage } }
+
+func downTo(stage string) choices { return func(_ *world, o *migrate.Options) { o.Planner.To = stage } }
+
+func accepting(rules ...string) choices {
+	return func(_ *world, o *migrate.Options) { o.Accept = rules }
+}
+
+// does runs to its end, with some choices.
+func (w *world) does(t *testing.T, agent string, work work, with ...choices) error {
+	t.Helper()
+	r := w.run(t, agent, logged(t))
+	for _, with := range with {
+		with(w, &r)
+	}
+	return work(t.Context(), r)
+}
+
 // migrate is a migration that must succeed.
 func (w *world) migrate(t *testing.T, agent string) {
 	t.Helper()
-	assert.NilError(t, migrate.Forward(t.Context(), w.run(t, agent, logged(t))))
+	assert.NilError(t, w.does(t, agent, migrate.Forward))
 }
 
-// onRKE2 runs a test over a cluster of RKE2, and onRKE1 over one of RKE1.
-func onRKE2(t *testing.T, test func(t *testing.T, w *world)) {
-	synctest.Test(t, func(t *testing.T) { test(t, rke2World(t)) })
+// release brings the object of the cluster to a release of Kubernetes, as another user does.
+func (w *world) release(version string) {
+	w.Rancher.Edit(w.Path, func(o map[string]any) {
+		spec := o["spec"].(map[string]any)
+		if config, is := spec["rancherKubernetesEngineConfig"].(map[string]any); is {
+			spec = config
+		}
+		spec["kubernetesVersion"] = version
+	})
 }
 
-func onRKE1(t *testing.T, test func(t *testing.T, w *world)) {
-	synctest.Test(t, func(t *testing.T) { test(t, rke1World(t)) })
+// on runs a test in a world, in a bubble. onRKE2 has a cluster of RKE2, and onRKE1 one of RKE1.
+func on(t *testing.T, made func(*testing.T) *world, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, made(t)) })
 }
+
+func onRKE2(t *testing.T, test func(t *testing.T, w *world)) { on(t, rke2World, test) }
+
+func onRKE1(t *testing.T, test func(t *testing.T, w *world)) { on(t, rke1World, test) }

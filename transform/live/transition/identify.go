@@ -48,8 +48,8 @@ func rank(n observed.Node) int {
 	return 0
 }
 
-// identified reports whether every Node has a provider ID of AWS.
-func identified(nodes []observed.Node) bool {
+// Identified reports whether every Node has a provider ID of AWS.
+func Identified(nodes []observed.Node) bool {
 	return !slices.ContainsFunc(nodes, func(n observed.Node) bool { return !n.IsAWS() })
 }
 

@@ -49,7 +49,7 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 		order = append(order, n.Name)
 	}
 	got := strings.Join(order, " ")
-	assert.True(t, got == "worker control member" && !identified([]observed.Node{u.Foreign[0]}) && identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}), got)
+	assert.True(t, got == "worker control member" && !Identified([]observed.Node{u.Foreign[0]}) && Identified([]observed.Node{aNode("done", "aws:///eu-west-1a/i-0a4c19d2e7b35f801", "")}), got)
 }
 
 // A Node that is deleted takes its etcd member with it, so members are replaced, and only

@@ -29,7 +29,7 @@ func (r Planner) past(p *plan.Plan, stage string, files map[string]string, seen 
 func shown(p *plan.Plan, step plan.Step, files map[string]string, seen *observed.Observation) stages.Observed {
 	mark := stages.Mark(p.Cluster.Name)
 	s := stages.Observed{
-		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: identified(seen.Nodes),
+		Switched: stages.External(p), Cloud: len(seen.DaemonSets) > 0, Migrates: migrates(seen), Identified: Identified(seen.Nodes),
 		Marked: slices.ContainsFunc(seen.Nodes, func(n observed.Node) bool { return n.Cordoned == mark }),
 	}
 	if chart, helm := chartOf(step.Stage.After); helm {
