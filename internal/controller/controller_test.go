@@ -28,7 +28,7 @@ import (
 
 func newWorld(t *testing.T, spec string, clusters ...string) *world {
 	t.Helper()
-	w := &world{Fleet: migratetest.NewFleet(t, clusters...), t: t, key: types.NamespacedName{Namespace: namespace, Name: name}, running: map[string]bool{}}
+	w := &world{Fleet: migratetest.NewFleet(t, clusters...), t: t, key: types.NamespacedName{Namespace: namespace, Name: name}}
 	w.Rancher.Put(t, `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"summer","namespace":"rke-lm","creationTimestamp":"`+time.Now().UTC().Format(time.RFC3339)+`"},"spec":`+spec+`}`)
 	return w
 }
@@ -59,8 +59,8 @@ func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		got := w.states()
-		assert.Truef(t, got == "alder=done birch=done cedar=done elm=done" && w.most == 2, "%s, %d at once", got, w.most)
-		w.finished("alder", "birch", "cedar", "elm")
+		assert.Truef(t, got == "alder=done birch=done cedar=done elm=done" && w.Most == 2, "%s, %d at once", got, w.Most)
+		w.Migrated(t, "alder", "birch", "cedar", "elm")
 		s := w.object().Status
 		assert.True(t, len(s.Waves) == 3 && s.Waves[1].Counts.Done == 2 && s.Waves[2].Ended != nil && s.Counts.Done == 4 && s.Counts.Total == 4 && s.Wave == "" && s.ObservedGeneration == w.object().Generation, s)
 		for _, c := range s.Clusters {
@@ -84,7 +84,7 @@ func TestWavesWaitForTheirApprovals(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		w.await(v1alpha1.Complete, "")
-		w.finished("alder", "birch", "cedar", "elm")
+		w.Migrated(t, "alder", "birch", "cedar", "elm")
 	})
 }
 
@@ -105,7 +105,7 @@ func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 			w.approve("rest", stage)
 		}
 		w.await(v1alpha1.Complete, "")
-		w.finished("alder", "birch")
+		w.Migrated(t, "alder", "birch")
 	})
 }
 
@@ -129,7 +129,7 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 		retry("1", "alder=failed birch=failed")
 		w.approve("one", "", "node-rename")
 		retry("2", "alder=done birch=failed")
-		w.finished("alder")
+		w.Migrated(t, "alder")
 		w.edit(func(spec map[string]any) { spec["options"].(map[string]any)["accept"] = []any{"node-rename"} })
 		w.await(v1alpha1.Waiting, "InvalidSpec")
 		retry("3", "alder=done birch=failed")
@@ -151,7 +151,7 @@ func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 		assert.True(t, c.State == string(waves.Gated) && c.Stage == stages.InstallCCM && w.Rancher.Object(w.Worlds["alder"].Lock) == "", c)
 		w.edit(func(spec map[string]any) { spec["pause"] = false })
 		w.await(v1alpha1.Complete, "")
-		w.finished("alder")
+		w.Migrated(t, "alder")
 	})
 }
 
@@ -186,10 +186,10 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 		assert.Must(t, got == "alder=failed birch=done cedar=waiting" && w.object().Status.Clusters[0].RolledBack, w.Rancher.Object(path))
 		after := w.Worlds["alder"].Spec(t)
 		assert.Truef(t, after == before && w.Worlds["cedar"].Patches() == 0, "%s\nand not\n%s", after, before)
-		w.finished("birch")
+		w.Migrated(t, "birch")
 		w.edit(func(spec map[string]any) { spec["maxFailures"] = 1 })
 		w.await(v1alpha1.Complete, "")
-		w.finished("cedar")
+		w.Migrated(t, "cedar")
 	})
 }
 
@@ -211,7 +211,7 @@ func TestAnotherProcessContinuesFromTheStatus(t *testing.T) {
 	on(t, threeWaves+`}`, []string{"alder", "birch", "cedar", "elm"}, func(t *testing.T, w *world) {
 		starts := w.restarted(seed)
 		assert.Truef(t, starts >= 5 && w.states() == "alder=done birch=done cedar=done elm=done", "%d starts with the seed %d: %s", starts, seed, w.states())
-		w.finished("alder", "birch", "cedar", "elm")
+		w.Migrated(t, "alder", "birch", "cedar", "elm")
 		for _, c := range w.object().Status.Clusters {
 			assert.Equal(t, c.TwoOwnersSeconds, 0, c)
 		}
@@ -227,7 +227,7 @@ func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
 		assert.Must(t, got == "alder=running birch=waiting", got)
 		w.lead()
 		w.await(v1alpha1.Complete, "")
-		w.finished("alder", "birch")
+		w.Migrated(t, "alder", "birch")
 	})
 }
 

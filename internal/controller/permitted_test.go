@@ -84,7 +84,7 @@ func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
 				assert.True(t, len(w.object().Status.Clusters) == 0 && w.Worlds["alder"].Patches() == 0, w.Rancher.Object(path))
 				w.permits(c.permits)
 				w.await(v1alpha1.Complete, "")
-				w.finished("alder")
+				w.Migrated(t, "alder")
 			})
 		})
 	}
@@ -127,7 +127,7 @@ func TestThePolicyRequiresApprovals(t *testing.T) {
 		assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed without an approval")
 		w.approve("rest", "")
 		w.await(v1alpha1.Complete, "")
-		w.finished("alder")
+		w.Migrated(t, "alder")
 	})
 }
 

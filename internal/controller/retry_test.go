@@ -71,7 +71,7 @@ func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T
 		w.await(v1alpha1.Complete, "")
 		got := w.states()
 		assert.Truef(t, got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%s, %q", got, w.object().Status.ObservedRetry)
-		w.finished("alder", "birch", "cedar")
+		w.Migrated(t, "alder", "birch", "cedar")
 		assert.Truef(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.ManagedElsewhere) && w.events("ClusterRetried") == 2, "%d began again: %+v", w.events("ClusterRetried"), w.object().Status.Conditions)
 	})
 }
@@ -134,7 +134,7 @@ func TestAnotherProcessFulfillsAWish(t *testing.T) {
 		starts := w.restarted(seed)
 		got := w.states()
 		assert.Truef(t, starts >= 5 && got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%d starts with the seed %d: %s", starts, seed, got)
-		w.finished("alder", "birch", "cedar")
+		w.Migrated(t, "alder", "birch", "cedar")
 		for _, c := range w.object().Status.Clusters {
 			assert.True(t, c.State == string(waves.Done) && c.TwoOwnersSeconds == 0 && !c.RolledBack && c.Message == "", c)
 		}

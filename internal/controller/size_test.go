@@ -52,9 +52,7 @@ func TestAStatusFitsIntoEtcdHoweverItsClustersFail(t *testing.T) {
 			w := worst(n, message)
 			text, err := json.Marshal(w.status())
 			assert.Truef(t, err == nil && len(text) <= etcdLimit*9/10, "%d clusters, %q: %d bytes, %v", n, message, len(text), err)
-			if err := tooLarge(w.lm, w.waves); err != nil {
-				t.Errorf("%d clusters: %v", n, err)
-			}
+			assert.NilError(t, tooLarge(w.lm, w.waves))
 			t.Logf("%d clusters: %d bytes", n, len(text))
 		}
 	}

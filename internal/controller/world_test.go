@@ -43,8 +43,6 @@ type world struct {
 	approvals []v1alpha1.LeaderMigrationApproval
 	onShow    func(migrate.Member, migrate.Event)
 	logs      []string
-	most      int // runs at once
-	running   map[string]bool
 	slots     int // of the process
 	interval  time.Duration
 	policy    string // a file; "" for none
@@ -164,14 +162,7 @@ func (w *world) approved(string, string) []v1alpha1.LeaderMigrationApproval {
 
 func (w *world) show(_ string, m migrate.Member, e migrate.Event) {
 	w.mu.Lock()
-	w.running[m.Cluster] = m.State.Busy()
-	n := 0
-	for _, is := range w.running {
-		if is {
-			n++
-		}
-	}
-	w.most = max(w.most, n)
+	w.Runs(m.Cluster, m.State.Busy())
 	then := w.onShow
 	w.mu.Unlock()
 	if then != nil {
@@ -192,17 +183,6 @@ func (w *world) states() string {
 		list = append(list, strings.TrimPrefix(c.Name, "fleet-default/")+"="+c.State)
 	}
 	return strings.Join(list, " ")
-}
-
-// finished expects clusters at the end of their migrations, without a lock and a cordon.
-func (w *world) finished(clusters ...string) {
-	w.t.Helper()
-	for _, c := range clusters {
-		one := w.Worlds[c]
-		s := one.Spec(w.t)
-		assert.Truef(w.t, strings.Contains(s, `"external"`) && !strings.Contains(s, "enable-leader-migration"), "%s: %s", c, s)
-		assert.Truef(w.t, len(one.Cordoned()) == 0 && w.Rancher.Object(one.Lock) == "", "%s: cordoned %v, lock %s", c, one.Cordoned(), w.Rancher.Object(one.Lock))
-	}
 }
 
 // runs makes runs as the command line does, each with connections of its own.

@@ -126,9 +126,7 @@ func TestAMigrationDoesNotBeginOnAClusterWithErrors(t *testing.T) {
 		w.API.Do(func() { w.API.Nodes[2].Spec.ProviderID = "" })
 		err := migrate.Forward(t.Context(), w.run(t, "one", logged(t)))
 		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "provider ID") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-		if err := w.does(t, "two", migrate.Forward, accepting("provider-id-missing"), until(stages.GrantMigrationLease)); err != nil {
-			t.Error(err)
-		}
+		assert.NilError(t, w.does(t, "two", migrate.Forward, accepting("provider-id-missing"), until(stages.GrantMigrationLease)))
 	})
 }
 
@@ -136,9 +134,7 @@ func TestABlockedStageKeepsTheRunFromBeginning(t *testing.T) {
 	onRKE2(t, func(t *testing.T, w *world) {
 		err := w.does(t, "one", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil })
 		assert.Truef(t, exitcode.Of(err) == exitcode.Found && strings.Contains(fmt.Sprint(err), "the stage switch-to-external is blocked") && len(w.Writes()) == 0, "%v %v", err, w.Writes())
-		if err := w.does(t, "two", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil }, until(stages.InstallCCM)); err != nil {
-			t.Errorf("stages before it: %v", err)
-		}
+		assert.NilError(t, w.does(t, "two", migrate.Forward, func(_ *world, o *migrate.Options) { o.Planner.Target.Accept = nil }, until(stages.InstallCCM)))
 		w.Forget()
 		r := w.run(t, "three", logged(t)) // as a run of an earlier release is continued
 		r.Planner.Target.Accept = nil

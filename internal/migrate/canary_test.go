@@ -76,9 +76,7 @@ func TestACanaryServiceWithoutAnAddressFailsAndIsDeleted(t *testing.T) {
 		assert.True(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "not complete within 10m0s (--timeout): the canary Service has no load balancer yet"), err)
 		w.swept(t)
 		w.Balance = true
-		if err := migrate.Forward(t.Context(), w.proving(t, "two")); err != nil {
-			t.Error(err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), w.proving(t, "two")))
 	})
 }
 
@@ -114,9 +112,7 @@ func TestAnErrorOfTheCloudControllersSinceTheBeginningFails(t *testing.T) {
 		}
 		w.API.Do(func() { w.API.Events = []corev1.Event{warning} })
 		r := w.proving(t, "one")
-		if err := migrate.Forward(t.Context(), r); err != nil {
-			t.Fatalf("an Event from before: %v", err)
-		}
+		assert.NilError(t, migrate.Forward(t.Context(), r))
 		r = w.proving(t, "two")
 		r.OnEvent = func(e migrate.Event) {
 			if e.Type == migrate.Written {

@@ -29,16 +29,14 @@ import (
 // many is a Rancher with several clusters, and what happens in a migration of them.
 type many struct {
 	*migratetest.Fleet
-	t       *testing.T
-	log     string // the audit log
-	running map[string]bool
-	most    int      // that ran at once
-	order   []string // in which they started
+	t     *testing.T
+	log   string   // the audit log
+	order []string // in which they started
 }
 
 func newMany(t *testing.T, names ...string) *many {
 	t.Helper()
-	return &many{Fleet: migratetest.NewFleet(t, names...), t: t, log: filepath.Join(t.TempDir(), "audit.jsonl"), running: map[string]bool{}}
+	return &many{Fleet: migratetest.NewFleet(t, names...), t: t, log: filepath.Join(t.TempDir(), "audit.jsonl")}
 }
 
 // open makes the run over a cluster as the command line does.
@@ -73,17 +71,11 @@ func (m *many) fleet(canaries []string, size int, l waves.Limits) *migrate.Fleet
 }
 
 func (m *many) record(one migrate.Member, _ migrate.Event) {
-	if one.State == waves.Running && !m.running[one.Cluster] {
-		m.order = append(m.order, strings.TrimPrefix(one.Cluster, "fleet-default/"))
+	name := strings.TrimPrefix(one.Cluster, "fleet-default/")
+	if one.State == waves.Running && !slices.Contains(m.order, name) {
+		m.order = append(m.order, name)
 	}
-	m.running[one.Cluster] = one.State == waves.Running
-	n := 0
-	for _, is := range m.running {
-		if is {
-			n++
-		}
-	}
-	m.most = max(m.most, n)
+	m.Runs(name, one.State == waves.Running)
 }
 
 // states are those of the clusters, as name=state.
@@ -93,17 +85,6 @@ func states(s migrate.Summary) string {
 		list = append(list, strings.TrimPrefix(m.Cluster, "fleet-default/")+"="+string(m.State))
 	}
 	return strings.Join(list, " ")
-}
-
-// finished expects clusters at the end of their migrations.
-func (m *many) finished(names ...string) {
-	m.t.Helper()
-	for _, name := range names {
-		w := &world{World: m.Worlds[name]}
-		s := w.Spec(m.t)
-		assert.Truef(m.t, strings.Contains(s, `"external"`) && !strings.Contains(s, "enable-leader-migration"), "%s: %s", name, s)
-		assert.Truef(m.t, len(w.Cordoned()) == 0 && m.Rancher.Object(w.Lock) == "", "%s: cordoned %v, lock %s", name, w.Cordoned(), m.Rancher.Object(w.Lock))
-	}
 }
 
 // untouched expects clusters without a write.
@@ -121,8 +102,8 @@ func TestManyClustersAreMigratedInWaves(t *testing.T) {
 		s := m.fleet([]string{"fleet-default/cedar"}, 2, waves.Limits{Unavailable: 2}).Run(t.Context())
 		got := states(s)
 		assert.Mustf(t, got == "cedar=done alder=done birch=done elm=done fir=done" && s.ExitCode() == exitcode.Done && !s.Stopped && s.Err == nil, "%s %+v", got, s)
-		m.finished("alder", "birch", "cedar", "elm", "fir")
-		assert.Truef(t, m.most == 2 && m.order[0] == "cedar", "%d at once, in the order %v", m.most, m.order)
+		m.Migrated(t, "alder", "birch", "cedar", "elm", "fir")
+		assert.Truef(t, m.Most == 2 && m.order[0] == "cedar", "%d at once, in the order %v", m.Most, m.order)
 		audited(t, m.log)
 		for _, one := range s.Members {
 			assert.Truef(t, one.Stage == stages.VerifyProviderIDs && one.Switch != nil && one.Watched != (migrate.Owned{}) && one.Watched.Two <= 0 && !one.Since.IsZero(), "%+v %v", one, one.Switch)
@@ -171,14 +152,14 @@ func TestAFailureStopsTheWaveAndTheOthersFinish(t *testing.T) {
 		assert.Mustf(t, got == "alder=failed birch=done cedar=done elm=waiting" && s.Stopped && s.ExitCode() == exitcode.Failed, "%s %+v", got, s)
 		failed := s.Members[0]
 		assert.True(t, failed.Stage == stages.EnableLeaderMigration && failed.Outcome != nil && failed.Outcome.Continue == "again" && strings.Contains(failed.Err.Error(), "not complete within"), failed)
-		m.finished("birch")
+		m.Migrated(t, "birch")
 		m.untouched("elm")
 
 		m.Worlds["alder"].Stick(false)
 		m.Worlds["alder"].Follow()
 		again := m.fleet(nil, 3, waves.Limits{Unavailable: 2}).Run(t.Context())
 		assert.Equal(t, states(again), "alder=done birch=done cedar=done elm=done")
-		m.finished("alder", "birch", "cedar", "elm")
+		m.Migrated(t, "alder", "birch", "cedar", "elm")
 	})
 }
 
@@ -189,7 +170,7 @@ func TestFailuresAreToleratedUpToTheirNumber(t *testing.T) {
 		f.Refused = map[string]error{"fleet-default/birch": exitcode.New(exitcode.Refused, "it is refused")}
 		s := f.Run(t.Context())
 		got := states(s)
-		assert.Truef(t, got == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == exitcode.Refused && m.most == 1, "%s %+v", got, s)
+		assert.Truef(t, got == "alder=done birch=failed cedar=done" && !s.Stopped && s.ExitCode() == exitcode.Refused && m.Most == 1, "%s %+v", got, s)
 	})
 }
 
@@ -254,7 +235,7 @@ func TestAnInterruptEndsTheRunsAndTheNextCommandContinues(t *testing.T) {
 		m.untouched("cedar")
 		again := m.fleet(nil, 0, waves.Limits{Unavailable: 2}).Run(t.Context())
 		assert.Equal(t, states(again), "alder=done birch=done cedar=done")
-		m.finished("alder", "birch", "cedar")
+		m.Migrated(t, "alder", "birch", "cedar")
 		audited(t, m.log)
 	})
 }

@@ -238,9 +238,7 @@ func TestOfTwoRunsOneIsRefused(t *testing.T) {
 		var by *migrate.Locked
 		assert.True(t, errors.As(err, &by) && exitcode.Of(err) == exitcode.Refused && strings.Contains(by.Holder, "one/"), err)
 		close(done)
-		if err := <-ended; err != nil {
-			t.Errorf("the first: %v", err)
-		}
+		assert.NilError(t, <-ended)
 		w.finished(t, undisturbed(t))
 	})
 }

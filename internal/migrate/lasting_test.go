@@ -104,7 +104,7 @@ func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 		s := l.fleet.Run(t.Context())
 		got := states(s)
 		assert.Truef(t, got == "alder=done" && l.waited(waves.ApprovalRequired), "%s %+v", got, s)
-		l.finished("alder")
+		l.Migrated(t, "alder")
 	})
 }
 
@@ -129,7 +129,7 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		s = next.fleet.Run(t.Context())
 		got = states(s)
 		assert.True(t, got == "alder=done birch=done" && next.waited(waves.Paused), got)
-		l.finished("alder", "birch")
+		l.Migrated(t, "alder", "birch")
 	})
 }
 
@@ -150,7 +150,7 @@ func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 		assert.Mustf(t, got == "alder=failed birch=done" && one.RolledBack && one.Err != nil && strings.Contains(one.Err.Error(), "not complete within"), "%s %+v", got, one)
 		after := l.Worlds["alder"].Spec(t)
 		assert.Truef(t, after == before, "%s\nand not\n%s", after, before)
-		l.finished("birch")
+		l.Migrated(t, "birch")
 	})
 }
 
@@ -175,6 +175,6 @@ func TestAClusterThatAnotherRunHasLockedIsWaitedFor(t *testing.T) {
 		s := l.fleet.Run(t.Context())
 		err := <-held
 		assert.Truef(t, err == nil && states(s) == "alder=done" && waited, "%v %s %t", err, states(s), waited)
-		l.finished("alder")
+		l.Migrated(t, "alder")
 	})
 }

@@ -106,9 +106,7 @@ func TestAControlPlaneThatStaysNotReadyEndsTheRunInTime(t *testing.T) {
 		err := migrate.Forward(t.Context(), r)
 		assert.Mustf(t, exitcode.Of(err) == exitcode.Failed && strings.Contains(fmt.Sprint(err), "stopped at switch-to-external") && strings.Contains(fmt.Sprint(err), "the control plane is NotReady"), "%d %v", exitcode.Of(err), err)
 		assert.Truef(t, w.Patches() == before && len(w.Cordoned()) == 0, "the stage was begun: %v, cordoned %v", w.Writes(), w.Cordoned())
-		if err := w.does(t, "two", migrate.Forward, accepting("node-not-ready")); err != nil {
-			t.Errorf("it is accepted: %v", err)
-		}
+		assert.NilError(t, w.does(t, "two", migrate.Forward, accepting("node-not-ready")))
 	})
 }
 

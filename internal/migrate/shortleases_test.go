@@ -26,9 +26,7 @@ func TestARollbackReturnsTheTimingsOfShortLeasesUntilTheOtherManagerIsGone(t *te
 			assert.NilError(t, w.does(t, "two", migrate.Backward, canonical, downTo(stages.InstallCCM)))
 			s := w.Spec(t)
 			for _, flag := range []string{"enable-leader-migration", "leader-elect-renew-deadline", "leader-elect-retry-period"} {
-				if !strings.Contains(s, flag) {
-					t.Errorf("%s: kube-controller-manager does not get %s back: %s", name, flag, s)
-				}
+				assert.Truef(t, strings.Contains(s, flag), "%s: kube-controller-manager does not get %s back: %s", name, flag, s)
 			}
 			assert.NilError(t, w.does(t, "three", migrate.Backward, canonical))
 			if after := w.Spec(t); strings.Contains(after, "leader-elect") || strings.Contains(after, "enable-leader-migration") {

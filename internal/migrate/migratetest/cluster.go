@@ -83,9 +83,7 @@ func (w *World) balanced(body []byte) string {
 
 // Holds reports whether the cluster has an object that was applied.
 func (w *World) Holds(path string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, there := w.objects[path]
+	_, there := w.Applied()[path]
 	return there
 }
 

@@ -19,8 +19,29 @@ type Fleet struct {
 	Rancher *ranchertest.Server
 	URL     string
 	Worlds  map[string]*World // by the names of the clusters
+	Most    int               // clusters that were migrated at once
 
-	at map[string]*World // by the paths of their objects, and of the clusters themselves
+	at      map[string]*World // by the paths of their objects, and of the clusters themselves
+	running map[string]bool   // by the names of the clusters
+}
+
+// Runs notes whether a cluster is being migrated.
+func (f *Fleet) Runs(cluster string, is bool) {
+	if delete(f.running, cluster); is {
+		f.running[cluster] = true
+	}
+	f.Most = max(f.Most, len(f.running))
+}
+
+// Migrated expects clusters at the end of their migrations, without a lock and a cordon.
+func (f *Fleet) Migrated(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		w := f.Worlds[name]
+		if s := w.Spec(t); !strings.Contains(s, `"external"`) || strings.Contains(s, "enable-leader-migration") || len(w.Cordoned()) > 0 || f.Rancher.Object(w.Lock) != "" {
+			t.Errorf("%s: %s, cordoned %v, lock %s", name, s, w.Cordoned(), f.Rancher.Object(w.Lock))
+		}
+	}
 }
 
 const clusterRoute = "/k8s/clusters/"
@@ -28,7 +49,7 @@ const clusterRoute = "/k8s/clusters/"
 // NewFleet makes a Rancher with clusters of RKE2 of these names. They have the label fleet=yes.
 func NewFleet(t testing.TB, names ...string) *Fleet {
 	t.Helper()
-	f := &Fleet{Rancher: ranchertest.Start(t), Worlds: map[string]*World{}, at: map[string]*World{}}
+	f := &Fleet{Rancher: ranchertest.Start(t), Worlds: map[string]*World{}, at: map[string]*World{}, running: map[string]bool{}}
 	for i, name := range names {
 		id := fmt.Sprintf("c-m-fleet%03d", i)
 		w := ofRancher(t, f.Rancher, id)

@@ -129,10 +129,7 @@ func (w *World) PutRecord(revision, status string) {
 
 // HasRecord reports whether that of a revision is still there.
 func (w *World) HasRecord(revision string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, there := w.objects[recordPath+revision]
-	return there
+	return w.Holds(recordPath + revision)
 }
 
 // released runs the managers that helm asks for, where one is recorded.
