@@ -33,8 +33,8 @@ import (
 
 type work = func(context.Context, migrate.Options) error
 
-// runs are the kinds of runs, each with a world to begin in, its choices, and what the object, the last call of helm and the log have at
-// its end, and nothing of what follows an empty text. A rollback without that brings back the object of before.
+// runs are the kinds of runs, each with a world to begin in, its choices, and what the object, the last call of helm and the log have once
+// it is complete, and nothing of what follows an empty text. A rollback without that brings back the object of before.
 var runs = map[string]struct {
 	world func(*testing.T) *world
 	work  work

@@ -146,7 +146,7 @@ func TestTheLastStageIsDoneWhenSomeoneLeads(t *testing.T) {
 	})
 }
 
-func TestTheSwitchAloneIsTakenBackWithoutLeaderMigration(t *testing.T) {
+func TestTheSwitchAloneIsUndoneWithoutLeaderMigration(t *testing.T) {
 	on(t, after(rke2World, alone), func(t *testing.T, w *world) {
 		assert.NilError(t, w.does(t, "half", migrate.Backward, alone, downTo(stages.InstallCCM)))
 		s := w.Spec(t)
