@@ -60,7 +60,7 @@ func (w *work) explain(ctx context.Context, runs Runs) {
 			return w.keep(ctx, lm, m.Cluster, data)
 		})
 		if err != nil {
-			w.log(w.name() + ": " + m.Cluster + ": the ConfigMap with the next change is not written: " + err.Error())
+			w.Log(w.name() + ": " + m.Cluster + ": the ConfigMap with the next change is not written: " + err.Error())
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (w *work) drop(ctx context.Context, lm *v1alpha1.LeaderMigration, cluster s
 	w.mu.Lock()
 	w.stale[cluster] = true
 	w.mu.Unlock()
-	w.log(w.name() + ": " + cluster + ": the ConfigMap with the next change is not deleted: " + err.Error())
+	w.Log(w.name() + ": " + cluster + ": the ConfigMap with the next change is not deleted: " + err.Error())
 }
 
 // nextChange is the next stage of a cluster, without secrets.

@@ -47,9 +47,9 @@ type Manager struct {
 	Approvals func(namespace, migration string) []v1alpha1.LeaderMigrationApproval
 	// Slots bounds the runs of the process, by its capacity.
 	Slots chan struct{}
-	// Show is called with a cluster that has changed; nil for none.
+	// Show is called with a cluster that has changed.
 	Show func(migration string, m migrate.Member, e migrate.Event)
-	// Log is called with what goes wrong outside of a run; nil for none.
+	// Log is called with what goes wrong outside of a run.
 	Log func(string)
 
 	mu       sync.Mutex
@@ -151,9 +151,3 @@ func (m *Manager) ClusterChanged(cluster types.NamespacedName) {
 
 // Wait waits until all runs have ended, after the context that they were begun with has.
 func (m *Manager) Wait() { m.ended.Wait() }
-
-func (m *Manager) log(text string) {
-	if m.Log != nil {
-		m.Log(text)
-	}
-}

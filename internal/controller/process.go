@@ -55,18 +55,18 @@ func (p Process) Run(ctx context.Context, server *rancher.Server) error {
 	e := Election{Config: config, Namespace: p.Namespace, Identity: p.Host + "_" + uuid.NewString(), Duration: p.Lease, Health: leaderelection.NewLeaderHealthzAdaptor(p.Lease)}
 	healthy := func(r *http.Request) error { return errors.Join(e.Health.Check(r), m.Live()) }
 	if p.Address != "" {
-		served, err := serveHTTPS(p.Address, probes(&Readers{Client: reviews, Next: metrics.Handler()}, healthy), m.log)
+		served, err := serveHTTPS(p.Address, probes(&Readers{Client: reviews, Next: metrics.Handler()}, healthy), m.Log)
 		if err != nil {
 			return err
 		}
 		defer served.Close() // what is under way ends with the process
 	}
-	m.log("waiting for the lease " + p.Namespace + "/" + LeaseName)
+	m.Log("waiting for the lease " + p.Namespace + "/" + LeaseName)
 	return e.Lead(ctx, func(ctx context.Context) error {
-		m.log("active as " + e.Identity)
+		m.Log("active as " + e.Identity)
 		metrics.Active(true)
 		defer metrics.Active(false)
-		defer m.log("not active")
+		defer m.Log("not active")
 		return (&Watch{Config: config, Namespace: p.Namespace, Manager: m}).Run(ctx)
 	})
 }

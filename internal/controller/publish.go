@@ -46,12 +46,12 @@ func (w *work) publish(ctx context.Context, runs Runs) {
 func (w *work) write(ctx context.Context) {
 	status, events, lm := w.report()
 	if err := w.writeStatus(ctx, lm, status); err != nil && ctx.Err() == nil {
-		w.log(w.name() + ": the status is not written: " + err.Error())
+		w.Log(w.name() + ": the status is not written: " + err.Error())
 		w.mark()
 	}
 	for _, e := range events {
 		if err := w.writeEvent(ctx, lm, e); err != nil && ctx.Err() == nil {
-			w.log(w.name() + ": an Event is not written: " + err.Error())
+			w.Log(w.name() + ": an Event is not written: " + err.Error())
 		}
 	}
 }

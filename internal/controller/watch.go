@@ -121,7 +121,7 @@ func (w *Watch) handler(ctx context.Context, k kind) cache.ResourceEventHandler 
 			err = transform.Guard(name.String(), func() error { return k.changed(ctx, name.AsNamespacedName(), u) })
 		}
 		if err != nil {
-			w.Manager.log(err.Error())
+			w.Manager.Log(err.Error())
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -157,7 +157,7 @@ func (w *Watch) failed(kind string, informer cache.SharedIndexInformer, err erro
 	defer w.mu.Unlock()
 	if o := w.outages[kind]; o == nil || o.version != informer.LastSyncResourceVersion() {
 		w.outages[kind] = &outage{informer, time.Now(), informer.LastSyncResourceVersion(), err}
-		w.Manager.log(kind + " cannot be read: " + redact.Text(err.Error()))
+		w.Manager.Log(kind + " cannot be read: " + redact.Text(err.Error()))
 	}
 }
 
@@ -192,7 +192,7 @@ func (w *Watch) approval(_ context.Context, key types.NamespacedName, u *unstruc
 	}
 	a, err := approvalOf(u)
 	if err != nil {
-		w.Manager.log(key.String() + ": it approves nothing: " + redact.Text(err.Error()))
+		w.Manager.Log(key.String() + ": it approves nothing: " + redact.Text(err.Error()))
 		return nil
 	}
 	w.Manager.Approved(types.NamespacedName{Namespace: key.Namespace, Name: a.Spec.Migration})

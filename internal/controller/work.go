@@ -181,7 +181,7 @@ func (w *work) once(ctx context.Context) (p *problem) {
 	})
 	if err != nil {
 		p = &problem{fault, err}
-		w.log(err.Error())
+		w.Log(err.Error())
 	}
 	if p != nil {
 		w.stopped(p)
@@ -245,7 +245,7 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 	var published sync.WaitGroup
 	published.Go(func() {
 		if err := transform.Guard(w.name(), func() error { w.publish(publishing, runs); return nil }); err != nil {
-			w.log(err.Error())
+			w.Log(err.Error())
 		}
 	})
 	defer published.Wait()
@@ -341,9 +341,7 @@ func (w *work) valid() (lm *v1alpha1.LeaderMigration, need string, err error) {
 
 // changed takes a cluster that has changed.
 func (w *work) changed(m migrate.Member, e migrate.Event) {
-	if w.Show != nil {
-		w.Show(w.name(), m, e)
-	}
+	w.Show(w.name(), m, e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := slices.IndexFunc(w.members, func(o migrate.Member) bool { return o.Cluster == m.Cluster })
