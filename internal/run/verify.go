@@ -119,13 +119,6 @@ func (v *Verify) observe(ctx context.Context, before *observed.Snapshot) (o *obs
 	return o, nil, err
 }
 
-// given adds the arguments that the cluster's object shows. What it does not show is not checked.
-func (v *Verify) given(ctx context.Context, o *observed.Observation) {
-	if list, err := v.arguments.Of(ctx, o.Managers); err == nil {
-		v.choice.Given = list
-	}
-}
-
 // await observes until there are no errors, or the time ends. A cluster that
 // cannot be observed is observed again as well; an earlier observation is no
 // result.
@@ -141,7 +134,9 @@ func (v *Verify) await(ctx context.Context, observer *observe.Observer) (*observ
 			continue
 		}
 		gone.Over()
-		v.given(ctx, o)
+		if list, err := v.arguments.Of(ctx, o.Managers); err == nil { // what the cluster's object does not show is not checked
+			v.choice.Given = list
+		}
 		errs := len(transform.Stopping(check.Evaluate(o, v.choice).Findings))
 		if errs != last && v.Waits {
 			fmt.Fprintf(v.Notes, "errors: %d\n", errs)
