@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -25,24 +26,15 @@ import (
 // migrationLabel names the LeaderMigration of a ConfigMap.
 const migrationLabel = "rke-lm.io/leadermigration"
 
-// takeStale returns the clusters whose ConfigMap is not true any more, once.
-func (w *work) takeStale() (lm *v1alpha1.LeaderMigration, list []migrate.Member) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.members {
-		if w.stale[m.Cluster] {
-			list = append(list, m)
-		}
-	}
-	clear(w.stale)
-	return w.lm, list
-}
-
 // explain writes, for each cluster that another program manages and that has changed, a ConfigMap with the
 // next change and the command that makes it where the source is, and deletes that of a cluster which no
 // other program manages any more. The cluster is not changed.
 func (w *work) explain(ctx context.Context, runs Runs) {
-	lm, list := w.takeStale()
+	w.mu.Lock()
+	lm, list := w.lm, slices.Clone(w.members)
+	list = slices.DeleteFunc(list, func(m migrate.Member) bool { return !w.stale[m.Cluster] })
+	clear(w.stale)
+	w.mu.Unlock()
 	for _, m := range list {
 		if ctx.Err() != nil {
 			return

@@ -49,8 +49,9 @@ func (w *work) write(ctx context.Context) {
 		w.Log(w.name() + ": the status is not written: " + err.Error())
 		w.mark()
 	}
-	for _, e := range events {
-		if err := w.writeEvent(ctx, lm, e); err != nil && ctx.Err() == nil {
+	for _, e := range events { // for people: nothing depends on them
+		e.InvolvedObject = corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID}
+		if err := w.Client.CreateEvent(ctx, uuid.NewString(), e); err != nil && ctx.Err() == nil {
 			w.Log(w.name() + ": an Event is not written: " + err.Error())
 		}
 	}
@@ -59,15 +60,10 @@ func (w *work) write(ctx context.Context) {
 // report is what is to be written; the Events once.
 func (w *work) report() (s v1alpha1.LeaderMigrationStatus, events []corev1.Event, lm *v1alpha1.LeaderMigration) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer w.mu.Unlock() // also after a fault
 	s, events = w.status(), w.happened
 	w.happened = nil
 	return s, events, w.lm
-}
-
-// path is that of the LeaderMigration on the API.
-func path(lm *v1alpha1.LeaderMigration) string {
-	return kube.Path(v1alpha1.GroupVersion.String(), v1alpha1.MigrationResource, lm.Namespace, lm.Name)
 }
 
 // writeStatus replaces the status of the object with this UID, except for clusters where none are known: they could not
@@ -82,7 +78,8 @@ func (w *work) writeStatus(ctx context.Context, lm *v1alpha1.LeaderMigration, s 
 		return err
 	}
 	body := map[string]any{"metadata": map[string]any{"uid": lm.UID}, "status": fields}
-	_, err = w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path(lm) + "/status", Body: body, ContentType: "application/merge-patch+json"})
+	path := kube.Path(v1alpha1.GroupVersion.String(), v1alpha1.MigrationResource, lm.Namespace, lm.Name)
+	_, err = w.Client.Do(ctx, kube.Request{What: "patch leadermigrations/status.rke-lm.io", Method: http.MethodPatch, Path: path + "/status", Body: body, ContentType: "application/merge-patch+json"})
 	return err
 }
 
@@ -112,10 +109,4 @@ func eventOf(m migrate.Member) corev1.Event {
 	}
 	e.Message = redact.Text(e.Message)
 	return e
-}
-
-// writeEvent writes an Event on the LeaderMigration. It is for people: nothing depends on it.
-func (w *work) writeEvent(ctx context.Context, lm *v1alpha1.LeaderMigration, e corev1.Event) error {
-	e.InvolvedObject = corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.MigrationKind, Namespace: lm.Namespace, Name: lm.Name, UID: lm.UID}
-	return w.Client.CreateEvent(ctx, uuid.NewString(), e)
 }
