@@ -31,7 +31,16 @@ read, how to correct it, and when it can be accepted with --accept.`,
 			if err != nil {
 				return err
 			}
-			return o.showRules(list, len(args) > 0)
+			if o.Format != "text" {
+				return o.Dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
+			}
+			b := bufio.NewWriter(o.Out)
+			if len(args) > 0 {
+				report.WriteRules(b, o.Palette, list)
+			} else {
+				report.WriteRuleList(b, o.Palette, list)
+			}
+			return b.Flush()
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -42,18 +51,4 @@ read, how to correct it, and when it can be accepted with --accept.`,
 	}
 	o.outputFlag(c, "text", "json", "yaml")
 	return c
-}
-
-// showRules writes rules for programs, or for people: one explained, or all as a list.
-func (o *options) showRules(list []report.Rule, explained bool) error {
-	if o.Format != "text" {
-		return o.Dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
-	}
-	b := bufio.NewWriter(o.Out)
-	if explained {
-		report.WriteRules(b, o.Palette, list)
-	} else {
-		report.WriteRuleList(b, o.Palette, list)
-	}
-	return b.Flush()
 }
