@@ -56,7 +56,7 @@ func provisioned(name string) string {
 }
 
 func finder() Finder {
-	return Finder{Distros: []transform.Distro{rke2.Distro(), manifest.Distro()}, Overlays: &source.Overlays{Version: source.Disk{}}}
+	return Finder{Distros: []transform.Distro{rke2.Distro(), manifest.Distro()}, Overlays: source.NewOverlays(source.Disk{})}
 }
 
 // clusterName is the name in the document that names a cluster.

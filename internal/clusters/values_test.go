@@ -28,7 +28,7 @@ func foundWith(t *testing.T, files map[string]string, values string, paths ...st
 		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: &source.Overlays{Version: source.Disk{}}, Values: values, Only: "ccm-values"}
+	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: source.NewOverlays(source.Disk{}), Values: values, Only: "ccm-values"}
 	for _, r := range f.Files(t.Context(), paths, strings.NewReader(files["-"])).Results {
 		if r.Err != nil {
 			errs = append(errs, r.Err.Error())

@@ -121,7 +121,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 }
 
 func newVersion(repo *git.Repository, tree git.Tree) Version {
-	return Version{Overlays: &source.Overlays{Version: version{repo, tree}}, Excluded: map[string][]source.Source{}}
+	return Version{Overlays: source.NewOverlays(version{repo, tree}), Excluded: map[string][]source.Source{}}
 }
 
 // findRequested refuses paths that would be compared with nothing.

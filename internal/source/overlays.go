@@ -22,11 +22,16 @@ import (
 // there has it, all of the repository is searched for those that build on that one.
 // Each folder is read once. It may be used by several goroutines.
 type Overlays struct {
-	Version Version // in which files are read
+	Version Version // in which files are read; it does not change
 
 	mutex sync.Mutex
 	of    map[string]*kustomization // by folder; nil where there is none
 	below map[string]*found         // by the top of a search
+}
+
+// NewOverlays finds them in a version.
+func NewOverlays(v Version) *Overlays {
+	return &Overlays{Version: v, of: map[string]*kustomization{}, below: map[string]*found{}}
 }
 
 // found are the kustomizations below a folder, and those that take a file or a folder over.
@@ -65,7 +70,8 @@ func (o *Overlays) Use(s Source) kustomize.Use {
 	case o == nil:
 		return kustomize.Use{Roots: []string{filepath.Dir(file)}}
 	}
-	defer o.lock()()
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
 	shown := display(s.Path)
 	top := o.Version.Top(filepath.Dir(file))
 	use := o.fleet(file, top, shown)
@@ -107,18 +113,11 @@ func (o *Overlays) kustomizing(dir string, shown func(string) string) string {
 	return ""
 }
 
-func (o *Overlays) lock() (unlock func()) {
-	o.mutex.Lock()
-	if o.of == nil {
-		o.of, o.below = map[string]*kustomization{}, map[string]*found{}
-	}
-	return o.mutex.Unlock
-}
-
 // Affected returns the files of the version that kustomizations take over, and the bundles of Fleet,
 // whose own files or patches are among those that changed.
 func (o *Overlays) Affected(changed map[string]bool) (paths []string) {
-	defer o.lock()()
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
 	shown, seen, top := display(""), map[*kustomization]bool{}, o.Version.Top(".")
 	var add func(*kustomization)
 	add = func(k *kustomization) {

@@ -76,7 +76,7 @@ func TestOverlaysAreFoundAcrossFolders(t *testing.T) {
 				assert.NilError(t, os.MkdirAll(folder, 0o755))
 				assert.NilError(t, os.WriteFile(c.file, []byte(aCluster), 0o644))
 			}
-			overlays := &Overlays{Version: Disk{}}
+			overlays := NewOverlays(Disk{})
 			for range 2 { // the second one is what was kept
 				got := said(t, overlays, c.file)
 				assert.Truef(t, (c.want != "" || got == "") && strings.Contains(got, c.want), "got %q, want %q", got, c.want)
@@ -90,10 +90,10 @@ func TestASearchEndsAtTheRepository(t *testing.T) {
 		"inner/.git/HEAD": "", "inner/base/kustomization.yaml": "resources: [c.yaml]\n", "inner/base/c.yaml": aCluster,
 		"eu/kustomization.yaml": "resources: [../inner/base]\npatches: [{patch: '[{op: remove, path: /spec/x}]', target: {kind: Cluster}}]\n",
 	})
-	assert.Equal(t, said(t, &Overlays{Version: Disk{}}, "inner/base/c.yaml"), "")
+	assert.Equal(t, said(t, NewOverlays(Disk{}), "inner/base/c.yaml"), "")
 }
 
 func TestStreamsHaveNoOverlays(t *testing.T) {
-	use := (&Overlays{Version: Disk{}}).Use(FromReader(yamledit.Stdin, strings.NewReader("")))
+	use := NewOverlays(Disk{}).Use(FromReader(yamledit.Stdin, strings.NewReader("")))
 	assert.True(t, use.Layers == nil && use.PatchOf == nil, use)
 }
