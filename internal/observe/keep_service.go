@@ -5,7 +5,6 @@ package observe
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/redact"
@@ -52,16 +52,7 @@ func elsewhere(s *corev1.Service) bool {
 	return s.Spec.LoadBalancerClass != nil || slices.Contains([]string{"external", "nlb-ip"}, s.Annotations[aws.LoadBalancerType])
 }
 
-func setsType(f metav1.ManagedFieldsEntry) bool {
-	var fields struct {
-		Spec map[string]json.RawMessage `json:"f:spec"`
-	}
-	if f.FieldsV1 == nil || json.Unmarshal(f.FieldsV1.GetRawBytes(), &fields) != nil {
-		return false
-	}
-	_, sets := fields.Spec["f:type"]
-	return sets
-}
+func setsType(f metav1.ManagedFieldsEntry) bool { return k8s.Sets(f, "f:spec", "f:type") }
 
 // written returns the newest of the times that the API server itself wrote into an
 // object: when it was made, and when it last changed.

@@ -10,11 +10,14 @@
 package k8s
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/mod/semver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -112,4 +115,14 @@ func (s Statement) Version() (string, error) {
 		return "", transform.NotMigratable(at, "leader migration requires Kubernetes 1.22 or later", "upgrade the cluster first")
 	}
 	return version, nil
+}
+
+// Sets reports whether a writer of an object has set a field, such as f:spec and f:type.
+func Sets(by metav1.ManagedFieldsEntry, field ...string) bool {
+	var fields map[string]any
+	if by.FieldsV1 == nil || json.Unmarshal(by.FieldsV1.GetRawBytes(), &fields) != nil {
+		return false
+	}
+	_, set, _ := unstructured.NestedFieldNoCopy(fields, field...)
+	return set
 }

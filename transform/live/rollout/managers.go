@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/rke-lm/rke-lm/transform/k8s"
 )
 
 // manager is a program that keeps an object as its source says.
@@ -41,7 +41,7 @@ func managersOf(raw []byte) ([]manager, error) {
 		}
 	}
 	for _, f := range o.ManagedFields {
-		if name, known := writer(f.Manager); known && f.Subresource == "" && setsSpec(f) {
+		if name, known := writer(f.Manager); known && f.Subresource == "" && k8s.Sets(f, "f:spec") {
 			add(manager{name, "the field manager " + f.Manager})
 		}
 	}
@@ -49,13 +49,6 @@ func managersOf(raw []byte) ([]manager, error) {
 		add(manager{"an RKE template", "the field spec.clusterTemplateRevisionName"})
 	}
 	return list, nil
-}
-
-func setsSpec(f metav1.ManagedFieldsEntry) bool {
-	var fields struct {
-		Spec json.RawMessage `json:"f:spec"`
-	}
-	return f.FieldsV1 != nil && json.Unmarshal(f.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec != nil
 }
 
 // mark is a label or an annotation that a manager leaves.
