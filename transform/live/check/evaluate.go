@@ -76,14 +76,11 @@ func Evaluate(o *observed.Observation, c Choice) Verdict {
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownersOf(j.processes, j.leases)}
 	v.Findings = j.findings()
 	v.NotChecked = j.notChecked(v.Findings)
-	bad := map[string]bool{}
-	for _, f := range v.Findings {
-		if f.Stops() {
-			bad[f.Path] = true
-		}
-	}
+	stopping := transform.Stopping(v.Findings)
 	for _, n := range o.Nodes {
-		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[nodePath(n.Name)]})
+		path := nodePath(n.Name)
+		bad := slices.ContainsFunc(stopping, func(f transform.Finding) bool { return f.Path == path })
+		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad})
 	}
 	return v
 }

@@ -27,7 +27,9 @@ func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
 	j := newEvaluation(o, Choice{})
 	out := Outline{Reached: j.reached()}
 	kube := j.of(observed.KubeManager)
-	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(key string) bool { return hasLabel(o.Nodes, key) }}
+	look := transform.Traits{Version: o.Version, ManagerPods: len(kube) > 0, NodeLabel: func(label string) bool {
+		return slices.ContainsFunc(o.Nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })
+	}}
 	if strings.Contains(o.Version, "+k3s") {
 		out.Distro = "k3s"
 	} else if i := slices.IndexFunc(distros, func(d transform.Distro) bool { return d.Live.Shows(look) }); i >= 0 {
@@ -62,8 +64,4 @@ func (j *evaluation) progress() plan.Progress {
 		return plan.ProgressNone
 	}
 	return plan.ProgressExternal
-}
-
-func hasLabel(nodes []observed.Node, label string) bool {
-	return slices.ContainsFunc(nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })
 }
