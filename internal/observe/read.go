@@ -51,10 +51,7 @@ var errSlow = errors.New("the responses take too long to describe one moment")
 // Look reads everything. It fails with *Denied and *Unreached; then there is
 // nothing to check.
 func (o *Observer) Look(ctx context.Context) (*observed.Observation, error) {
-	out := &observed.Observation{
-		APIVersion: observed.APIVersion, Kind: observed.Kind,
-		Nodes: []observed.Node{}, Leases: []observed.Lease{}, DaemonSets: []observed.DaemonSet{}, Managers: []observed.Manager{}, Services: []observed.Service{},
-	}
+	out := &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind}
 	// One request is first: it opens the connection for the others, and a program for
 	// credentials that has none is asked once.
 	err := together(ctx, out, o.readVersion)
