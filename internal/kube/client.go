@@ -23,13 +23,11 @@ import (
 
 // Client speaks to one API server.
 type Client struct {
-	http       *http.Client
-	retry      *retry
-	base       string // URL without a final slash
-	bounds     bounds
-	transport  http.RoundTripper
-	config     *rest.Config
-	connection Connection
+	http   *http.Client
+	retry  *retry
+	base   string // URL without a final slash
+	bounds bounds
+	config *rest.Config
 }
 
 // Request is one call. It may be made again when its answer got lost, so it has

@@ -149,7 +149,13 @@ func Contexts(c Connection) ([]string, error) {
 	return names, nil
 }
 
-// newClient turns a configuration, which may be that of a context, into a client.
+// newClient turns a configuration, which may be that of a context, into a client. It puts the
+// RoundTrippers of this package over client-go's, which sends the credentials and unpacks answers: an answer
+// is ended when it stays away, and counted. No redirect is followed, for the credentials are for one server.
+//
+// client-go's REST client would try again by itself what comes with a Retry-After header, ten times,
+// and wait for as long as the server says. Here the time is bounded, and what has no such header may
+// pass as well. The API server's own priority and fairness is enough, and says when to wait.
 func newClient(config *rest.Config, c Connection, b bounds, context string) (*Client, error) {
 	if c.Dial != nil {
 		config.Dial = c.Dial
@@ -162,27 +168,16 @@ func newClient(config *rest.Config, c Connection, b bounds, context string) (*Cl
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; check the certificates and the credentials that are named", ErrConfig, err)
 	}
-	client := over(transport, strings.TrimSuffix(base.String(), "/"), config, c, b, &first{limit: c.FirstFor, note: c.Refused})
+	tokens := tokensOf(transport, config, c.Rancher != "")
+	client := &Client{
+		http:  &http.Client{Transport: &bounded{&timely{tokens}, b.answer}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		retry: &retry{tokens: tokens, allowed: c.RetryFor, first: &first{limit: c.FirstFor, note: c.Refused}}, bounds: b, base: strings.TrimSuffix(base.String(), "/"), config: config,
+	}
 	client.retry.first.where = "the API server " + client.Address()
 	if context != "" {
 		client.retry.first.where += " of the context " + context
 	}
 	return client, nil
-}
-
-// over makes a client of connections that are there. It puts the RoundTrippers of this package over
-// client-go's, which sends the credentials and unpacks answers: an answer is ended when it stays away, and
-// counted. No redirect is followed, for the credentials are for one server.
-//
-// client-go's REST client would try again by itself what comes with a Retry-After header, ten times,
-// and wait for as long as the server says. Here the time is bounded, and what has no such header may
-// pass as well. The API server's own priority and fairness is enough, and says when to wait.
-func over(transport http.RoundTripper, base string, config *rest.Config, c Connection, b bounds, f *first) *Client {
-	tokens := tokensOf(transport, config, c.Rancher != "")
-	return &Client{
-		http:  &http.Client{Transport: &bounded{&timely{tokens}, b.answer}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		retry: &retry{tokens: tokens, allowed: c.RetryFor, first: f}, bounds: b, base: base, transport: transport, config: config, connection: c,
-	}
 }
 
 // clusterRoute is the part of an address after which a Rancher has a cluster's
@@ -205,9 +200,11 @@ func (c *Client) at(path string) (*Client, bool) {
 	if !through {
 		return nil, false
 	}
-	config := rest.CopyConfig(c.config)
-	config.Host = before + path
-	return over(c.transport, config.Host, config, c.connection, c.bounds, c.retry.first), true
+	other := *c
+	other.base, other.config = before+path, rest.CopyConfig(c.config)
+	other.config.Host = other.base
+	other.retry = &retry{tokens: c.retry.tokens, allowed: c.retry.allowed, first: c.retry.first}
+	return &other, true
 }
 
 // Address is where the server is, for messages: without the credentials that a URL

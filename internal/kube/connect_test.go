@@ -135,7 +135,7 @@ func TestTheAuthorityThatIsGivenIsTrustedInPlaceOfTheKubeconfigs(t *testing.T) {
 func TestAServerWithoutTLSAndCredentialsIsReached(t *testing.T) {
 	c, err := Connect(Connection{Kubeconfig: file(t, "config", `{apiVersion: v1, kind: Config, current-context: a,
 contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "http://127.0.0.1:8001"}}]}`)})
-	assert.Truef(t, err == nil && c.transport != nil && c.Address() == "http://127.0.0.1:8001", "%v: no connections to %s", err, c.Address())
+	assert.Truef(t, err == nil && c.retry.tokens.next != nil && c.Address() == "http://127.0.0.1:8001", "%v: no connections to %s", err, c.Address())
 }
 
 // A server that another one redirects to does not get the token.
