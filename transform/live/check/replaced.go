@@ -63,7 +63,8 @@ func (i *identity) next(asked, answered time.Time, holder string, processes []Pr
 	case i.then != nil && renewed(i.then, records):
 		i = newIdentity(holder, i.component, processes)
 	}
-	if i.gone.IsZero() && i.over(processes) {
+	over := len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c Process) bool { return !c.gone(processes) })
+	if over && i.gone.IsZero() {
 		i.gone = answered
 	}
 	return i
@@ -87,11 +88,6 @@ func renewed(then, now map[string]observed.Lease) bool {
 		}
 	}
 	return false
-}
-
-// over reports whether there were candidates, and all of them are gone.
-func (i *identity) over(processes []Process) bool {
-	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c Process) bool { return !c.gone(processes) })
 }
 
 // gone reports whether the container has ended: it says so, another one is in its

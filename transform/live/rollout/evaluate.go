@@ -65,7 +65,7 @@ func (c *ControlPlane) waiting(wanted Wanted, machines []Machine) string {
 	case wanted.WithoutIDs && c.links(machines):
 		return ""
 	case !same(c.Spec, c.Applied):
-		return "Rancher has not applied the whole change yet" + c.said("Reconciled")
+		return "Rancher has not applied the whole change yet" + said(c.Conditions["Reconciled"])
 	}
 	return notTrue(c.Conditions, "Reconciled", "Ready")
 }
@@ -124,8 +124,6 @@ func specOf(object map[string]any) map[string]any {
 	spec, _ := object["spec"].(map[string]any)
 	return spec
 }
-
-func (c *ControlPlane) said(name string) string { return said(c.Conditions[name]) }
 
 // notTrue names the first condition that is not True, or "".
 func notTrue(conditions map[string]Condition, names ...string) string {

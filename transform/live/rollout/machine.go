@@ -59,7 +59,7 @@ func (m Machine) failed(wanted Wanted) string {
 	switch {
 	case before != "" && m.Node != "" && m.Node != before:
 		return fmt.Sprintf("machine %s was the node %s and is now the node %s", m.Name, before, m.Node)
-	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied && m.has(wanted):
+	case m.Plan != nil && m.Plan.GivenUp && !m.Plan.Applied && lacks(m.Plan.Config, wanted.Machine(m.Labels)) == "": // one without the change is replaced
 		return fmt.Sprintf("machine %s stopped applying its plan after %s, and does not retry until Rancher changes the plan; %s", m.Name, counted(m.Plan.Failures), journal) + printed(m.Plan.Output)
 	}
 	return ""
@@ -74,10 +74,4 @@ func counted(n int) string {
 		return "1 attempt"
 	}
 	return fmt.Sprintf("%d attempts", n)
-}
-
-// has reports whether its plan has the change: one that was given up before is
-// replaced.
-func (m Machine) has(wanted Wanted) bool {
-	return lacks(m.Plan.Config, wanted.Machine(m.Labels)) == ""
 }

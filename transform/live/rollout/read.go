@@ -70,19 +70,14 @@ func ReadMachine(raw []byte) (Machine, error) {
 		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Labels: o.Metadata.Labels, Node: o.Status.Node.Name, Deleting: o.Metadata.DeletionTimestamp != nil,
 		ProviderID: o.Spec.ProviderID, Infrastructure: o.Spec.Infrastructure,
 	}
-	m.Unlinked = m.Node == "" || lost(conditionsOf(o.Status.Conditions)["NodeHealthy"])
+	healthy := conditionsOf(o.Status.Conditions)["NodeHealthy"] // cluster-api internal/controllers/machine/machine_controller_noderef.go
+	m.Unlinked = m.Node == "" || healthy.Status == "False" && (healthy.Reason == "NodeNotFound" || healthy.Reason == "NodeDeleted")
 	internal, _ := lists.Find(o.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
 	m.Address = internal.Address
 	if c := o.Spec.Bootstrap.Config; c.Kind == "RKEBootstrap" && c.Name != "" {
 		m.PlanSecret = planSecret(c.Name)
 	}
 	return m, err
-}
-
-// lost reports whether Cluster API has not found the Node of a Machine (cluster-api
-// internal/controllers/machine/machine_controller_noderef.go).
-func lost(healthy Condition) bool {
-	return healthy.Status == "False" && (healthy.Reason == "NodeNotFound" || healthy.Reason == "NodeDeleted")
 }
 
 // ReadEngine reads the JSON of a cluster of management.cattle.io.
