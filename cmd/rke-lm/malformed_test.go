@@ -24,7 +24,7 @@ import (
 // samples are golden cases that have, together, most of what is read.
 var samples = []string{
 	"rke2-docs-like-minimal", "rke2-page-entry-overwrites", "rke2-values-config", "rke2-values-set-not", "rke2-tainted-control-plane-pool", "rke2-chart-archive-not", "rke2-own-daemonset",
-	"rke2-leader-migration-config-given", "rke2-already-enabled", "rke1-minimal", "rke1-block-settings", "rke1-extra-args-array", "rke1-component-args", "rke1-addons", "rke1-addons-granted",
+	"rke2-leader-migration-config-given", "rke2-past-126-broken-custom-external", "rke2-custom-cluster-own-labels", "rke2-migrated-as-published", "rke1-minimal", "rke1-block-settings", "rke1-extra-args-array", "rke1-addons-granted",
 	"manifest-cloud-daemonset", "manifest-cloud-finished", "manifest-static-pod-with-configuration", "manifest-deployment-certificates-in-image", "manifest-kubeadm-mapping", "manifest-kubeadm-nodes",
 }
 
