@@ -112,11 +112,8 @@ func Warnings(err error) []string {
 
 // retryAfter reads the header in seconds; 0 where there is none.
 func retryAfter(h http.Header) time.Duration {
-	s, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || s < 0 {
-		return 0
-	}
-	return time.Duration(s) * time.Second
+	s, _ := strconv.Atoi(h.Get("Retry-After"))
+	return time.Duration(max(s, 0)) * time.Second
 }
 
 // foreign reports whether the refusal says nothing about the cluster and the user's

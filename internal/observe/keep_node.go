@@ -100,20 +100,9 @@ func word(reason string) string {
 }
 
 func inTreeVolumes(n *corev1.Node) int {
-	seen := map[string]bool{}
-	for _, v := range n.Status.VolumesInUse {
-		seen[string(v)] = true
-	}
-	for _, v := range n.Status.VolumesAttached {
-		seen[string(v.Name)] = true
-	}
-	count := 0
-	for v := range seen {
-		if strings.HasPrefix(v, aws.InTreeVolumes+"/") {
-			count++
-		}
-	}
-	return count
+	attached := lists.Map(n.Status.VolumesAttached, func(v corev1.AttachedVolume) corev1.UniqueVolumeName { return v.Name })
+	all := lists.Distinct(slices.Concat(n.Status.VolumesInUse, attached))
+	return len(slices.DeleteFunc(all, func(v corev1.UniqueVolumeName) bool { return !strings.HasPrefix(string(v), aws.InTreeVolumes+"/") }))
 }
 
 func registries(n *corev1.Node) []string {

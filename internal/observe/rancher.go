@@ -38,8 +38,8 @@ func (o *Observer) readRancher(ctx context.Context, out *observed.Observation) (
 // withheld notes the rights whose lack an error tells of, and returns any other error.
 func withheld(out *observed.Observation, err error) error {
 	err = kube.Refusal(err)
-	var denied *kube.Denied
-	if !errors.As(err, &denied) || denied.Expired {
+	denied, is := errors.AsType[*kube.Denied](err)
+	if !is || denied.Expired {
 		return err
 	}
 	out.Withheld = append(out.Withheld, denied.Missing...)

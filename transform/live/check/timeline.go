@@ -152,8 +152,13 @@ func (t *Timeline) held(l observed.Lease) held {
 // later moment can extend.
 func (t *Timeline) tell() []Interval {
 	for len(t.queue) > 0 && t.queue[0].decided() {
-		t.join(t.queue[0])
+		m, s := t.queue[0], t.queue[0].evaluate()
 		t.queue = t.queue[1:]
+		if n := len(t.done); n > 0 && t.done[n-1].Same(s) {
+			t.done[n-1].To = m.to
+		} else {
+			t.done = append(t.done, Interval{m.at, m.to, s})
+		}
 	}
 	if len(t.done) < 2 {
 		return nil
@@ -162,15 +167,6 @@ func (t *Timeline) tell() []Interval {
 	out := t.done[:n:n]
 	t.done = t.done[n:]
 	return out
-}
-
-func (t *Timeline) join(m moment) {
-	s := m.evaluate()
-	if n := len(t.done); n > 0 && t.done[n-1].Same(s) {
-		t.done[n-1].To = m.to
-		return
-	}
-	t.done = append(t.done, Interval{m.at, m.to, s})
 }
 
 func (m moment) decided() bool {
