@@ -114,8 +114,7 @@ func registries(n *corev1.Node) []string {
 			}
 		}
 	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	return slices.Compact(slices.Sorted(slices.Values(hosts)))
 }
 
 func keepVolume(v *corev1.PersistentVolume, kept []observed.Volume) []observed.Volume {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
@@ -69,12 +70,7 @@ var called = map[string]string{
 // objects, so their absence from a dump does not say that there are none.
 func seen(kinds ...string) func(*evaluation) string {
 	return func(j *evaluation) string {
-		var absent []string
-		for _, kind := range kinds {
-			if !j.Looked(kind) {
-				absent = append(absent, called[kind])
-			}
-		}
+		absent := lists.Map(slices.DeleteFunc(slices.Clone(kinds), j.Looked), func(kind string) string { return called[kind] })
 		if len(absent) == 0 {
 			return ""
 		}

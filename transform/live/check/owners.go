@@ -53,8 +53,7 @@ func where(s Ownership) string {
 // reasons reports how each owner comes to run a controller.
 func reasons(s Ownership) []string {
 	list := lists.Map(s.causes, func(p Process) string { return named(p) + " " + reason(p, s) })
-	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
 // named is a manager, with its namespace where that is not the usual one.

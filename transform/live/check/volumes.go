@@ -26,8 +26,11 @@ func (j *evaluation) inTreeVolumes(found report) {
 		return
 	}
 	if without := j.withoutDriver(); len(without) > 0 || len(j.Nodes) == 0 {
-		message := fmt.Sprintf("EBS volumes are in-tree (%s), and %s", some(uses), missingOn(without, len(j.Nodes)))
-		found("storage", message, "install the EBS CSI driver on every node before the switch; see the guide on volumes")
+		missing := "these nodes have no EBS CSI driver: " + some(without)
+		if len(without) == len(j.Nodes) {
+			missing = "no node has the EBS CSI driver"
+		}
+		found("storage", fmt.Sprintf("EBS volumes are in-tree (%s), and %s", some(uses), missing), "install the EBS CSI driver on every node before the switch; see the guide on volumes")
 	}
 }
 
@@ -50,20 +53,8 @@ func (j *evaluation) withoutDriver() []string {
 	for _, d := range j.Drivers {
 		has[d.Node] = slices.Contains(d.Drivers, aws.CSIDriver)
 	}
-	var without []string
-	for _, n := range j.Nodes {
-		if !has[n.Name] {
-			without = append(without, n.Name)
-		}
-	}
-	return without
-}
-
-func missingOn(nodes []string, of int) string {
-	if len(nodes) == of {
-		return "no node has the EBS CSI driver"
-	}
-	return "these nodes have no EBS CSI driver: " + some(nodes)
+	names := lists.Map(j.Nodes, func(n observed.Node) string { return n.Name })
+	return slices.DeleteFunc(names, func(name string) bool { return has[name] })
 }
 
 // some names the first few of a list.

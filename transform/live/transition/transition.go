@@ -173,6 +173,5 @@ func Needs(p *plan.Plan) []string {
 			}
 		}
 	}
-	slices.Sort(when)
-	return slices.Compact(when)
+	return slices.Compact(slices.Sorted(slices.Values(when)))
 }
