@@ -107,7 +107,7 @@ func (f Finder) Compare(ctx context.Context, repo *git.Repository, from, to stri
 		return nil, err
 	}
 	for _, c := range changes {
-		v.take(c)
+		v.add(c)
 	}
 	v.lead()
 	v.overlaid()
@@ -160,7 +160,7 @@ func (v *Comparison) findValues() error {
 	return nil
 }
 
-func (v *Comparison) take(c git.Change) {
+func (v *Comparison) add(c git.Change) {
 	is := func(f *git.File) bool { return f != nil && (f.Path == v.values || v.requested.Has(f.Path)) }
 	if !is(c.Before) && !is(c.After) {
 		v.Skipped["not in a PATH"]++

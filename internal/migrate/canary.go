@@ -171,7 +171,7 @@ func (c *canaryService) left(err error) error {
 
 // compare fails where something has happened since the beginning that must not.
 func (c *canaryService) compare(ctx context.Context) error {
-	seen, err := c.cluster.observer.Look(ctx)
+	seen, err := c.cluster.observer.Observe(ctx)
 	if err != nil {
 		return err
 	}

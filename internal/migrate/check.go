@@ -20,7 +20,7 @@ import (
 func (r *run) check(ctx context.Context, c stages.Check) error {
 	choice := check.Choice{Check: c, Version: r.cluster.planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen; zero while they are not
-	told := false       // whether the findings were shown, which a rollback may need at once
+	shown := false      // whether the findings were shown, which a rollback may need at once
 	err := r.await(ctx, func(ctx context.Context) (look, error) {
 		seen, err := r.cluster.observer.Settled(ctx, func(o *observed.Observation) bool { return check.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {
@@ -40,8 +40,8 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		}
 		if len(open) == 0 {
 			r.cordon.noteReleased(seen)
-		} else if c.NodesOnly && !told {
-			told = true
+		} else if c.NodesOnly && !shown {
+			shown = true
 			r.noteFindings(open)
 		}
 		return look{done: len(open) == 0, waiting: firstOf(open), findings: open}, nil

@@ -96,7 +96,7 @@ func (r *fleet) start(ctx context.Context, t waves.Turn) {
 	for _, cluster := range t.Start {
 		m := r.member(cluster)
 		m.State, m.Since, m.Waiting = waves.Running, time.Now().UTC(), ""
-		r.tell(m, Event{Time: m.Since, Cluster: cluster})
+		r.notify(m, Event{Time: m.Since, Cluster: cluster})
 		go r.run(ctx, cluster, waves.Running)
 	}
 }
@@ -149,8 +149,8 @@ func (r *fleet) open(cluster string) (Options, error) {
 	return o, err
 }
 
-// take takes what a run sent, and reports whether the cluster has come to another state.
-func (r *fleet) take(n news) bool {
+// receive takes what a run sent, and reports whether the cluster has come to another state.
+func (r *fleet) receive(n news) bool {
 	m := r.member(n.cluster)
 	switch {
 	case n.state != "":
@@ -160,8 +160,8 @@ func (r *fleet) take(n news) bool {
 		r.end(m, n.err)
 		return true
 	}
-	m.take(n.event)
-	r.tell(m, n.event)
+	m.receive(n.event)
+	r.notify(m, n.event)
 	return false
 }
 
@@ -170,10 +170,10 @@ func (r *fleet) end(m *Member, err error) {
 	if r.Lasting != nil && NeedsValues(err) && m.Stage == "" {
 		m.State = waves.Skipped // no stage has begun, and only the operator has what it needs
 	}
-	r.tell(m, Event{Time: m.Since, Cluster: m.Cluster})
+	r.notify(m, Event{Time: m.Since, Cluster: m.Cluster})
 }
 
-func (r *fleet) tell(m *Member, e Event) {
+func (r *fleet) notify(m *Member, e Event) {
 	if r.OnChange != nil {
 		r.OnChange(*m, e)
 	}

@@ -41,7 +41,7 @@ func (o *NodeActionRequired) ExitCode() exitcode.Code {
 // initialize has the cloud-controller-manager initialize the Nodes without a provider ID
 // whose names prove their instances, and waits until they have one.
 func (r *run) initialize(ctx context.Context) error {
-	seen, err := r.cluster.observer.Look(ctx)
+	seen, err := r.cluster.observer.Observe(ctx)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 	}
 	select {
 	case n := <-r.news:
-		return r.take(n)
+		return r.receive(n)
 	case <-wake:
 	case <-due:
 	case <-interrupt:
@@ -130,7 +130,7 @@ func (r *fleet) change(m *Member, n news) {
 		m.Err = n.err
 	}
 	m.State, m.Since = n.state, time.Now().UTC()
-	r.tell(m, Event{Time: m.Since, Cluster: m.Cluster})
+	r.notify(m, Event{Time: m.Since, Cluster: m.Cluster})
 }
 
 // lasting runs over a cluster. It returns the state that the cluster has come to: held, failed

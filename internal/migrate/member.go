@@ -31,8 +31,8 @@ type Member struct {
 	left bool // its run was interrupted; the next one continues
 }
 
-// take follows an event of the run.
-func (m *Member) take(e Event) {
+// receive follows an event of the run.
+func (m *Member) receive(e Event) {
 	if e.Stage != "" && e.Stage != m.Stage {
 		m.Stage, m.Since = e.Stage, e.Time
 	}

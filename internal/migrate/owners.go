@@ -46,7 +46,7 @@ func (r *run) watched(ctx context.Context, t transition.Transition, work func() 
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		for {
-			done, err := owners.Look(looking)
+			done, err := owners.Observe(looking)
 			if looking.Err() != nil {
 				return // it says nothing about the cluster
 			}

@@ -62,7 +62,7 @@ func (r *run) planFirst(ctx context.Context) error {
 }
 
 func (r *run) look(ctx context.Context) (err error) {
-	r.from.seen, err = r.cluster.observer.Look(ctx)
+	r.from.seen, err = r.cluster.observer.Observe(ctx)
 	return err
 }
 

@@ -55,10 +55,10 @@ func TestAStageDoesNotBeginWhileAControlPlaneIsNotReady(t *testing.T) {
 // requires that the object was not changed meanwhile.
 func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) {
 	var waited atomic.Bool
-	before, told := 0, false
+	before, reported := 0, false
 	return func(e migrate.Event) {
 		logged(t)(e)
-		told = told || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
+		reported = reported || len(e.Findings) > 0 && strings.Contains(e.Findings[0].Fix, "--accept node-not-ready")
 		switch {
 		case e.Type == migrate.Staged:
 			before = w.Patches()
@@ -66,7 +66,7 @@ func held(t *testing.T, w *world, node int) (func(migrate.Event), *atomic.Bool) 
 			now := w.Patches()
 			assert.Truef(t, now == before, "%d patches while it waits", now-before)
 			isRollback := strings.Contains(t.Name(), "rollback")
-			assert.True(t, !isRollback || told, "the message does not state how to roll back without the node")
+			assert.True(t, !isRollback || reported, "the message does not state how to roll back without the node")
 			w.ready(node, corev1.ConditionTrue)
 		}
 	}, &waited

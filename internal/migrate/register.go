@@ -21,7 +21,7 @@ import (
 // machine, and for an etcd member.
 func (r *run) register(ctx context.Context) error {
 	for {
-		seen, err := r.cluster.observer.Look(ctx)
+		seen, err := r.cluster.observer.Observe(ctx)
 		if err != nil {
 			return err
 		}

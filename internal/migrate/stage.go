@@ -57,7 +57,7 @@ func (r *run) planned(ctx context.Context, name string) (transition.Transition, 
 	if err != nil {
 		return transition.Transition{}, err
 	}
-	seen, err := r.cluster.observer.Look(ctx)
+	seen, err := r.cluster.observer.Observe(ctx)
 	if err != nil {
 		return transition.Transition{}, err
 	}

@@ -42,7 +42,7 @@ func (l *late) Error() string {
 // awaitSeen looks at the cluster until what is waited for is there.
 func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (look, error)) error {
 	return r.await(ctx, func(ctx context.Context) (look, error) {
-		seen, err := r.cluster.observer.Look(ctx)
+		seen, err := r.cluster.observer.Observe(ctx)
 		if err != nil {
 			return look{}, err
 		}

@@ -134,24 +134,24 @@ type change struct{ before, after *yamledit.Document }
 
 // patch turns the object into its next version. It was planned from the one that was
 // read last: the patch refuses any other one. Where that is the same to Rancher, which
-// wrote it in another form, the same change is made again of what is there now. tell
+// wrote it in another form, the same change is made again of what is there now. report
 // is called before the change is sent, as it may be written, and with what became of it.
-func (w *writer) patch(ctx context.Context, act string, c change, again func(context.Context) (change, error), tell func(transition.Edit)) error {
+func (w *writer) patch(ctx context.Context, act string, c change, again func(context.Context) (change, error), report func(transition.Edit)) error {
 	return rancher.Again(c,
-		func(c change) error { return w.patchOnce(ctx, act, c, tell) },
+		func(c change) error { return w.patchOnce(ctx, act, c, report) },
 		func() (change, error) { return again(ctx) },
 		func(before, now change) bool { return w.cluster.planner.Distro.SameSpec(before.after, now.after) })
 }
 
-func (w *writer) patchOnce(ctx context.Context, act string, c change, tell func(transition.Edit)) error {
+func (w *writer) patchOnce(ctx context.Context, act string, c change, report func(transition.Edit)) error {
 	p, err := jsonpatch.Diff(c.before.Bytes(), c.after.Bytes())
 	if err != nil {
 		return err
 	}
 	return w.write(ctx, write{act: act, object: w.cluster.ref(), digest: p.Digest(), do: func(ctx context.Context) error {
-		tell(transition.MayBeWritten)
+		report(transition.MayBeWritten)
 		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Distro.Alike, false)
-		tell(became(err))
+		report(became(err))
 		for _, text := range warnings {
 			w.note("Rancher reports: " + text)
 		}

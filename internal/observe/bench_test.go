@@ -19,7 +19,7 @@ func BenchmarkLook(b *testing.B) {
 	ob := observer(b, s, 10*time.Second)
 	b.ReportAllocs()
 	for b.Loop() {
-		o, err := ob.Look(b.Context())
+		o, err := ob.Observe(b.Context())
 		assert.Must(b, err == nil && len(o.Nodes) == 5000, err)
 	}
 	b.ReportMetric(float64(s.Count(""))/float64(b.N), "requests/op")

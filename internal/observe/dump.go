@@ -188,7 +188,7 @@ func (d *dump) object(raw json.RawMessage, listed metav1.TypeMeta) error {
 	if h.Kind == observed.Kind && strings.HasPrefix(h.APIVersion, "rke-lm/") {
 		return d.whole(h, raw)
 	}
-	return d.take(h, raw)
+	return d.add(h, raw)
 }
 
 // whole takes a dump of verify, which is all that there is.

@@ -14,15 +14,15 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-// taken are the kinds that a dump may have.
-var taken = map[string]func(*dump, head, json.RawMessage) error{
-	observed.Nodes:          nodes.take,
-	observed.Leases:         leases.take,
-	observed.DaemonSets:     daemonSets.take,
-	observed.Services:       services.take,
-	observed.Volumes:        volumes.take,
-	observed.StorageClasses: storageClasses.take,
-	observed.CSINodes:       drivers.take,
+// dumped are the kinds that a dump may have.
+var dumped = map[string]func(*dump, head, json.RawMessage) error{
+	observed.Nodes:          nodes.add,
+	observed.Leases:         leases.add,
+	observed.DaemonSets:     daemonSets.add,
+	observed.Services:       services.add,
+	observed.Volumes:        volumes.add,
+	observed.StorageClasses: storageClasses.add,
+	observed.CSINodes:       drivers.add,
 	observed.Pods:           func(d *dump, h head, raw json.RawMessage) error { return one(d, h, raw, d.pod) },
 	observed.Events: func(d *dump, h head, raw json.RawMessage) error {
 		return one(d, h, raw, func(e *corev1.Event) { d.warns = append(d.warns, *e) })
@@ -32,19 +32,19 @@ var taken = map[string]func(*dump, head, json.RawMessage) error{
 
 const configMapKind = "ConfigMap"
 
-// take adds an object of a kind; others are passed over, also those of other groups
+// add adds an object of a kind; others are passed over, also those of other groups
 // whose kinds have the same names.
-func (d *dump) take(h head, raw json.RawMessage) error {
+func (d *dump) add(h head, raw json.RawMessage) error {
 	d.looked(h.kind(), h.Namespace)
 	o := d.out
 	if at := written(&h.ObjectMeta); at.After(o.Clock) && o.Partial {
 		o.Clock = at
 	}
-	take, known := taken[h.kind()]
+	add, known := dumped[h.kind()]
 	if !known {
 		return nil
 	}
-	return cmp.Or(take(d, h, raw), named(o.Nodes[max(0, len(o.Nodes)-1):]))
+	return cmp.Or(add(d, h, raw), named(o.Nodes[max(0, len(o.Nodes)-1):]))
 }
 
 // looked keeps that a kind was requested. What is in other namespaces says nothing
@@ -54,7 +54,7 @@ func (d *dump) looked(kind, namespace string) {
 		d.outside = true
 	}
 	inKubeSystem := slices.Contains([]string{observed.Leases, observed.DaemonSets, observed.Pods}, kind)
-	if taken[kind] == nil || kind == configMapKind || inKubeSystem && namespace != managersNamespace {
+	if dumped[kind] == nil || kind == configMapKind || inKubeSystem && namespace != managersNamespace {
 		return
 	}
 	if !slices.Contains(d.out.Kinds, kind) {

@@ -46,7 +46,7 @@ func TestAProgramGivesTheCredentials(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)
 		user, ran := program(t, login)
-		_, err := asUser(t, s, user).Look(t.Context())
+		_, err := asUser(t, s, user).Observe(t.Context())
 		assert.True(t, err == nil, err)
 		text, err := os.ReadFile(ran)
 		assert.Truef(t, err == nil && strings.Count(string(text), "ran") == 1, "%q, %v", text, err)
@@ -59,12 +59,12 @@ func TestAProgramWithoutCredentialsIsCalledOnce(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)
 		user, ran := program(t, "exit 1")
-		_, err := asUser(t, s, user).Look(t.Context())
+		_, err := asUser(t, s, user).Observe(t.Context())
 		assert.Truef(t, err != nil && strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") && s.Count("") == 0, "%v after %d requests", err, s.Count(""))
 		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
 			t.Errorf("%q, %v", text, err)
 		}
-		_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Look(t.Context())
+		_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Observe(t.Context())
 		assert.ErrorContains(t, err, "log in again, or check the program that the kubeconfig has for the user")
 	})
 }
@@ -76,7 +76,7 @@ func TestAProgramThatFailsInBetweenIsCalledAgain(t *testing.T) {
 		s.Fill(3)
 		expired := strings.Replace(login, `"token"`, `"expirationTimestamp":"1999-03-11T10:02:44Z","token"`, 1)
 		user, ran := program(t, `[ "$(wc -l < "${0%login}ran")" -eq 2 ] && exit 1`+"\n"+expired)
-		_, err := asUser(t, s, user).Look(t.Context())
+		_, err := asUser(t, s, user).Observe(t.Context())
 		assert.True(t, err == nil, err)
 		text, err := os.ReadFile(ran)
 		assert.Truef(t, err == nil && strings.Count(string(text), "ran") >= 3, "%q, %v", text, err)

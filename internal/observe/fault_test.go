@@ -56,7 +56,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := large(t)
 				s.Fault = c.fault
-				o := assert.Value(observer(t, s, 5*time.Minute).Look(t.Context()))(t)
+				o := assert.Value(observer(t, s, 5*time.Minute).Observe(t.Context()))(t)
 				seen := map[string]bool{}
 				for _, n := range o.Nodes {
 					seen[n.Name] = true
@@ -97,7 +97,7 @@ func TestARetryWaitsAsTheServerSays(t *testing.T) {
 		s.Fill(3)
 		s.Fault = often(1, "/nodes", apitest.Fault{Status: 429, RetryAfter: "2"})
 		start := time.Now()
-		_, err := observer(t, s, 5*time.Minute).Look(t.Context())
+		_, err := observer(t, s, 5*time.Minute).Observe(t.Context())
 		assert.Truef(t, err == nil && time.Since(start) == 2*time.Second, "%v after %s", err, time.Since(start))
 	})
 }
@@ -134,7 +134,7 @@ func TestWhatDoesNotPassIsReported(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := large(t)
 				s.Fault = c.fault
-				o, err := observer(t, s, time.Second).Look(t.Context())
+				o, err := observer(t, s, time.Second).Observe(t.Context())
 				assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), c.want), err)
 			})
 		})
@@ -151,7 +151,7 @@ func TestAServerThatGoesSilentIsReported(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := large(t)
 				s.Fault = often(1<<30, "continue=500", f)
-				o, err := observer(t, s, time.Second).Look(t.Context())
+				o, err := observer(t, s, time.Second).Observe(t.Context())
 				assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), ": the API server stopped responding in the middle; check the network"), err)
 			})
 		})
@@ -177,7 +177,7 @@ func TestRefusalsAreReportedAtOnceAndTogether(t *testing.T) {
 			return apitest.Fault{}
 		}
 		start := time.Now()
-		_, err := observer(t, s, 30*time.Minute).Look(t.Context())
+		_, err := observer(t, s, 30*time.Minute).Observe(t.Context())
 		const want = "missing permissions: create subjectaccessreviews.authorization.k8s.io, list csinodes.storage.k8s.io, list nodes; request them, docs/permissions.md has the roles"
 		var denied *kube.Denied
 		assert.Truef(t, errors.As(err, &denied) && err.Error() == want && time.Since(start) <= 0, "%v after %s", err, time.Since(start))
@@ -192,7 +192,7 @@ func TestAnErrorShowsNoSecret(t *testing.T) {
 		s.Fill(3)
 		for _, code := range []int{400, 500} {
 			s.Fault = often(1<<30, "/nodes", apitest.Fault{Status: code, Body: `{"kind":"Status","apiVersion":"v1","message":"invalid bearer ` + secret + `"}`})
-			_, err := observer(t, s, 0).Look(t.Context())
+			_, err := observer(t, s, 0).Observe(t.Context())
 			assert.Truef(t, err != nil && !strings.Contains(err.Error(), secret) && strings.Contains(err.Error(), "invalid bearer"), "%d: %v", code, err)
 		}
 	})
@@ -202,7 +202,7 @@ func TestATokenThatExpiresInTheMiddleEndsTheLook(t *testing.T) {
 	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(700)
 		s.Fault = often(1<<30, "continue=500", apitest.Fault{Status: 401})
-		o, err := observer(t, s, time.Minute).Look(t.Context())
+		o, err := observer(t, s, time.Minute).Observe(t.Context())
 		var denied *kube.Denied
 		assert.True(t, o == nil && errors.As(err, &denied) && denied.Expired, err)
 	})
@@ -215,7 +215,7 @@ func TestAnInterruptEndsALook(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		_, err := observer(t, s, 30*time.Minute).Look(ctx)
+		_, err := observer(t, s, 30*time.Minute).Observe(ctx)
 		assert.Truef(t, err != nil && time.Since(start) == 300*time.Millisecond, "%v after %s", err, time.Since(start))
 	})
 }

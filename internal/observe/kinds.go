@@ -52,8 +52,8 @@ func (k kind[O, K]) read(o *Observer) part {
 	}
 }
 
-// take keeps an object of a dump.
-func (k kind[O, K]) take(d *dump, h head, raw json.RawMessage) error {
+// add keeps an object of a dump.
+func (k kind[O, K]) add(d *dump, h head, raw json.RawMessage) error {
 	return one(d, h, raw, func(object *O) {
 		kept := k.field(d.out)
 		*kept = k.keep(object, *kept)

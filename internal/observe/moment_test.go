@@ -20,7 +20,7 @@ func TestWhatMovesIsOfOneMoment(t *testing.T) {
 	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 11 * time.Second}))
-		o := assert.Value(observer(t, s, time.Minute).Look(t.Context()))(t)
+		o := assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
 		for _, l := range o.Leases {
 			assert.Truef(t, l.Name != "kube-controller-manager" || l.Holder == "somebody-else", "held by %s", l.Holder)
 		}
@@ -52,7 +52,7 @@ func TestAnswersThatAreNeverOfOneMomentAreReported(t *testing.T) {
 			}
 			return apitest.Fault{}
 		}
-		o, err := observer(t, s, time.Minute).Look(t.Context())
+		o, err := observer(t, s, time.Minute).Observe(t.Context())
 		assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), "the responses take too long to describe one moment"), err)
 	})
 }

@@ -116,7 +116,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 			s.Fill(3)
 			s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, narrow(r, denied...)) }
 			ob := observer(t, s, time.Minute)
-			o, err := ob.Look(t.Context())
+			o, err := ob.Observe(t.Context())
 			assert.Mustf(t, err == nil, "%v: %v", denied, err)
 			assert.Truef(t, o.KubeSystemOnly && len(o.Managers) == 6 && len(o.DaemonSets) == 1, "%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			v := check.Evaluate(o, check.Choice{})
@@ -126,7 +126,7 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 				t.Errorf("%v: %+v", denied, v)
 			}
 			s.Do(func() { s.Fault = nil })
-			if o, err := ob.Look(t.Context()); err != nil || o.KubeSystemOnly {
+			if o, err := ob.Observe(t.Context()); err != nil || o.KubeSystemOnly {
 				t.Errorf("the right was given: %v", err)
 			}
 		})
@@ -181,7 +181,7 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 	onCluster(t, func(t *testing.T, s *apitest.Server) {
 		s.Fill(3)
 		s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, strings.HasSuffix(r.URL.Path, "/daemonsets")) }
-		_, err := observer(t, s, time.Minute).Look(t.Context())
+		_, err := observer(t, s, time.Minute).Observe(t.Context())
 		denied, is := err.(*kube.Denied)
 		assert.True(t, is && slices.Equal(denied.Missing, []string{"list daemonsets.apps in kube-system"}), err)
 	})

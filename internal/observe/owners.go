@@ -34,8 +34,8 @@ const (
 	tailTime     = 2 * time.Second // from the last look to the end, at most
 )
 
-// Look looks once, and returns the intervals that this completes.
-func (w *Owners) Look(ctx context.Context) ([]check.Interval, error) {
+// Observe looks once, and returns the intervals that this completes.
+func (w *Owners) Observe(ctx context.Context) ([]check.Interval, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	asked := time.Now()
@@ -51,7 +51,7 @@ func (w *Owners) Look(ctx context.Context) ([]check.Interval, error) {
 		return nil, kube.Refusal(err)
 	}
 	w.Seen = time.Now()
-	return w.Timeline.Add(check.Look{Asked: asked, At: w.Seen, Leases: o.Leases, Managers: w.managers, Given: w.given}), nil
+	return w.Timeline.Add(check.Sample{Asked: asked, At: w.Seen, Leases: o.Leases, Managers: w.managers, Given: w.given}), nil
 }
 
 // read reads the managers, and what one of them was given.

@@ -48,9 +48,9 @@ const moment = 10 * time.Second
 // errSlow keeps a verdict from joining what was true at different times.
 var errSlow = errors.New("the responses take too long to describe one moment")
 
-// Look reads everything. It fails with *Denied and *Unreached; then there is
+// Observe reads everything. It fails with *Denied and *Unreached; then there is
 // nothing to check.
-func (o *Observer) Look(ctx context.Context) (*observed.Observation, error) {
+func (o *Observer) Observe(ctx context.Context) (*observed.Observation, error) {
 	out := &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind}
 	// One request is first: it opens the connection for the others, and a program for
 	// credentials that has none is asked once.

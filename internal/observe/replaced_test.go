@@ -49,7 +49,7 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 				s.Fill(3)
 				contain(s, "containerd://1", runs)
 				ob := observer(t, s, time.Minute)
-				o := assert.Value(ob.Look(t.Context()))(t)
+				o := assert.Value(ob.Observe(t.Context()))(t)
 				time.Sleep(time.Second)
 				assert.NilError(t, ob.Again(t.Context(), o))
 				l, _ := o.Lease("kube-controller-manager")

@@ -141,7 +141,7 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 		s.Services = []corev1.Service{served}
 		ob := observer(t, s, time.Minute)
 		for range 30 {
-			_, err := ob.Look(t.Context())
+			_, err := ob.Observe(t.Context())
 			assert.NilError(t, err)
 			time.Sleep(2 * time.Second)
 		}
@@ -154,7 +154,7 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 			return f
 		}
 		for range 2 { // what was not read is no answer
-			_, err := ob.Look(t.Context())
+			_, err := ob.Observe(t.Context())
 			assert.True(t, err != nil, "the cluster was observed without its Events")
 		}
 	})

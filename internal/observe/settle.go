@@ -48,7 +48,7 @@ var errUnsettled = errors.New("it is not known yet whether their holders are ali
 // its lease ends.
 func (o *Observer) Settled(ctx context.Context, unsettled func(*observed.Observation) bool, every time.Duration) (*observed.Observation, error) {
 	o.watch = observed.Watch{}
-	out, err := o.Look(ctx)
+	out, err := o.Observe(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -52,11 +52,11 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 				s.Fill(3)
 				s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: c.data}
 				ob := observer(t, s, time.Second)
-				_, err := ob.Look(t.Context())
+				_, err := ob.Observe(t.Context())
 				var lost *kube.Unreached
 				assert.True(t, err != nil && !errors.As(err, &lost) && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap"), err)
 				ob.Before = &observed.Snapshot{Reached: "install-ccm"}
-				if o, err := ob.Look(t.Context()); err != nil || o.Before != ob.Before {
+				if o, err := ob.Observe(t.Context()); err != nil || o.Before != ob.Before {
 					t.Error(err)
 				}
 			})

@@ -44,7 +44,7 @@ func TestATokenInAFileIsReadAgain(t *testing.T) {
 			return apitest.Fault{Status: 401}
 		}
 		c := assert.Value(kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, "{tokenFile: "+file+"}"), RetryFor: 5 * time.Minute}))(t)
-		o, err := (&observe.Observer{Client: c}).Look(t.Context())
+		o, err := (&observe.Observer{Client: c}).Observe(t.Context())
 		assert.Truef(t, err == nil && len(o.Nodes) == 700 && asked == 2, "%v after %d refusals", err, asked)
 	})
 }
@@ -68,11 +68,11 @@ func TestARightThatWasReviewedIsRequestedAgain(t *testing.T) {
 		ob := observer(t, s, 5*time.Minute)
 		s.Fault = forbidden(1)
 		var denied *kube.Denied
-		_, err := ob.Look(t.Context())
+		_, err := ob.Observe(t.Context())
 		assert.Truef(t, errors.As(err, &denied), "without a review: %v", err)
 		s.Do(func() { s.Fault = forbidden(2) })
 		ob.Reviewed()
-		_, err = ob.Look(t.Context())
+		_, err = ob.Observe(t.Context())
 		assert.Truef(t, err == nil, "with one: %v", err)
 	})
 }
@@ -83,16 +83,16 @@ func TestAServerOfAnotherNameIsReportedAtOnce(t *testing.T) {
 		s := apitest.StartTLS(t)
 		s.Fill(3)
 		ob := observer(t, s, 30*time.Minute)
-		if _, err := ob.Look(t.Context()); err != nil {
+		if _, err := ob.Observe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		before := s.Count("")
 		s.Rename(true)
 		start := time.Now()
-		_, err := ob.Look(t.Context())
+		_, err := ob.Observe(t.Context())
 		assert.Truef(t, err != nil && strings.Contains(err.Error(), "check the address and the certificate authority") && time.Since(start) <= 0 && s.Count("") == before, "%v after %s and %d requests", err, time.Since(start), s.Count("")-before)
 		s.Rename(false)
-		if _, err := ob.Look(t.Context()); err != nil {
+		if _, err := ob.Observe(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

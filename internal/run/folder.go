@@ -71,7 +71,7 @@ func (fs *Folders) folder(p *plan.Plan, shown report.Plan, of clusters.Cluster) 
 // write writes the folders of a cluster, up to one that fails.
 func (fs *Folders) write(made *Planned) {
 	for i, f := range made.folders {
-		place, err := "", fs.take(f.plan)
+		place, err := "", fs.claim(f.plan)
 		if err == nil {
 			place, err = planfolder.Write(fs.Dir, f.plan, f.files, fs.Replace)
 		}
@@ -100,9 +100,9 @@ func (fs *Folders) separate(p *plan.Plan, paths []string) error {
 	return nil
 }
 
-// take refuses a second plan for one folder, on file systems too that do not tell
+// claim refuses a second plan for one folder, on file systems too that do not tell
 // capital letters from small ones.
-func (fs *Folders) take(s plan.Saved) error {
+func (fs *Folders) claim(s plan.Saved) error {
 	if fs.taken == nil {
 		fs.taken = map[string]string{}
 	}

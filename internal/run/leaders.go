@@ -56,7 +56,7 @@ func (l *Leaders) Run(ctx context.Context) (*report.Ownership, error) {
 // follow observes. Temporary errors are retried; the timeline is unknown in the meantime.
 func (l *Leaders) follow(ctx context.Context) {
 	for narrow := false; ; {
-		intervals, err := l.owners.Look(ctx)
+		intervals, err := l.owners.Observe(ctx)
 		if l.owners.Narrow && !narrow {
 			narrow = true
 			fmt.Fprintln(l.Notes, "nothing outside kube-system is checked: no permission to list daemonsets, deployments and pods in all namespaces; docs/permissions.md has the roles")

@@ -63,13 +63,13 @@ func (s *scenario) watch() (*observe.Observer, *watched) {
 
 func (w *watched) look(ctx context.Context, observer *observe.Observer) error {
 	asked := time.Now()
-	o, err := observer.Look(ctx)
+	o, err := observer.Observe(ctx)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	look := check.Look{Asked: asked, At: time.Now(), Leases: o.Leases, Managers: o.Managers}
+	look := check.Sample{Asked: asked, At: time.Now(), Leases: o.Leases, Managers: o.Managers}
 	w.intervals = append(w.intervals, w.timeline.Add(look)...)
 	w.longest = max(w.longest, look.At.Sub(asked))
 	return nil
@@ -159,7 +159,7 @@ func TestWhatIsSeenIsWhatAWSReceived(t *testing.T) {
 func (s *scenario) reaches(observer *observe.Observer, stage string) {
 	s.Helper()
 	s.eventually("the cluster shows "+stage, func(ctx context.Context) bool {
-		o, err := observer.Look(ctx)
+		o, err := observer.Observe(ctx)
 		return err == nil && check.Reached(o) == stage
 	})
 }

@@ -135,8 +135,8 @@ func (m *migration) configReader(c installed, root yamledit.Node, docs []*yamled
 	r := leadermigration.Reader{Component: leadermigration.CloudManager, Version: semver.MajorMinor(c.chart.ImageTag()), Lease: m.target.Lease()}
 	name, _ := root.Get("leaderName").String()
 	unaware := func(class effective.Class) bool {
-		_, told := args.Last(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
-		return class.ControlPlane() && !told
+		_, set := args.Last(args.Of(m.Effective(class)[managerArgs].Value), configFlag)
+		return class.ControlPlane() && !set
 	}
 	if leadermigration.Granted(docs, name) && (m.isExternal() || !slices.ContainsFunc(m.Classes, unaware)) {
 		r.Lease = name

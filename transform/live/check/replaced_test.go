@@ -163,7 +163,7 @@ func TestOwnersAreThoseOfRealElections(t *testing.T) {
 				managers = e.managers()
 			}
 			at := start.Add(time.Duration(n) * time.Second / 2)
-			reported = append(reported, timeline.Add(Look{At: at, Leases: []observed.Lease{e.lease}, Managers: managers})...)
+			reported = append(reported, timeline.Add(Sample{At: at, Leases: []observed.Lease{e.lease}, Managers: managers})...)
 		}
 		reported = append(reported, timeline.End(start.Add(steps*time.Second/2))...)
 		wrong := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
-// Look is what was seen at one moment, by the clock of who looked.
-type Look struct {
+// Sample is what was seen at one moment, by the clock of who looked.
+type Sample struct {
 	Asked    time.Time // when the answers were requested; the zero time means At
 	At       time.Time // when all of them were there
 	Leases   []observed.Lease
@@ -55,17 +55,17 @@ type resolution struct {
 	life   observed.Life // "" before it is known
 }
 
-// Add takes the next look, and returns the intervals that it completes. Looks
+// Add takes the next sample, and returns the intervals that it completes. Samples
 // come in the order of their times.
-func (t *Timeline) Add(l Look) []Interval {
-	if l.Asked.IsZero() {
-		l.Asked = l.At
+func (t *Timeline) Add(s Sample) []Interval {
+	if s.Asked.IsZero() {
+		s.Asked = s.At
 	}
 	if t.last != nil {
-		t.close(l.At)
+		t.close(s.At)
 	}
-	m := moment{asked: l.Asked, at: l.At, processes: processesOf(l.Managers, l.Given), leases: map[string]held{}}
-	leases := t.replaced.Observe(l.Asked, l.At, m.processes, t.watch.Observe(l.Asked, l.At, l.Leases))
+	m := moment{asked: s.Asked, at: s.At, processes: processesOf(s.Managers, s.Given), leases: map[string]held{}}
+	leases := t.replaced.Observe(s.Asked, s.At, m.processes, t.watch.Observe(s.Asked, s.At, s.Leases))
 	for _, r := range leases {
 		h := t.held(r)
 		if i := t.replaced.of[r.Holder]; i != nil {
@@ -81,7 +81,7 @@ func (t *Timeline) Add(l Look) []Interval {
 	}
 	t.last = &m
 	t.follow(m, leases)
-	return t.tell()
+	return t.completed()
 }
 
 // Lost closes the timeline of a cluster that can no longer be looked at: what came
@@ -99,7 +99,7 @@ func (t *Timeline) End(at time.Time) []Interval {
 		t.close(at)
 	}
 	t.resolveAll()
-	all := append(t.tell(), t.done...)
+	all := append(t.completed(), t.done...)
 	t.done = nil
 	return all
 }
@@ -148,9 +148,9 @@ func (t *Timeline) held(l observed.Lease) held {
 	return held{leaseHolder{Holder: l.Holder, Life: life}, t.pending[l.Name]}
 }
 
-// tell evaluates the moments that are decided, and returns the intervals that no
+// completed evaluates the moments that are decided, and returns the intervals that no
 // later moment can extend.
-func (t *Timeline) tell() []Interval {
+func (t *Timeline) completed() []Interval {
 	for len(t.queue) > 0 && t.queue[0].decided() {
 		m, s := t.queue[0], t.queue[0].evaluate()
 		t.queue = t.queue[1:]

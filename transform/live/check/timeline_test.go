@@ -61,7 +61,7 @@ func (p *play) look(seconds int) *play {
 			}
 			list = append(list, r)
 		}
-		p.got = append(p.got, p.timeline.Add(Look{At: p.now, Leases: list, Managers: p.managers, Given: p.versions})...)
+		p.got = append(p.got, p.timeline.Add(Sample{At: p.now, Leases: list, Managers: p.managers, Given: p.versions})...)
 		p.now = p.now.Add(time.Second)
 	}
 	return p
@@ -206,7 +206,7 @@ func TestSlowLooksAreUnknown(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag)).hold("one_a", km, mig).look(10)
 	lease := func() []observed.Lease { return []observed.Lease{p.records[km], p.records[mig]} }
 	for range 4 { // asked at once after the last answer, answered four seconds later
-		p.got = append(p.got, p.timeline.Add(Look{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
+		p.got = append(p.got, p.timeline.Add(Sample{Asked: p.now, At: p.now.Add(4 * time.Second), Leases: lease(), Managers: p.managers})...)
 		p.now = p.now.Add(4 * time.Second)
 	}
 	assert.Equal(t, p.summary(), "14 kube, 12 unknown, 0 unknown")

@@ -37,7 +37,7 @@ func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe
 
 func look(t testing.TB, s *apitest.Server) *observed.Observation {
 	t.Helper()
-	o := assert.Value(observer(t, s, time.Minute).Look(t.Context()))(t)
+	o := assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
 	return o
 }
 
@@ -175,7 +175,7 @@ func TestPodsOfAllNamespacesAreReadWhenRequested(t *testing.T) {
 		}
 		ob := observer(t, s, time.Minute)
 		ob.AllPods = true
-		o, err := ob.Look(t.Context())
+		o, err := ob.Observe(t.Context())
 		assert.Truef(t, err == nil && len(o.Volumes) == 1 && o.Volumes[0].Name == "shop/cart", "%+v, %v", o, err)
 	})
 }
