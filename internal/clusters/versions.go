@@ -249,9 +249,22 @@ func (v *Comparison) describes(f git.File) bool {
 		return false
 	}
 	list, err := v.sources([]git.File{f})
-	find := v.Finder
-	find.Overlays = nil
-	return err == nil && slices.ContainsFunc(find.From(context.Background(), list).Results, func(r Result) bool { return r.Docs != nil })
+	if err != nil {
+		return false
+	}
+	text, err := list[0].Read()
+	if err != nil || !v.words(text.Bytes) {
+		return false
+	}
+	for c, err := range text.Documents() {
+		if err != nil {
+			return false
+		}
+		if _, found, err := v.Open(c); err == nil && found.Docs != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // neighbors adds the files that did not change, where one cluster may be in several.
