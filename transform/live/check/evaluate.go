@@ -76,11 +76,12 @@ func Evaluate(o *observed.Observation, c Choice) Verdict {
 	v := Verdict{Reached: j.reached(), Lease: j.lease(), Now: ownersOf(j.processes, j.leases)}
 	v.Findings = j.findings()
 	v.NotChecked = j.notChecked(v.Findings)
-	stopping := transform.Stopping(v.Findings)
+	bad := map[string]bool{}
+	for _, f := range transform.Stopping(v.Findings) {
+		bad[f.Path] = true
+	}
 	for _, n := range o.Nodes {
-		path := nodePath(n.Name)
-		bad := slices.ContainsFunc(stopping, func(f transform.Finding) bool { return f.Path == path })
-		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad})
+		v.Nodes = append(v.Nodes, Node{n.Name, n.ProviderID, !bad[nodePath(n.Name)]})
 	}
 	return v
 }
@@ -124,7 +125,11 @@ type evaluation struct {
 }
 
 func newEvaluation(o *observed.Observation, c Choice) *evaluation {
-	j := &evaluation{o, c, Processes(o.Managers), processesOf(o.Managers, c.Given), leasesOf(o)}
+	leases := leasesOf(o.Leases)
+	if !o.Looked(observed.Leases) {
+		leases = notSeen
+	}
+	j := &evaluation{o, c, Processes(o.Managers), processesOf(o.Managers, c.Given), leases}
 	if c.Late != nil && j.late() {
 		j.Check = *c.Late
 	}
@@ -146,12 +151,9 @@ func (j *evaluation) any(component string, is func(Process) bool) bool {
 	return slices.ContainsFunc(j.of(component), is)
 }
 
-// lease is the migration lease, with the component that has the identity in its record; processes
-// may name other leases.
 func (j *evaluation) lease() Lease {
-	name := MigrationLease(j.processes)
+	owner, name := leaseOwner(j.processes, j.leases)
 	h := j.leases(name)
-	owner := leadBy(j.processes, func(main string) bool { return h.Holder != "" && j.leases(main).Holder == h.Holder })
 	return Lease{Name: name, Holder: h.Holder, Owner: owner, Life: h.Life}
 }
 

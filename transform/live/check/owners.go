@@ -18,7 +18,8 @@ import (
 // twoOwners takes leases that were looked at once for live: the arguments are
 // evidence enough.
 func (j *evaluation) twoOwners(found report) {
-	s := ownersOf(j.processes, assumed(j.leases))
+	leases := assumed(j.leases)
+	s := ownersOf(j.processes, leases)
 	twins := j.twins(found)
 	switch {
 	case s.Unknown != "" && !twins && len(j.cloud())+len(j.cloudPods()) > 0:
@@ -28,17 +29,28 @@ func (j *evaluation) twoOwners(found report) {
 		return
 	}
 	names := lists.Map(s.Doubled, func(c Controller) string { return string(c) })
-	found(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(s), "; ")), apart(s.causes))
+	causes := causesOf(j.processes, leases, s.Doubled)
+	found(leasePath(j.lease().Name), fmt.Sprintf("%s run %s at once: %s", strings.Join(names, ", "), where(s), strings.Join(reasons(causes, s), "; ")), apart(causes))
 }
 
 // apart reports what to do about managers that own the same controllers.
 func apart(causes []Process) string {
 	const stop = "stop one of the two now: scale down the cloud-controller-manager, or "
-	with := slices.DeleteFunc(slices.Clone(causes), func(p Process) bool { return !p.Flag })
-	if len(lists.Distinct(lists.Map(with, func(p Process) string { return p.Migration }))) > 1 {
+	if len(locks(causes)) > 1 {
 		return stop + "set the same leaderName in both configurations"
 	}
 	return stop + "set the flag for both, and configurations that list these controllers by their names in each manager"
+}
+
+// locks are the migration leases that processes with the flag name.
+func locks(processes []Process) []string {
+	var names []string
+	for _, p := range processes {
+		if p.Flag && !slices.Contains(names, p.Migration) {
+			names = append(names, p.Migration)
+		}
+	}
+	return names
 }
 
 // where reports where controllers run that have two owners: pods of one manager that
@@ -51,9 +63,10 @@ func where(s Ownership) string {
 }
 
 // reasons reports how each owner comes to run a controller.
-func reasons(s Ownership) []string {
-	list := lists.Map(s.causes, func(p Process) string { return named(p) + " " + reason(p, s) })
-	return slices.Compact(slices.Sorted(slices.Values(list)))
+func reasons(causes []Process, s Ownership) []string {
+	list := lists.Map(causes, func(p Process) string { return named(p) + " " + reason(p, s) })
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // named is a manager, with its namespace where that is not the usual one.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -16,23 +16,28 @@ import (
 type leaseHolder struct {
 	Holder string
 	Life   observed.Life
-	// candidates are the processes that may be the holder; none where that was not followed.
-	candidates []Process
+	// Since is when the holder was first seen, by our clock; zero where it was
+	// there from the first look on.
+	Since time.Time
 }
 
 // leaseFinder finds a lease by its name; one that is not there is held by no one.
 type leaseFinder func(name string) leaseHolder
 
 // leasesOf returns the leases of an observation.
-func leasesOf(o *observed.Observation) leaseFinder {
+func leasesOf(leases []observed.Lease) leaseFinder {
 	return func(name string) leaseHolder {
-		l, there := o.Lease(name)
-		if !there && !o.Looked(observed.Leases) {
-			return leaseHolder{Life: observed.Unknown}
+		for _, l := range leases {
+			if l.Name == name {
+				return leaseHolder{Holder: l.Holder, Life: l.Life()}
+			}
 		}
-		return leaseHolder{Holder: l.Holder, Life: l.Life()}
+		return leaseHolder{Life: observed.Dead}
 	}
 }
+
+// notSeen are leases that no one looked at.
+func notSeen(string) leaseHolder { return leaseHolder{Life: observed.Unknown} }
 
 // assumed takes those for alive of whom it is not known.
 func assumed(of leaseFinder) leaseFinder {
@@ -53,8 +58,6 @@ type Ownership struct {
 	Count   int
 	Doubled []Controller // those with two owners
 	Unknown string
-
-	causes []Process // that own those with two owners
 }
 
 // Same reports whether two states say the same.
@@ -65,7 +68,7 @@ func (s Ownership) Same(o Ownership) bool {
 // ownersOf reports who owns the controllers. All pods of both managers are given, and
 // processes without a pod are known by the leases that they hold.
 func ownersOf(processes []Process, leases leaseFinder) Ownership {
-	owners := map[Controller][]owner{}
+	owners := map[Controller][]string{}
 	inPlay := map[Controller]bool{}
 	for _, component := range []string{observed.CloudManager, observed.KubeManager} {
 		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
@@ -74,26 +77,18 @@ func ownersOf(processes []Process, leases leaseFinder) Ownership {
 				inPlay[c] = true
 			}
 		}
-		found, why := ownersIn(component, mine, leases)
+		owned, why := ownedBy(component, mine, leases)
 		if why != "" {
 			return Ownership{Unknown: why, Owners: []string{}}
 		}
-		for _, o := range found {
-			for _, c := range o.of {
-				owners[c] = append(owners[c], o)
-			}
+		for _, c := range owned {
+			owners[c] = append(owners[c], component)
 		}
 	}
 	return count(owners, inPlay)
 }
 
-// owner is a process that owns controllers, or several of which one does.
-type owner struct {
-	of        []Controller
-	processes []Process
-}
-
-func count(owners map[Controller][]owner, inPlay map[Controller]bool) Ownership {
+func count(owners map[Controller][]string, inPlay map[Controller]bool) Ownership {
 	s := Ownership{Owners: []string{}}
 	gap, any := false, false
 	for _, c := range controllers() {
@@ -105,12 +100,7 @@ func count(owners map[Controller][]owner, inPlay map[Controller]bool) Ownership 
 		if len(owners[c]) > 1 {
 			s.Doubled = append(s.Doubled, c)
 		}
-		for _, o := range owners[c] {
-			s.Owners = append(s.Owners, o.processes[0].Component)
-			if len(owners[c]) > 1 {
-				s.causes = append(s.causes, o.processes...)
-			}
-		}
+		s.Owners = append(s.Owners, owners[c]...)
 	}
 	slices.Sort(s.Owners)
 	s.Owners = slices.Compact(s.Owners)
@@ -123,63 +113,64 @@ func count(owners map[Controller][]owner, inPlay map[Controller]bool) Ownership 
 	return s
 }
 
-// ownersIn returns the owners among the processes of one component, and why they
-// cannot be determined.
-func ownersIn(component string, processes []Process, leases leaseFinder) ([]owner, string) {
-	var owners []owner
+// ownedBy returns the controllers that the processes of one component own, and
+// why that cannot be determined.
+func ownedBy(component string, processes []Process, leases leaseFinder) ([]Controller, string) {
+	var owned []Controller
 	for _, p := range processes {
 		switch {
 		case !p.Running, p.Elects && !p.unseen():
 		case p.Unreadable != "":
 			return nil, p.Unreadable
 		default:
-			owners = append(owners, owner{p.with(UnderMain), []Process{p}})
+			owned = append(owned, p.with(UnderMain)...)
 		}
 	}
 	for _, name := range Mains(component, processes) {
-		leader, why := leaderBy(component, name, processes, leases)
+		more, why := ledBy(component, name, processes, leases)
 		if why != "" {
 			return nil, why
 		}
-		owners = append(owners, leader)
+		owned = append(owned, more...)
 	}
-	return owners, ""
+	return owned, ""
 }
 
-// leaderBy returns what the leader of one main lease owns, and why that cannot be
+// ledBy returns what the leader of one main lease owns, and why that cannot be
 // told.
-func leaderBy(component, name string, processes []Process, leases leaseFinder) (owner, string) {
+func ledBy(component, name string, processes []Process, leases leaseFinder) ([]Controller, string) {
 	main := leases(name)
 	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects || p.Main != name })
 	switch {
-	case main.Holder == "", len(processes) == 0 && main.Life == observed.Dead,
-		len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.idle() }):
-		return owner{}, ""
+	case main.Holder == "", len(processes) == 0 && main.Life == observed.Dead:
+		return nil, ""
+	case len(processes) > 0 && !slices.ContainsFunc(mine, func(p Process) bool { return !p.idle() }):
+		return nil, ""
 	}
 	return agreed(component, flagged(leaders(mine, main), main, leases), main, leases)
 }
 
 // agreed returns what the leader owns, whichever of the candidates it is; where
 // they would own different controllers it cannot be determined.
-func agreed(component string, candidates []Process, main leaseHolder, leases leaseFinder) (owner, string) {
+func agreed(component string, candidates []Process, main leaseHolder, leases leaseFinder) ([]Controller, string) {
 	if len(candidates) == 0 {
-		return owner{}, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
+		return nil, "the arguments of " + component + " cannot be read: it holds a lease and has no pod"
 	}
 	var owned []Controller
 	for i, p := range candidates {
 		if p.Unreadable != "" {
-			return owner{}, p.Unreadable
+			return nil, p.Unreadable
 		}
 		its, why := p.owns(main, leases(p.Migration))
 		switch {
 		case why != "":
-			return owner{}, why
+			return nil, why
 		case i > 0 && !slices.Equal(its, owned):
-			return owner{}, differ(component, candidates)
+			return nil, differ(component, candidates)
 		}
 		owned = its
 	}
-	return owner{owned, candidates}, ""
+	return owned, ""
 }
 
 // Mains returns the leases that a component leads by: its pods may name others
@@ -187,14 +178,14 @@ func agreed(component string, candidates []Process, main leaseHolder, leases lea
 func Mains(component string, processes []Process) []string {
 	var names []string
 	for _, p := range processes {
-		if p.Component == component && p.Elects {
+		if p.Component == component && p.Elects && !slices.Contains(names, p.Main) {
 			names = append(names, p.Main)
 		}
 	}
 	if len(names) == 0 {
 		return []string{component}
 	}
-	return lists.Distinct(names)
+	return names
 }
 
 // owns applies the definition to a leader.
@@ -222,14 +213,14 @@ func (p Process) with(mode Mode) []Controller {
 }
 
 // leaders returns the candidates that may have the identity of a leader,
-// HOST_UUID: the one on that host; else those that were there when it was first seen,
+// HOST_UUID: the one on that host; else those whose pods are not younger than it,
 // for a process takes a new identity when it starts.
 func leaders(all []Process, main leaseHolder) []Process {
 	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !p.onHostOf(main.Holder) })
 	if len(there) == 1 {
 		return there
 	}
-	older := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !slices.ContainsFunc(main.candidates, p.same) })
+	older := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return p.Since.After(main.Since) })
 	if len(older) > 0 {
 		return older
 	}
@@ -249,7 +240,12 @@ func flagged(candidates []Process, main leaseHolder, leases leaseFinder) []Proce
 
 // differ reports why candidates do not tell what their leader owns.
 func differ(component string, candidates []Process) string {
-	from := slices.DeleteFunc(lists.Map(candidates, func(p Process) string { return p.From }), func(from string) bool { return from == "" })
+	var from []string
+	for _, p := range candidates {
+		if p.From != "" {
+			from = append(from, p.From)
+		}
+	}
 	if len(from) == 0 {
 		return fmt.Sprintf("the pods of %s have different arguments, and which of them is the leader is unknown", component)
 	}
@@ -262,12 +258,68 @@ func (p Process) onHostOf(identity string) bool {
 	return slices.Contains(p.Hosts, host)
 }
 
-// leadBy names the component that leads by a main lease that is so; "" for none.
-func leadBy(processes []Process, is func(main string) bool) string {
+// leaseOwner names the component that has the identity in the record of the
+// migration lease; "" where it is neither's. processes may name other leases.
+func leaseOwner(processes []Process, leases leaseFinder) (component, lease string) {
+	lease = MigrationLease(processes)
+	held := leases(lease)
+	if held.Holder == "" {
+		return "", lease
+	}
 	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
-		if slices.ContainsFunc(Mains(c, processes), is) {
-			return c
+		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { return leases(main).Holder == held.Holder }) {
+			return c, lease
 		}
 	}
-	return ""
+	return "", lease
+}
+
+// causesOf returns the processes that own one of some controllers. Where it cannot be
+// shown which pod leads, all that may are returned; a pod that only waits is not.
+func causesOf(processes []Process, leases leaseFinder, of []Controller) []Process {
+	return slices.DeleteFunc(slices.Clone(processes), func(p Process) bool {
+		return !slices.ContainsFunc(p.owned(processes, leases), func(c Controller) bool { return slices.Contains(of, c) })
+	})
+}
+
+// owned returns what a process owns if it is the one that leads.
+func (p Process) owned(processes []Process, leases leaseFinder) []Controller {
+	if !p.Elects {
+		if !p.Running {
+			return nil
+		}
+		return p.with(UnderMain)
+	}
+	main := leases(p.Main)
+	rivals := slices.DeleteFunc(slices.Clone(processes), func(o Process) bool {
+		return !o.Elects || o.Component != p.Component || o.Main != p.Main
+	})
+	if main.Holder == "" || !slices.ContainsFunc(leaders(rivals, main), func(o Process) bool { return o.Path() == p.Path() }) {
+		return nil
+	}
+	owned, _ := p.owns(main, leases(p.Migration))
+	return owned
+}
+
+// ages remembers when pods and identities were first seen. A process takes a new
+// identity when it starts, so a pod that came later is not that of an identity
+// that was there before.
+type ages struct {
+	first map[string]time.Time
+	began bool // a first look was taken
+}
+
+// of returns when something was first seen; zero for the first look.
+func (a *ages) of(what string, now time.Time) time.Time {
+	if at, known := a.first[what]; known {
+		return at
+	}
+	if a.first == nil {
+		a.first = map[string]time.Time{}
+	}
+	if !a.began {
+		now = time.Time{}
+	}
+	a.first[what] = now
+	return now
 }

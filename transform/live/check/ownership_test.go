@@ -35,18 +35,16 @@ func TestOneObservationShowsWhoOwns(t *testing.T) {
 		{"a lease that cannot be seen", []observed.Manager{pod(observed.KubeManager, "k", "--cloud-provider=aws", "--leader-elect-resource-namespace=other"), cloud}, []observed.Lease{main}, 0, true},
 		{"nothing at all", nil, nil, 0, false},
 	} {
-		s := ownersOf(Processes(c.managers), leasesOf(&observed.Observation{Leases: c.leases}))
+		s := ownersOf(Processes(c.managers), leasesOf(c.leases))
 		assert.Truef(t, s.Count == c.count && (s.Unknown != "") == c.unknown, "%s: %+v", c.name, s)
 	}
 }
 
 func TestAHolderIsKnownByAnyOfTheMainLeases(t *testing.T) {
-	o := &observed.Observation{
-		Managers: []observed.Manager{
-			pod(observed.CloudManager, "c1", "--enable-leader-migration"), pod(observed.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
-		},
-		Leases: []observed.Lease{record(observed.CloudManager, "c1_1", true, 0), record("own", "c2_1", true, 0), record(leadermigration.Lease, "c2_1", true, 0)},
-	}
-	owner := newEvaluation(o, Choice{}).lease().Owner
-	assert.Truef(t, owner == observed.CloudManager, "the holder is of %q", owner)
+	managers := Processes([]observed.Manager{
+		pod(observed.CloudManager, "c1", "--enable-leader-migration"), pod(observed.CloudManager, "c2", "--enable-leader-migration", "--leader-elect-resource-name=own"),
+	})
+	leases := leasesOf([]observed.Lease{record(observed.CloudManager, "c1_1", true, 0), record("own", "c2_1", true, 0), record(leadermigration.Lease, "c2_1", true, 0)})
+	component, _ := leaseOwner(managers, leases)
+	assert.Truef(t, component == observed.CloudManager, "the holder is of %q", component)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
@@ -37,6 +38,9 @@ type Process struct {
 	Loops     bool   // it runs cloud controllers at all
 	Flag      bool   // it takes part in a leader migration
 	Modes     map[Controller]Mode
+	// Since is when its pod was first seen, by our clock; zero where it was there
+	// from the first look on.
+	Since time.Time
 	// From says where the arguments are from, for a manager that is no pod; else "".
 	From string
 	// Unreadable says what could not be determined; then Modes says nothing.

@@ -20,12 +20,19 @@ type Replaced struct {
 
 // identity is a holder as it was first seen.
 type identity struct {
-	candidates []Process
+	candidates []candidate
 	component  string // "" while it leads neither
 	gone       time.Time
 	// then is what it held in the first look that was requested after gone. What it
 	// renews later it renews alive, and then it was none of the candidates.
 	then map[string]observed.Lease
+}
+
+// candidate is a container that may have an identity.
+type candidate struct {
+	container string // "" for one that no kubelet has reported
+	pod       string
+	mirror    bool
 }
 
 // Observe takes what was requested and answered at these times, and marks the leases of
@@ -54,7 +61,7 @@ func (r *Replaced) Observe(asked, answered time.Time, processes []Process, lease
 
 // next is an identity after one more look; i is nil for one that is new.
 func (i *identity) next(asked, answered time.Time, holder string, processes []Process, records map[string]observed.Lease) *identity {
-	component := leadBy(processes, func(main string) bool { _, is := records[main]; return is })
+	component := leads(processes, records)
 	switch {
 	case i == nil, component != "" && i.component == "", len(i.candidates) == 0: // its pod may show later than its lease
 		i = newIdentity(holder, component, processes)
@@ -63,8 +70,7 @@ func (i *identity) next(asked, answered time.Time, holder string, processes []Pr
 	case i.then != nil && renewed(i.then, records):
 		i = newIdentity(holder, i.component, processes)
 	}
-	over := len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c Process) bool { return !c.gone(processes) })
-	if over && i.gone.IsZero() {
+	if i.gone.IsZero() && i.over(processes) {
 		i.gone = answered
 	}
 	return i
@@ -78,7 +84,21 @@ func newIdentity(holder, component string, processes []Process) *identity {
 	if len(there) > 0 {
 		mine = there
 	}
-	return &identity{component: component, candidates: mine}
+	i := &identity{component: component}
+	for _, p := range mine {
+		i.candidates = append(i.candidates, candidate{p.Container, p.Path(), p.Mirror})
+	}
+	return i
+}
+
+// leads names the component whose main lease is among the records, or "".
+func leads(processes []Process, records map[string]observed.Lease) string {
+	for _, c := range []string{observed.KubeManager, observed.CloudManager} {
+		if slices.ContainsFunc(Mains(c, processes), func(main string) bool { _, is := records[main]; return is }) {
+			return c
+		}
+	}
+	return ""
 }
 
 func renewed(then, now map[string]observed.Lease) bool {
@@ -90,26 +110,26 @@ func renewed(then, now map[string]observed.Lease) bool {
 	return false
 }
 
+// over reports whether there were candidates, and all of them are gone.
+func (i *identity) over(processes []Process) bool {
+	return len(i.candidates) > 0 && !slices.ContainsFunc(i.candidates, func(c candidate) bool { return !c.gone(processes) })
+}
+
 // gone reports whether the container has ended: it says so, another one is in its
 // pod, or its pod is gone. A static pod's mirror may go and come back while the
 // container runs.
-func (p Process) gone(processes []Process) bool {
-	if p.Container == "" { // no kubelet has reported it
+func (c candidate) gone(processes []Process) bool {
+	if c.container == "" {
 		return false
 	}
 	there, followed := false, false
-	for _, o := range processes {
+	for _, p := range processes {
 		switch {
-		case o.Container == p.Container:
-			return o.Ended
-		case o.Path() == p.Path():
-			there, followed = true, followed || o.Container != ""
+		case p.Container == c.container:
+			return p.Ended
+		case p.Path() == c.pod:
+			there, followed = true, followed || p.Container != ""
 		}
 	}
-	return followed || !there && !p.Mirror
-}
-
-// same reports whether two looks show the same process.
-func (p Process) same(o Process) bool {
-	return p.Container == o.Container && (p.Container != "" || p.Path() == o.Path() && slices.Equal(p.Manager.Args, o.Manager.Args))
+	return followed || !there && !c.mirror
 }

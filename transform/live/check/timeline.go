@@ -4,6 +4,8 @@
 package check
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/live/observed"
@@ -27,6 +29,7 @@ type Timeline struct {
 
 	watch    observed.Watch
 	replaced Replaced
+	ages     ages
 	last     *moment
 	queue    []moment               // not told yet, the oldest first
 	pending  map[string]*resolution // leases that did not move yet
@@ -68,11 +71,14 @@ func (t *Timeline) Add(s Sample) []Interval {
 	leases := t.replaced.Observe(s.Asked, s.At, m.processes, t.watch.Observe(s.Asked, s.At, s.Leases))
 	for _, r := range leases {
 		h := t.held(r)
-		if i := t.replaced.of[r.Holder]; i != nil {
-			h.candidates = i.candidates
-		}
+		h.Since = t.ages.of(r.Name+" "+r.Holder, s.At)
 		m.leases[r.Name] = h
 	}
+	for i := range m.processes {
+		p := &m.processes[i]
+		p.Since = t.ages.of(cmp.Or(p.Container, p.Path()+" "+strings.Join(p.Manager.Args, " ")), s.At)
+	}
+	t.ages.began = true
 	for name, r := range t.pending {
 		if _, there := m.leases[name]; !there {
 			r.life = observed.Unknown
@@ -111,7 +117,7 @@ func (t *Timeline) close(at time.Time) {
 	if at.Sub(m.asked) > observed.Blind {
 		m.blind = unseen
 		t.resolveAll()
-		t.watch, t.replaced, t.lease = observed.Watch{}, Replaced{}, holding{}
+		t.watch, t.replaced, t.ages, t.lease = observed.Watch{}, Replaced{}, ages{}, holding{}
 	}
 	t.queue = append(t.queue, m)
 }
@@ -183,7 +189,10 @@ func (m moment) evaluate() Ownership {
 		return Ownership{Unknown: m.blind, Owners: []string{}}
 	}
 	return ownersOf(m.processes, func(name string) leaseHolder {
-		h := m.leases[name]
+		h, found := m.leases[name]
+		if !found {
+			return leaseHolder{Life: observed.Dead}
+		}
 		if h.pending != nil {
 			h.Life = h.pending.life
 		}
