@@ -120,6 +120,7 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 	elsewhere := before
 	elsewhere.Hosts = []string{"two"}
 	after := kube(providerExternal)
+	first, second, third := renamed("first", kube(providerAWS)), renamed("second", kube(providerAWS)), renamed("third", kube(providerAWS))
 	for _, c := range []struct {
 		name string
 		play *play
@@ -127,6 +128,8 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 	}{
 		{"an in-tree manager that leads", newPlay(kube(providerAWS)).hold("one_a", km).look(20), "20 kube"},
 		{"one that holds the migration lease", newPlay(before).hold("one_a", km, mig).look(20), "20 kube"},
+		{"pods that came after the identity of a leader elsewhere", newPlay().hold("other_1", km).look(3).run(renamed("g", after)).look(3).run(renamed("g", after), renamed("h", kube(providerAWS))).look(6), "3 unknown, 3 none, 6 unknown"},
+		{"a leader whose mirror is missing while another server restarts", newPlay(first, second, third).hold("node-of-first_1", km).look(5).run(second, renamed("third", after)).look(5).run(first, second, renamed("third", after)).look(5), "15 kube"},
 		{"one that may not lock it: it leads, and runs them nowhere", newPlay(before).hold("one_a", km).look(20), "20 none"},
 		{"one that only waits beside it changes nothing", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 kube"},
 		{
