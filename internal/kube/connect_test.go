@@ -149,6 +149,8 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 			want := fmt.Sprintf("get nodes: the API server answers %d: it sends on to %s/login, which is not followed; check the address and the credentials", status, other.URL)
 			assert.True(t, err != nil && err.Error() == want && elsewhere <= 0, err)
 		}
+		_, err := answering(t, code(302, "Location", "https://sso.example.com/%zz/ticket?t=secret")).Do(t.Context(), get)
+		assert.True(t, err != nil && err.Error() == "get nodes: the API server answers 302: Found", err)
 	})
 }
 
