@@ -51,7 +51,7 @@ func below(folder string) (found []string, err error) {
 			}
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // folders returns the folders in a folder that are not hidden.

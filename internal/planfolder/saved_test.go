@@ -176,7 +176,8 @@ func TestFoldersWithoutAPlanAreRefused(t *testing.T) {
 	for folder, want := range map[string]string{
 		filepath.Join(root, "missing"): ": no such plan folder; use one from plan --out",
 		hidden:                         ": it has no plan; use a folder from plan --out",
-		broken:                         "plan.json: cannot read the plan: not JSON: unexpected end of JSON input; plan again with --out",
+		filepath.Join(broken, "ns", "c", PlanFile): ": not a directory",
+		broken: "plan.json: cannot read the plan: not JSON: unexpected end of JSON input; plan again with --out",
 	} {
 		_, err := Read(folder)
 		assert.Truef(t, err != nil && strings.HasSuffix(err.Error(), want), "%s: %v", folder, err)
