@@ -73,12 +73,10 @@ func (f Finder) search(ctx context.Context, sources []source.Source, compare boo
 			found.Saved = append(found.Saved, file.saved)
 		}
 		for _, d := range file.docs {
-			if !compare || d.cluster == nil {
-				continue
-			}
-			names, place := f.names(*d.cluster)
-			for _, key := range names {
-				known.Add(key, place)
+			for _, key := range d.names {
+				if compare {
+					known.Add(key, d.place)
+				}
 			}
 		}
 	}

@@ -272,3 +272,16 @@ func TestManifestsAndClustersOfAFolderAreNotOfOneCluster(t *testing.T) {
 	s := find(t, finder(), configured("waits")+"---\n"+podOfManager+"---\n"+managersConfig+"---\n"+daemonSetOfCloud, "-")
 	assert.Truef(t, len(s.errs) == 0 && len(s.clusters) == 2 && clusterName(s.clusters[0]) == "waits" && len(s.clusters[0].Docs) == 2 && len(s.clusters[1].Docs) == 2, "%v, %v", s.lines, s.errs)
 }
+
+// Wherever its work is spent, a document has an error of its own.
+func TestABudgetThatIsSpentEndsNoSearch(t *testing.T) {
+	most := yamledit.Most.Nodes
+	t.Cleanup(func() { yamledit.Most.Nodes = most })
+	for yamledit.Most.Nodes = range int64(100) {
+		found := finder().From(t.Context(), []source.Source{
+			source.FromReader("one.json", strings.NewReader(provisioned("heron"))),
+			source.FromReader("pod.yaml", strings.NewReader(podOfManager)),
+		})
+		assert.Truef(t, len(found.Results) > 0, "with %d nodes nothing is found", yamledit.Most.Nodes)
+	}
+}

@@ -114,7 +114,7 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 				in.unread = place(d.chunk)
 			}
 			results = append(results, Result{File: file.Name, Err: d.err})
-		case f.Only != "" || !f.SeparateDocuments && d.cluster.Distro.Grouping.MayGroup(d.cluster.Docs[0]):
+		case f.Only != "" || !f.SeparateDocuments && d.groups:
 			waits, in.linked = true, in.linked || f.together()
 			in.add(d.cluster.Distro, d.cluster.Docs[0], file.Source)
 		default:

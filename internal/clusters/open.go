@@ -37,6 +37,9 @@ type document struct {
 	chunk   yamledit.Chunk
 	words   bool               // it has words of what is looked for
 	cluster *Cluster           // that it names, or that it may be one of several documents of
+	groups  bool               // the cluster may have other documents
+	names   []described        // of the cluster
+	place   string             // of the names
 	related *yamledit.Document // that rules read
 	values  *yamledit.Document // of a values file
 	form    forms.Found        // that is not read
@@ -135,6 +138,8 @@ func (f Finder) open(d *document) {
 			return err
 		case c.Docs != nil:
 			c.Sources = []source.Source{d.file.Source}
+			d.groups = c.Distro.Grouping.MayGroup(c.Docs[0])
+			d.names, d.place = f.names(c)
 			d.cluster = &c
 		case f.related(doc):
 			d.related = doc
