@@ -16,7 +16,11 @@ const (
 	prefix, suffix = ".rke-lm-", ".tmp"
 	// Pattern is how the names are made.
 	Pattern = prefix + "*" + suffix
+	// tries is how often a cleaner may be quicker than the one who makes a file.
+	tries = 10
 )
+
+var errTaken = errors.New("another process removes the new file")
 
 // Lock means that its process is alive.
 type Lock struct{ held *os.File }
@@ -30,7 +34,7 @@ func (l Lock) Release() {
 
 // TemporaryFile makes a file in a folder.
 func TemporaryFile(folder string) (*os.File, Lock, error) {
-	for {
+	for range tries {
 		f, err := os.CreateTemp(folder, Pattern)
 		if err != nil {
 			return nil, Lock{}, err
@@ -38,13 +42,14 @@ func TemporaryFile(folder string) (*os.File, Lock, error) {
 		if l, is := Hold(f.Name()); is {
 			return f, l, nil
 		}
-		f.Close() // a cleaner was quicker
+		f.Close()
 	}
+	return nil, Lock{}, &fs.PathError{Op: "createtemp", Path: folder, Err: errTaken}
 }
 
 // TemporaryFolder makes a folder in another one, for the user alone.
 func TemporaryFolder(parent string) (string, Lock, error) {
-	for {
+	for range tries {
 		made, err := os.MkdirTemp(parent, Pattern)
 		if err != nil {
 			return "", Lock{}, err
@@ -53,6 +58,7 @@ func TemporaryFolder(parent string) (string, Lock, error) {
 			return made, l, nil
 		}
 	}
+	return "", Lock{}, &fs.PathError{Op: "mkdirtemp", Path: parent, Err: errTaken}
 }
 
 // Hold locks a file or a folder that this process has made; false where a cleaner
