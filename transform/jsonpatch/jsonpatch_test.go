@@ -81,6 +81,8 @@ func TestWhatCannotBeGuardedIsRefused(t *testing.T) {
 		{`{}`, `x`, errNoObject},
 		{`{"spec":{"a":1}}`, `{"spec":{"a":2}}`, errNoUID},
 		{`{"metadata":{"uid":""},"spec":1}`, `{"metadata":{"uid":""},"spec":2}`, errNoUID},
+		{`{"metadata":{"uid":" "},"spec":1}`, `{"metadata":{"uid":" "},"spec":2}`, errNoUID},
+		{`{"Metadata":{"UID":"u-1"},"spec":1}`, `{"Metadata":{"UID":"u-1"},"spec":2}`, errNoUID},
 		{`{"metadata":{"uid":"u"}}`, `{"metadata":{"uid":"u"},"spec":2}`, errRoot},
 		{object(`{"args":["a",null]}`), object(`{"args":["a",null,"b"]}`), errNull},
 		{object(`{"a":{"b":[{"c":[null]}]}}`), object(`{"a":{"b":[{"c":[null]}],"d":1}}`), errNull},

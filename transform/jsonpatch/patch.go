@@ -65,15 +65,14 @@ var (
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// uidOf is the UID of an object; "" for none.
-func uidOf(object []byte) string {
-	var o struct {
-		Metadata struct{ UID string }
-	}
-	if json.Unmarshal(object, &o) != nil {
+// uidOf is the UID of an object; "" for none. Its keys are those of the API alone: encoding/json takes them in any case.
+func uidOf(object []byte) (uid string) {
+	o, _ := mapping(object)
+	metadata, _ := mapping(o["metadata"])
+	if json.Unmarshal(metadata["uid"], &uid) != nil {
 		return ""
 	}
-	return o.Metadata.UID
+	return strings.TrimSpace(uid)
 }
 
 // mapping returns the members of an object.
