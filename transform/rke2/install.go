@@ -5,6 +5,7 @@ package rke2
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -260,7 +261,7 @@ func nodeClass(c effective.Class) ccm.NodeClass {
 			n.Labels[e.Key] = s
 		}
 	}
-	taints, _, _ := k8s.Decode[[]corev1.Taint](c.Pool.Get("taints")) // Open has checked their types
-	n.Taints = append(n.Taints, taints...)
+	taints, _, _ := k8s.Decode[[]corev1.Taint](c.Pool.Get("taints"))                                            // Open has checked their types
+	n.Taints = append(n.Taints, slices.DeleteFunc(taints, func(t corev1.Taint) bool { return t.Key == "" })...) // an API server takes keys in their own case alone
 	return n
 }
