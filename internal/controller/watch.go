@@ -57,6 +57,9 @@ type kind struct {
 	changed   func(context.Context, types.NamespacedName, *unstructured.Unstructured) error
 }
 
+// resync is after which time all objects are handled again, so that a fault of a handler does not last.
+const resync = 10 * time.Hour
+
 // pageOfLarge keeps a page of objects that can have 1.5 MiB below what an answer may have.
 const pageOfLarge = 20
 
@@ -100,7 +103,7 @@ func (w *Watch) Run(ctx context.Context) error {
 
 // informer reads and watches a kind.
 func (w *Watch) informer(client dynamic.Interface, k kind) cache.SharedIndexInformer {
-	i := dynamicinformer.NewFilteredDynamicInformer(client, k.resource, k.namespace, 0, nil, func(o *metav1.ListOptions) {
+	i := dynamicinformer.NewFilteredDynamicInformer(client, k.resource, k.namespace, resync, nil, func(o *metav1.ListOptions) {
 		if k.page > 0 {
 			o.Limit = k.page
 		}
