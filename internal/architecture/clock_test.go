@@ -47,12 +47,15 @@ func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
 	assert.Truef(t, excused == len(onTheMachinesTime), "%d of %v are there", excused, onTheMachinesTime)
 }
 
-// bubbles are the functions of packages with tests in worlds, each in a bubble.
+// bubbles are the functions of internal/migrate and internal/controller with tests in worlds, each in a bubble.
 var bubbles = []string{"on", "onRKE1", "onRKE2"}
 
 // inBubbles reports whether the tests of a file are in such ones.
 func inBubbles(t *testing.T, f file) (is bool) {
 	t.Helper()
+	if !in(f.folder, "internal/migrate", "internal/controller") {
+		return false
+	}
 	parsed := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0))(t)
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		if call, of := n.(*ast.CallExpr); of {
