@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +17,12 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/rke1"
+	"github.com/rke-lm/rke-lm/transform/rke2"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -196,7 +199,14 @@ func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Pla
 		assert.Mustf(t, len(steps) == 1, "%s: %d steps", step.Stage.Name, len(steps))
 		before, back := step.Before()[0].Root().Value(), steps[0].After()[0].Root().Value()
 		if step.Stage.Name == stages.SwitchToExternal {
-			before, back = determined(before), determined(back)
+			switch d.Name {
+			case rke1.Name:
+				before, back = withoutManagerFlag("", before), withoutManagerFlag("", back)
+			case manifests.Name:
+				before, back = withoutMigration(before), withoutMigration(back)
+			case rke2.Name:
+				before, back = determined(before), determined(back)
+			}
 		}
 		if provider, _ := step.Before()[0].Root().Get("spec", "rkeConfig", "machineGlobalConfig", "cloud-provider-name").String(); provider == "external" && step.Stage.Name == stages.SwitchToExternal {
 			continue // the stage only adds what is missing of the switch, and its undo is that of the whole
@@ -239,49 +249,78 @@ func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *plan.Pla
 	}
 }
 
-// notDetermined is what a file does not show after the switch: where the flags of the migration were and how they were
-// spelt, whether a configuration was mounted, whether the stub was off, and whether a manager that kept the flag was external.
-var notDetermined = regexp.MustCompile(`^.*leader[-_]migration.*$|^disable-cloud-controller$|^/etc/leadermigration\.conf$|^--cloud-provider=(aws|external)$|^(--)?leader-elect-(lease-duration|renew-deadline|retry-period)(=|$)`)
+// determined takes out of a cluster what its file does not show after the switch:
+// where the flag of kube-controller-manager was, how it was spelled, what was there
+// for its sake alone, and whether the stub was off before.
+func determined(cluster any) any {
+	config := inside(cluster, "spec", "rkeConfig")
+	dropFlag(inside(config, "machineGlobalConfig"))
+	entries, _ := config["machineSelectorConfig"].([]any)
+	for _, e := range entries {
+		dropFlag(inside(e, "config"))
+	}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e any) bool { return len(inside(e, "config")) == 0 })
+	config["machineSelectorConfig"] = entries
+	return cluster
+}
 
-// determined takes that out of a document, and mappings and lists that hold nothing else, or were there for one value.
-func determined(v any) any {
+// withoutMigration takes out of a manifest what its file does not show after the
+// switch: where the flags of the migration were, whether a configuration was
+// mounted, in lists that hold nothing else either, and whether a manager that kept
+// the flag was external already.
+func withoutMigration(v any) any {
+	const path = "/etc/leadermigration.conf"
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for key, inner := range v {
-			if inner = determined(inner); inner != nil && !notDetermined.MatchString(key) {
+			if inner = withoutMigration(inner); inner != nil && !strings.Contains(key, "leader-migration") {
 				out[key] = inner
 			}
 		}
-		for _, key := range []string{"config", "mountPath", "hostPath", "path"} {
-			if v[key] != nil && out[key] == nil {
-				return nil
-			}
-		}
-		if len(out) == 0 {
+		if host, _ := v["hostPath"].(map[string]any); v["mountPath"] == path || v["hostPath"] == path || host["path"] == path {
 			return nil
 		}
 		return out
 	case []any:
 		var out []any
 		for _, inner := range v {
-			if inner = determined(inner); inner != nil {
+			if inner = withoutMigration(inner); inner != nil {
 				out = append(out, inner)
 			}
 		}
-		switch len(out) {
-		case 0:
+		if len(out) == 0 {
 			return nil
-		case 1:
-			return out[0]
 		}
 		return out
 	case string:
-		if notDetermined.MatchString(v) {
+		if strings.Contains(v, "leader-migration") || v == "--cloud-provider=external" || v == "--cloud-provider=aws" {
 			return nil
 		}
 	}
 	return v
+}
+
+// withoutManagerFlag takes out of an RKE cluster what its file does not show after
+// the switch: how the flag was spelt, and which mappings were there for its sake.
+func withoutManagerFlag(path string, v any) any {
+	m, isMap := v.(map[string]any)
+	if !isMap {
+		return v
+	}
+	rest := map[string]any{}
+	for key, inner := range m {
+		path := strings.TrimPrefix(asInClusterYML(path+"."+key), ".")
+		if path == managerFlag || path == managerFlags {
+			continue
+		}
+		inner = withoutManagerFlag(path, inner)
+		if below, isMap := inner.(map[string]any); isMap && len(below) == 0 || inner == nil {
+			continue
+		}
+		rest[key] = inner
+	}
+	return rest
 }
 
 func inside(v any, keys ...string) map[string]any {
@@ -290,4 +329,20 @@ func inside(v any, keys ...string) map[string]any {
 		m, _ = m[k].(map[string]any)
 	}
 	return m
+}
+
+func dropFlag(config map[string]any) {
+	const key = "kube-controller-manager-arg"
+	delete(config, "disable-cloud-controller")
+	v, there := config[key]
+	if !there {
+		return
+	}
+	rest := args.Without(args.Of(v), "enable-leader-migration")
+	if leadermigration.HasTimings(rest, leadermigration.KubeTimings()) { // which the other manager needs
+		rest = args.Without(rest, args.Names(leadermigration.KubeTimings())...)
+	}
+	if delete(config, key); len(rest) > 0 {
+		config[key] = fmt.Sprint(rest)
+	}
 }
