@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -31,6 +32,17 @@ func TestReadmeNamesTwoSetUpCommands(t *testing.T) {
 		assert.Truef(t, isMake && slices.Contains(targets, target), "the set-up command %q is not a target of the Makefile", c)
 	}
 	assert.Truef(t, len(commands) == 2, "README.md has %d set-up commands, not 2", len(commands))
+}
+
+func TestReadmeNamesOnlyFilesOfTheClone(t *testing.T) {
+	for _, block := range commandBlock.FindAllStringSubmatch(readDoc(t, "README.md"), -1) {
+		for _, word := range strings.Fields(block[1]) {
+			if strings.Contains(word, "/") {
+				_, err := os.Stat(filepath.Join("../..", word))
+				assert.NilError(t, err)
+			}
+		}
+	}
 }
 
 // A reader gets through the first pages in minutes.

@@ -84,6 +84,9 @@ func TestAnRKE1ClusterIsRefusedForTheRightThatRancherAsksFor(t *testing.T) {
 			_, flags := gated(t)
 			r := runAt(t, flags, strings.Fields(verb)...)
 			assert.Truef(t, r.code == exitcode.Refused && strings.Contains(r.stderr, "get clusters.management.cattle.io local") && !strings.Contains(r.stderr, "imported"), "%s: exit %d\n%s%s", verb, r.code, r.stdout, r.stderr)
+			if strings.HasPrefix(verb, "lint") { // of several, those that may be seen are shown
+				assert.True(t, strings.Contains(r.stdout, "fleet-default/harbour:") && strings.Contains(r.stderr, "RKE1 clusters: ") && strings.Contains(r.stderr, "error: fleet-default/c-x7k2p: it is not known"), r.stdout, r.stderr)
+			}
 		})
 	}
 }

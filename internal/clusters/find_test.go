@@ -135,6 +135,16 @@ func TestTheManifestsOfAFolderAreOneClusterAndTheirFilesEndTogether(t *testing.T
 	assert.True(t, len(c.Docs) == 2 && len(c.Sources) == 2 && filepath.Base(c.Sources[0].Name) == "kcm.yaml" && filepath.Base(c.Sources[1].Name) == "ccm.yaml", c.Sources)
 }
 
+func TestTheManifestsOfAListAreOneCluster(t *testing.T) {
+	list := "apiVersion: v1\nkind: List\nitems:\n"
+	for _, text := range []string{daemonSetOfCloud, podOfManager} {
+		list += "- " + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n  "), "  ")
+	}
+	s := find(t, finder(), list, "-")
+	s.check(t, "kube-controller-manager", "end of "+filepath.Base(yamledit.Stdin))
+	assert.Equal(t, len(s.clusters[0].Docs), 2)
+}
+
 func TestManifestsApartAreClustersOfTheirOwn(t *testing.T) {
 	folder := folderOf(t, map[string]string{"ccm.yaml": daemonSetOfCloud, "kcm.yaml": podOfManager})
 	f := finder()
@@ -153,7 +163,8 @@ func TestAManifestThatCannotBeReadRefusesTheClusterItMayBeOf(t *testing.T) {
 	s := find(t, finder(), "", folder)
 	s.check(t, "error", "end of ccm.yaml", "error", "end of kcm.yaml")
 	text := s.errs[1].Error()
-	assert.True(t, strings.Contains(text, "kcm.yaml") && strings.Contains(text, filepath.Join(folder, "ccm.yaml")+" cannot be read"), text)
+	want := filepath.Join(folder, "ccm.yaml") + " cannot be read, and may describe the same cluster"
+	assert.True(t, strings.Contains(text, "kcm.yaml") && strings.Contains(text, want) && exitcode.Of(s.errs[1]) == exitcode.Input, text)
 }
 
 func TestWhereThereIsNoClusterItIsReportedWhy(t *testing.T) {

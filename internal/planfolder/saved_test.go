@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/files"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -132,7 +133,7 @@ func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 			assert.NilError(t, prepare(path))
 			before := snapshot(t, root)
 			_, err := Write(root, harbour(), named("runbook.md"), false)
-			assert.Truef(t, errors.Is(err, ErrForeign), "got %v", err)
+			assert.Truef(t, errors.Is(err, ErrForeign) && exitcode.Of(err) == exitcode.Refused && strings.HasSuffix(err.Error(), " with --out"), "got %v", err)
 			assert.DeepEqual(t, snapshot(t, root), before, "it was touched (-before +after)")
 		})
 	}

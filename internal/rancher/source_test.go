@@ -111,7 +111,7 @@ func TestASourceThatLeadsNowhereSaysWhatToDo(t *testing.T) {
 		{"a token in the address", "", Source{Connection: kube.Connection{Rancher: "https://token-abcde:hunter2@rancher.example.com", TokenFile: good}}, "the address of a Rancher contains credentials; remove them, and set"},
 		{"a token in the address of a kubeconfig", "", Source{Connection: kube.Connection{Kubeconfig: kubeconfig(t, "https://token-abcde:hunter 2@rancher.example.com")}}, "no URL"},
 		{"a file that is no certificate", "", Source{Connection: kube.Connection{Rancher: "https://rancher.example.com", TokenFile: good, Authority: good}}, "check the certificates"},
-		{"no TLS", "", Source{Connection: kube.Connection{Rancher: "http://rancher.example.com", TokenFile: empty}}, "token"},
+		{"no TLS", "", Source{Connection: kube.Connection{Rancher: "http://rancher.example.com", TokenFile: good}}, "must start with https://"},
 		{"no current server", `{"Servers":{"here":{}}}`, Source{CLI: CurrentServer}, "rancher server switch"},
 		{"no such server", `{"Servers":{"here":{}}}`, Source{CLI: "there"}, "it has here"},
 		{"a server without a token", `{"Servers":{"here":{"url":"https://x"}},"CurrentServer":"here"}`, Source{CLI: CurrentServer}, "rancher login"},

@@ -79,9 +79,13 @@ kubectl get "x" | cat
 
 func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	var asJSON, asYAML bytes.Buffer
-	v := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\""}}}
-	assert.NilError(t, WriteJSON(&asJSON, v))
-	assert.NilError(t, WriteYAML(&asYAML, v))
+	v := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\"\u202e\r"}}}
+	for _, format := range []string{"json", "yaml"} { // which a terminal would obey; YAML keeps its bytes
+		out := NewEscapingWriter(&asJSON)
+		o := Output{Format: format, Out: out, Data: &asYAML}
+		assert.NilError(t, o.Dump(v))
+		out.Flush()
+	}
 	var a, b any
 	assert.NilError(t, json.Unmarshal(asJSON.Bytes(), &a))
 	assert.NilError(t, yaml.Unmarshal(asYAML.Bytes(), &b))
