@@ -43,8 +43,8 @@ func FuzzParseKeepsTheBytes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		var joined []byte
 		parsed, failed := 0, false
-		for _, c := range Split("in.yaml", stream) {
-			assert.Mustf(t, c.Offset == len(joined) && c.Line == CountLines(joined), "chunk %d says offset %d line %d instead of %d, %d", c.Index, c.Offset, c.Line, len(joined), CountLines(joined))
+		for i, c := range Split("in.yaml", stream) {
+			assert.Mustf(t, c.Index == i && c.Offset == len(joined) && c.Line == CountLines(joined), "chunk %d says offset %d line %d instead of %d, %d", c.Index, c.Offset, c.Line, len(joined), CountLines(joined))
 			joined = append(joined, c.Bytes...)
 			d, err := Parse(c)
 			if err != nil {
@@ -52,6 +52,8 @@ func FuzzParseKeepsTheBytes(f *testing.F) {
 				continue
 			}
 			assert.Must(t, bytes.Equal(d.Bytes(), c.Bytes), "parsing changed the bytes")
+			after, splices, err := d.Edit().Apply()
+			assert.Mustf(t, err == nil && len(splices) == 0 && bytes.Equal(after.Bytes(), c.Bytes), "an edit of nothing: %v, %v", err, splices)
 			if d.root != nil {
 				parsed++
 			}
