@@ -79,6 +79,7 @@ func TestARefusalHasItsOwnExitCode(t *testing.T) {
 	}{
 		{&Failure{Code: http.StatusForbidden, by: byAdmission}, exitcode.Refused},
 		{&Failure{Code: http.StatusInternalServerError}, exitcode.Failed},
+		{&Failure{Code: http.StatusFound}, exitcode.Failed}, // a login page
 		{&Denied{}, exitcode.Refused},
 		{&Unreached{Err: errors.New("EOF")}, exitcode.Failed},
 	} {

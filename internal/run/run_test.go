@@ -5,6 +5,8 @@ package run
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -29,6 +31,19 @@ func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
 	assert.Truef(t, made.Verify == next && len(made.Changes) == 1, "the plan continues with %s, and %s changes %d documents", next, made.Verify, len(made.Changes))
 	if before, after := applied[0].Docs[0].Bytes(), made.After[0]; bytes.Equal(before, after) || !bytes.Equal(before, made.Changes[0].Before.Bytes) {
 		t.Error("the document that was found is changed")
+	}
+}
+
+// What was found by then is not all.
+func TestARunThatIsInterruptedFails(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	_, plan := Plan{}.Run(ctx)
+	_, apply := Apply{}.Run(ctx)
+	_, lint := Lint{}.Run(ctx)
+	_, explain := Explain{}.Run(ctx)
+	for _, err := range []error{plan, apply, lint, explain} {
+		assert.True(t, errors.Is(err, context.Canceled), err)
 	}
 }
 
