@@ -170,7 +170,7 @@ func newClient(config *rest.Config, c Connection, b bounds, context string) (*Cl
 	}
 	tokens := tokensOf(transport, config, c.Rancher != "")
 	client := &Client{
-		http:  &http.Client{Transport: &bounded{&timely{tokens}, b.answer}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http:  &http.Client{Transport: &unfollowed{&bounded{&timely{tokens}, b.answer}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		retry: &retry{tokens: tokens, allowed: c.RetryFor, first: &first{limit: c.FirstFor, note: c.Refused}}, bounds: b, base: strings.TrimSuffix(base.String(), "/"), config: config,
 	}
 	client.retry.first.where = "the API server " + client.Address()
@@ -178,6 +178,21 @@ func newClient(config *rest.Config, c Connection, b bounds, context string) (*Cl
 		client.retry.first.where += " of the context " + context
 	}
 	return client, nil
+}
+
+// unfollowed takes a Location that is no URL from an answer: http.Client reads it before it asks
+// whether to follow it, and its error quotes all of it, with the tickets in its query.
+type unfollowed struct{ next http.RoundTripper }
+
+func (u *unfollowed) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := u.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := res.Location(); err != nil {
+		res.Header.Del("Location")
+	}
+	return res, nil
 }
 
 // clusterRoute is the part of an address after which a Rancher has a cluster's
