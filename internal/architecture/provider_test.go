@@ -18,10 +18,10 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
-// ofAWS is a name of AWS in a text that is no prose, and inProse one that no sentence has.
+// ofAWS is a name of AWS in a text that is no prose, and inArguments one in a text with spaces that is no sentence.
 var (
-	ofAWS   = regexp.MustCompile(`(?i)aws|ec2|\bebs|ecr\b`)
-	inProse = regexp.MustCompile(`^\s*aws\s*$|^-.*=aws\b|^[{\[].*"aws"`)
+	ofAWS       = regexp.MustCompile(`(?i)aws|ec2|\bebs|ecr\b`)
+	inArguments = regexp.MustCompile(`^\s*aws\s*$|^-.*=aws\b|^[{\[].*"aws"`)
 )
 
 // namesAWS are the files outside of transform/provider/aws that compare a document with a name of AWS or write one into it.
@@ -61,7 +61,7 @@ func literalOfAWS(file *ast.File) (found bool) {
 		_, imported := n.(*ast.ImportSpec)
 		if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING {
 			text, _ := strconv.Unquote(l.Value)
-			found = found || (!strings.Contains(text, " ") && ofAWS.MatchString(text) || inProse.MatchString(text))
+			found = found || (!strings.Contains(text, " ") && ofAWS.MatchString(text) || inArguments.MatchString(text))
 		}
 		return !imported
 	})

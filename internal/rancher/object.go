@@ -151,6 +151,6 @@ func (s *Server) Around(ctx context.Context, o Object) (rollout.Change, error) {
 	if seen.ControlPlane, err = s.controlPlane(ctx, o); err != nil {
 		return seen, s.explained(err)
 	}
-	seen.Infrastructure, err = s.beside(ctx, o, "cluster.x-k8s.io/v1beta1", "clusters", o.Name, "Cluster")
+	seen.Infrastructure, err = s.namespaced(ctx, o, "cluster.x-k8s.io/v1beta1", "clusters", o.Name, "Cluster")
 	return seen, s.explained(err)
 }

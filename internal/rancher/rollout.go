@@ -47,11 +47,11 @@ func (s *Server) Rollout(ctx context.Context, o Object) (seen rollout.Objects, e
 
 // controlPlane reads the RKEControlPlane of a cluster; nil where there is none.
 func (s *Server) controlPlane(ctx context.Context, o Object) ([]byte, error) {
-	return s.beside(ctx, o, "rke.cattle.io/v1", "rkecontrolplanes", o.Name, "RKEControlPlane")
+	return s.namespaced(ctx, o, "rke.cattle.io/v1", "rkecontrolplanes", o.Name, "RKEControlPlane")
 }
 
-// beside reads an object in the namespace of a cluster, which need not be there.
-func (s *Server) beside(ctx context.Context, o Object, version, resource, name, kind string) ([]byte, error) {
+// namespaced reads an object in the namespace of a cluster, which need not be there.
+func (s *Server) namespaced(ctx context.Context, o Object, version, resource, name, kind string) ([]byte, error) {
 	group, _, _ := strings.Cut(version, "/")
 	a, err := s.local.Object(ctx, kube.Request{What: "get " + resource + "." + group, Method: http.MethodGet, Path: kube.Path(version, resource, o.Namespace, name)}, kind)
 	return kube.Found(a.Body, err)
@@ -59,7 +59,7 @@ func (s *Server) beside(ctx context.Context, o Object, version, resource, name, 
 
 // MachineConfig reads a machine configuration of pools on AWS, by its name; nil where there is none.
 func (s *Server) MachineConfig(ctx context.Context, o Object, name string) ([]byte, error) {
-	return s.beside(ctx, o, "rke-machine-config.cattle.io/v1", aws.MachineConfigs, name, aws.MachineConfigKind)
+	return s.namespaced(ctx, o, "rke-machine-config.cattle.io/v1", aws.MachineConfigs, name, aws.MachineConfigKind)
 }
 
 // Machines lists the machines of a cluster, without their plans.
