@@ -53,24 +53,23 @@ func (s *scenario) waiting(ctx context.Context) (names []string, all int, err er
 	return names, all, nil
 }
 
-// served waits until every Service has its load balancer, and returns how many there are.
+// served waits until every Service has its load balancer and no other load balancer exists, and returns how many
+// there are. A Service that is being deleted, or just made, is in one of the two lists only for a moment.
 func (s *scenario) served() int {
 	s.Helper()
 	var names []string
-	var all int
+	var all, balancers int
 	defer func() {
-		if len(names) > 0 {
-			s.Logf("still waiting, of %d: %v", all, names)
+		if len(names) > 0 || balancers != all {
+			s.Logf("still waiting, of %d with %d load balancers: %v", all, balancers, names)
 		}
 	}()
 	s.eventually("a load balancer for every Service", func(ctx context.Context) bool {
 		var err error
 		names, all, err = s.waiting(ctx)
-		return err == nil && all > 0 && len(names) == 0
+		balancers = len(s.cluster.AWS.Balancers())
+		return err == nil && all > 0 && len(names) == 0 && balancers == all
 	})
-	if n := len(s.cluster.AWS.Balancers()); n != all {
-		s.Errorf("%d load balancers for %d Services", n, all)
-	}
 	return all
 }
 
