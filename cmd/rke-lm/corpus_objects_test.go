@@ -30,11 +30,12 @@ import (
 // Rancher that writes it through its Go types, and whose webhook writes it too, through
 // all stages and back.
 func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
+	sweep(t)
 	total := map[string]*objectCount{rke1.Name: {}, rke2.Name: {}}
 	var mu sync.Mutex
 	t.Run("each", func(t *testing.T) {
 		for i, file := range goldenFiles(t) {
-			if testing.Short() && i%3 > 0 || almost(file) {
+			if almost(file) {
 				continue
 			}
 			t.Run(file.Name, func(t *testing.T) {
@@ -53,11 +54,7 @@ func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
 	for _, name := range []string{rke2.Name, rke1.Name} {
 		n := total[name]
 		t.Logf("%s: %d clusters as objects, %d stages written, %d of them in another form by Rancher; %d undone, %d as files; %d that the file cannot undo either", name, n.clusters, n.written, n.reformed, n.undone, n.undoneAsFile, n.lost)
-		fewest := fewestObjects
-		if testing.Short() {
-			fewest /= 4
-		}
-		assert.Truef(t, n.clusters >= fewest && n.written >= 3*fewest && (n.reformed != 0 || name != rke2.Name || testing.Short()) && n.undone >= n.undoneAsFile, "%s: too few: %+v", name, *n)
+		assert.Truef(t, n.clusters >= fewestObjects && n.written >= 3*fewestObjects && (n.reformed != 0 || name != rke2.Name) && n.undone >= n.undoneAsFile, "%s: too few: %+v", name, *n)
 	}
 }
 
