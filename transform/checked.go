@@ -10,7 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Checked is a row of a distro's table: what is documented, what is checked, and
+// Checked is a row of a format's table: what is documented, what is checked, and
 // what can be corrected without a decision. A rule without Check refuses a
 // document before there is a cluster C to check.
 type Checked[C any] struct {

@@ -9,12 +9,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// What a Distro does where it has nothing of its own.
+// What a Format does where it has nothing of its own.
 
-// NoClasses is the Explain of a distro whose machines all get what the file says.
+// NoClasses is the Explain of a format whose machines all get what the file says.
 func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
 
-// OneDocument is the Grouping of a distro whose clusters have one document each.
+// OneDocument is the Grouping of a format whose clusters have one document each.
 func OneDocument() Grouping {
 	return Grouping{
 		MayGroup: func(*yamledit.Document) bool { return false },
@@ -24,7 +24,7 @@ func OneDocument() Grouping {
 	}
 }
 
-// NoValues is the WithValues of a distro whose clusters have no values file of their own; its
+// NoValues is the WithValues of a format whose clusters have no values file of their own; its
 // documents hold the chart otherwise.
 func NoValues(otherwise string) func([]*yamledit.Document, *yamledit.Document) ([]*yamledit.Document, error) {
 	return func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error) {
@@ -32,7 +32,7 @@ func NoValues(otherwise string) func([]*yamledit.Document, *yamledit.Document) (
 	}
 }
 
-// ThroughRancher is the Deliver of a distro whose documents are objects of Rancher.
+// ThroughRancher is the Deliver of a format whose documents are objects of Rancher.
 func ThroughRancher(doc *yamledit.Document, file string) Delivery {
 	return Delivery{
 		How: "Rancher as\nusual: commit it, or, if kubectl get printed it, run on Rancher's own cluster (kubectl apply would keep\n" +

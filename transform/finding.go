@@ -70,7 +70,7 @@ func (f *Findings) At(n yamledit.Node, message, fix string) *Finding {
 // Report adds a finding about a place, as Findings.At does.
 type Report func(at yamledit.Node, message, fix string) *Finding
 
-// Rule is one check with a stable id. The table of a distro's rules drives what
+// Rule is one check with a stable id. The table of a format's rules drives what
 // is checked, how severe it is, what it stops, and the documentation.
 type Rule struct {
 	ID       string
@@ -101,13 +101,13 @@ func FormerName(id string) string { return formerNames[id] }
 // Is reports whether the rule has, or had, a name.
 func (r Rule) Is(name string) bool { return r.ID == name || name != "" && FormerName(r.ID) == name }
 
-// WithGuards is the rule for a distro in which an error stops other stages.
+// WithGuards is the rule for a format in which an error stops other stages.
 func (r Rule) WithGuards(stages ...string) Rule {
 	r.Guards = stages
 	return r
 }
 
-// WithDoc is the rule for a distro in which it finds other things.
+// WithDoc is the rule for a format in which it finds other things.
 func (r Rule) WithDoc(doc string) Rule {
 	r.Doc = doc
 	return r
@@ -127,7 +127,7 @@ func (r Rule) Report(found []Finding, accepted []string) []Finding {
 
 // Unseen divides the findings about a cluster into those about its documents, and those
 // about documents that were not given: what cannot be seen is said, and not assumed.
-func Unseen(d Distro, all []Finding) (own, unseen []Finding) {
+func Unseen(d Format, all []Finding) (own, unseen []Finding) {
 	for _, f := range all {
 		if slices.ContainsFunc(d.Rules, func(r Rule) bool { return r.OtherDocument && r.ID == f.Rule }) {
 			unseen = append(unseen, f)

@@ -5,7 +5,7 @@ package transform
 
 import "github.com/rke-lm/rke-lm/transform/yamledit"
 
-// Live is what distinguishes the live clusters of a distro from those of others.
+// Live is what distinguishes the live clusters of a format from those of others.
 type Live struct {
 	// Kind is that of the objects by which Rancher describes the clusters; zero where it
 	// describes none.
@@ -24,7 +24,7 @@ type Live struct {
 	// Restart returns the command that restarts the kubelet of a machine, on a server or on
 	// an agent; see RestartKubelet.
 	Restart func(server bool) string
-	// Shows reports whether a cluster looks like one of the distro, where no object
+	// Shows reports whether a cluster looks like one of the format, where no object
 	// says it.
 	Shows func(Traits) bool
 }
@@ -71,21 +71,21 @@ func (SnapshotByObject) snapshot()  {}
 // key: strings, booleans and lists, as decoded JSON.
 type MachineConfig func(labels map[string]string) map[string]any
 
-// NoMachines is the Machines of a distro that gives machines nothing by their labels.
+// NoMachines is the Machines of a format that gives machines nothing by their labels.
 func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
 	return func(map[string]string) map[string]any { return nil }, nil
 }
 
-// RestartKubelet is the Restart of a distro whose kubelet is a service of its own.
+// RestartKubelet is the Restart of a format whose kubelet is a service of its own.
 func RestartKubelet(bool) string { return "systemctl restart kubelet" }
 
 // Roles are what a machine runs in addition to the kubelet.
 type Roles struct{ ControlPlane, Etcd, Worker bool }
 
-// NoRoles is the Roles of a distro whose machines no API server shows.
+// NoRoles is the Roles of a format whose machines no API server shows.
 func NoRoles(map[string]string) Roles { return Roles{} }
 
-// Traits are what distinguishes the distros of clusters.
+// Traits are what distinguishes the formats of clusters.
 type Traits struct {
 	Version string // of the API server
 	// ManagerPods means that the kube-controller-managers are pods.

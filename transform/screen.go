@@ -11,7 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// The rules of documents that Parse refuses, whatever distro they are of.
+// The rules of documents that Parse refuses, whatever format they are of.
 var (
 	Encrypted = Rule{
 		ID: "encrypted", Severity: Error,

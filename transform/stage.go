@@ -69,7 +69,7 @@ type Stage struct {
 	Files func() ([]File, error)
 }
 
-// CheckBy makes the check of a stage from one of a distro's own type of clusters.
+// CheckBy makes the check of a stage from one of a format's own type of clusters.
 func CheckBy[C Cluster](check func(after C) error) func(after Cluster) error {
 	return func(after Cluster) error {
 		own, is := after.(C)

@@ -69,10 +69,10 @@ type Target struct {
 	// HostNames are known names; nil where no one has read any.
 	HostNames HostNames `json:"hostNames,omitempty"`
 	// Named are the machine classes whose Nodes a cloud provider names in the documents as
-	// they are given; nil until Distro.Open has decided it.
+	// they are given; nil until Format.Open has decided it.
 	Named map[string]bool `json:"-"`
 	// Taken is the end state of documents that are still in-tree where the operator chose none; ""
-	// until Distro.Open has decided it.
+	// until Format.Open has decided it.
 	Taken string `json:"-"`
 	// Version is the Kubernetes release that the switch moves to; "" keeps it.
 	Version string `json:"targetVersion,omitempty"`
@@ -125,11 +125,11 @@ type Target struct {
 	// Cordon is one of CordonAuto (also ""), CordonAlways and CordonNever.
 	Cordon string `json:"cordon,omitempty"`
 
-	// Situation is what the documents leave of a migration; "" until Distro.Open has
+	// Situation is what the documents leave of a migration; "" until Format.Open has
 	// decided it.
 	Situation Situation `json:"-"`
 
-	// Upgrade is how a plan moves the release; "" until Distro.Open has decided it, and then
+	// Upgrade is how a plan moves the release; "" until Format.Open has decided it, and then
 	// Version is the next step towards the release that the operator chose.
 	Upgrade Upgrade `json:"-"`
 

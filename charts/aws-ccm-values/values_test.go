@@ -18,16 +18,16 @@ var tested = map[string]string{
 	"v1.33": "v1.33.4", "v1.34": "v1.34.3", "v1.35": "v1.35.2", "v1.36": "v1.36.1",
 }
 
-// last are the last minors of the distros; RKE ends at 1.32 (rancher/rke, data at v1.8.14).
+// last are the last minors of the formats; RKE ends at 1.32 (rancher/rke, data at v1.8.14).
 var last = map[string]string{"rke1": "v1.32", "rke2": "v1.36"}
 
 func TestTheValuesOfAllMinorsDifferInTheImageAndTheFlagAlone(t *testing.T) {
-	for distro, end := range last {
-		base, _ := ForMinor(distro, "v1.26")
+	for format, end := range last {
+		base, _ := ForMinor(format, "v1.26")
 		count := 0
 		for minor, tag := range tested {
-			v, ok := ForMinor(distro, minor)
-			assert.Truef(t, ok == (minor <= end), "%s: values for %s: %t", distro, minor, ok)
+			v, ok := ForMinor(format, minor)
+			assert.Truef(t, ok == (minor <= end), "%s: values for %s: %t", format, minor, ok)
 			if !ok {
 				continue
 			}
@@ -36,11 +36,11 @@ func TestTheValuesOfAllMinorsDifferInTheImageAndTheFlagAlone(t *testing.T) {
 			if minor > "v1.27" {
 				want = strings.Replace(want, "  - --enable-leader-migration=true\n", "", 1)
 			}
-			assert.Truef(t, v == want, "%s: %s differs in more:\n%s", distro, minor, v)
+			assert.Truef(t, v == want, "%s: %s differs in more:\n%s", format, minor, v)
 			assert.Truef(t, strings.HasPrefix(tag, minor+"."), "%s has an image of another minor: %s", minor, tag)
 		}
-		got := Minors(distro)
-		assert.Truef(t, len(got) == count, "%s: values for %v", distro, got)
+		got := Minors(format)
+		assert.Truef(t, len(got) == count, "%s: values for %v", format, got)
 	}
 }
 

@@ -100,16 +100,16 @@ func (w world) observed() *observed.Observation {
 	return o
 }
 
-// planIn plans the cluster of a distro.
-func planIn(t *testing.T, d transform.Distro, target transform.Target) *plan.Plan {
+// planIn plans the cluster of a format.
+func planIn(t *testing.T, d transform.Format, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(d, openGolden(t, d, inEachDistro[d.Name], target).Documents(), target))(t)
+	p := assert.Value(plan.Build(d, openGolden(t, d, inEachFormat[d.Name], target).Documents(), target))(t)
 	return p
 }
 
-// plansIn are those of a cluster of a distro by its documents alone, and with the values file that
+// plansIn are those of a cluster of a format by its documents alone, and with the values file that
 // the operator names.
-func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*plan.Plan {
+func plansIn(t *testing.T, d transform.Format, target transform.Target) []*plan.Plan {
 	t.Helper()
 	plans := []*plan.Plan{planIn(t, d, target)}
 	values := assert.Value(yamledit.ParseString("values.yaml", golden.Input(t, "rke1-values").Files["values.yaml"]))(t)
@@ -122,9 +122,9 @@ func plansIn(t *testing.T, d transform.Distro, target transform.Target) []*plan.
 }
 
 // waitsFor is what migrate waits for after a stage.
-func waitsFor(t *testing.T, d transform.Distro, p *plan.Plan, stage string) stages.Check {
+func waitsFor(t *testing.T, d transform.Format, p *plan.Plan, stage string) stages.Check {
 	t.Helper()
-	l := assert.Value(transition.Planner{Distro: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
+	l := assert.Value(transition.Planner{Format: d, Target: p.Target}.Forward(p, stage, &observed.Observation{}))(t)
 	return l.Check
 }
 
@@ -138,7 +138,7 @@ func TestVerifyAndMigrateGiveOneAnswer(t *testing.T) {
 	for _, w := range worlds() {
 		dumps = append(dumps, w.observed())
 	}
-	for _, d := range distros() {
+	for _, d := range formats() {
 		p := planIn(t, d, transform.Target{EndState: transform.EndStateExternal})
 		for _, stage := range stagesOf(p) {
 			held, wanted := 0, waitsFor(t, d, p, stage)
@@ -173,7 +173,7 @@ func migrationStages() []string {
 
 // The same holds on a cluster that never had a manager to migrate from.
 func TestVerifyAndMigrateGiveOneAnswerPast126(t *testing.T) {
-	d := rke2.Distro()
+	d := rke2.Format()
 	target := transform.Target{}
 	p := assert.Value(plan.Build(d, openGolden(t, d, "rke2-past-126-names-only-pools-override", target).Documents(), target))(t)
 	for _, stage := range stagesOf(p) {
@@ -287,14 +287,14 @@ func promisesOf(s transform.Stage, t transform.Target) []promise {
 // Who may hold the lease is what the words of the runbook say: verify and migrate object to
 // every other manager, and to none that the runbook names.
 func TestARunbookNamesThoseWhoMayHoldTheLease(t *testing.T) {
-	for _, d := range distros() {
+	for _, d := range formats() {
 		for _, p := range plansIn(t, d, transform.Target{EndState: transform.EndStateExternal}) {
 			runbookNamesHolders(t, d, p)
 		}
 	}
 }
 
-func runbookNamesHolders(t *testing.T, d transform.Distro, p *plan.Plan) {
+func runbookNamesHolders(t *testing.T, d transform.Format, p *plan.Plan) {
 	t.Helper()
 	read := map[string]bool{}
 	for _, step := range p.Steps {

@@ -67,14 +67,14 @@ func BenchmarkParse(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	perDocument(b, func(d *yamledit.Document) error {
-		_, err := rke2.Distro().Open(transform.Only(d), transform.Target{})
+		_, err := rke2.Format().Open(transform.Only(d), transform.Target{})
 		return err
 	})
 }
 
 func BenchmarkBuild(b *testing.B) {
 	perDocument(b, func(d *yamledit.Document) error {
-		_, err := plan.Build(rke2.Distro(), transform.Only(d), transform.Target{})
+		_, err := plan.Build(rke2.Format(), transform.Only(d), transform.Target{})
 		return err
 	})
 }
@@ -84,7 +84,7 @@ func BenchmarkShow(b *testing.B) {
 	plans := map[*yamledit.Document]*plan.Plan{}
 	show := func(d *yamledit.Document) (err error) {
 		if plans[d] == nil { // in the first round, which is not counted
-			plans[d], err = plan.Build(rke2.Distro(), transform.Only(d), transform.Target{})
+			plans[d], err = plan.Build(rke2.Format(), transform.Only(d), transform.Target{})
 		}
 		if err == nil {
 			report.NewCollector(&report.Output{Out: io.Discard}, nil).WritePlan(report.NewPlan(plans[d], ""), "", true)

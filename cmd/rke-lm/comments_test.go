@@ -45,7 +45,7 @@ var commentedTargets = []transform.Target{
 	{EndState: transform.EndStateOverride, LeaderMigrationConfig: transform.ConfigGenerate},
 }
 
-func keepsCommentsOfAllLines(t *testing.T, d transform.Distro, c yamledit.Chunk, target transform.Target) {
+func keepsCommentsOfAllLines(t *testing.T, d transform.Format, c yamledit.Chunk, target transform.Target) {
 	doc := assert.Value(transform.Parse(c))(t)
 	p, err := plan.Build(d, transform.Only(doc), target)
 	assert.Mustf(t, err == nil, "with comments there is no plan: %v\n%s", err, c.Bytes)

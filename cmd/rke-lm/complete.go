@@ -31,8 +31,8 @@ var freeText = []string{
 // completed: only the verb reports why.
 func (o *options) completeFlags(root *cobra.Command) {
 	of := map[string]cobra.CompletionFunc{
-		"distro":   cobra.FixedCompletions(distroNames(), cobra.ShellCompDirectiveNoFileComp),
-		"accept":   cobra.FixedCompletions(run.Acceptable(run.KnownRules(distros())), cobra.ShellCompDirectiveNoFileComp),
+		"distro":   cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp),
+		"accept":   cobra.FixedCompletions(run.Acceptable(run.KnownRules(formats())), cobra.ShellCompDirectiveNoFileComp),
 		manualDone: cobra.FixedCompletions(stages.Names(), cobra.ShellCompDirectiveNoFileComp),
 		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs), "plan": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"context": completed(func(context.Context) ([]string, error) {

@@ -16,10 +16,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// corpusKind is what the tests of a corpus know of the documents of one distro: how to find them, how to put them on AWS,
+// corpusKind is what the tests of a corpus know of the documents of one format: how to find them, how to put them on AWS,
 // what to choose, and what each stage promises.
 type corpusKind struct {
-	distro     transform.Distro
+	format     transform.Format
 	in         func(yamledit.Chunk) bool           // whether the chunk could be one
 	filled     func(yamledit.Chunk) yamledit.Chunk // with values in place of placeholders; nil for as it is
 	isPart     func(*yamledit.Document) bool       // of what is no cluster: whether it is a part of one
@@ -64,7 +64,7 @@ func (k corpusKind) read(t *testing.T) *kindFound {
 			switch doc, err := transform.Parse(c); {
 			case err != nil:
 				found.refused.add(err, "document")
-			case k.distro.Owns(doc):
+			case k.format.Owns(doc):
 				found.clusters = append(found.clusters, doc)
 			case k.isPart(doc):
 				found.parts = append(found.parts, doc)
@@ -142,7 +142,7 @@ func (k corpusKind) planned(doc *yamledit.Document, c choice) (*plan.Plan, error
 			return nil, err
 		}
 	}
-	return plan.Build(k.distro, transform.Only(doc), c.target)
+	return plan.Build(k.format, transform.Only(doc), c.target)
 }
 
 // isOwnMistake reports whether a cluster is refused because an edit went wrong

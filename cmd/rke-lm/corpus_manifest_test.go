@@ -22,8 +22,8 @@ var managersParts = regexp.MustCompile(`(^|\.)(command|args|volumes|volumeMounts
 // manifestKind are manifests of kube-controller-manager. Braces of templates and other placeholders are no reason to leave
 // one out: they get values first.
 var manifestKind = corpusKind{
-	distro: manifests.Distro(),
-	in:     func(c yamledit.Chunk) bool { return manifests.Distro().Words.In(c.Bytes) },
+	format: manifests.Format(),
+	in:     func(c yamledit.Chunk) bool { return manifests.Format().Words.In(c.Bytes) },
 	filled: func(c yamledit.Chunk) yamledit.Chunk {
 		c.Bytes = placeholder.ReplaceAll(c.Bytes, []byte("filled"))
 		return c

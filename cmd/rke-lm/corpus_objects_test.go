@@ -58,7 +58,7 @@ func TestCorpusObjectsThroughRanchersTypes(t *testing.T) {
 	}
 }
 
-// fewestObjects is how many golden clusters of a distro can be planned.
+// fewestObjects is how many golden clusters of a format can be planned.
 const fewestObjects = 40
 
 type objectCount struct{ clusters, written, reformed, undone, undoneAsFile, lost int }
@@ -74,7 +74,7 @@ type objectSweep struct {
 	count   objectCount
 }
 
-// document takes one golden document forward and backward, and returns its distro.
+// document takes one golden document forward and backward, and returns its format.
 func (s *objectSweep) document(c yamledit.Chunk) string {
 	s.t.Helper()
 	target := transform.Target{EndState: transform.EndStateExternal}
@@ -103,7 +103,7 @@ func (s *objectSweep) document(c yamledit.Chunk) string {
 }
 
 // stage writes one stage and takes it back, and returns the object after it.
-func (s *objectSweep) stage(d transform.Distro, before []byte, file plan.Step, target transform.Target) ([]byte, error) {
+func (s *objectSweep) stage(d transform.Format, before []byte, file plan.Step, target transform.Target) ([]byte, error) {
 	doc, err := served(before)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *objectSweep) stage(d transform.Distro, before []byte, file plan.Step, t
 
 // undo takes a stage back, and returns the object without it; nil where the file does
 // not tell what was there before either.
-func (s *objectSweep) undo(d transform.Distro, after []byte, file plan.Step, target transform.Target) (*yamledit.Document, error) {
+func (s *objectSweep) undo(d transform.Format, after []byte, file plan.Step, target transform.Target) (*yamledit.Document, error) {
 	_, fileErr := plan.Undo(d, file.After(), target, file.Stage.Name, false)
 	if fileErr == nil {
 		s.count.undoneAsFile++
@@ -166,7 +166,7 @@ func (s *objectSweep) undo(d transform.Distro, after []byte, file plan.Step, tar
 
 // write writes a version of an object as a run does, and returns it as Rancher has it
 // then.
-func (s *objectSweep) write(d transform.Distro, raw []byte, before, after *yamledit.Document) ([]byte, error) {
+func (s *objectSweep) write(d transform.Format, raw []byte, before, after *yamledit.Document) ([]byte, error) {
 	p, err := jsonpatch.Diff(before.Bytes(), after.Bytes())
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func served(raw []byte) (*yamledit.Document, error) {
 }
 
 // asObject is a golden document as the object that Rancher makes of it.
-func asObject(d transform.Distro, doc *yamledit.Document) ([]byte, error) {
+func asObject(d transform.Format, doc *yamledit.Document) ([]byte, error) {
 	object, isMap := doc.Root().Value().(map[string]any)
 	if !isMap {
 		return nil, errors.New("no mapping")

@@ -98,7 +98,7 @@ func applyingAgainChangesNothing(o *outcome, i int) error {
 	if err != nil {
 		return fmt.Errorf("the result does not parse: %w", err)
 	}
-	again, err := plan.Build(o.kind.distro, transform.Only(doc), o.Target)
+	again, err := plan.Build(o.kind.format, transform.Only(doc), o.Target)
 	if err != nil {
 		return fmt.Errorf("the result cannot be planned: %w", err)
 	}

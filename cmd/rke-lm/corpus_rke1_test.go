@@ -18,7 +18,7 @@ import (
 
 // rke1Kind are files and objects of RKE, and parts of one.
 var rke1Kind = corpusKind{
-	distro: rke1.Distro(),
+	format: rke1.Format(),
 	in:     func(c yamledit.Chunk) bool { return strings.HasPrefix(c.File, "rke1/") },
 	isPart: func(doc *yamledit.Document) bool { return doc.Root().IsMap() }, graftParts: true,
 	turns:   [][]choice{{{name: "external", target: transform.Target{EndState: transform.EndStateExternal}}}},

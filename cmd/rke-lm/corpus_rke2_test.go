@@ -18,7 +18,7 @@ import (
 
 // rke2Kind are clusters of Rancher's provisioning API.
 var rke2Kind = corpusKind{
-	distro:  rke2.Distro(),
+	format:  rke2.Format(),
 	in:      func(c yamledit.Chunk) bool { return clusterWords.Match(c.Bytes) },
 	isPart:  func(doc *yamledit.Document) bool { return holdsPartOfCluster(doc.Root()) },
 	turns:   [][]choice{{{name: "external", target: transform.Target{EndState: transform.EndStateExternal}}}, choices, late()},

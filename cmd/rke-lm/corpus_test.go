@@ -20,7 +20,7 @@ func TestCorpusAsItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found, run := kind.read(t), newCorpusRun(t, kind)
 			for _, doc := range found.clusters {
-				assert.Truef(t, kind.distro.Words.In(doc.Bytes()), "%s is a cluster, and a search would pass over it", placeOf(doc))
+				assert.Truef(t, kind.format.Words.In(doc.Bytes()), "%s is a cluster, and a search would pass over it", placeOf(doc))
 				for _, c := range slices.Concat(kind.turns...) {
 					if c.release == "" {
 						run.plan(doc, "as it is", c)
@@ -78,7 +78,7 @@ func TestCorpusGraftedOntoAWS(t *testing.T) {
 	}
 }
 
-// A search must not take another distro's document for one of RKE, nor complain about one.
+// A search must not take another format's document for one of RKE, nor complain about one.
 func TestCorpusOfOthersHoldsNoRKE1(t *testing.T) {
 	for _, f := range corpusFiles(t) {
 		if strings.HasPrefix(f.name, "rke1/") || !strings.HasSuffix(f.name, ".yaml") {
@@ -86,7 +86,7 @@ func TestCorpusOfOthersHoldsNoRKE1(t *testing.T) {
 		}
 		for _, c := range yamledit.Split(f.name, f.text) {
 			if doc, err := transform.Parse(c); err == nil {
-				assert.Truef(t, !rke1Kind.distro.Owns(doc), "%s is taken for a cluster of RKE", placeOf(doc))
+				assert.Truef(t, !rke1Kind.format.Owns(doc), "%s is taken for a cluster of RKE", placeOf(doc))
 			}
 		}
 	}

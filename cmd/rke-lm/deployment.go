@@ -42,7 +42,7 @@ func (o *options) deployment(ctx context.Context, scaling manifests.Scaling, pat
 	if scaling.Replicas < 2 {
 		return errors.New("--replicas: a Deployment with one kube-controller-manager cannot replace it, because nothing would create the new pod; use 2 or more")
 	}
-	o.Distro, o.Finder.SeparateDocuments = manifests.Name, true
+	o.Format, o.Finder.SeparateDocuments = manifests.Name, true
 	found, err := o.Search.Run(ctx, paths)
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func between(t *testing.T, doc, name, text string) string {
 func ruleRows() string {
 	var b strings.Builder
 	b.WriteString("| Rule | Distro | Severity | Stages | `--accept` | What it finds |\n|---|---|---|---|---|---|\n")
-	for _, d := range distros() {
+	for _, d := range formats() {
 		for _, r := range d.Rules {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.ID, strings.ToUpper(d.Name), r.Severity, guarded(r), acceptance(r), cell(r.Doc))
 		}

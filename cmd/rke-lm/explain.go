@@ -33,7 +33,7 @@ func newExplain(o *options) *cobra.Command {
 }
 
 func (o *options) explain(ctx context.Context, work run.Explain, paths []string) (err error) {
-	if work.Diff != "" && o.Format != "text" {
+	if work.Diff != "" && o.OutputFormat != "text" {
 		return errors.New("--diff is text; remove -o json, or compare two outputs of explain -o json")
 	}
 	if work.Options, err = o.Search.Run(ctx, paths); err != nil {

@@ -26,7 +26,7 @@ import (
 // inputFlags are those of every verb that reads clusters.
 func (o *options) inputFlags(f *pflag.FlagSet) {
 	defer group(f, inputGroup)()
-	f.StringVar(&o.Distro, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(distroNames(), ", "))
+	f.StringVar(&o.Format, "distro", "", "read every document as this distro instead of detecting it: "+strings.Join(formatNames(), ", "))
 	f.StringVar(&o.HostNames, run.HostNames, "", "file with a line NODE HOSTNAME for each Node of the one cluster, from the command in the guide: where all are equal, external keeps the names")
 	f.StringVar(&o.Target.AssumeVersion, "assume-version", "", "release for files without one, such as v1.26.15+rke2r1, v1.26.15-rancher1-1 or v1.26.15")
 }
@@ -105,7 +105,7 @@ func pathFlags(f *pflag.FlagSet, t *transform.Target) {
 }
 
 func (o *options) outputFlag(c *cobra.Command, formats ...string) {
-	c.Flags().StringVarP(&o.Format, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
+	c.Flags().StringVarP(&o.OutputFormat, "output", "o", formats[0], "output format: "+strings.Join(formats, ", "))
 	oneOf(c, "output", formats)
 	if slices.Contains(formats, "markdown") {
 		c.Flags().IntVar(&o.MaxBytes, "max-bytes", report.DefaultMaxBytes, "most bytes of -o markdown; details that do not fit are left out")
@@ -135,9 +135,9 @@ func (o *options) checkValues(f *pflag.FlagSet) (err error) {
 	if short := f.Lookup("short-leases"); short != nil && short.Changed && !o.Target.ShortLeases {
 		o.Target.CloudLease = leadermigration.DefaultTimings.LeaseDuration // as an undo needs to know
 	}
-	wide := o.Format == "wide"
+	wide := o.OutputFormat == "wide"
 	if wide {
-		o.Format = "text"
+		o.OutputFormat = "text"
 	}
 	if o.noColor {
 		o.color = report.ColorNever
@@ -158,12 +158,12 @@ func complete(c *cobra.Command, flag string, values []string) {
 	f.Annotations[valuesOf] = values
 }
 
-func distroNames() []string {
-	return lists.Map(distros(), func(d transform.Distro) string { return d.Name })
+func formatNames() []string {
+	return lists.Map(formats(), func(d transform.Format) string { return d.Name })
 }
 
-// everyFormat are those of verbs that find something.
-var everyFormat = slices.Concat([]string{"text", "json", "yaml"}, report.Formats)
+// everyOutputFormat are those of verbs that find something.
+var everyOutputFormat = slices.Concat([]string{"text", "json", "yaml"}, report.OutputFormats)
 
 // verboseFlag is that of verbs with outcomes.
 func (o *options) verboseFlag(f *pflag.FlagSet, with string) {

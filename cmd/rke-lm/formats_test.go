@@ -4,104 +4,109 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"encoding/xml"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // has the schema
-	"github.com/xeipuuv/gojsonschema"
-
-	"golang.org/x/net/html"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/golden"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/stages"
+	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// sarifSchema returns the schema of SARIF 2.1.0, a constant of the module that has it.
-func sarifSchema(t *testing.T) gojsonschema.JSONLoader {
+// inEachFormat is a golden case that is to be migrated, for every format.
+var inEachFormat = map[string]string{"rke2": "rke2-docs-like-minimal", "rke1": "rke1-minimal", "manifest": "manifest-static-pod"}
+
+// pastInEachFormat is one whose components do not start.
+var pastInEachFormat = map[string]string{"rke2": "rke2-past-126-broken-pools-override", "rke1": "rke1-past-126", "manifest": "manifest-past-126"}
+
+// All formats have the same stages in the same order, whatever each of them does.
+func TestAllFormatsHaveTheSameStages(t *testing.T) {
+	for _, d := range formats() {
+		c := openGolden(t, d, inEachFormat[d.Name], transform.Target{EndState: transform.EndStateExternal})
+		got := stageNames(c)
+		assert.Truef(t, slices.Equal(got, migrationStages()), "%s: %s", d.Name, strings.Join(got, ", "))
+		short := openGolden(t, d, inEachFormat[d.Name], transform.Target{NoLeaderMigration: true})
+		got = stageNames(short)
+		assert.Truef(t, slices.Equal(got, []string{stages.InstallCCM, stages.SwitchToExternal, stages.VerifyProviderIDs}), "%s, without leader migration: %s", d.Name, strings.Join(got, ", "))
+		broken := openGolden(t, d, pastInEachFormat[d.Name], transform.Target{EndState: transform.EndStateExternal})
+		got = stageNames(broken)
+		assert.Truef(t, slices.Equal(got, []string{stages.SwitchToExternal, stages.InstallCCM, stages.SetProviderIDs, stages.VerifyProviderIDs}), "%s, past 1.26: %s", d.Name, strings.Join(got, ", "))
+	}
+}
+
+// No document belongs to two formats.
+func TestEveryGoldenClusterHasOneFormat(t *testing.T) {
+	for _, f := range goldenChunks(t) {
+		doc, err := transform.Parse(f)
+		if err != nil {
+			continue
+		}
+		var owners []string
+		for _, d := range formats() {
+			if d.Owns(doc) {
+				owners = append(owners, d.Name)
+				assert.Truef(t, d.Words.In(doc.Bytes()), "%s is one of %s, and a search would pass over it", f.File, d.Name)
+			}
+		}
+		assert.Truef(t, len(owners) <= 1, "%s is taken for %s", f.File, strings.Join(owners, " and "))
+	}
+}
+
+func openGolden(t *testing.T, d transform.Format, folder string, target transform.Target) transform.Cluster {
 	t.Helper()
-	dir := assert.Value(exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif").Output())(t)
-	file := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "schema.go"), nil, 0))(t)
-	text := assert.Value(strconv.Unquote(file.Scope.Lookup("schema").Decl.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value))(t)
-	return gojsonschema.NewStringLoader(text)
+	for _, f := range goldenChunks(t) {
+		if filepath.Dir(f.File) != folder {
+			continue
+		}
+		doc := assert.Value(transform.Parse(f))(t)
+		c := assert.Value(d.Open(transform.Only(doc), target))(t)
+		return c
+	}
+	t.Fatalf("no golden case %s for %s", folder, d.Name)
+	return nil
 }
 
-func checkSARIF(t *testing.T, schema gojsonschema.JSONLoader, text string) {
+func stageNames(c transform.Cluster) []string {
+	var names []string
+	for _, s := range c.Stages() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// goldenChunks returns the documents of all golden inputs.
+func goldenChunks(t *testing.T) []yamledit.Chunk {
 	t.Helper()
-	result := assert.Value(gojsonschema.Validate(schema, gojsonschema.NewStringLoader(text)))(t)
-	for _, e := range result.Errors() {
-		t.Error(e)
+	var chunks []yamledit.Chunk
+	for _, c := range goldenFiles(t) {
+		chunks = append(chunks, chunksOf(c)...)
 	}
-	var log struct {
-		Runs []struct{ Results []json.RawMessage }
-	}
-	err := json.Unmarshal([]byte(text), &log)
-	assert.Truef(t, err == nil && len(log.Runs) == 1 && len(log.Runs[0].Results) != 0, "%v\n%s", err, text)
+	return chunks
 }
 
-// The validator would also pass what a schema that was not found has no rule for.
-func TestSARIFThatIsNotValidIsFound(t *testing.T) {
-	result, err := gojsonschema.Validate(sarifSchema(t), gojsonschema.NewStringLoader(`{"version": "2.1.0", "runs": [{"results": [{"level": "fatal"}]}]}`))
-	assert.True(t, err == nil && !result.Valid(), "no error", err)
-}
-
-var annotation = regexp.MustCompile(`^::(error|warning|notice) (file=[^,:]+,(line=\d+,)?)?title=[^:]+::.+$`)
-
-// Every verb that finds something has all formats, with the exit code of its text.
-func TestFindingsComeInEveryFormat(t *testing.T) {
-	dump := golden.Input(t, "live-node-not-ready")
-	verbs := map[string][]string{
-		"plan":   {"plan", inputOf(t, "rule-csi-gate-stale"), "../../examples"},
-		"lint":   {"lint", "--accept", "csi-gate-stale", inputOf(t, "rule-csi-gate-stale"), "../../examples", "no-such-file"},
-		"verify": {"verify", "--from", filepath.Join(dump.LayOut(t), dump.Input())},
-	}
-	for verb, args := range verbs {
-		text := runHere(t, "", args...)
-		for format, check := range formatChecks(sarifSchema(t)) {
-			t.Run(verb+" "+format, func(t *testing.T) {
-				r := runHere(t, "", append([]string{args[0], "-o", format}, args[1:]...)...)
-				assert.Truef(t, r.code == text.code && r.stdout != "", "exit %d, as text %d\n%s", r.code, text.code, r.stderr)
-				check(t, r.stdout)
-			})
+// Every field of a format is there, but for those that say what their zero value means.
+func TestAFormatHasAllOfItsFields(t *testing.T) {
+	optional := []string{"Plausible", "IsObject", "Kept", "Keys"}
+	for _, d := range formats() {
+		v := reflect.ValueOf(d)
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			assert.Truef(t, !v.Field(i).IsZero() || slices.Contains(optional, name), "%s has no %s", d.Name, name)
 		}
 	}
 }
 
-func formatChecks(schema gojsonschema.JSONLoader) map[string]func(*testing.T, string) {
-	return map[string]func(*testing.T, string){
-		"sarif": func(t *testing.T, text string) { checkSARIF(t, schema, text) },
-		"junit": func(t *testing.T, text string) {
-			var suites struct {
-				XMLName xml.Name `xml:"testsuites"`
-				Suites  []struct {
-					Cases []struct {
-						Name string `xml:"name,attr"`
-					} `xml:"testcase"`
-				} `xml:"testsuite"`
-			}
-			err := xml.NewDecoder(bytes.NewBufferString(text)).Decode(&suites)
-			assert.Truef(t, err == nil && len(suites.Suites) != 0 && len(suites.Suites[0].Cases) != 0, "%v\n%s", err, text)
-		},
-		"github": func(t *testing.T, text string) {
-			for line := range strings.Lines(text) {
-				assert.True(t, annotation.MatchString(strings.TrimSuffix(line, "\n")), line)
-			}
-		},
-		"html": func(t *testing.T, text string) {
-			root, err := html.Parse(strings.NewReader(text))
-			assert.Truef(t, err == nil && strings.HasPrefix(text, "<!DOCTYPE html>") && strings.HasSuffix(strings.TrimSpace(text), "</html>") && root.LastChild != nil, "%v\n%.200s", err, text)
-		},
-		"markdown": func(t *testing.T, text string) {
-			assert.Truef(t, strings.HasPrefix(text, "## rke-lm ") && len(text) <= 60_000, "%d bytes\n%.200s", len(text), text)
-		},
-	}
+// goldenFiles returns the golden cases whose input is a file, and no dump.
+func goldenFiles(t *testing.T) []golden.Case {
+	t.Helper()
+	return slices.DeleteFunc(golden.Inputs(t), isLive)
+}
+
+// chunksOf returns the documents of a golden input, which say of which case they are.
+func chunksOf(c golden.Case) []yamledit.Chunk {
+	return yamledit.Split(filepath.Join(c.Name, c.Input()), []byte(c.Text()))
 }

@@ -126,7 +126,7 @@ func planText(plans report.Plans, diffs bool) string {
 		}
 	}
 	for _, p := range plans.Clusters {
-		fmt.Fprintf(&b, "%s %s/%s  %s  %s:%d\n", p.Distro, p.Namespace, p.Name, p.Version, p.Source.File, p.Source.Line)
+		fmt.Fprintf(&b, "%s %s/%s  %s  %s:%d\n", p.Format, p.Namespace, p.Name, p.Version, p.Source.File, p.Source.Line)
 		found(p.Findings)
 		for _, s := range p.Stages {
 			fmt.Fprintf(&b, "%s  %s  %s\n", s.Name, s.State, s.Count)
@@ -195,7 +195,7 @@ func (p stageTexts) add(t *testing.T, plans report.Plans) {
 			named = strings.NewReplacer(cluster.Name, "NAME")
 		}
 		for _, s := range cluster.Stages {
-			of := cluster.Distro + "\n" + s.Name
+			of := cluster.Format + "\n" + s.Name
 			if p[of] == nil {
 				p[of] = map[string]bool{}
 			}
@@ -219,8 +219,8 @@ func (p stageTexts) compare(t *testing.T) {
 	t.Helper()
 	files := map[string]string{}
 	for _, of := range slices.Sorted(maps.Keys(p)) {
-		distro, stage, _ := strings.Cut(of, "\n")
-		files["prose-"+distro+".txt"] += "== " + stage + "\n\n" + strings.Join(slices.Sorted(maps.Keys(p[of])), "\n\n") + "\n\n"
+		format, stage, _ := strings.Cut(of, "\n")
+		files["prose-"+format+".txt"] += "== " + stage + "\n\n" + strings.Join(slices.Sorted(maps.Keys(p[of])), "\n\n") + "\n\n"
 	}
 	for name, got := range files {
 		if *update {

@@ -57,8 +57,8 @@ func (o *options) makeConfig(config lm.Config, paths []string) error {
 	switch {
 	case len(paths) > 0:
 		return errors.New("files are only for --lint; add --lint to check them")
-	case o.Format != "text":
-		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", o.Format)
+	case o.OutputFormat != "text":
+		return fmt.Errorf("-o %s requires --lint; add --lint, or remove -o", o.OutputFormat)
 	case config.Component == "":
 		return errors.New("no component; add --component " + lm.Manager + " or " + lm.CloudManager)
 	}

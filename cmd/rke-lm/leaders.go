@@ -54,7 +54,7 @@ no manager ran them, one, two, and unknown.`,
 
 func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 	w.OnInterval = func(i check.Interval) {
-		if o.Format == "text" { // as they come, where people read
+		if o.OutputFormat == "text" { // as they come, where people read
 			report.WriteInterval(o.Out, o.Palette, i)
 		}
 	}
@@ -62,7 +62,7 @@ func (o *options) runLeaders(ctx context.Context, w *run.Leaders) error {
 	if seen == nil {
 		return err
 	}
-	if o.Format == "text" {
+	if o.OutputFormat == "text" {
 		report.WriteOwnership(o.Out, *seen)
 		return err
 	}

@@ -36,7 +36,7 @@ atomically, and prints the remaining findings. It changes nothing else, byte for
 		},
 	}
 	o.allFlags(c)
-	o.outputFlag(c, everyFormat...)
+	o.outputFlag(c, everyOutputFormat...)
 	c.Flags().BoolVar(&work.Fix, "fix", false, "make the corrections that need no decision")
 	o.rewriteFlags(c, &work.Files, &server)
 	return c
@@ -50,7 +50,7 @@ func (o *options) lint(ctx context.Context, work run.Lint, paths []string) error
 	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	work.Forms = o.Format != "text"
+	work.Forms = o.OutputFormat != "text"
 	results, err := work.Run(ctx)
 	all := o.collect("lint", paths...)
 	all.ToErr = toErr
@@ -60,7 +60,7 @@ func (o *options) lint(ctx context.Context, work run.Lint, paths []string) error
 	if all.WriteOutcomes("clusters"); err != nil {
 		return err
 	}
-	if o.Format == "text" {
+	if o.OutputFormat == "text" {
 		all.WriteStates(run.States(results, false))
 	}
 	return cmp.Or(all.Finish(), withCode(all.Code))
@@ -74,8 +74,8 @@ func (o *options) checkLint(work run.Lint, paths []string) (toErr bool, err erro
 	switch {
 	case work.Fix && o.Live():
 		err = errors.New("--fix writes files; remove it for a cluster of a Rancher")
-	case toErr && o.Format != "text":
-		err = errors.New("standard output is used for the file or the diff; remove -o " + o.Format)
+	case toErr && o.OutputFormat != "text":
+		err = errors.New("standard output is used for the file or the diff; remove -o " + o.OutputFormat)
 	case used && !work.Fix:
 		err = errors.New("--dry-run and --stdout require --fix")
 	}

@@ -101,23 +101,23 @@ func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 	}
 }
 
-// A distro that is forced on a document refuses what it is not.
-func TestAForcedDistroRefusesOtherDocuments(t *testing.T) {
+// A format that is forced on a document refuses what it is not.
+func TestAForcedFormatRefusesOtherDocuments(t *testing.T) {
 	texts := []string{"x\n", "[]\n", "{}\n", "7\n", "- a\n", "a:\n", "kind: Pod\n", "apiVersion: v1\nkind: Pod\n", "spec:\n", "spec: {rkeConfig: }\n"}
 	for _, name := range samples {
 		texts = append(texts, golden.Input(t, name).Text())
 	}
-	for _, distro := range distroNames() {
+	for _, format := range formatNames() {
 		for _, text := range texts {
-			err := transform.Guard(distro, func() error { return tryMalformed(distro, text) })
+			err := transform.Guard(format, func() error { return tryMalformed(format, text) })
 			assert.Truef(t, err == nil, "%v\n%s", err, text)
 		}
 	}
 }
 
 // tryMalformed lints, explains and plans a document, and returns what must not be.
-func tryMalformed(distro, text string) error {
-	o := run.Search{Distros: distros(), Distro: distro}
+func tryMalformed(format, text string) error {
+	o := run.Search{Formats: formats(), Format: format}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -125,19 +125,19 @@ func tryMalformed(distro, text string) error {
 	if err != nil || f.Docs == nil {
 		return unfit(err)
 	}
-	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: assumedFor(f.Distro.Name)}
-	c, err := f.Distro.Lint(f.Docs, target)
+	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: assumedFor(f.Format.Name)}
+	c, err := f.Format.Lint(f.Docs, target)
 	if c != nil {
 		c.Findings("")
 	}
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("lint: %w", err)
 	}
-	_, err = f.Distro.Explain(f.Docs, target)
+	_, err = f.Format.Explain(f.Docs, target)
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("explain: %w", err)
 	}
-	p, err := plan.Build(f.Distro, f.Docs, target)
+	p, err := plan.Build(f.Format, f.Docs, target)
 	if err != nil {
 		return unfit(err)
 	}
@@ -150,11 +150,11 @@ func tryMalformed(distro, text string) error {
 			made = append(made, s)
 		}
 	}
-	return plan.StayDone(f.Distro, made, target)
+	return plan.StayDone(f.Format, made, target)
 }
 
-func assumedFor(distro string) string {
-	return map[string]string{"rke2": "v1.26.15+rke2r1", "rke1": "v1.26.15-rancher1-1"}[distro]
+func assumedFor(format string) string {
+	return map[string]string{"rke2": "v1.26.15+rke2r1", "rke1": "v1.26.15-rancher1-1"}[format]
 }
 
 // unfit returns an error that is none about the document and its place.

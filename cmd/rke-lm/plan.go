@@ -38,7 +38,7 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 		},
 	}
 	o.allFlags(c)
-	o.outputFlag(c, slices.Insert(slices.Clone(everyFormat), 1, "wide")...)
+	o.outputFlag(c, slices.Insert(slices.Clone(everyOutputFormat), 1, "wide")...)
 	c.Flags().StringVar(&text.Stage, "stage", "", "show this stage only")
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if edits or manual stages are left")
 	c.Flags().StringVar(&work.Folders.Dir, "out", "", "write a folder for each cluster below this one; it has a runbook, the document after each stage, and the data for apply --plan, and can contain secrets")
@@ -54,8 +54,8 @@ diff; of several clusters a line each. The clusters are those of files, or with 
 }
 
 func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText, exitCode bool, paths []string) (err error) {
-	if text.Alone && o.Format != "text" {
-		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", o.Format)
+	if text.Alone && o.OutputFormat != "text" {
+		return fmt.Errorf("--summary is text; remove -o %s, which has the same in its fields", o.OutputFormat)
 	}
 	if work.Folders.Server, err = o.Flags(); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (o *options) plan(ctx context.Context, work run.Plan, text report.PlanText,
 	if work.Options, err = o.Search.Run(ctx, paths); err != nil {
 		return err
 	}
-	work.Stage, work.Classes = text.Stage, o.Format == "html"
-	work.Brief = work.Folders.Dir == "" && o.Format == "text" && !text.All && text.Stage == ""
+	work.Stage, work.Classes = text.Stage, o.OutputFormat == "html"
+	work.Brief = work.Folders.Dir == "" && o.OutputFormat == "text" && !text.All && text.Stage == ""
 	results, err := work.Run(ctx)
 	all := o.collect("plan", paths...)
 	all.Folder = work.Folders.Dir

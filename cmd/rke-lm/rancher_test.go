@@ -105,7 +105,7 @@ func TestPlanTakesAllClustersOfASelector(t *testing.T) {
 		var plans report.Plans
 		err := json.Unmarshal([]byte(out.stdout), &plans)
 		assert.Mustf(t, err == nil && out.code == exitcode.Done && len(plans.Clusters) == 2, "%v, exit %d\n%s", err, out.code, out.stderr)
-		if one, two := plans.Clusters[0], plans.Clusters[1]; one.Distro != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Distro != "rke2" || two.Name != "harbour" {
+		if one, two := plans.Clusters[0], plans.Clusters[1]; one.Format != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Format != "rke2" || two.Name != "harbour" {
 			t.Errorf("%+v %+v", one.Source, two.Source)
 		}
 	})

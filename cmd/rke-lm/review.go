@@ -34,7 +34,7 @@ has them as well: a change cannot accept its own errors. Nothing is checked out 
 	o.valuesFlag(c.Flags(), valuesInFiles)
 	o.excludeFlag(c.Flags())
 	o.targetFlags(c.Flags())
-	o.outputFlag(c, everyFormat...)
+	o.outputFlag(c, everyOutputFormat...)
 	c.Flags().StringVar(&work.Base, "base", "", "compare with the commit at which the change parted from this branch, tag or commit")
 	c.Flags().StringVar(&work.Head, "head", "", "commit with the change (default: the working tree)")
 	return c
@@ -68,7 +68,7 @@ func (o *options) choose(flags *pflag.FlagSet, file string, settings []review.Se
 	if file != "" {
 		err = o.apply(flags, file, settings)
 	}
-	if err = cmp.Or(err, o.leaveOut(), o.CheckDistro()); err != nil {
+	if err = cmp.Or(err, o.leaveOut(), o.CheckFormat()); err != nil {
 		return err
 	}
 	return o.Check()

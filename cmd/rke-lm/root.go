@@ -35,7 +35,7 @@ type options struct {
 
 func newRoot(s streams) *cobra.Command {
 	o := &options{streams: s, Output: report.Output{Out: s.out, Err: s.err, Data: s.data}}
-	o.Search = run.Search{Connector: run.Connector{Network: s.network, Notes: s.err}, Distros: distros(), In: s.in, Options: run.Options{Progress: s.progress, Finder: clusters.Finder{Overlays: source.NewOverlays(source.Disk{})}}}
+	o.Search = run.Search{Connector: run.Connector{Network: s.network, Notes: s.err}, Formats: formats(), In: s.in, Options: run.Options{Progress: s.progress, Finder: clusters.Finder{Overlays: source.NewOverlays(source.Disk{})}}}
 	root := &cobra.Command{
 		Use:   "rke-lm",
 		Short: "Migrate a Rancher cluster from the in-tree AWS cloud provider, stage by stage",
@@ -98,7 +98,7 @@ stage as a small diff, and changes only what the stage promises.`,
 
 // collect collects the results of a verb about the clusters in paths, or those that the flags name.
 func (o *options) collect(verb string, paths ...string) *report.Collector {
-	all := report.NewCollector(&o.Output, &report.Results{Verb: verb, Version: currentBuild().Version, Rules: run.KnownRules(distros())})
+	all := report.NewCollector(&o.Output, &report.Results{Verb: verb, Version: currentBuild().Version, Rules: run.KnownRules(formats())})
 	all.Verbose = o.verbose
 	all.Paths = paths
 	all.Flags, all.Server, all.Selected = o.repeated()

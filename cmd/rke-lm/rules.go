@@ -27,11 +27,11 @@ read, how to correct it, and when it can be accepted with --accept.`,
 			if len(args) > 1 {
 				return errors.New(args[1] + ": rke-lm rules explains one rule; remove it")
 			}
-			list, err := run.Rules(distros(), args...)
+			list, err := run.Rules(formats(), args...)
 			if err != nil {
 				return err
 			}
-			if o.Format != "text" {
+			if o.OutputFormat != "text" {
 				return o.Dump(report.Rules{APIVersion: report.APIVersion, Kind: "Rules", Rules: list})
 			}
 			b := bufio.NewWriter(o.Out)
@@ -46,7 +46,7 @@ read, how to correct it, and when it can be accepted with --accept.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return run.RuleNames(distros()), cobra.ShellCompDirectiveNoFileComp
+			return run.RuleNames(formats()), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	o.outputFlag(c, "text", "json", "yaml")

@@ -18,7 +18,7 @@ import (
 // TestEveryRuleIsExplained holds the reasons to the tables: what can be accepted has a
 // reason to, and nothing else has.
 func TestEveryRuleIsExplained(t *testing.T) {
-	all, _ := run.Rules(distros())
+	all, _ := run.Rules(formats())
 	for _, r := range all {
 		assert.Truef(t, r.Finds != "" && r.Why != "" && r.Source != "" && r.Repair != "", "%s: %+v", r.Name, r)
 		assert.Truef(t, r.Acceptable == (r.Accept != ""), "%s can be accepted: %t; when: %q", r.Name, r.Acceptable, r.Accept)
@@ -30,7 +30,7 @@ func TestEveryRuleIsExplained(t *testing.T) {
 
 // TestEveryRuleThatIsPrintedIsExplained reads the names that the golden cases print.
 func TestEveryRuleThatIsPrintedIsExplained(t *testing.T) {
-	known := run.RuleNames(distros())
+	known := run.RuleNames(formats())
 	printed := regexp.MustCompile(`(?m)^ *(?:error|warning|note) ([a-z-]+)  `)
 	for _, c := range golden.Inputs(t) {
 		for _, file := range c.Outputs() {

@@ -18,8 +18,8 @@ import (
 	manifests "github.com/rke-lm/rke-lm/transform/manifest"
 )
 
-// shownRule is a rule of a distro and the golden cases that show it: rule-ID and
-// rule-ID-not for the first distro that has the rule, rule-DISTRO-ID for another,
+// shownRule is a rule of a format and the golden cases that show it: rule-ID and
+// rule-ID-not for the first format that has the rule, rule-FORMAT-ID for another,
 // and wherever there is a case of that name.
 type shownRule struct {
 	transform.Rule
@@ -45,8 +45,8 @@ func allRules(t *testing.T) []shownRule {
 	t.Helper()
 	cases := golden.Inputs(t)
 	var rules []shownRule
-	first := map[string]string{} // rule → distro
-	for _, d := range distros() {
+	first := map[string]string{} // rule → format
+	for _, d := range formats() {
 		for _, r := range d.Rules {
 			if d.Name == manifests.Name && r.ID == transform.RuleDuplicate {
 				continue // it is of two folders: see TestAClusterThatIsDescribedTwiceIsRefused

@@ -167,7 +167,7 @@ var secretDocuments = []struct {
 
 // inEveryFormat are the verbs in each of their formats.
 func inEveryFormat() (lines []string) {
-	for verb, formats := range map[string][]string{"plan": append(report.Formats, "text", "wide", "json", "yaml"), "lint": append(report.Formats, "text", "json", "yaml"), "explain": {"text", "json", "yaml"}} {
+	for verb, formats := range map[string][]string{"plan": append(report.OutputFormats, "text", "wide", "json", "yaml"), "lint": append(report.OutputFormats, "text", "json", "yaml"), "explain": {"text", "json", "yaml"}} {
 		for _, format := range formats {
 			lines = append(lines, verb+" -o "+format)
 		}
@@ -330,7 +330,7 @@ func TestNoReviewShowsASecret(t *testing.T) {
 			h.commit("base")
 			h.write("cluster.yaml", otherSecret.ReplaceAllString(text, "${1}5$2"))
 			h.apply("--next", "cluster.yaml")
-			for _, format := range append(report.Formats, "text", "json", "yaml") {
+			for _, format := range append(report.OutputFormats, "text", "json", "yaml") {
 				r := p.run(t, "", "review", "--base", "HEAD", "-o", format)
 				least := map[string]int{"markdown": 15, "text": 15, "json": 40, "yaml": 40, "html": 15}[format]
 				assert.Truef(t, strings.Count(r.stdout, "redacted") >= least, "-o %s shows little: %s%s", format, r.stdout, r.stderr)
@@ -345,7 +345,7 @@ func TestNoVerdictShowsASecret(t *testing.T) {
 	folder := t.TempDir()
 	from, dump := filepath.Join(folder, "pods.yaml"), filepath.Join(folder, "dump.yaml")
 	putFile(t, from, p.plant(t, "pods"))
-	for _, format := range append(report.Formats, "text", "json", "yaml") {
+	for _, format := range append(report.OutputFormats, "text", "json", "yaml") {
 		p.run(t, "", "verify", "-o", format, "--from", from)
 	}
 	p.run(t, "", "verify", "--stage", "install-ccm", "--from", from)

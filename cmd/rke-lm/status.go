@@ -44,7 +44,7 @@ func (o *options) runStatus(ctx context.Context) error {
 	for _, note := range notes {
 		fmt.Fprintln(o.Err, note)
 	}
-	if o.Format == "text" {
+	if o.OutputFormat == "text" {
 		colors := o.Palette
 		report.WriteStatuses(o.Out, colors, result.Clusters)
 		report.WriteMigrations(o.Out, colors, result.Migrations)

@@ -41,7 +41,7 @@ func TestStatusShowsRKE2ClustersAndSaysWhatMayNotBeListed(t *testing.T) {
 			said[s.Name] = s
 		}
 		s := said["fleet-default/harbour"]
-		assert.True(t, s.Distro == "rke2" && s.Problem == "", s)
+		assert.True(t, s.Format == "rke2" && s.Problem == "", s)
 		for _, name := range []string{"RKE1 clusters", "fleet-default/c-x7k2p"} {
 			s := said[name]
 			assert.Truef(t, strings.Contains(s.Problem, "get clusters.management.cattle.io local") && !strings.Contains(s.Problem, "imported"), "%s: %+v", name, s)

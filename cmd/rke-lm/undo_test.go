@@ -74,12 +74,12 @@ func TestEveryStageCanBeUndone(t *testing.T) {
 }
 
 // goldenPlan plans a document; what is refused has no plan.
-func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *plan.Plan) {
+func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Format, *plan.Plan) {
 	doc, err := transform.Parse(c)
 	if err != nil {
-		return transform.Distro{}, nil
+		return transform.Format{}, nil
 	}
-	for _, d := range distros() {
+	for _, d := range formats() {
 		if !d.Owns(doc) {
 			continue
 		}
@@ -92,11 +92,11 @@ func goldenPlan(c yamledit.Chunk, target transform.Target) (transform.Distro, *p
 			return d, p
 		}
 	}
-	return transform.Distro{}, nil
+	return transform.Format{}, nil
 }
 
-// nextVersion is a release one minor up, as the distro writes it, or "".
-func nextVersion(d transform.Distro, doc *yamledit.Document) string {
+// nextVersion is a release one minor up, as the format writes it, or "".
+func nextVersion(d transform.Format, doc *yamledit.Document) string {
 	c, err := d.Open(transform.Only(doc), transform.Target{})
 	if err != nil {
 		return ""
@@ -187,7 +187,7 @@ func lastEdit(p *plan.Plan) string {
 }
 
 // undoGivesBackTheTreeOrRefuses takes every stage of a plan back without the plan.
-func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Distro, p *plan.Plan) {
+func undoGivesBackTheTreeOrRefuses(t *testing.T, d transform.Format, p *plan.Plan) {
 	for _, step := range p.Steps {
 		if !step.Changes() {
 			continue
@@ -231,7 +231,7 @@ func isClear(t *testing.T, stage string, err error) {
 
 // whatIsUndoneCanBeAppliedAgain takes all stages back at once, in the usual form,
 // and applies them again.
-func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Distro, p *plan.Plan) {
+func whatIsUndoneCanBeAppliedAgain(t *testing.T, d transform.Format, p *plan.Plan) {
 	target := p.Target
 	target.CanonicalForm = true
 	last := p.Steps[len(p.Steps)-1].After()

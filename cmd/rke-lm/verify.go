@@ -39,7 +39,7 @@ and provider IDs of nodes, and the load balancers.`,
 	f := c.Flags()
 	o.connectionFlags(c)
 	o.clusterFlag(f)
-	o.outputFlag(c, everyFormat...)
+	o.outputFlag(c, everyOutputFormat...)
 	f.StringVar(&v.Stage, "stage", "", "also check the result of this stage")
 	oneOf(c, "stage", stages.Names())
 	pathFlags(f, &v.Target)
@@ -56,7 +56,7 @@ and provider IDs of nodes, and the load balancers.`,
 }
 
 func (o *options) verify(ctx context.Context, v run.Verify) error {
-	if err := run.CheckAccept(v.Target.Accept, run.KnownRules(distros())); err != nil {
+	if err := run.CheckAccept(v.Target.Accept, run.KnownRules(formats())); err != nil {
 		return err
 	}
 	verdict, kept, err := v.Run(ctx)
@@ -66,7 +66,7 @@ func (o *options) verify(ctx context.Context, v run.Verify) error {
 	if kept != "" {
 		fmt.Fprintln(o.Err, kept)
 	}
-	if o.Format == "text" {
+	if o.OutputFormat == "text" {
 		report.WriteVerification(o.Out, o.Palette, verdict)
 	} else {
 		err = o.collect("verify").WriteOne(verdict, verdict.Subject(cmp.Or(v.Cluster, v.From, "cluster")), report.FindingTable)

@@ -39,7 +39,7 @@ func newVersion(o *options) *cobra.Command {
 		Short: "Print the version",
 		Args:  noFiles,
 		RunE: func(*cobra.Command, []string) error {
-			if o.Format != "text" {
+			if o.OutputFormat != "text" {
 				return o.Dump(currentBuild())
 			}
 			fmt.Fprint(o.Out, currentBuild())

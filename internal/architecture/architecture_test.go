@@ -23,7 +23,7 @@ const (
 	root   = "../.."
 )
 
-var distros = []string{"transform/rke2", "transform/rke1", "transform/manifest"}
+var formats = []string{"transform/rke2", "transform/rke1", "transform/manifest"}
 
 // What the machines of an RKE2 cluster get.
 const effective = "transform/rke2/effective"
@@ -55,17 +55,17 @@ func TestInternalDoesNotImportCmd(t *testing.T) {
 		func(imported string) bool { return ours(imported, "internal/run") })
 }
 
-func TestInternalKnowsNoDistro(t *testing.T) {
-	forbid(t, "only cmd names the distros, and tests",
+func TestInternalKnowsNoFormat(t *testing.T) {
+	forbid(t, "only cmd names the formats, and tests",
 		func(f file) bool { return in(f.folder, "internal") && !f.test && !in(f.folder, testServers...) },
-		func(imported string) bool { return ours(imported, distros...) })
+		func(imported string) bool { return ours(imported, formats...) })
 }
 
-func TestDistrosDoNotImportEachOther(t *testing.T) {
-	for _, distro := range distros {
-		forbid(t, "the distros do not know each other",
-			func(f file) bool { return in(f.folder, distro) },
-			func(imported string) bool { return ours(imported, distros...) && !ours(imported, distro) })
+func TestFormatsDoNotImportEachOther(t *testing.T) {
+	for _, format := range formats {
+		forbid(t, "the formats do not know each other",
+			func(f file) bool { return in(f.folder, format) },
+			func(imported string) bool { return ours(imported, formats...) && !ours(imported, format) })
 	}
 }
 
@@ -75,16 +75,16 @@ func TestWhatMachinesGetIsIndependentOfTheObjectThatSaysIt(t *testing.T) {
 		func(imported string) bool {
 			return ours(imported, "transform") && !ours(imported, "transform/args", "transform/k8s", "transform/lists", "transform/yamledit") && imported != module+"/transform"
 		})
-	forbid(t, "other packages ask the distro",
+	forbid(t, "other packages ask the format",
 		func(f file) bool { return !f.test && !in(f.folder, "transform/rke2", "cmd") },
 		func(imported string) bool { return ours(imported, effective) })
 }
 
-func TestTheEngineKnowsNoStageAndNoDistro(t *testing.T) {
-	forbid(t, "imports point from the distros to the plan to the contract",
+func TestTheEngineKnowsNoStageAndNoFormat(t *testing.T) {
+	forbid(t, "imports point from the formats to the plan to the contract",
 		func(f file) bool { return in(f.folder, "transform/plan") },
 		func(imported string) bool {
-			return ours(imported, slices.Concat(distros, []string{"transform/stages", "transform/rules", "transform/live", "transform/ccm"})...)
+			return ours(imported, slices.Concat(formats, []string{"transform/stages", "transform/rules", "transform/live", "transform/ccm"})...)
 		})
 }
 

@@ -79,7 +79,7 @@ func assembled(file *ast.File) []token.Pos {
 			if of(n.Fun, "shell") {
 				return false
 			}
-			if text, is := literal(n.Args); is && formats(n.Fun) && inFormat(text) {
+			if text, is := literal(n.Args); is && printfLike(n.Fun) && inFormat(text) {
 				found = append(found, n.Pos())
 			}
 		}
@@ -143,8 +143,8 @@ func literal(e []ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// formats reports whether a function takes a format first.
-func formats(f ast.Expr) bool {
+// printfLike reports whether a function takes a format first.
+func printfLike(f ast.Expr) bool {
 	s, is := f.(*ast.SelectorExpr)
 	return is && (strings.HasSuffix(s.Sel.Name, "f") || s.Sel.Name == "Appendf")
 }

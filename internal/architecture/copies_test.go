@@ -19,34 +19,34 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
-// copied is how many lines in a row, the same in two distros, count as a copy. The
-// distros have one shape, so a few lines of wiring are the same.
+// copied is how many lines in a row, the same in two formats, count as a copy. The
+// formats have one shape, so a few lines of wiring are the same.
 const copied = 7
 
-// TestDistrosShareNoCopiedCode: what two distros share is in a package below
+// TestFormatsShareNoCopiedCode: what two formats share is in a package below
 // transform. Comments, imports, closing brackets and errors that are returned
 // unchanged do not count.
-func TestDistrosShareNoCopiedCode(t *testing.T) {
+func TestFormatsShareNoCopiedCode(t *testing.T) {
 	seen := map[string]string{} // a run of lines: the place where it is first
-	for _, distro := range append(slices.Clone(distros), effective) {
+	for _, format := range append(slices.Clone(formats), effective) {
 		own := map[string]string{}
-		for _, file := range sourcesOf(t, distro) {
+		for _, file := range sourcesOf(t, format) {
 			for run, place := range runs(t, file) {
 				first, twice := seen[run]
 				assert.Truef(t, !twice, "%s is a copy of %s; move it to a package below transform:\n%s", place, first, run)
 				own[run] = place
 			}
 		}
-		assert.Truef(t, len(own) != 0, "no code of %s was looked at", distro)
+		assert.Truef(t, len(own) != 0, "no code of %s was looked at", format)
 		for run, place := range own {
 			seen[run] = place
 		}
 	}
 }
 
-func sourcesOf(t *testing.T, distro string) []string {
+func sourcesOf(t *testing.T, format string) []string {
 	t.Helper()
-	files := assert.Value(filepath.Glob(filepath.Join(root, distro, "*.go")))(t)
+	files := assert.Value(filepath.Glob(filepath.Join(root, format, "*.go")))(t)
 	var sources []string
 	for _, f := range files {
 		if !strings.HasSuffix(f, "_test.go") {

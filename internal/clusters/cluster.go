@@ -18,7 +18,7 @@ import (
 
 // Cluster is the documents that describe one cluster, and where they are from.
 type Cluster struct {
-	Distro  transform.Distro
+	Format  transform.Format
 	Docs    []*yamledit.Document // the one that names the cluster first
 	Related []*yamledit.Document // that rules read
 	Sources []source.Source      // for each of Docs
@@ -61,7 +61,7 @@ func (c Cluster) Refused(t transform.Target) (err error, accepted bool) {
 }
 
 func (c Cluster) described() *transform.Refused {
-	return rules.Described(c.Docs[0], c.Distro.Identify(c.Docs[0]), c.twin)
+	return rules.Described(c.Docs[0], c.Format.Identify(c.Docs[0]), c.twin)
 }
 
 // Place names the document that names the cluster, in messages.

@@ -6,6 +6,6 @@
 //
 // Invariant: each source is read once, to its end, and its documents are parsed once. They come
 // together only where they are in one folder or in one stream; which of them are one cluster is
-// decided by their distro. Results come in the order of the documents. The files of a cluster are
+// decided by their format. Results come in the order of the documents. The files of a cluster are
 // checked before the first is written, and each is written as a whole or not at all.
 package clusters

@@ -17,7 +17,7 @@ import (
 
 // Finder finds clusters.
 type Finder struct {
-	Distros           []transform.Distro // to look for
+	Formats           []transform.Format // to look for
 	Forced            bool               // every document is taken for the first of them
 	SeparateDocuments bool               // every document is a cluster of its own
 	Overlays          *source.Overlays   // of the files that are read
@@ -111,7 +111,7 @@ func (f Finder) surround(c *Cluster, known transform.Places[described]) {
 // Shared reports whether a text may be of a cluster with documents in several files, or of
 // a document that the rules of one read.
 func (f Finder) Shared(text []byte) bool {
-	return yamledit.Disguised(text) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+	return yamledit.Disguised(text) || slices.ContainsFunc(f.Formats, func(d transform.Format) bool {
 		return !f.SeparateDocuments && d.Grouping.Several && d.Words.In(text) || d.Grouping.Related.Words.In(text) || f.Configs && d.Grouping.Configs.Words.In(text)
 	})
 }
@@ -126,12 +126,12 @@ type described struct {
 // cluster may have: it counts where several folders are applied together.
 func (f Finder) names(c Cluster) (of []described, place string) {
 	use := f.Overlays.Use(c.Sources[0])
-	id, roots := c.Distro.Identify(c.Docs[0]), use.Roots
+	id, roots := c.Format.Identify(c.Docs[0]), use.Roots
 	place = fmt.Sprintf("%s:%d", c.Docs[0].File(), c.Docs[0].Root().Line())
 	switch {
 	case id.Name == "" || len(roots) == 0 || yamledit.Placeholder(id.Name): // names that are filled in may differ
 		return nil, place
-	case c.Distro.Grouping.Several:
+	case c.Format.Grouping.Several:
 		roots = roots[1:]
 	default:
 		of = []described{{Identity: use.Named(id)}}

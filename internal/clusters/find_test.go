@@ -56,7 +56,7 @@ func provisioned(name string) string {
 }
 
 func finder() Finder {
-	return Finder{Distros: []transform.Distro{rke2.Distro(), manifest.Distro()}, Overlays: source.NewOverlays(source.Disk{})}
+	return Finder{Formats: []transform.Format{rke2.Format(), manifest.Format()}, Overlays: source.NewOverlays(source.Disk{})}
 }
 
 // clusterName is the name in the document that names a cluster.
@@ -206,11 +206,11 @@ func TestAPathThatIsNotThereKeepsNoOtherFromBeingRead(t *testing.T) {
 	s.checkErr(t, exitcode.Input, "gone.yaml: no such file or folder")
 }
 
-func TestAForcedDistroTakesEveryDocument(t *testing.T) {
+func TestAForcedFormatTakesEveryDocument(t *testing.T) {
 	f := finder()
-	f.Distros, f.Forced = f.Distros[:1], true
+	f.Formats, f.Forced = f.Formats[:1], true
 	_, c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")})
-	assert.Truef(t, err == nil && c.Distro.Name == rke2.Name && f.Expected() == c.Distro.Document, "%+v, %v", c, err)
+	assert.Truef(t, err == nil && c.Format.Name == rke2.Name && f.Expected() == c.Format.Document, "%+v, %v", c, err)
 	f.Forced = false
 	if _, c, err := f.Open(yamledit.Chunk{File: "a.yaml", Bytes: []byte("kind: Secret\n")}); err != nil || c.Docs != nil {
 		t.Errorf("%+v, %v", c, err)

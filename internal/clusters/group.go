@@ -33,9 +33,9 @@ type folder struct {
 	failed bool        // which cannot be read
 }
 
-// group is the documents of one distro that may have others in their cluster.
+// group is the documents of one format that may have others in their cluster.
 type group struct {
-	distro transform.Distro
+	format transform.Format
 	docs   []*yamledit.Document
 }
 
@@ -95,7 +95,7 @@ func (f *file) end() Result {
 // documents returns what comes of a file before its folder ends.
 func (f Finder) documents(file *file, in *folder) (results []Result) {
 	waits, met, related := false, false, false
-	var first error // of a document that is none of a distro
+	var first error // of a document that is none of a format
 	for _, d := range file.docs {
 		switch {
 		case d.related != nil:
@@ -116,7 +116,7 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 			results = append(results, Result{File: file.Name, Err: d.err})
 		case f.Only != "" || !f.SeparateDocuments && d.groups:
 			waits, in.linked = true, in.linked || f.together()
-			in.add(d.cluster.Distro, d.cluster.Docs[0], file.Source)
+			in.add(d.cluster.Format, d.cluster.Docs[0], file.Source)
 		default:
 			if !f.SeparateDocuments && f.Configs {
 				d.cluster.Related, in.used = in.related, true
@@ -145,11 +145,11 @@ func (f Finder) documents(file *file, in *folder) (results []Result) {
 }
 
 // add takes a document that may have others in its cluster.
-func (in *folder) add(d transform.Distro, doc *yamledit.Document, from source.Source) {
+func (in *folder) add(d transform.Format, doc *yamledit.Document, from source.Source) {
 	in.sources[doc] = from
-	i := slices.IndexFunc(in.groups, func(g group) bool { return g.distro.Name == d.Name })
+	i := slices.IndexFunc(in.groups, func(g group) bool { return g.format.Name == d.Name })
 	if i < 0 {
-		i, in.groups = len(in.groups), append(in.groups, group{distro: d})
+		i, in.groups = len(in.groups), append(in.groups, group{format: d})
 	}
 	in.groups[i].docs = append(in.groups[i].docs, doc)
 }
@@ -176,12 +176,12 @@ func (f Finder) complete(in *folder) (results []Result) {
 // clusters returns the clusters of a group. It fails with *transform.Refused where nothing shows
 // which documents are of which cluster.
 func (in *folder) clusters(g group) ([]Cluster, error) {
-	grouped, err := g.distro.Grouping.Group(g.docs, in.related)
+	grouped, err := g.format.Grouping.Group(g.docs, in.related)
 	if err != nil {
 		return nil, err
 	}
 	return lists.Map(grouped, func(docs []*yamledit.Document) Cluster {
-		return Cluster{Distro: g.distro, Docs: docs, Related: in.related, Sources: in.sourcesOf(docs)}
+		return Cluster{Format: g.format, Docs: docs, Related: in.related, Sources: in.sourcesOf(docs)}
 	}), nil
 }
 
@@ -202,7 +202,7 @@ func (in *folder) clustersOf(g group) (results []Result) {
 	}
 	for _, c := range all {
 		in.shared = append(in.shared, c.Sources)
-		if in.unread != "" && c.Distro.Grouping.Several {
+		if in.unread != "" && c.Format.Grouping.Several {
 			c.unread = c.Docs[0].Root().Errorf(in.unread+" cannot be read, and may describe the same cluster, so the order of the stages is not known", "correct that document first, or move it to another folder")
 		}
 		results = append(results, Result{Cluster: c, File: c.Sources[0].Name})

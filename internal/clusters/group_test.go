@@ -30,8 +30,8 @@ func TestTheFilesOfAFolderEndTogetherAndAStreamByItself(t *testing.T) {
 	assert.Truef(t, slices.Equal(ends, []bool{false, true, true, true}) && of[0] == of[3] && of[0] != of[1] && of[1] != of[2], "%v in %v", ends, of)
 }
 
-// backwards is a distro whose clusters have their documents in the reverse order.
-var backwards = transform.Distro{Grouping: transform.Grouping{Group: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
+// backwards is a format whose clusters have their documents in the reverse order.
+var backwards = transform.Format{Grouping: transform.Grouping{Group: func(docs, _ []*yamledit.Document) ([][]*yamledit.Document, error) {
 	if docs[0].Root().Get("refused").Exists() {
 		return nil, errors.New("two clusters")
 	}
@@ -40,8 +40,8 @@ var backwards = transform.Distro{Grouping: transform.Grouping{Group: func(docs, 
 	return [][]*yamledit.Document{docs}, nil
 }}}
 
-// alone is a distro each of whose documents is a cluster, together with all documents next to it.
-var alone = transform.Distro{Grouping: transform.Grouping{Group: func(docs, related []*yamledit.Document) (all [][]*yamledit.Document, err error) {
+// alone is a format each of whose documents is a cluster, together with all documents next to it.
+var alone = transform.Format{Grouping: transform.Grouping{Group: func(docs, related []*yamledit.Document) (all [][]*yamledit.Document, err error) {
 	for _, doc := range docs {
 		all = append(all, append([]*yamledit.Document{doc}, related...))
 	}
@@ -61,7 +61,7 @@ func parse(t *testing.T, text string) *yamledit.Document {
 	return doc
 }
 
-func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsDistro(t *testing.T) {
+func TestAGroupKnowsTheSourceOfEachDocumentInTheOrderOfItsFormat(t *testing.T) {
 	in := newFolder()
 	a, b, role := parse(t, "a: 1\n"), parse(t, "b: 1\n"), parse(t, "kind: Role\n")
 	in.add(backwards, a, source.Source{Name: "a"})

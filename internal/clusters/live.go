@@ -77,7 +77,7 @@ func (f Finder) OpenLive(ctx context.Context, l *Live) (Cluster, error) {
 		return c, refused("%s: it is not %s", l.Object.Title(), f.Expected())
 	}
 	c.Live = l
-	needed := c.Distro.Live.ByMachines != nil && c.Distro.Live.ByMachines(c.Docs[0])
+	needed := c.Format.Live.ByMachines != nil && c.Format.Live.ByMachines(c.Docs[0])
 	pools := c.Docs[0].Root().Get("spec", "rkeConfig", "machinePools").Items()
 	if needed || l.Object.Kind.Planned && (f.Configs || len(pools) > 0) {
 		c.Related = l.related(ctx, pools)
@@ -173,7 +173,7 @@ func (c Cluster) progress(ctx context.Context, t transform.Target) (*rollout.Pro
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := rollout.NewWanted(c.Distro, c.Docs[0], c.Live.Object.Raw, t)
+	wanted, err := rollout.NewWanted(c.Format, c.Docs[0], c.Live.Object.Raw, t)
 	if err != nil {
 		return nil, err
 	}

@@ -65,10 +65,10 @@ func TestAClusterThatARancherDoesNotHaveIsAnError(t *testing.T) {
 	}, "orchard")
 }
 
-func TestAnObjectOfAnotherDistroIsRefused(t *testing.T) {
+func TestAnObjectOfAnotherFormatIsRefused(t *testing.T) {
 	managed(t, func(t *testing.T, _ *ranchertest.Server, s *rancher.Server) {
 		f := finder()
-		f.Distros = f.Distros[1:]
+		f.Formats = f.Formats[1:]
 		for _, r := range f.Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "orchard"}) {
 			err := r.Err
 			assert.True(t, exitcode.Of(err) == exitcode.Refused && strings.Contains(err.Error(), "fleet-default/orchard:"), err)
@@ -124,7 +124,7 @@ func TestThePoolsOfAClusterAreOpenedWithTheirUserData(t *testing.T) {
 				r.RemoveAll("/amazonec2configs/")
 			}
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: "wharf"}) {
-				p, err := plan.Build(c.Distro, c.Docs, c.For(external))
+				p, err := plan.Build(c.Format, c.Docs, c.For(external))
 				if err = errors.Join(c.Err, err); err != nil {
 					t.Fatal(err)
 				}
@@ -150,7 +150,7 @@ func TestAClusterWhoseLabelsAreTooManyIsOpenedWithItsMachines(t *testing.T) {
 		for name, asked := range map[string]int{"orchard": 0, "wharf": 1} {
 			before := r.Count("/machines")
 			for _, c := range finder().Rancher(t.Context(), s, "v2.8.5", rancher.Query{Name: name}) {
-				_, err := plan.Build(c.Distro, c.Docs, c.For(transform.Target{}))
+				_, err := plan.Build(c.Format, c.Docs, c.For(transform.Target{}))
 				assert.Truef(t, err == nil, "%s: %v", name, err)
 			}
 			got := r.Count("/machines") - before

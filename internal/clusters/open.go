@@ -138,7 +138,7 @@ func (f Finder) open(d *document) {
 			return err
 		case c.Docs != nil:
 			c.Sources = []source.Source{d.file.Source}
-			d.groups = c.Distro.Grouping.MayGroup(c.Docs[0])
+			d.groups = c.Format.Grouping.MayGroup(c.Docs[0])
 			d.names, d.place = f.names(c)
 			d.cluster = &c
 		case f.related(doc):
@@ -179,33 +179,33 @@ func (f Finder) saved(t source.Text) *Saved {
 	return &Saved{t, plan}
 }
 
-// words reports whether a text has the words of a document of a distro, or of one that rules read.
+// words reports whether a text has the words of a document of a format, or of one that rules read.
 func (f Finder) words(text []byte) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+	return slices.ContainsFunc(f.Formats, func(d transform.Format) bool {
 		return d.Words.In(text) || d.Grouping.Related.Words.In(text) || f.Configs && d.Grouping.Configs.Words.In(text)
 	})
 }
 
-// related reports whether rules of a distro read a document.
+// related reports whether rules of a format read a document.
 func (f Finder) related(doc *yamledit.Document) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+	return slices.ContainsFunc(f.Formats, func(d transform.Format) bool {
 		return d.Grouping.Related.Has(doc) || f.Configs && d.Grouping.Configs.Has(doc)
 	})
 }
 
-// meant reports whether a text that cannot be read was meant for a document of a distro.
+// meant reports whether a text that cannot be read was meant for a document of a format.
 func (f Finder) meant(text []byte) bool {
-	return slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Meant(text) })
+	return slices.ContainsFunc(f.Formats, func(d transform.Format) bool { return d.Meant(text) })
 }
 
 // mayGroup reports whether a text that cannot be read may be of a cluster with several documents.
 func (f Finder) mayGroup(text []byte) bool {
-	return !f.SeparateDocuments && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool {
+	return !f.SeparateDocuments && slices.ContainsFunc(f.Formats, func(d transform.Format) bool {
 		return d.Grouping.Several && (d.Meant(text) || yamledit.Disguised(text))
 	})
 }
 
-// applied reports whether kubectl, or Rancher, would apply an object of a distro, or one that rules read,
+// applied reports whether kubectl, or Rancher, would apply an object of a format, or one that rules read,
 // from a document, whatever its spelling.
 func (f Finder) applied(c yamledit.Chunk) bool {
 	return slices.ContainsFunc(append(yamledit.KubectlObjects(c), yamledit.RancherObject(c)), func(object map[string]any) bool {
@@ -214,27 +214,27 @@ func (f Finder) applied(c yamledit.Chunk) bool {
 			return false
 		}
 		doc, err := yamledit.Parse(yamledit.Chunk{Bytes: plain})
-		return err != nil || f.related(doc) || slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
+		return err != nil || f.related(doc) || slices.ContainsFunc(f.Formats, func(d transform.Format) bool { return d.Owns(doc) })
 	})
 }
 
 // Expected names what a file may hold.
 func (f Finder) Expected() string {
-	return strings.Join(lists.Map(f.Distros, func(d transform.Distro) string { return d.Document }), " or ")
+	return strings.Join(lists.Map(f.Formats, func(d transform.Format) string { return d.Document }), " or ")
 }
 
-// Open parses a document and finds its distro; a document of none has no Docs.
+// Open parses a document and finds its format; a document of none has no Docs.
 func (f Finder) Open(c yamledit.Chunk) (doc *yamledit.Document, of Cluster, err error) {
 	if doc, err = transform.Parse(c); err != nil {
 		return nil, of, err
 	}
 	items := doc.Root().Get("items")
-	owner := slices.IndexFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
+	owner := slices.IndexFunc(f.Formats, func(d transform.Format) bool { return d.Owns(doc) })
 	switch {
 	case owner >= 0 && items.Exists():
 		return nil, of, items.Errorf("kubectl takes an object with this key for a list, and applies what is in it instead", "remove the key")
 	case owner >= 0 || f.Forced && doc.Root().Exists():
-		return doc, Cluster{Distro: f.Distros[max(owner, 0)], Docs: transform.Only(doc)}, nil
+		return doc, Cluster{Format: f.Formats[max(owner, 0)], Docs: transform.Only(doc)}, nil
 	case items.IsList():
 		return nil, of, items.Errorf("a list of objects that is none of kubectl, or whose items share anchors", "write each cluster as a document of its own, as kubectl get -o yaml NAME prints it")
 	}

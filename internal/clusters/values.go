@@ -51,7 +51,7 @@ func (in *folder) only(flag, file string) (Cluster, error) {
 	if err != nil {
 		return c, err
 	}
-	docs, err := c.Distro.Grouping.WithValues(c.Docs, values)
+	docs, err := c.Format.Grouping.WithValues(c.Docs, values)
 	c.Docs, c.Sources = docs, append(c.Sources, in.values[0].file.Source)
 	return c, err
 }
@@ -90,6 +90,6 @@ func (f Finder) WithValues(c Cluster, t transform.Target) (transform.Target, err
 		return t, err
 	}
 	t.Values = values
-	_, err = c.Distro.Grouping.WithValues(c.Docs, values)
+	_, err = c.Format.Grouping.WithValues(c.Docs, values)
 	return t, err
 }

@@ -28,7 +28,7 @@ func foundWith(t *testing.T, files map[string]string, values string, paths ...st
 		assert.NilError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	f := Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}, Overlays: source.NewOverlays(source.Disk{}), Values: values, Only: "ccm-values"}
+	f := Finder{Formats: []transform.Format{rke2.Format(), rke1.Format(), manifest.Format()}, Overlays: source.NewOverlays(source.Disk{}), Values: values, Only: "ccm-values"}
 	for _, r := range f.Files(t.Context(), paths, strings.NewReader(files["-"])).Results {
 		if r.Err != nil {
 			errs = append(errs, r.Err.Error())
@@ -70,7 +70,7 @@ func TestAValuesFileJoinsTheOnlyClusterOfARun(t *testing.T) {
 		{"with a stream", "helm/values.yaml", []string{"-"}, "<stdin> helm/values.yaml", "<stdin> helm/values.yaml", ""},
 		{"between empty documents", "marks.yaml", []string{"a"}, "a/cluster.yml marks.yaml", "a/cluster.yml marks.yaml", ""},
 		{"two clusters", "helm/values.yaml", []string{"a", "b"}, "", "a/cluster.yml b/cluster.yml helm/values.yaml", "b/cluster.yml:1: a second cluster, next to that of a/cluster.yml:1"},
-		{"two distros", "helm/values.yaml", []string{"a", "pods"}, "", "a/cluster.yml pods/a.yaml helm/values.yaml", "pods/a.yaml:1: a second cluster"},
+		{"two formats", "helm/values.yaml", []string{"a", "pods"}, "", "a/cluster.yml pods/a.yaml helm/values.yaml", "pods/a.yaml:1: a second cluster"},
 		{"two documents", "two.yaml", []string{"a"}, "", "a/cluster.yml two.yaml", "two.yaml:3: a second document"},
 		{"an object", "object.yaml", []string{"a"}, "", "a/cluster.yml object.yaml", "object.yaml:1: this is an object of kind Role"},
 		{"no YAML", "broken.yaml", []string{"a"}, "", "a/cluster.yml broken.yaml", "broken.yaml:2: "},

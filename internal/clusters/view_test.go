@@ -31,9 +31,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// everyDistro finds clusters as the command line does.
-func everyDistro() Finder {
-	return Finder{Distros: []transform.Distro{rke2.Distro(), rke1.Distro(), manifest.Distro()}}
+// everyFormat finds clusters as the command line does.
+func everyFormat() Finder {
+	return Finder{Formats: []transform.Format{rke2.Format(), rke1.Format(), manifest.Format()}}
 }
 
 // byKubectl returns the objects that kubectl apply makes of a stream: those of its visitors of
@@ -79,11 +79,11 @@ func byRancher(stream []byte) []any {
 	return []any{v}
 }
 
-// isOurs reports whether a value is a document of a distro.
+// isOurs reports whether a value is a document of a format.
 func isOurs(t *testing.T, f Finder, v any) bool {
 	text := assert.Value(json.Marshal(v))(t)
 	doc, err := yamledit.Parse(yamledit.Chunk{Bytes: text})
-	return err == nil && slices.ContainsFunc(f.Distros, func(d transform.Distro) bool { return d.Owns(doc) })
+	return err == nil && slices.ContainsFunc(f.Formats, func(d transform.Format) bool { return d.Owns(doc) })
 }
 
 // report returns the clusters that are found in a stream, as in a file of a folder, and the errors.
@@ -104,7 +104,7 @@ func report(t *testing.T, f Finder, stream []byte) (found []any, errs []error) {
 // or an error is.
 func checkView(t *testing.T, stream []byte) {
 	t.Helper()
-	f := everyDistro()
+	f := everyFormat()
 	found, errs := report(t, f, stream)
 	if len(errs) > 0 {
 		return

@@ -211,12 +211,12 @@ func (r *runs) Plan(ctx context.Context, o rancher.Object) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Build(r.distro(o.FullName()), transform.Only(doc), r.target())
+	return plan.Build(r.format(o.FullName()), transform.Only(doc), r.target())
 }
 
-// distro is that of a cluster.
-func (r *runs) distro(cluster string) transform.Distro {
-	return r.Worlds[strings.TrimPrefix(cluster, "fleet-default/")].Distro
+// format is that of a cluster.
+func (r *runs) format(cluster string) transform.Format {
+	return r.Worlds[strings.TrimPrefix(cluster, "fleet-default/")].Format
 }
 
 func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error) {
@@ -229,7 +229,7 @@ func (r *runs) Open(ctx context.Context, cluster string) (migrate.Options, error
 		return migrate.Options{}, err
 	}
 	return migrate.Options{
-		Server: server, Object: found[0], Planner: transition.Planner{Distro: r.distro(cluster), Target: r.target()}, Until: r.spec.Until,
+		Server: server, Object: found[0], Planner: transition.Planner{Format: r.format(cluster), Target: r.target()}, Until: r.spec.Until,
 		Permit:  func() error { return r.Permitted(found[0].Home()) },
 		Timeout: 10 * time.Minute, Interval: max(r.interval, 2*time.Second), User: migrate.User{Name: "tester", Host: "controller"}, Continue: "again", Revert: "back",
 	}, nil

@@ -24,7 +24,7 @@ const oneOfEach = 80
 func TestEveryStageAppliesToTheFleet(t *testing.T) {
 	for _, c := range yamledit.Split("fleet.yaml", []byte(Stream(oneOfEach))) {
 		d := assert.Value(transform.Parse(c))(t)
-		p := assert.Value(plan.Build(rke2.Distro(), transform.Only(d), transform.Target{}))(t)
+		p := assert.Value(plan.Build(rke2.Format(), transform.Only(d), transform.Target{}))(t)
 		for _, s := range p.Steps {
 			assert.Truef(t, s.Stage.Edit == nil || s.State == plan.Todo, "%s: %s is %s: %v", p.Cluster.Name, s.Stage.Name, s.State, s.Findings)
 		}

@@ -60,7 +60,7 @@ func (c *cluster) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Build(c.planner.Distro, transform.Only(doc), c.planner.Target)
+	return plan.Build(c.planner.Format, transform.Only(doc), c.planner.Target)
 }
 
 // wanted is what the object promises, as it was read last.
@@ -69,7 +69,7 @@ func (c *cluster) wanted() (rollout.Wanted, error) {
 	if err != nil {
 		return rollout.Wanted{}, err
 	}
-	w, err := rollout.NewWanted(c.planner.Distro, doc, c.object.Raw, c.planner.Target)
+	w, err := rollout.NewWanted(c.planner.Format, doc, c.object.Raw, c.planner.Target)
 	w.Nodes = c.nodes
 	return w, err
 }

@@ -23,7 +23,7 @@ func (r *run) snapshotEtcd(ctx context.Context, t transition.Transition) (bool, 
 	}
 	r.snapshot = true
 	r.note("taking a snapshot of etcd")
-	switch by := r.cluster.planner.Distro.Live.Snapshot.(type) {
+	switch by := r.cluster.planner.Format.Live.Snapshot.(type) {
 	case transform.SnapshotByCluster:
 		return true, r.askForSnapshot(ctx, by)
 	case transform.SnapshotByObject:

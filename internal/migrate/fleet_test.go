@@ -51,7 +51,7 @@ func (m *many) open(cluster string) (migrate.Options, error) {
 	}
 	w := m.world(cluster)
 	return migrate.Options{
-		Server: server, Object: objects[0], Planner: transition.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
+		Server: server, Object: objects[0], Planner: transition.Planner{Format: w.Format, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
 		Timeout: 10 * time.Minute, Interval: 2 * time.Second, User: migrate.User{Name: "tester", Host: "fleet"}, AuditLog: m.log, Continue: "again", Revert: "back",
 	}, nil
 }

@@ -213,7 +213,7 @@ func (r *run) allow(context.Context) error {
 	}
 	for _, s := range b.plan.Steps {
 		if s.State == plan.Blocked && slices.Contains(b.stages, s.Stage.Name) {
-			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Distro.Rules}
+			return &blocked{s.Stage.Name, transform.Stopping(s.Findings), r.cluster.planner.Format.Rules}
 		}
 	}
 	if b.position != "" {

@@ -74,7 +74,7 @@ func TestWithoutHelmTheStageSaysWhatToRun(t *testing.T) {
 func valuesOf(t *testing.T, w *world) string {
 	t.Helper()
 	d := assert.Value(yamledit.ParseString("curlew", w.Rancher.Object(w.Path)))(t)
-	p := assert.Value(plan.Build(w.Distro, transform.Only(d), transform.Target{EndState: transform.EndStateExternal}))(t)
+	p := assert.Value(plan.Build(w.Format, transform.Only(d), transform.Target{EndState: transform.EndStateExternal}))(t)
 	step, _ := p.Step(stages.InstallCCM)
 	files := assert.Value(step.Files())(t)
 	return files[0].Content

@@ -72,7 +72,7 @@ func (r *run) agree(ctx context.Context, t transition.Transition) error {
 	}
 	r.emit(announcement(t, order))
 	if t.Blocked {
-		return &blocked{t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Distro.Rules}
+		return &blocked{t.Stage, transform.Stopping(t.Findings), r.cluster.planner.Format.Rules}
 	}
 	if r.Confirm == nil {
 		return nil
@@ -114,7 +114,7 @@ func (r *run) order(ctx context.Context, t transition.Transition) (string, error
 	if err != nil {
 		return "", err
 	}
-	return rollout.Said(rollout.Order(seen, r.cluster.planner.Distro.Live.Roles, changes)), nil
+	return rollout.Said(rollout.Order(seen, r.cluster.planner.Format.Live.Roles, changes)), nil
 }
 
 // act does what a stage does, in its order.

@@ -38,7 +38,7 @@ func (w *world) run(t *testing.T, agent string, say func(migrate.Event)) migrate
 	server := assert.Value(rancher.Open(rancher.Source{Connection: kube.Connection{Rancher: w.URL, TokenFile: w.Rancher.TokenFile(t), Insecure: true, UserAgent: agent, RetryFor: retryTime, Dial: memnet.Dial}}))(t)
 	objects := assert.Value(server.Find(t.Context(), rancher.Query{Name: w.Name}))(t)
 	return migrate.Options{
-		Server: server, Object: objects[0], Planner: transition.Planner{Distro: w.Distro, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
+		Server: server, Object: objects[0], Planner: transition.Planner{Format: w.Format, Target: transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}},
 		Timeout: 10 * time.Minute, Interval: 10 * time.Second, User: migrate.User{Name: "tester", Host: agent}, OnEvent: say, Continue: "again", Revert: "back",
 	}
 }

@@ -140,7 +140,7 @@ func (w *writer) patch(ctx context.Context, act string, c change, again func(con
 	return rancher.Again(c,
 		func(c change) error { return w.patchOnce(ctx, act, c, report) },
 		func() (change, error) { return again(ctx) },
-		func(before, now change) bool { return w.cluster.planner.Distro.SameSpec(before.after, now.after) })
+		func(before, now change) bool { return w.cluster.planner.Format.SameSpec(before.after, now.after) })
 }
 
 func (w *writer) patchOnce(ctx context.Context, act string, c change, report func(transition.Edit)) error {
@@ -150,7 +150,7 @@ func (w *writer) patchOnce(ctx context.Context, act string, c change, report fun
 	}
 	return w.write(ctx, write{act: act, object: w.cluster.ref(), digest: p.Digest(), do: func(ctx context.Context) error {
 		report(transition.MayBeWritten)
-		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Distro.Alike, false)
+		now, warnings, err := w.cluster.server.Patch(ctx, w.cluster.object, p, w.cluster.planner.Format.Alike, false)
 		report(became(err))
 		for _, text := range warnings {
 			w.note("Rancher reports: " + text)

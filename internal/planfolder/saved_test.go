@@ -21,7 +21,7 @@ import (
 // harbour is a plan with every field set.
 func harbour() plan.Saved {
 	return plan.Saved{
-		Cluster: transform.Identity{Distro: "rke2", Namespace: "fleet-default", Name: "harbour", Version: "v1.26.15+rke2r1"},
+		Cluster: transform.Identity{Format: "rke2", Namespace: "fleet-default", Name: "harbour", Version: "v1.26.15+rke2r1"},
 		Source:  plan.SavedSource{File: "c.yaml", Path: "/here/c.yaml", Document: 2},
 		Target: transform.Target{
 			EndState: "external", Version: "v1.27.16+rke2r1", AssumeVersion: "v1.26.15+rke2r1", Accept: []string{"node-rename"},
@@ -107,7 +107,7 @@ func TestAPlanOfTheSameClusterIsReplacedAsAWhole(t *testing.T) {
 
 func TestWhatIsNotAPlanOfTheClusterIsNeverTouched(t *testing.T) {
 	other := harbour()
-	other.Cluster.Distro = "rke1"
+	other.Cluster.Format = "rke1"
 	for name, prepare := range map[string]func(path string) error{
 		"an empty folder":          func(path string) error { return os.MkdirAll(path, 0o700) },
 		"a file":                   func(path string) error { return putFile(path, "text") },

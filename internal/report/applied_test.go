@@ -16,7 +16,7 @@ import (
 // shownBy returns what a collector of text writes, to its output and to its errors.
 func shownBy(do func(*Collector)) (out, err string, code int) {
 	var o, e strings.Builder
-	c := NewCollector(&Output{Format: "text", Out: &o, Err: &e, Data: &o}, &Results{})
+	c := NewCollector(&Output{OutputFormat: "text", Out: &o, Err: &e, Data: &o}, &Results{})
 	do(c)
 	return o.String(), e.String(), c.Code
 }
@@ -85,11 +85,11 @@ func TestARefusalThatWasFoundKeepsItsCode(t *testing.T) {
 
 func TestExplainShowsWhatMachinesGetAndEveryError(t *testing.T) {
 	all := []Explained{
-		{Config: EffectiveConfig{Name: "fen", Namespace: "fleet-default", Distro: "rke2", Source: Source{File: "a.yaml", Line: 1}}},
+		{Config: EffectiveConfig{Name: "fen", Namespace: "fleet-default", Format: "rke2", Source: Source{File: "a.yaml", Line: 1}}},
 		{Diffs: []string{"--- a\n"}}, {Note: "b.yaml: nothing changes"}, {Err: errors.New("c.yaml: broken")},
 	}
 	out, shown, _ := shownBy(func(c *Collector) { _ = c.WriteExplained(all) })
 	assert.Truef(t, strings.HasPrefix(out, "rke2 fleet-default/fen  a.yaml:1\n") && strings.HasSuffix(out, "--- a\n") && shown == "b.yaml: nothing changes\nerror: c.yaml: broken\n", "%q, %q", out, shown)
-	out, _, _ = shownBy(func(c *Collector) { c.Format = "json"; _ = c.WriteExplained(all[:1]) })
+	out, _, _ = shownBy(func(c *Collector) { c.OutputFormat = "json"; _ = c.WriteExplained(all[:1]) })
 	assert.True(t, strings.Contains(out, `"kind": "EffectiveConfig"`) && strings.Contains(out, `"name": "fen"`), out)
 }

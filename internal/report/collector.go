@@ -20,22 +20,22 @@ import (
 
 // Output is where a verb shows what it made, and in which format.
 type Output struct {
-	Format              string // of -o
+	OutputFormat        string // of -o
 	MaxBytes            int    // of Markdown
 	Out, Err            io.Writer
 	Data                io.Writer // where YAML and documents go, which keep their bytes
 	Palette, ErrPalette Palette   // of Out and of Err
 }
 
-// Formats are those of the verbs that find something, in addition to their own.
-var Formats = []string{"markdown", "sarif", "junit", "github", "html"}
+// OutputFormats are those of the verbs that find something, in addition to their own.
+var OutputFormats = []string{"markdown", "sarif", "junit", "github", "html"}
 
 // Reports reports whether the format is one of them.
-func (o *Output) Reports() bool { return slices.Contains(Formats, o.Format) }
+func (o *Output) Reports() bool { return slices.Contains(OutputFormats, o.OutputFormat) }
 
 // Dump writes a value for programs.
 func (o *Output) Dump(v any) error {
-	if o.Format == "yaml" {
+	if o.OutputFormat == "yaml" {
 		return WriteYAML(o.Data, v)
 	}
 	return WriteJSON(o.Out, v)
@@ -43,7 +43,7 @@ func (o *Output) Dump(v any) error {
 
 // WriteResults writes what was found.
 func (o *Output) WriteResults(r *Results, t Table) error {
-	switch o.Format {
+	switch o.OutputFormat {
 	case "sarif":
 		return r.WriteSARIF(o.Out)
 	case "junit":
@@ -141,9 +141,9 @@ func (c *Collector) Show(s Subject) {
 	c.checked++
 	c.found(s.Findings)
 	switch {
-	case c.Format != "text" && c.Reports():
+	case c.OutputFormat != "text" && c.Reports():
 		c.results.Keep(FindingSubject(s.Title, s.File, s.Line, s.Findings))
-	case c.Format != "text":
+	case c.OutputFormat != "text":
 		c.kept = append(c.kept, Findings(s.Findings)...)
 	case c.ToErr:
 		WriteFindings(c.Err, c.ErrPalette, s.Findings, "")
@@ -158,7 +158,7 @@ func (c *Collector) Finish() error {
 	case c.Reports():
 		c.results.Errors = c.Errors
 		return c.WriteResults(c.results, FindingTable)
-	case c.Format != "text":
+	case c.OutputFormat != "text":
 		return c.Dump(c.kept)
 	case c.checked == 0: // errors are shown
 		return nil

@@ -27,7 +27,7 @@ type EffectiveConfigs struct {
 type EffectiveConfig struct {
 	Name      string  `json:"name"`
 	Namespace string  `json:"namespace"`
-	Distro    string  `json:"distro"`
+	Format    string  `json:"distro"`
 	Source    Source  `json:"source"`
 	Classes   []Class `json:"classes"`
 }
@@ -118,16 +118,16 @@ func (c *Collector) WriteExplained(all []Explained) error {
 			fmt.Fprintln(c.Err, x.Note)
 		}
 		c.WriteDiffs(x.Diffs)
-		if x.Config.Distro != "" {
+		if x.Config.Format != "" {
 			list.Clusters = append(list.Clusters, x.Config)
 		}
-		if x.Config.Distro != "" && c.Format == "text" {
+		if x.Config.Format != "" && c.OutputFormat == "text" {
 			writeEffective(text, c.Palette, x.Config)
 		}
 		text.Flush() // the output keeps its errors
 		c.Fail(x.Err)
 	}
-	if list.Errors = c.Errors; c.Format == "text" {
+	if list.Errors = c.Errors; c.OutputFormat == "text" {
 		return nil
 	}
 	return c.Dump(list)
@@ -135,7 +135,7 @@ func (c *Collector) WriteExplained(all []Explained) error {
 
 // writeEffective writes a cluster's effective configuration for people.
 func writeEffective(w io.Writer, p Palette, e EffectiveConfig) {
-	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Distro: e.Distro, Namespace: e.Namespace, Name: e.Name, Source: e.Source})), p.paint(dim, place(e.Source)))
+	fmt.Fprintf(w, "%s  %s\n", p.paint(bold, title(Plan{Format: e.Format, Namespace: e.Namespace, Name: e.Name, Source: e.Source})), p.paint(dim, place(e.Source)))
 	for _, c := range e.Classes {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(p.paint(bold, "class "+c.Name)+" "+p.paint(dim, roles(c))))
 		for _, key := range c.keys {

@@ -20,7 +20,7 @@ import (
 
 func aPlan() Plan {
 	return Plan{
-		Name: "harbour", Namespace: "fleet-default", Distro: "rke2", Version: "v1.26.15+rke2r1",
+		Name: "harbour", Namespace: "fleet-default", Format: "rke2", Version: "v1.26.15+rke2r1",
 		Source: Source{File: "a|b.yaml", Line: 3}, SHA256: "5a",
 		Stages: []Stage{
 			{Name: "grant-migration-lease", State: plan.Done, Why: "not shown", Edits: []plan.Place{}, Actions: []action.Action{}, Findings: []transform.Finding{}},
@@ -82,7 +82,7 @@ func TestYAMLAndJSONSayTheSame(t *testing.T) {
 	v := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{aPlan()}, Errors: []Problem{{Message: "no: \"x\"\u202e\r"}}}
 	for _, format := range []string{"json", "yaml"} { // which a terminal would obey; YAML keeps its bytes
 		out := NewEscapingWriter(&asJSON)
-		o := Output{Format: format, Out: out, Data: &asYAML}
+		o := Output{OutputFormat: format, Out: out, Data: &asYAML}
 		assert.NilError(t, o.Dump(v))
 		out.Flush()
 	}

@@ -34,7 +34,7 @@ type Plans struct {
 type Plan struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
-	Distro    string `json:"distro"`
+	Format    string `json:"distro"`
 	Version   string `json:"version"`
 	Source    Source `json:"source"`
 	SHA256    string `json:"sha256"`
@@ -113,7 +113,7 @@ func NewFirstScreen(p *plan.Plan) Plan {
 
 func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
 	out := Plan{
-		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Distro: p.Cluster.Distro, Version: p.Cluster.Version,
+		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Format: p.Cluster.Format, Version: p.Cluster.Version,
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
 	}
 	if stage == "" {

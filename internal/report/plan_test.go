@@ -56,7 +56,7 @@ var renaming = transform.Target{EndState: transform.EndStateExternal}
 // planned is the plan of a cluster.
 func planned(t *testing.T, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(rke2.Distro(), transform.Only(document(t, wharf)), target))(t)
+	p := assert.Value(plan.Build(rke2.Format(), transform.Only(document(t, wharf)), target))(t)
 	return p
 }
 
@@ -146,8 +146,8 @@ func TestAStageByHandShowsItsStepsAndItsChecks(t *testing.T) {
 }
 
 func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
-	classes := assert.Value(rke2.Distro().Explain(transform.Only(document(t, wharf)), transform.Target{}))(t)
-	e := EffectiveConfig{Name: "wharf", Namespace: "fleet-default", Distro: "rke2", Source: Source{File: "clusters/wharf.yaml", Line: 1}}
+	classes := assert.Value(rke2.Format().Explain(transform.Only(document(t, wharf)), transform.Target{}))(t)
+	e := EffectiveConfig{Name: "wharf", Namespace: "fleet-default", Format: "rke2", Source: Source{File: "clusters/wharf.yaml", Line: 1}}
 	for _, c := range classes {
 		e.Classes = append(e.Classes, NewClass(c, ""))
 	}
@@ -164,7 +164,7 @@ func TestAClassShowsWhereEachValueComesFromAndWhatItOverrides(t *testing.T) {
 func TestStatusesAreOneLineEach(t *testing.T) {
 	var b bytes.Buffer
 	WriteStatuses(&b, Palette{}, []Status{
-		{Name: "fleet-default/wharf", Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Reached: "install-ccm", Errors: 1, Warnings: 2},
+		{Name: "fleet-default/wharf", Format: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Reached: "install-ccm", Errors: 1, Warnings: 2},
 		{Name: "fleet-default/pier", Problem: "missing permissions:\n list nodes"},
 		{Name: "local"},
 	})

@@ -38,7 +38,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 		}
 		all = append(all, m)
 		first := c.Command == ""
-		if (c.Format == "text" || c.Format == "html") && text.Stage == "" { // the plan of one stage is no plan of what comes next
+		if (c.OutputFormat == "text" || c.OutputFormat == "html") && text.Stage == "" { // the plan of one stage is no plan of what comes next
 			c.Row(State{Status: m.Plans[0].Status, Live: m.Live})
 		}
 		if first && c.Command != "" {
@@ -48,7 +48,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 	list := Plans{APIVersion: APIVersion, Kind: "Plan", Clusters: []Plan{}, Errors: c.Errors, Findings: found}
 	c.results.Findings, c.results.Errors = found, c.Errors
 	switch {
-	case c.Format == "text":
+	case c.OutputFormat == "text":
 		c.writePlans(all, found, text)
 		return nil
 	case c.Reports():

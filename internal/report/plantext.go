@@ -135,7 +135,7 @@ func (p Plan) line(f transform.Finding) string {
 func release(p Plan) string { return cmp.Or(p.Version, "release not stated") }
 
 func title(p Plan) string {
-	return p.Distro + " " + transform.Identity{Namespace: p.Namespace, Name: p.Name}.TitleIn(p.Source.File)
+	return p.Format + " " + transform.Identity{Namespace: p.Namespace, Name: p.Name}.TitleIn(p.Source.File)
 }
 
 func place(s Source) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }

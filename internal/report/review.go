@@ -67,7 +67,7 @@ func (r Read) Line() string {
 type ReviewedCluster struct {
 	Name      string              `json:"name"`
 	Namespace string              `json:"namespace"`
-	Distro    string              `json:"distro"`
+	Format    string              `json:"distro"`
 	Change    review.Kind         `json:"change"`
 	Version   string              `json:"version"`
 	Was       string              `json:"versionBefore,omitempty"`
@@ -122,7 +122,7 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 		side = c.Before
 	}
 	out := ReviewedCluster{
-		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Distro: c.Cluster.Distro, Change: c.Kind,
+		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Format: c.Cluster.Format, Change: c.Kind,
 		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Left.Next, Counts: c.Left.Counts, manual: c.Left.Manual,
 		Stages: []ReviewedStage{}, Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
 	}
@@ -195,7 +195,7 @@ func without(list, other []any) []any {
 }
 
 func (c ReviewedCluster) plan() Plan {
-	return Plan{Distro: c.Distro, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Source: c.Source}
+	return Plan{Format: c.Format, Namespace: c.Namespace, Name: c.Name, Version: c.Version, Source: c.Source}
 }
 
 // release is the one after the change, and the one before it if that is another.
@@ -247,7 +247,7 @@ func (c *Collector) WriteReview(r Review) error {
 			c.results.Keep(one.Subject())
 		}
 		return c.WriteResults(c.results, ReviewTable)
-	case c.Format != "text":
+	case c.OutputFormat != "text":
 		return c.Dump(r)
 	}
 	text := bufio.NewWriter(c.Out)

@@ -35,7 +35,7 @@ func NewRuns(c *Collector, in io.Reader, many bool) *Runs {
 		return r
 	}
 	r.One = &RunText{Out: c.Out, Err: c.Err, Palette: c.Palette, Width: Width(c.Err)}
-	if c.Format == "html" {
+	if c.OutputFormat == "html" {
 		r.One.Out, r.One.Palette = c.Err, c.ErrPalette
 	}
 	return r
@@ -45,12 +45,12 @@ func NewRuns(c *Collector, in io.Reader, many bool) *Runs {
 func (r *Runs) Show(m migrate.Member, e migrate.Event) {
 	event := NewRunEvent(e)
 	switch {
-	case r.Format == "json":
+	case r.OutputFormat == "json":
 		if e.Type != "" {
 			WriteJSONLine(r.Out, event)
 		}
 		return
-	case r.Format == "html" && e.Type != "":
+	case r.OutputFormat == "html" && e.Type != "":
 		r.timeline(e.Cluster).Add(event)
 	}
 	if r.One != nil {
@@ -72,7 +72,7 @@ func (r *Runs) timeline(cluster string) *Timeline {
 
 // WriteRun writes the page of the run over one cluster, "" where it did not begin, and returns its error.
 func (r *Runs) WriteRun(cluster string, err error) error {
-	if r.Format != "html" || cluster == "" {
+	if r.OutputFormat != "html" || cluster == "" {
 		return err
 	}
 	state := waves.Done
@@ -86,7 +86,7 @@ func (r *Runs) WriteRun(cluster string, err error) error {
 // continues.
 func (r *Runs) WriteSummary(s migrate.Summary, again string) error {
 	err := s.Err
-	switch made := NewMigration(s, again); r.Format {
+	switch made := NewMigration(s, again); r.OutputFormat {
 	case "json":
 		WriteJSONLine(r.Out, made)
 	case "html":

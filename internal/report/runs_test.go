@@ -47,7 +47,7 @@ func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
 	s := migrate.Summary{Stopped: true, Members: []migrate.Member{{Cluster: "a", State: waves.Failed, Err: exitcode.New(exitcode.Refused, "it is refused")}, {Cluster: "b", State: waves.Waiting}}}
 	for format, want := range map[string][]string{"html": {"<h2>a", "it is refused", "<h2>b"}, "json": {`"kind":"Migration"`, `"continue":"again"`}, "text": {"done: 0, failed: 1, not started: 1", "to continue: again"}} {
 		out, _, code := shownBy(func(c *Collector) {
-			c.Format = format
+			c.OutputFormat = format
 			err := NewRuns(c, nil, true).WriteSummary(s, "again")
 			assert.True(t, err == nil, err)
 		})
@@ -56,7 +56,7 @@ func TestThePageOfRunsHasAlsoThoseThatDidNotStart(t *testing.T) {
 	}
 	failed := errors.New("it failed")
 	out, _, _ := shownBy(func(c *Collector) {
-		c.Format = "html"
+		c.OutputFormat = "html"
 		err := NewRuns(c, nil, false).WriteRun("a", failed)
 		assert.True(t, errors.Is(err, failed), err)
 		err = NewRuns(c, nil, false).WriteRun("", failed)

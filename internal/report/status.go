@@ -31,7 +31,7 @@ type Statuses struct {
 // Status is one cluster in a few words.
 type Status struct {
 	Name     string `json:"name"`
-	Distro   string `json:"distro"`
+	Format   string `json:"distro"`
 	Version  string `json:"version"`
 	Provider string `json:"provider"`
 	// Situation is what the cluster has of cloud controllers; "" where it cannot be determined.
@@ -59,7 +59,7 @@ type Status struct {
 // NewStatus is a plan in a few words.
 func NewStatus(p *plan.Plan) Status {
 	o := p.Outlook()
-	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Distro: p.Cluster.Distro, Version: p.Cluster.Version, Provider: aws.Name, Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
+	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Format: p.Cluster.Format, Version: p.Cluster.Version, Provider: aws.Name, Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
 	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.State == plan.NotInFile }) {
 		s.Provider = "external"
 	}
@@ -148,7 +148,7 @@ type column struct {
 
 var statusColumns = []column{
 	{title: "CLUSTER", cell: func(s Status) string { return s.Name }},
-	{title: "DISTRO", cell: func(s Status) string { return s.Distro }, wide: true},
+	{title: "DISTRO", cell: func(s Status) string { return s.Format }, wide: true},
 	{title: "VERSION", cell: func(s Status) string { return s.Version }},
 	{title: "PROVIDER", cell: func(s Status) string { return s.Provider }},
 	{title: "SITUATION", cell: func(s Status) string { return string(s.Situation) }},

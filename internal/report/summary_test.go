@@ -16,7 +16,7 @@ import (
 
 func aSummary() Summary {
 	row := func(name, file string, errors int, o plan.Outlook) Status {
-		return Status{Name: name, Distro: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: plan.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
+		return Status{Name: name, Format: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: plan.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
 	}
 	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []Status{
 		row("fleet-default/harbour", "a.yaml", 0, plan.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: plan.Counts{ToDo: 2}, Later: []string{"node-rename (switch-to-external)"}}),

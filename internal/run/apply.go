@@ -150,10 +150,10 @@ func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []plan.St
 	case a.saved():
 		return a.savedSteps(f)
 	case a.Undo != "":
-		steps, err = plan.Undo(f.Distro, f.Docs, t, a.Undo, a.Choice.Through)
+		steps, err = plan.Undo(f.Format, f.Docs, t, a.Undo, a.Choice.Through)
 		return steps, nil, err
 	}
-	p, err := plan.BuildFor(f.Distro, f.Docs, t, a.Choice)
+	p, err := plan.BuildFor(f.Format, f.Docs, t, a.Choice)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,7 +164,7 @@ func (a Apply) steps(f clusters.Cluster, made *Applied) (steps, manual []plan.St
 		if p.Target.Upgrades() {
 			t = p.Target // a plan of the result would be that of the next minor
 		}
-		err = plan.StayDone(f.Distro, steps, t)
+		err = plan.StayDone(f.Format, steps, t)
 	}
 	return steps, p.Passed(steps, a.Choice), err
 }
@@ -205,7 +205,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 			made.Cautions = append(made.Cautions, s.Stage.Caution)
 		}
 		if blocked(s) {
-			advice := transform.Unblock(s.Findings, f.Distro.Rules)
+			advice := transform.Unblock(s.Findings, f.Format.Rules)
 			if a.saved() {
 				advice += "; then plan again with --out and --replace"
 			}
@@ -218,7 +218,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 	made.Outcome = report.Outcome{Name: name, What: strings.Join(names, ", ")}
 	if a.Undo != "" {
 		made.What += " undone,"
-		if c, err := f.Distro.Open(f.Docs, made.Target); err == nil {
+		if c, err := f.Format.Open(f.Docs, made.Target); err == nil {
 			made.Planned = c.Chosen()
 			made.Verify = stages.Previous(made.Verify, made.Planned)
 		}
@@ -231,7 +231,7 @@ func (a Apply) next(f clusters.Cluster, t transform.Target) (*Applied, []*yamled
 
 // begin is how a line about a cluster begins: with its file, and its name if the file has one.
 func begin(f clusters.Cluster) string {
-	file, of := f.Docs[0].File(), f.Distro.Identify(f.Docs[0])
+	file, of := f.Docs[0].File(), f.Format.Identify(f.Docs[0])
 	if f.Live != nil || of.Name == "" {
 		return file + ": "
 	}

@@ -77,7 +77,7 @@ func ended[T any](ctx context.Context, results []Result[T], end func(*Result[T])
 
 // CheckHostNames refuses host names for RKE, whose kubelets take another name than the host's.
 func CheckHostNames(f clusters.Finder, c clusters.Cluster) error {
-	if f.Only != HostNames || c.Distro.Live.Kind != transform.Management {
+	if f.Only != HostNames || c.Format.Live.Kind != transform.Management {
 		return nil
 	}
 	return c.Docs[0].Root().Errorf("--"+HostNames+" proves nothing for RKE: its kubelets have the hostname_override of the node, and not the host name", "remove the flag; the switch keeps the names with useInstanceMetadataHostname")
@@ -117,7 +117,7 @@ func stateOf(c clusters.Cluster, t transform.Target, left [][]byte) (s report.St
 		if err != nil {
 			return err
 		}
-		p, err := plan.BuildFor(c.Distro, docs, t, plan.Choice{Next: true})
+		p, err := plan.BuildFor(c.Format, docs, t, plan.Choice{Next: true})
 		if err != nil {
 			return err
 		}

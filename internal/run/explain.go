@@ -43,16 +43,16 @@ func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*report.Explai
 	if e.Diff != "" {
 		return e.compare(f, t)
 	}
-	config, err := e.effective(f.Distro, f.Docs, t)
+	config, err := e.effective(f.Format, f.Docs, t)
 	if err != nil {
 		return nil, err
 	}
 	x := &report.Explained{Config: config}
 	if e.Key != "" && !slices.ContainsFunc(config.Classes, report.Class.Any) {
-		if f.Distro.Keys == nil { // those of arguments are not listed
+		if f.Format.Keys == nil { // those of arguments are not listed
 			return x, nil
 		}
-		if err := CheckOneOf("key", e.Key, f.Distro.Keys()...); err != nil {
+		if err := CheckOneOf("key", e.Key, f.Format.Keys()...); err != nil {
 			return nil, err
 		}
 		x.Note = fmt.Sprintf("%s: %s/%s: %s is not set for any class", config.Source.File, config.Namespace, config.Name, e.Key)
@@ -63,17 +63,17 @@ func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*report.Explai
 // notToMigrate reports what every verb says of a cluster that is not to be migrated; what its
 // machines get is shown all the same.
 func notToMigrate(f clusters.Cluster, t transform.Target) error {
-	_, err := f.Distro.Open(f.Docs, t)
+	_, err := f.Format.Open(f.Docs, t)
 	if len(transform.NotMigratableIn(err)) > 0 {
 		return err
 	}
 	return nil
 }
 
-func (e Explain) effective(d transform.Distro, docs []*yamledit.Document, t transform.Target) (report.EffectiveConfig, error) {
+func (e Explain) effective(d transform.Format, docs []*yamledit.Document, t transform.Target) (report.EffectiveConfig, error) {
 	id := d.Identify(docs[0])
 	config := report.EffectiveConfig{
-		Name: id.Name, Namespace: id.Namespace, Distro: d.Name,
+		Name: id.Name, Namespace: id.Namespace, Format: d.Name,
 		Source: report.SourceOf(docs[0]),
 	}
 	classes, err := d.Explain(docs, t)
@@ -86,7 +86,7 @@ func (e Explain) effective(d transform.Distro, docs []*yamledit.Document, t tran
 
 // compare finds a stage's effect on every class.
 func (e Explain) compare(f clusters.Cluster, t transform.Target) (*report.Explained, error) {
-	p, err := plan.BuildFor(f.Distro, f.Docs, t, plan.Choice{Stage: e.Diff})
+	p, err := plan.BuildFor(f.Format, f.Docs, t, plan.Choice{Stage: e.Diff})
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +94,11 @@ func (e Explain) compare(f clusters.Cluster, t transform.Target) (*report.Explai
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.effective(f.Distro, step.Before(), t)
+	before, err := e.effective(f.Format, step.Before(), t)
 	if err != nil {
 		return nil, err
 	}
-	after, err := e.effective(f.Distro, step.After(), t)
+	after, err := e.effective(f.Format, step.After(), t)
 	if err != nil {
 		return nil, err
 	}

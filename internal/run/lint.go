@@ -93,7 +93,7 @@ func shift(found []report.Subject, lines int) {
 }
 
 func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) {
-	c, err := f.Distro.Lint(slices.Concat(f.Docs, f.Related), t)
+	c, err := f.Format.Lint(slices.Concat(f.Docs, f.Related), t)
 	if err == nil {
 		err, _ = f.Refused(t)
 	}
@@ -102,12 +102,12 @@ func (l Lint) cluster(f clusters.Cluster, t transform.Target) (*Checked, error) 
 	}
 	var made []string
 	if l.Fix {
-		c, made = plan.Repair(f.Distro, c, t)
+		c, made = plan.Repair(f.Format, c, t)
 	}
-	findings, unseen := transform.Unseen(f.Distro, append(c.Findings(""), f.Objections(t)...))
+	findings, unseen := transform.Unseen(f.Format, append(c.Findings(""), f.Objections(t)...))
 	slices.SortStableFunc(findings, func(a, b transform.Finding) int { return a.Line - b.Line })
 	r, first := &Checked{left: texts(f.Docs)}, f.Docs[0]
-	r.add(c.Identity().Distro+" "+c.Identity().TitleIn(first.File()), first.File(), first.Root().Line(), append(findings, unseen...))
+	r.add(c.Identity().Format+" "+c.Identity().TitleIn(first.File()), first.File(), first.Root().Line(), append(findings, unseen...))
 	if len(made) > 0 {
 		after := c.Documents()[:len(f.Docs)]
 		r.left = texts(after)
@@ -126,7 +126,7 @@ func (l Lint) refuse(made *Checked, err error) (keeps bool) {
 		return err != nil
 	}
 	found := []transform.Finding{r.Finding()}
-	for _, d := range l.Finder.Distros {
+	for _, d := range l.Finder.Formats {
 		if i := slices.IndexFunc(d.Rules, func(rule transform.Rule) bool { return rule.ID == r.Rule }); i >= 0 {
 			found = d.Rules[i].Report(found, l.Target.Accept)
 			break

@@ -173,7 +173,7 @@ func (m *Migrate) over(ctx context.Context, server *rancher.Server, o rancher.Ob
 	if err != nil {
 		return r, err
 	}
-	r.Planner.Distro = found.Distro
+	r.Planner.Format = found.Format
 	if r.Planner.Target, err = m.Finder.WithValues(found, found.For(r.Planner.Target)); err != nil {
 		return r, err
 	}
@@ -188,7 +188,7 @@ func (m *Migrate) Plan(ctx context.Context, server *rancher.Server, o rancher.Ob
 	if err != nil {
 		return nil, err
 	}
-	return plan.Build(found.Distro, found.Docs, found.For(m.Chosen.Planner.Target))
+	return plan.Build(found.Format, found.Docs, found.For(m.Chosen.Planner.Target))
 }
 
 // open opens a cluster that a run can be over. Manifests lie on machines, where no server
@@ -197,7 +197,7 @@ func (m *Migrate) open(ctx context.Context, server *rancher.Server, o rancher.Ob
 	f, err := m.Finder.OpenLive(ctx, &clusters.Live{Server: server, Object: o})
 	switch {
 	case err != nil:
-	case f.Distro.Live.Kind != o.Kind:
+	case f.Format.Live.Kind != o.Kind:
 		err = exitcode.With(exitcode.Refused, fmt.Errorf("%s: it is not an RKE2 or RKE cluster that this Rancher provisions; for manifests on the machines, use plan and apply", o.Title()))
 	case CheckHostNames(m.Finder, f) != nil:
 		err = CheckHostNames(m.Finder, f)

@@ -65,7 +65,7 @@ func (a Apply) patch(ctx context.Context, c change, t transform.Target, made *re
 	return rancher.Again(c,
 		func(c change) error { return c.send(ctx, a.Server, made) },
 		func() (change, error) { return a.now(ctx, c.Cluster, t) },
-		func(before, now change) bool { return now.after != nil && c.Distro.SameSpec(before.after, now.after) })
+		func(before, now change) bool { return now.after != nil && c.Format.SameSpec(before.after, now.after) })
 }
 
 // change is an object, and the version of it that it is brought to.
@@ -99,7 +99,7 @@ func (c change) send(ctx context.Context, server bool, made *report.Applied) err
 	if err != nil {
 		return err
 	}
-	_, warnings, err := c.Live.Server.Patch(ctx, c.Live.Object, p, c.Distro.Alike, server)
+	_, warnings, err := c.Live.Server.Patch(ctx, c.Live.Object, p, c.Format.Alike, server)
 	for _, w := range warnings {
 		made.Warnings = append(made.Warnings, c.Docs[0].File()+": the server warns: "+w)
 	}

@@ -54,7 +54,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	if err != nil {
 		return nil, err
 	}
-	plans, err := plan.Sequence(f.Distro, f.Docs, t)
+	plans, err := plan.Sequence(f.Format, f.Docs, t)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	}
 	first := &made.Plans[0]
 	if step, _ := plans[0].Step(p.Stage); step.State == plan.NotInFile && t.Version == "" { // only a choice of this very stage edits the file
-		alone, err := plan.BuildFor(f.Distro, f.Docs, t, plan.Choice{Stage: p.Stage})
+		alone, err := plan.BuildFor(f.Format, f.Docs, t, plan.Choice{Stage: p.Stage})
 		if err != nil {
 			return nil, err
 		}
@@ -98,6 +98,6 @@ func (p Plan) classes(f clusters.Cluster, t transform.Target) []report.Class {
 	if !p.Classes {
 		return nil
 	}
-	found, _ := f.Distro.Explain(f.Docs, t)
+	found, _ := f.Format.Explain(f.Docs, t)
 	return lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
 }

@@ -240,7 +240,7 @@ func (r *reviewing) open(ctx context.Context, of clusters.Version) (v opened) {
 		case result.Err != nil:
 			v.errs = append(v.errs, result.Err)
 		case result.Docs != nil:
-			v.sides = append(v.sides, &review.Side{Distro: c.Distro, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses, Unnamed: c.Sources[0].Named})
+			v.sides = append(v.sides, &review.Side{Format: c.Format, Docs: c.Docs, Related: c.Related, Patch: c.Patch, Uses: c.Uses, Unnamed: c.Sources[0].Named})
 		case result.Form.File != "":
 			v.forms = append(v.forms, result.Form)
 		}
@@ -303,7 +303,7 @@ func listedFiles(saved []*clusters.Saved, before, after []*review.Side) (found [
 func filesOf(s *review.Side, target transform.Target) (all []planfolder.File) {
 	target.Related = s.Related
 	_ = transform.Guard(s.Docs[0].File(), func() error {
-		plans, err := plan.Sequence(s.Distro, s.Docs, target)
+		plans, err := plan.Sequence(s.Format, s.Docs, target)
 		if err != nil {
 			return err
 		}

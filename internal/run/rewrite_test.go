@@ -35,7 +35,7 @@ func reached(t *testing.T, text string) (file string, o Options) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "harbour.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
-	s := Search{Distros: []transform.Distro{rke2.Distro()}}
+	s := Search{Formats: []transform.Format{rke2.Format()}}
 	o = assert.Value(s.Run(t.Context(), []string{file}))(t)
 	return file, o
 }
@@ -87,8 +87,8 @@ func TestAFaultInTheStateOfAClusterEndsNoRun(t *testing.T) {
 	a := Apply{Options: o, Choice: plan.Choice{Stage: stages.DisableLeaderMigration, Through: true}}
 	results, err := a.Run(t.Context())
 	assert.Must(t, err == nil && len(a.States(results).Of) == 1, err, a.States(results))
-	open := results[0].Distro.Open
-	results[0].Distro.Open = func(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
+	open := results[0].Format.Open
+	results[0].Format.Open = func(docs []*yamledit.Document, target transform.Target) (transform.Cluster, error) {
 		c, err := open(docs, target)
 		return faulty{c}, err
 	}

@@ -24,8 +24,8 @@ type ruleSet struct {
 }
 
 // ruleSets are those of files, by format, of objects, of changes and of live clusters.
-func ruleSets(distros []transform.Distro) (sets []ruleSet) {
-	for _, d := range distros {
+func ruleSets(formats []transform.Format) (sets []ruleSet) {
+	for _, d := range formats {
 		sets = append(sets, ruleSet{d.Name, append(slices.Clip(d.Rules), plan.CommentOutdated)})
 	}
 	return append(sets, ruleSet{"rancher", rollout.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", check.Rules()})
@@ -33,17 +33,17 @@ func ruleSets(distros []transform.Distro) (sets []ruleSet) {
 
 // KnownRules are all rules; one that several formats have is in each. Every verb knows all of them, because a
 // configuration file accepts for all verbs.
-func KnownRules(distros []transform.Distro) (rules []transform.Rule) {
-	for _, set := range ruleSets(distros) {
+func KnownRules(formats []transform.Format) (rules []transform.Rule) {
+	for _, set := range ruleSets(formats) {
 		rules = append(rules, set.rules...)
 	}
 	return rules
 }
 
-// Rules returns all rules by their names, with their reasons, or those of a name: what distros have in common is
+// Rules returns all rules by their names, with their reasons, or those of a name: what formats have in common is
 // one row, and what a kind of clusters has in its own way another one.
-func Rules(distros []transform.Distro, named ...string) (all []report.Rule, err error) {
-	for _, set := range ruleSets(distros) {
+func Rules(formats []transform.Format, named ...string) (all []report.Rule, err error) {
+	for _, set := range ruleSets(formats) {
 		for _, r := range set.rules {
 			all = report.AddRule(all, set.of, r)
 		}
@@ -52,14 +52,14 @@ func Rules(distros []transform.Distro, named ...string) (all []report.Rule, err 
 	for _, name := range named {
 		all = slices.DeleteFunc(all, func(r report.Rule) bool { return r.Name != name && transform.FormerName(r.Name) != name })
 		if len(all) == 0 {
-			return nil, errors.New("there is no rule " + name + "; " + Meant(name, RuleNames(distros), "rke-lm rules lists them"))
+			return nil, errors.New("there is no rule " + name + "; " + Meant(name, RuleNames(formats), "rke-lm rules lists them"))
 		}
 	}
 	return all, nil
 }
 
 // RuleNames are the names of all rules.
-func RuleNames(distros []transform.Distro) []string {
-	all, _ := Rules(distros) // it fails only for a name
+func RuleNames(formats []transform.Format) []string {
+	all, _ := Rules(formats) // it fails only for a name
 	return slices.Compact(lists.Map(all, func(r report.Rule) string { return r.Name }))
 }

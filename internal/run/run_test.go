@@ -20,7 +20,7 @@ import (
 
 // A program that has no command line plans a cluster, and gets what the first stage makes of it.
 func TestAProgramPlansAClusterAndItsFirstStage(t *testing.T) {
-	finder := clusters.Finder{Distros: []transform.Distro{rke2.Distro()}}
+	finder := clusters.Finder{Formats: []transform.Format{rke2.Format()}}
 	o := Options{Finder: finder, Found: finder.Files(t.Context(), []string{"../../examples/docs-like.yaml"}, nil).Results}
 	plans, err := Plan{Options: o}.Run(t.Context())
 	assert.Must(t, err == nil && plans[0].Err == nil, err, plans[0].Err)
@@ -49,10 +49,10 @@ func TestARunThatIsInterruptedFails(t *testing.T) {
 
 // Only RKE2 lists its keys: another one that is not set is no mistake where none are listed.
 func TestAKeyOfAManifestThatIsNotSetIsNoError(t *testing.T) {
-	finder := clusters.Finder{Distros: []transform.Distro{manifest.Distro()}}
+	finder := clusters.Finder{Formats: []transform.Format{manifest.Format()}}
 	pod := `{apiVersion: v1, kind: Pod, metadata: {name: kube-controller-manager, namespace: kube-system}, spec: {containers: [
   {name: kube-controller-manager, image: "registry.k8s.io/kube-controller-manager:v1.26.15", command: [kube-controller-manager, --cloud-provider=aws]}]}}`
 	found := finder.Files(t.Context(), []string{"-"}, strings.NewReader(pod)).Results
 	results, err := Explain{Options: Options{Finder: finder, Found: found}, Key: "cluster-cidr"}.Run(t.Context())
-	assert.Truef(t, err == nil && results[0].Err == nil && results[0].Config.Distro != "", "%v, %+v", err, results[0])
+	assert.Truef(t, err == nil && results[0].Err == nil && results[0].Config.Format != "", "%v, %+v", err, results[0])
 }

@@ -36,7 +36,7 @@ func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []plan.Step, err er
 		return nil, nil, err
 	}
 	for i := range steps {
-		if err := blockedSince(f.Distro, &steps[i], f.For(p.Target)); err != nil {
+		if err := blockedSince(f.Format, &steps[i], f.For(p.Target)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -45,7 +45,7 @@ func (a Apply) savedSteps(f clusters.Cluster) (steps, manual []plan.Step, err er
 
 // picked is the saved plan of a cluster, with the manual stages that are confirmed since.
 func (a Apply) picked(f clusters.Cluster) (plan.Saved, bool) {
-	plan, ok := plan.Pick(a.Saved, f.Distro.Identify(f.Docs[0]), f.Docs, a.Undo != "")
+	plan, ok := plan.Pick(a.Saved, f.Format.Identify(f.Docs[0]), f.Docs, a.Undo != "")
 	plan.Target.ManualDone = slices.Concat(plan.Target.ManualDone, a.Options.Target.ManualDone)
 	return plan, ok
 }
@@ -70,7 +70,7 @@ func revised(docs []*yamledit.Document, texts [][]byte) ([]*yamledit.Document, e
 }
 
 // blockedSince blocks a step for errors that earlier versions of rke-lm did not find as they planned it.
-func blockedSince(d transform.Distro, s *plan.Step, chosen transform.Target) error {
+func blockedSince(d transform.Format, s *plan.Step, chosen transform.Target) error {
 	c, err := d.Open(s.Before(), chosen)
 	if err != nil || s.State == plan.Blocked {
 		return err

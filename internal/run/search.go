@@ -21,8 +21,8 @@ import (
 // Search finds the clusters that a verb is for, in files or in a Rancher, and the choices for them.
 type Search struct {
 	Connector
-	Distros   []transform.Distro // that are known
-	Distro    string             // the only one that is read; "" for all
+	Formats   []transform.Format // that are known
+	Format    string             // the only one that is read; "" for all
 	HostNames string             // file with the host names of Nodes; "" for none
 	Copies    bool               // the verb uses a copy of the values file for a live cluster
 	In        io.Reader
@@ -35,9 +35,9 @@ func (s *Search) Check() error {
 	if t.EndStateBy = cmp.Or(t.EndStateBy, transform.EndStateByFlag); t.EndState == "" {
 		t.EndStateBy = ""
 	}
-	f.Distros, f.Forced = s.Distros, s.Distro != ""
+	f.Formats, f.Forced = s.Formats, s.Format != ""
 	if f.Forced {
-		f.Distros = slices.DeleteFunc(slices.Clone(s.Distros), func(d transform.Distro) bool { return d.Name != s.Distro })
+		f.Formats = slices.DeleteFunc(slices.Clone(s.Formats), func(d transform.Format) bool { return d.Name != s.Format })
 	}
 	f.Configs = s.HostNames != "" || t.EndState == transform.EndStateExternal
 	switch {
@@ -55,15 +55,15 @@ func (s *Search) Check() error {
 			return err
 		}
 	}
-	return CheckChoices(*t, KnownRules(s.Distros))
+	return CheckChoices(*t, KnownRules(s.Formats))
 }
 
-// CheckDistro refuses one that is not known.
-func (s *Search) CheckDistro() error {
-	if s.Distro == "" {
+// CheckFormat refuses one that is not known.
+func (s *Search) CheckFormat() error {
+	if s.Format == "" {
 		return nil
 	}
-	return CheckOneOf("distro", s.Distro, lists.Map(s.Distros, func(d transform.Distro) string { return d.Name })...)
+	return CheckOneOf("distro", s.Format, lists.Map(s.Formats, func(d transform.Format) string { return d.Name })...)
 }
 
 // CheckLive refuses host names and a values file with clusters of a Rancher, unless there is one and the
@@ -113,7 +113,7 @@ func (s *Search) find(ctx context.Context, paths []string) ([]clusters.Result, e
 	if len(paths) == 0 {
 		return nil, errors.New("no path; use a file, a folder, or - for standard input")
 	}
-	if err := s.CheckDistro(); err != nil {
+	if err := s.CheckFormat(); err != nil {
 		return nil, err
 	}
 	found := s.Finder.Files(ctx, paths, s.In)

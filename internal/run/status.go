@@ -216,8 +216,8 @@ func (s Status) itself(ctx context.Context, t target) seen {
 	if err != nil {
 		return troubled(t.name, err)
 	}
-	outline := check.Outlined(o, s.Finder.Distros)
-	out := report.Status{Name: t.name, Distro: outline.Distro, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
+	outline := check.Outlined(o, s.Finder.Formats)
+	out := report.Status{Name: t.name, Format: outline.Format, Version: o.Version, Provider: outline.Provider, Situation: outline.Progress, Reached: outline.Reached}
 	v := check.Evaluate(o, check.Choice{})
 	out.Count(v.Findings)
 	if !v.Known() {
@@ -233,10 +233,10 @@ func (s Status) provisioned(ctx context.Context, l *clusters.Live) report.Status
 	if err != nil {
 		return report.Status{Name: title, Problem: err.Error()}
 	}
-	plan, err := plan.Build(f.Distro, f.Docs, f.For(transform.Target{}))
-	out := report.Status{Distro: f.Distro.Name}
+	plan, err := plan.Build(f.Format, f.Docs, f.For(transform.Target{}))
+	out := report.Status{Format: f.Format.Name}
 	if err != nil {
-		out.Version, out.Problem = f.Distro.Identify(f.Docs[0]).Version, err.Error()
+		out.Version, out.Problem = f.Format.Identify(f.Docs[0]).Version, err.Error()
 	} else {
 		out = report.NewStatus(plan)
 	}

@@ -15,7 +15,7 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 )
 
-// sources are where values come from, by distro: what rke-lm writes for a cluster
+// sources are where values come from, by format: what rke-lm writes for a cluster
 // of a minor and a version of the chart.
 var sources = map[string]func(t *testing.T, minor, version string) []rendering{
 	"rke1": onRKE1Clusters,
@@ -26,7 +26,7 @@ var sources = map[string]func(t *testing.T, minor, version string) []rendering{
 type count struct{ passed, failed int }
 
 // TestValuesWorkWithThePublishedCharts renders every chart with all values of
-// every distro and minor, and prints the counts.
+// every format and minor, and prints the counts.
 func TestValuesWorkWithThePublishedCharts(t *testing.T) {
 	charts := map[string]*helmchart.Chart{}
 	for _, p := range All {
@@ -35,15 +35,15 @@ func TestValuesWorkWithThePublishedCharts(t *testing.T) {
 	var lock sync.Mutex
 	counts := map[string]count{}
 	t.Run("matrix", func(t *testing.T) {
-		for distro, source := range sources {
+		for format, source := range sources {
 			for version, c := range charts {
 				for minor := range tags {
-					t.Run(strings.Join([]string{distro, version, minor}, " "), func(t *testing.T) {
+					t.Run(strings.Join([]string{format, version, minor}, " "), func(t *testing.T) {
 						t.Parallel()
 						n := checkAll(t, c, source(t, minor, version))
 						lock.Lock()
 						defer lock.Unlock()
-						counts[distro+version+minor] = n
+						counts[format+version+minor] = n
 					})
 				}
 			}
@@ -74,11 +74,11 @@ func table(counts map[string]count) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-20s%s\n", "passed/failed", strings.Join(minors, "   "))
 	var all count
-	for _, distro := range slices.Sorted(maps.Keys(sources)) {
+	for _, format := range slices.Sorted(maps.Keys(sources)) {
 		for _, p := range All {
-			fmt.Fprintf(&b, "%-20s", distro+", chart "+p.Chart)
+			fmt.Fprintf(&b, "%-20s", format+", chart "+p.Chart)
 			for _, minor := range minors {
-				n := counts[distro+p.Chart+minor]
+				n := counts[format+p.Chart+minor]
 				all.passed, all.failed = all.passed+n.passed, all.failed+n.failed
 				fmt.Fprintf(&b, "%-8s", fmt.Sprintf("%d/%d", n.passed, n.failed))
 			}

@@ -20,7 +20,7 @@ type Node struct {
 	ControlPlane bool
 }
 
-// roleLabels is how a distro marks the roles of its nodes.
+// roleLabels is how a format marks the roles of its nodes.
 type roleLabels struct {
 	controlPlane []string
 	etcd, worker string

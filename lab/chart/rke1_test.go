@@ -86,7 +86,7 @@ func plannedRKE1(t *testing.T, minor string, c choice) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Build(rke1.Distro(), transform.Only(doc), c.target)
+	p, err := plan.Build(rke1.Format(), transform.Only(doc), c.target)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}

@@ -136,7 +136,7 @@ func planned(t *testing.T, minor, machines string, c choice) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.Build(rke2.Distro(), transform.Only(doc), c.target)
+	p, err := plan.Build(rke2.Format(), transform.Only(doc), c.target)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}

@@ -80,7 +80,7 @@ func strategy(o map[string]any) map[string]any {
 func (c *itself) looks() (state, int64) {
 	c.Helper()
 	o := assert.Value(c.provisioned.Object(c.Context()))(c)
-	return c.stateOf(rke2.Distro(), o.Object), o.GetGeneration()
+	return c.stateOf(rke2.Format(), o.Object), o.GetGeneration()
 }
 
 // least makes the runs to come those of a user of Rancher's who has the documented roles of the given verbs and nothing

@@ -47,7 +47,7 @@ func newerManifest(t *testing.T) *yamledit.Document {
 func (s *scenario) alongManifests(cloud *yamledit.Document) route {
 	s.Helper()
 	target := transform.Target{EndState: transform.EndStateExternal, LeaderMigrationConfig: transform.ConfigGenerate}
-	kcm, ccm := planOf(s.T, manifest.Distro(), document(s.T, "kubeadm/kube-controller-manager.yaml"), target), planOf(s.T, manifest.Distro(), cloud, target)
+	kcm, ccm := planOf(s.T, manifest.Format(), document(s.T, "kubeadm/kube-controller-manager.yaml"), target), planOf(s.T, manifest.Format(), cloud, target)
 	folder := kubeletFolder{operator: &operator{scenario: s}, kcm: kcm.Start[0]}
 	folder.kubelets = "aws"
 	w := route{start: folder.wanted()}

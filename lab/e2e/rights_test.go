@@ -33,15 +33,15 @@ var block = regexp.MustCompile("(?s)On (Rancher's own cluster|the cluster itself
 // else.
 func (c *managed) least(verbs ...string) {
 	c.Helper()
-	distro := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]
-	grants{c.rancher.Local, distro, c.downstream.Name, c.downstream.ID, leastUser}.bind(c.scenario, verbs...)
+	format := map[bool]string{true: "RKE1", false: "RKE2"}[c.engine()]
+	grants{c.rancher.Local, format, c.downstream.Name, c.downstream.ID, leastUser}.bind(c.scenario, verbs...)
 	c.token = c.rancher.TokenOf(leastUser)
 }
 
 // grants are the documented roles for a cluster, and whom they are for.
 type grants struct {
 	local                  *cluster.Cluster // Rancher's own
-	distro, name, id, user string
+	format, name, id, user string
 }
 
 // bind binds the user to the roles of verbs, on both clusters.
@@ -56,7 +56,7 @@ func (g grants) bind(c *scenario, verbs ...string) {
 		}
 		sides := map[string]bool{}
 		for _, b := range block.FindAllStringSubmatch(section, -1) {
-			if b[2] != "" && b[2] != g.distro {
+			if b[2] != "" && b[2] != g.format {
 				continue
 			}
 			on := c.cluster

@@ -45,7 +45,7 @@ var newerTarget = transform.Target{LeaderMigrationConfig: transform.ConfigGenera
 // alongRKE1 is one cluster.yml after the other, and with it what an operator does.
 func (s *scenario) alongRKE1(target transform.Target) route {
 	s.Helper()
-	plan := planOf(s.T, rke1.Distro(), document(s.T, "rke1.yml"), target)
+	plan := planOf(s.T, rke1.Format(), document(s.T, "rke1.yml"), target)
 	o := &operator{scenario: s}
 	wanted := func(doc *yamledit.Document) agent.Wanted {
 		if s.file != "" {

@@ -143,13 +143,13 @@ func planned(t *testing.T, doc *yamledit.Document) *plan.Plan {
 // plannedFor returns the stages of an RKE2 cluster for an operator's choices.
 func plannedFor(t *testing.T, doc *yamledit.Document, target transform.Target) *plan.Plan {
 	t.Helper()
-	return planOf(t, rke2.Distro(), doc, target)
+	return planOf(t, rke2.Format(), doc, target)
 }
 
-// planOf returns the stages of a document of any distro.
-func planOf(t *testing.T, distro transform.Distro, doc *yamledit.Document, target transform.Target) *plan.Plan {
+// planOf returns the stages of a document of any format.
+func planOf(t *testing.T, format transform.Format, doc *yamledit.Document, target transform.Target) *plan.Plan {
 	t.Helper()
-	plan := assert.Value(plan.Build(distro, transform.Only(doc), target))(t)
+	plan := assert.Value(plan.Build(format, transform.Only(doc), target))(t)
 	return plan
 }
 

@@ -26,7 +26,7 @@ func onlyInSoak(t *testing.T) {
 	t.Parallel()
 }
 
-// routes are those of all distros.
+// routes are those of all formats.
 var routes = []struct {
 	name  string
 	along func(*scenario) route
@@ -38,7 +38,7 @@ var routes = []struct {
 	}},
 }
 
-func TestStagesAreUndoneFromEachInEveryDistro(t *testing.T) {
+func TestStagesAreUndoneFromEachInEveryFormat(t *testing.T) {
 	onlyInSoak(t)
 	for _, w := range routes {
 		for _, stage := range stages.UndoNames() {

@@ -40,9 +40,9 @@ type state struct {
 func (c *managed) state() state {
 	c.Helper()
 	if c.engine() {
-		return c.stateOf(rke1.Distro(), c.object())
+		return c.stateOf(rke1.Format(), c.object())
 	}
-	return c.stateOf(rke2.Distro(), c.object()).named(c.T, c.downstream.Name, "lab")
+	return c.stateOf(rke2.Format(), c.object()).named(c.T, c.downstream.Name, "lab")
 }
 
 // named is the state of a cluster as if it had another name, which is the beginning of those of its machines.
@@ -59,9 +59,9 @@ func (s state) named(t *testing.T, from, to string) (as state) {
 }
 
 // stateOf returns the same of a cluster of any Rancher, given its object.
-func (c *runner) stateOf(distro transform.Distro, object map[string]any) state {
+func (c *runner) stateOf(format transform.Format, object map[string]any) state {
 	c.Helper()
-	spec := distro.Kept(object)["spec"] // Rancher writes the same in many forms
+	spec := format.Kept(object)["spec"] // Rancher writes the same in many forms
 	if config, is := spec.(map[string]any)["rkeConfig"].(map[string]any); is {
 		delete(config, "etcdSnapshotCreate") // the number of the last snapshot
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/rke-lm/rke-lm/lab/cluster"
 )
 
-// marks are what a distro's nodes show their roles by: the name of control planes, and the value of labels and
+// marks are what a format's nodes show their roles by: the name of control planes, and the value of labels and
 // taints.
 type marks struct{ controlPlane, value, taint string }
 

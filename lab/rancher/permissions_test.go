@@ -43,7 +43,7 @@ const leastUser = "user-least"
 // subject is the cluster that the roles are for.
 type subject struct {
 	rollout.Subject
-	distro  string // as the documentation calls it
+	format  string // as the documentation calls it
 	display string // the name that people use
 }
 
@@ -71,7 +71,7 @@ func (s subject) documented(t *testing.T, verb string) (list []placed) {
 		t.Fatalf("docs/permissions.md has no roles for %s", verb)
 	}
 	for _, m := range block.FindAllStringSubmatch(part, -1) {
-		if m[2] != "" && m[2] != s.distro {
+		if m[2] != "" && m[2] != s.format {
 			continue
 		}
 		filled := strings.NewReplacer("<namespace>", s.Home, "<name>", s.Name, "<id>", s.ID).Replace(m[3])

@@ -182,7 +182,7 @@ func TestAChangeOfTheObjectReachesEveryMachine(t *testing.T) {
 // The chart's Job, its DaemonSet and its pods go the way that they go in any cluster.
 func TestAChartComesAndGoesWithTheManifest(t *testing.T) {
 	l := withRKE2(t)
-	plan := assert.Value(plan.Build(rke2.Distro(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()}))(t)
+	plan := assert.Value(plan.Build(rke2.Format(), transform.Only(document(t, rke2Cluster)), transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: l.Charts()}))(t)
 	step, _ := plan.Step(stages.InstallCCM)
 	manifest, _ := step.After()[0].Root().Get("spec", "rkeConfig", "additionalManifest").String()
 	text, _ := json.Marshal(manifest)

@@ -61,7 +61,7 @@ func TestRKEBringsAClusterToItsObjectAndReleasesCordons(t *testing.T) {
 func (l *lab) backedUpWhereThereIsAConfigurationForIt(d *rancher.Downstream) {
 	l.Helper()
 	doc := []byte(`{"spec":{"rancherKubernetesEngineConfig":{"kubernetesVersion":"v1.26.15-rancher1-1"}}}`)
-	raw := assert.Value(rke1.Distro().Live.Snapshot.(transform.SnapshotByObject).Make(doc, d.ID, "", "one"))(l)
+	raw := assert.Value(rke1.Format().Live.Snapshot.(transform.SnapshotByObject).Make(doc, d.ID, "", "one"))(l)
 	o := &unstructured.Unstructured{}
 	assert.NilError(l, json.Unmarshal(raw, &o.Object))
 	o.SetOwnerReferences(nil)

@@ -51,7 +51,7 @@ func subjects(t *testing.T) (list []subject, releases []string) {
 		}
 		forms := []form{{"none", doc}}
 		target := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}, ChartRepo: "https://charts.example.org"}
-		plan, err := plan.Build(rke2.Distro(), transform.Only(doc), target)
+		plan, err := plan.Build(rke2.Format(), transform.Only(doc), target)
 		if err != nil {
 			continue
 		}

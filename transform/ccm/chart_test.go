@@ -82,21 +82,21 @@ func TestArgumentsOfTheChart(t *testing.T) {
 	}
 }
 
-var options = Options{Distro: "rke2", Minor: "v1.26", LeaderMigration: true}
+var options = Options{Format: "rke2", Minor: "v1.26", LeaderMigration: true}
 
 func TestANewChartNeedsNoCompletion(t *testing.T) {
 	for _, o := range []Options{
 		options,
-		{Distro: "rke2", Minor: "v1.22"},
-		{Distro: "rke2", Minor: "v1.31"},
-		{Distro: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
+		{Format: "rke2", Minor: "v1.22"},
+		{Format: "rke2", Minor: "v1.31"},
+		{Format: "rke2", Minor: "v1.26", LeaderMigration: true, CloudConfig: true, ImageRepository: "registry.example.com/ccm", ImageTag: "v1.26.1", ChartRepo: "https://charts.example.com", ChartVersion: "0.0.9"},
 	} {
 		text, ok := Manifest(o, nil)
 		assert.Must(t, ok, "no values for", o.Minor)
 		got := completed(t, text, o)
 		assert.Truef(t, got == "", "%+v: completed to\n%s", o, got)
 	}
-	_, ok := Manifest(Options{Distro: "rke2", Minor: "v1.40"}, nil)
+	_, ok := Manifest(Options{Format: "rke2", Minor: "v1.40"}, nil)
 	assert.True(t, !ok, "values for a minor that was not tested")
 }
 
@@ -220,13 +220,13 @@ func TestTheCloudConfigIsKeptByteForByte(t *testing.T) {
 
 // But for the tag, the values of a later minor are those of the last one.
 func TestAMinorWithoutAKnownImageNeedsATag(t *testing.T) {
-	o := Options{Distro: "rke2", Minor: "v1.37"}
+	o := Options{Format: "rke2", Minor: "v1.37"}
 	if _, ok := Manifest(o, nil); ok {
 		t.Error("a chart without a tag")
 	}
 	o.ImageTag = "v1.37.0"
 	got, ok := Manifest(o, nil)
-	last := Options{Distro: "rke2", Minor: "v1.36"}
+	last := Options{Format: "rke2", Minor: "v1.36"}
 	want, _ := Manifest(last, nil)
 	assert.Truef(t, ok && got == strings.Replace(want, last.Tag(), "v1.37.0", 1), "%t\n%s", ok, got)
 }
@@ -237,12 +237,12 @@ func TestAChartThatIsThereNeedsNoKnownImage(t *testing.T) {
 		"    image: {tag: v1.37.0}\n": "",
 		"    hostNetworking: true\n":  "no cloud-controller-manager image is known for Kubernetes 1.37, but for 1.22 to 1.36",
 	} {
-		got := completed(t, own+values, Options{Distro: "rke2", Minor: "v1.37"})
+		got := completed(t, own+values, Options{Format: "rke2", Minor: "v1.37"})
 		assert.Truef(t, strings.Contains(got, want) && (want != "" || strings.Contains(got, "--cloud-provider=aws")), "%s: %s", values, got)
 	}
 }
 
-func TestTheImageOfAReleaseIsThatOfAnyDistro(t *testing.T) {
+func TestTheImageOfAReleaseIsThatOfAnyFormat(t *testing.T) {
 	for release, want := range map[string]string{"v1.26.15": "v1.26.6", "v1.36.0": "v1.36.1", "v1.37.0": ""} {
 		assert.Equal(t, TestedTag(release), want, release)
 	}

@@ -20,7 +20,7 @@ type Options struct {
 	ChartRepo       string // "" for aws.ChartRepository
 	ImageRepository string // "" for the chart's own
 	ImageTag        string // "" for the one of the minor
-	Distro          string
+	Format          string
 	Minor           string // of the cluster, such as "v1.26"
 	LeaderMigration bool
 	ShortLeases     bool // with the timings of short leases
@@ -28,19 +28,19 @@ type Options struct {
 	MigrationConfig bool // mount the ConfigMap MigrationConfigMap and name its file
 }
 
-// OptionsFor returns the choices for a cluster of a distro on a release. From 1.28 on no
+// OptionsFor returns the choices for a cluster of a format on a release. From 1.28 on no
 // manager is left that could hand over: a migration ends with the switch to 1.27.
-func OptionsFor(t transform.Target, distro, version string, cloudConfig bool) Options {
+func OptionsFor(t transform.Target, format, version string, cloudConfig bool) Options {
 	return Options{
 		ChartVersion: t.ChartVersion, ChartRepo: t.ChartRepo,
 		ImageRepository: t.ImageRepository, ImageTag: t.ImageTag,
-		Distro: distro, Minor: semver.MajorMinor(version), LeaderMigration: !t.NoLeaderMigration && !k8s.From(version, newRights),
+		Format: format, Minor: semver.MajorMinor(version), LeaderMigration: !t.NoLeaderMigration && !k8s.From(version, newRights),
 		CloudConfig: cloudConfig, ShortLeases: t.ShortLeases,
 	}
 }
 
 // Tag returns the tag of the image, or "" where none is known.
-func (o Options) Tag() string { return cmp.Or(o.ImageTag, DefaultTag(o.Distro, o.Minor)) }
+func (o Options) Tag() string { return cmp.Or(o.ImageTag, DefaultTag(o.Format, o.Minor)) }
 
 // CheckMounting fails where the chart of these options cannot mount what they
 // require; the error is about at.

@@ -39,7 +39,7 @@ func (c Chart) StopMigrating(ed Edits, tag string, keep bool) error {
 // FinalTag returns the image tag that the chart has to have at the end on a minor, or "" to
 // keep the one it has: a tag of that minor, whatever its patch, or one that the operator chose
 // and that names no minor.
-func (c Chart) FinalTag(t transform.Target, distro, minor string) string {
+func (c Chart) FinalTag(t transform.Target, format, minor string) string {
 	own := semver.MajorMinor(t.ImageTag)
 	switch {
 	case t.KeepLeaderMigration && c.ConfigFile() != "" && !leadermigration.SameNames(c.ImageTag(), minor):
@@ -49,7 +49,7 @@ func (c Chart) FinalTag(t transform.Target, distro, minor string) string {
 	case own == minor:
 		return t.ImageTag
 	}
-	return DefaultTag(distro, minor)
+	return DefaultTag(format, minor)
 }
 
 // Raise queues the version of the chart that grants what the image of a minor asks for, where the

@@ -31,7 +31,7 @@ var usualTaints = []corev1.Taint{
 }
 
 // completeScheduling makes the pods land on all classes of nodes, if they do not:
-// the selector is that of the values for the distro, and Exists tolerates a taint whatever
+// the selector is that of the values for the format, and Exists tolerates a taint whatever
 // its value.
 func (c Chart) completeScheduling(at placer, o Options, classes []NodeClass) error {
 	lands := func(class NodeClass) bool { return c.Refuses(class) == "" }
@@ -71,10 +71,10 @@ func (n NodeClass) unusual() bool {
 	return slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return !slices.Contains(usualTaints, t) })
 }
 
-// completeSelector gives the selector the labels of the distro's control planes. Another label
+// completeSelector gives the selector the labels of the format's control planes. Another label
 // that they do not have is the author's to take away.
-func (c Chart) completeSelector(at placer, ofDistro yamledit.Node, classes []NodeClass) error {
-	usual := labelsOf(ofDistro)
+func (c Chart) completeSelector(at placer, ofFormat yamledit.Node, classes []NodeClass) error {
+	usual := labelsOf(ofFormat)
 	completes := false
 	for _, class := range classes {
 		for _, key := range c.missedLabels(class) {
@@ -105,7 +105,7 @@ func (c Chart) completeSelector(at placer, ofDistro yamledit.Node, classes []Nod
 	return nil
 }
 
-// labelsOf are those that a selector of the values for the distro asks control planes for. A null
+// labelsOf are those that a selector of the values for the format asks control planes for. A null
 // takes a label of the chart's own away, which Helm would keep.
 func labelsOf(selector yamledit.Node) yamledit.Map {
 	var labels yamledit.Map
@@ -119,7 +119,7 @@ func labelsOf(selector yamledit.Node) yamledit.Map {
 }
 
 // taintsOf returns the taints that keep pods off control planes: the usual ones that the values for
-// the distro tolerate first, unless nodes have them with another value, then those of the nodes.
+// the format tolerate first, unless nodes have them with another value, then those of the nodes.
 func taintsOf(tolerations yamledit.Node, classes []NodeClass) []corev1.Taint {
 	var all []corev1.Taint
 	for _, usual := range usualTaints {
@@ -139,7 +139,7 @@ func taintsOf(tolerations yamledit.Node, classes []NodeClass) []corev1.Taint {
 	return all
 }
 
-// usual returns the values for the distro and the minor.
+// usual returns the values for the format and the minor.
 func (o Options) usual() yamledit.Node {
 	base, _ := o.base()
 	d, err := yamledit.ParseString("values.yaml", base)

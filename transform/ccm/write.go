@@ -16,9 +16,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// DefaultTag returns the image tag for a distro and a cluster minor, or "".
-func DefaultTag(distro, minor string) string {
-	v, ok := values.ForMinor(distro, minor)
+// DefaultTag returns the image tag for a format and a cluster minor, or "".
+func DefaultTag(format, minor string) string {
+	v, ok := values.ForMinor(format, minor)
 	if !ok {
 		return ""
 	}
@@ -30,10 +30,10 @@ func DefaultTag(distro, minor string) string {
 }
 
 // TestedTag returns the image tag for a cluster's release, or "": it is the same
-// for every distro that has the minor.
+// for every format that has the minor.
 func TestedTag(release string) string {
-	for _, distro := range values.Distros() {
-		if tag := DefaultTag(distro, semver.MajorMinor(release)); tag != "" {
+	for _, format := range values.Formats() {
+		if tag := DefaultTag(format, semver.MajorMinor(release)); tag != "" {
 			return tag
 		}
 	}
@@ -41,23 +41,23 @@ func TestedTag(release string) string {
 }
 
 // Known states the minors for which an image is known, such as "1.22 to 1.36".
-func Known(distro string) string {
-	minors := values.Minors(distro)
+func Known(format string) string {
+	minors := values.Minors(format)
 	return minors[0][1:] + " to " + minors[len(minors)-1][1:]
 }
 
 // Unknown is the error for a minor without one.
 func (o Options) Unknown(at yamledit.Node) error {
-	return at.Errorf("no cloud-controller-manager image is known for Kubernetes "+strings.TrimPrefix(o.Minor, "v")+", but for "+Known(o.Distro), "name one with --ccm-image-tag")
+	return at.Errorf("no cloud-controller-manager image is known for Kubernetes "+strings.TrimPrefix(o.Minor, "v")+", but for "+Known(o.Format), "name one with --ccm-image-tag")
 }
 
 // base returns the values that the choices are brought into: those of the minor, or with a tag
 // that the operator chose, of a later one that no image is known for.
 func (o Options) base() (string, bool) {
 	if o.ImageTag == "" {
-		return values.ForMinor(o.Distro, o.Minor)
+		return values.ForMinor(o.Format, o.Minor)
 	}
-	return values.Base(o.Distro, o.Minor)
+	return values.Base(o.Format, o.Minor)
 }
 
 // Manifest returns a HelmChart with the values for the cluster's minor, whose pods

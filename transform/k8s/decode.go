@@ -134,7 +134,7 @@ func NewFields[T any](before, after yamledit.Node, what string) error {
 	return old.Allows(now)
 }
 
-// StrictErrors is what strict decoding into a distro's own type says, and how
+// StrictErrors is what strict decoding into a format's own type says, and how
 // often. It names fields, never values.
 type StrictErrors map[string]int
 

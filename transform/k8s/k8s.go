@@ -4,8 +4,8 @@
 // Package k8s has the releases of Kubernetes, with the path from one to the next, and those of Rancher, and
 // reads documents as the types of their APIs.
 //
-// Invariant: a cluster moves at most one minor up and never down, whatever its distro; how a distro writes
-// its releases is the distro's to know. A type reads and checks and never writes, and what is said of a
+// Invariant: a cluster moves at most one minor up and never down, whatever its format; how a format writes
+// its releases is the format's to know. A type reads and checks and never writes, and what is said of a
 // document names fields and never quotes a value.
 package k8s
 
@@ -43,7 +43,7 @@ func Minor(version string) int {
 	return n
 }
 
-// atLeast compares two releases without what a distro adds after the patch, so
+// atLeast compares two releases without what a format adds after the patch, so
 // that v1.26.9-rancher1-1 is as late as v1.26.9.
 func atLeast(version, least string) bool { return semver.Compare(plain(version), plain(least)) >= 0 }
 
@@ -91,9 +91,9 @@ type Statement struct {
 	Key     string        // of At
 	Stated  string
 	Assumed string // replaces a release that the file does not state
-	Distro  string // "an RKE2", as a message calls a release of it
+	Format  string // "an RKE2", as a message calls a release of it
 	Example string
-	Is      func(version string) bool // well formed for the distro
+	Is      func(version string) bool // well formed for the format
 }
 
 // Version returns the stated release, or else the assumed one. It fails where
@@ -105,11 +105,11 @@ func (s Statement) Version() (string, error) {
 	case s.Assumed == "" && s.Stated == "":
 		return "", s.Holder.Errorf(s.Key+" is absent", "set it, or use --assume-version")
 	case s.Assumed == "":
-		return "", s.At.Errorf("not "+s.Distro+" release such as "+s.Example, "correct it, or use --assume-version")
+		return "", s.At.Errorf("not "+s.Format+" release such as "+s.Example, "correct it, or use --assume-version")
 	case s.Is(s.Assumed):
 		version, at = s.Assumed, s.Holder.Document().Root()
 	default:
-		return "", s.Holder.Document().Root().Errorf("the assumed version is not "+s.Distro+" release", "give --assume-version a release such as "+s.Example)
+		return "", s.Holder.Document().Root().Errorf("the assumed version is not "+s.Format+" release", "give --assume-version a release such as "+s.Example)
 	}
 	if semver.Compare(semver.MajorMinor(version), FirstMigrates) < 0 {
 		return "", transform.NotMigratable(at, "leader migration requires Kubernetes 1.22 or later", "upgrade the cluster first")

@@ -36,7 +36,7 @@ func isTest(version string) bool { return strings.HasPrefix(version, "v1.") }
 func move(t *testing.T, from, to string) (Upgrade, *yamledit.Document) {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString("c.yaml", "version: "+from+"\n"))(t)
-	return Upgrade{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Distro: "a test", Example: "v1.27.1", Is: isTest}, doc
+	return Upgrade{From: from, To: to, At: doc.Root().Get("version"), Holder: doc.Root(), Format: "a test", Example: "v1.27.1", Is: isTest}, doc
 }
 
 func TestAnUpgradeIsOneMinorAtMost(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAStatementIsTheFilesOrTheAssumedOne(t *testing.T) {
 		{"too old", "v1.21.9", "", "leader migration requires Kubernetes 1.22 or later"},
 	} {
 		m, doc := move(t, "v1.26.5", "")
-		got, err := Statement{At: m.At, Holder: doc.Root(), Key: "version", Stated: c.stated, Assumed: c.assumed, Distro: m.Distro, Example: m.Example, Is: isTest}.Version()
+		got, err := Statement{At: m.At, Holder: doc.Root(), Key: "version", Stated: c.stated, Assumed: c.assumed, Format: m.Format, Example: m.Example, Is: isTest}.Version()
 		if err != nil {
 			got = err.Error()
 		}

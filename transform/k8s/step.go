@@ -17,7 +17,7 @@ func (m Upgrade) Minors() int {
 	return Minor(m.To) - Minor(m.From)
 }
 
-// UpgradePath is what a distro knows of the path to a release.
+// UpgradePath is what a format knows of the path to a release.
 type UpgradePath struct {
 	Migrated func() bool               // no edit of the migration is left to do
 	OldImage func() bool               // the cloud-controller-manager has not reached the cluster's minor yet

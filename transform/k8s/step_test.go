@@ -33,7 +33,7 @@ func TestAnUpgradeTakesOneMinorAfterTheOther(t *testing.T) {
 		{"the same before the migration", "v1.30.1", no, no, "no release of Kubernetes 1.29 is known"},
 		{"an older one", "v1.25.1", yes, no, "is older"},
 		{"no release at all", "latest", yes, no, "not a test release"},
-		{"one that the distro refuses", "v1.27.2", yes, no, "not this one"},
+		{"one that the format refuses", "v1.27.2", yes, no, "not this one"},
 	} {
 		m, _ := move(t, "v1.26.5", c.to)
 		got, err := m.Decide(transform.Target{Version: c.to}, UpgradePath{Migrated: c.migrated, OldImage: c.old, Newest: func(minor string) string { return known[minor] }, Check: func() error {

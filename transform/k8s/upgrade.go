@@ -18,9 +18,9 @@ type Upgrade struct {
 	To      string        // the chosen one; "" for none
 	At      yamledit.Node // states the release in the file
 	Holder  yamledit.Node // would hold At
-	Distro  string        // "an RKE2", as a message calls a release of it
+	Format  string        // "an RKE2", as a message calls a release of it
 	Example string
-	Is      func(version string) bool // well formed for the distro
+	Is      func(version string) bool // well formed for the format
 }
 
 // Planned reports whether the release changes.
@@ -61,7 +61,7 @@ func (m Upgrade) Caution() string {
 }
 
 // Queue writes the new release. It fails for one that is no release of the
-// distro, is older, or lies more than one minor up.
+// format, is older, or lies more than one minor up.
 func (m Upgrade) Queue(e *yamledit.Edit) error {
 	if !m.Planned() {
 		return nil
@@ -87,7 +87,7 @@ func (m Upgrade) stated() error {
 	return nil
 }
 
-// Check fails for a target that is no release of the distro, is older, or lies
+// Check fails for a target that is no release of the format, is older, or lies
 // more than one minor up. at is the node to name.
 func (m Upgrade) Check(at yamledit.Node) error {
 	if err := m.later(at); err != nil {
@@ -101,7 +101,7 @@ func (m Upgrade) Check(at yamledit.Node) error {
 
 func (m Upgrade) later(at yamledit.Node) error {
 	if !m.Is(m.To) {
-		return m.refuse(at, "it is not "+m.Distro+" release such as "+m.Example, "correct it")
+		return m.refuse(at, "it is not "+m.Format+" release such as "+m.Example, "correct it")
 	}
 	if semver.Compare(m.To, m.From) < 0 {
 		return m.refuse(at, "it is older than "+m.From, "choose a later one")

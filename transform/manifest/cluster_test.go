@@ -27,13 +27,13 @@ func stream(t *testing.T, texts ...string) []*yamledit.Document {
 		doc := assert.Value(transform.Parse(c))(t)
 		docs = append(docs, doc)
 	}
-	clusters := assert.Value(Distro().Grouping.Group(docs, nil))(t)
+	clusters := assert.Value(Format().Grouping.Group(docs, nil))(t)
 	return clusters[0]
 }
 
 func planAll(t *testing.T, target transform.Target, texts ...string) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Distro(), stream(t, texts...), target))(t)
+	p := assert.Value(plan.Build(Format(), stream(t, texts...), target))(t)
 	return p
 }
 
@@ -74,7 +74,7 @@ func TestASecondOwnerIsSeenInAnotherDocument(t *testing.T) {
 		"neither is known to run elsewhere": {[]string{static(onAWS, leader)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := assert.Value(Distro().Lint(stream(t, c.texts...), transform.Target{}))(t)
+			cluster := assert.Value(Format().Lint(stream(t, c.texts...), transform.Target{}))(t)
 			var got []string
 			for _, f := range cluster.Findings("") {
 				if slices.Contains([]string{"ccm-flag-missing", "ccm-not-in-file"}, f.Rule) {
@@ -99,7 +99,7 @@ func TestTwoClustersInOneFolderAreRefusedAndBothAreNamed(t *testing.T) {
 		"managers of different clusters": {static(onAWS, "--cluster-name=quay"), named, "the name of another cluster (harbour instead of quay)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Distro().Grouping.Group([]*yamledit.Document{parseAs(t, "a.yaml", c.a), parseAs(t, "b.yaml", "# two\n"+c.b)}, nil)
+			_, err := Format().Grouping.Group([]*yamledit.Document{parseAs(t, "a.yaml", c.a), parseAs(t, "b.yaml", "# two\n"+c.b)}, nil)
 			var refused *transform.Refused
 			assert.True(t, errors.As(err, &refused) && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "a.yaml:1") && strings.Contains(err.Error(), "b.yaml:2"), err)
 		})
@@ -142,7 +142,7 @@ func TestAnEditOfOneDocumentLeavesTheBytesOfTheOthers(t *testing.T) {
 				}
 				docs = s.After()
 			}
-			again, err := plan.Build(Distro(), docs, target)
+			again, err := plan.Build(Format(), docs, target)
 			assert.Mustf(t, err == nil && !again.Left(), "planned again, something is left (%v)", err)
 		}
 	}
@@ -152,8 +152,8 @@ func TestTheStagesOfAClusterAreUndoneFromItsDocuments(t *testing.T) {
 	target := transform.Target{EndState: transform.EndStateExternal, CanonicalForm: true}
 	p := planAll(t, target, static(onAWS), cloud(onAWS), kubeletsOfNewNodes)
 	last := p.Steps[len(p.Steps)-1].After()
-	assert.Error(plan.Undo(Distro(), last, target, stages.InstallCCM, false))(t, "disable-leader-migration comes after install-ccm", "stages of other documents do not come first")
-	steps := assert.Value(plan.Undo(Distro(), last, target, stages.EnableLeaderMigration, true))(t)
+	assert.Error(plan.Undo(Format(), last, target, stages.InstallCCM, false))(t, "disable-leader-migration comes after install-ccm", "stages of other documents do not come first")
+	steps := assert.Value(plan.Undo(Format(), last, target, stages.EnableLeaderMigration, true))(t)
 	var names []string
 	for _, s := range steps {
 		names = append(names, s.Stage.Name)

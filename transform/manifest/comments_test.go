@@ -15,8 +15,8 @@ import (
 
 func TestAnUndoTakesNothingThatHasAComment(t *testing.T) {
 	text := strings.Replace(static(onAWS, "--enable-leader-migration"), "--enable-leader-migration", "--enable-leader-migration # ours", 1)
-	_, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
+	_, err := plan.Undo(Format(), transform.Only(parse(t, text)), transform.Target{}, stages.EnableLeaderMigration, false)
 	fails(t, err, "it has a comment (line ")
-	steps, err := plan.Undo(Distro(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
+	steps, err := plan.Undo(Format(), transform.Only(parse(t, text)), transform.Target{CanonicalForm: true}, stages.EnableLeaderMigration, false)
 	assert.True(t, err == nil && !strings.Contains(string(steps[0].After()[0].Bytes()), "enable-leader") && strings.Contains(string(steps[0].After()[0].Bytes()), "# ours\n"), err)
 }

@@ -58,7 +58,7 @@ func Convert(pod *yamledit.Document, s Scaling) (*Converted, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Distro().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
+	c, err := Format().Lint(transform.Only(doc), transform.Target{AssumeVersion: "v1.26.0"})
 	if err != nil {
 		return nil, fmt.Errorf("the printed Deployment cannot be read: %w", err)
 	}

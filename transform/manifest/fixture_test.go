@@ -72,13 +72,13 @@ func parseAs(t *testing.T, file, text string) *yamledit.Document {
 // opened returns a manifest with the choices of its operator.
 func opened(t *testing.T, text string, target transform.Target) *migration {
 	t.Helper()
-	c := assert.Value(Distro().Open(transform.Only(parse(t, text)), target))(t)
+	c := assert.Value(Format().Open(transform.Only(parse(t, text)), target))(t)
 	return c.(*migration)
 }
 
 func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), target))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), target))(t)
 	return p
 }
 

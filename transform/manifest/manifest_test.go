@@ -45,8 +45,8 @@ func TestManifestsAreFoundAmongOthers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc := parse(t, c.in)
-			assert.Mustf(t, Distro().Owns(doc) == (c.component != ""), "taken for one: %v", Distro().Owns(doc))
-			assert.True(t, c.component == "" || Distro().Words.In(doc.Bytes()), "the quick look passes it over")
+			assert.Mustf(t, Format().Owns(doc) == (c.component != ""), "taken for one: %v", Format().Owns(doc))
+			assert.True(t, c.component == "" || Format().Words.In(doc.Bytes()), "the quick look passes it over")
 			kind := kindOf(doc)
 			assert.Truef(t, c.component == "" || kind == kindConfiguration || programs(podOf(doc.Root(), kind))[0].component == c.component, "not taken for %s", c.component)
 		})
@@ -60,7 +60,7 @@ func TestQuickLookPassesOverTextsThatOnlyNameAManager(t *testing.T) {
 		"kind: DaemonSet\n# watches the kube-controller-manager\n",
 		"machineGlobalConfig:\n  kube-controller-manager-arg: []\n",
 	} {
-		assert.Truef(t, !Distro().Meant([]byte(text)), "worth parsing: %q", text)
+		assert.Truef(t, !Format().Meant([]byte(text)), "worth parsing: %q", text)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestManifestsThatAreNotMigratedAreRefused(t *testing.T) {
 		{"another document", "kind: Service\n", "no manifest of a controller manager"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(transform.Only(parse(t, c.in)), transform.Target{})
+			_, err := Format().Open(transform.Only(parse(t, c.in)), transform.Target{})
 			fails(t, err, c.want)
 		})
 	}
@@ -101,16 +101,16 @@ func TestManifestsAreIdentified(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			id := opened(t, c.in, transform.Target{AssumeVersion: c.assumed}).Identity()
 			got := id.Title() + " " + id.Version
-			assert.Truef(t, got == c.want && id.Distro == Name, "got %s, want %s", got, c.want)
-			assert.True(t, Distro().Identify(parse(t, c.in)).Is(id), "Identify says otherwise")
+			assert.Truef(t, got == c.want && id.Format == Name, "got %s, want %s", got, c.want)
+			assert.True(t, Format().Identify(parse(t, c.in)).Is(id), "Identify says otherwise")
 		})
 	}
-	_, err := Distro().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
+	_, err := Format().Open(transform.Only(parse(t, strings.Replace(static(onAWS), ":v1.26.15", "", 1))), transform.Target{AssumeVersion: "latest"})
 	fails(t, err, "m.yaml:1: the assumed version is not a release of Kubernetes")
 }
 
 func TestExplainShowsTheArgumentThatCounts(t *testing.T) {
-	classes, err := Distro().Explain(transform.Only(parse(t, static("--v=2", "--cloud-provider=gce", onAWS))), transform.Target{})
+	classes, err := Format().Explain(transform.Only(parse(t, static("--v=2", "--cloud-provider=gce", onAWS))), transform.Target{})
 	assert.Mustf(t, err == nil && len(classes) == 1 && classes[0].Name == kubeManager, "%v, %v", classes, err)
 	s := classes[0].Settings
 	assert.True(t, len(s) == 2 && s[0].Key == providerFlag && s[0].Value == inTree && s[0].Origin.Line() == 14 && len(s[0].Overridden) == 1 && s[0].Overridden[0].Line() == 13, s)

@@ -44,7 +44,7 @@ func TestTheSwitchMakesTheKubeletsOfNewNodesExternal(t *testing.T) {
 			assert.Equal(t, got, want)
 			again := planned(t, got, kept)
 			assert.Truef(t, !again.Left(), "planned again, something is left: %s", states(again))
-			steps := assert.Value(plan.Undo(Distro(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false))(t)
+			steps := assert.Value(plan.Undo(Format(), transform.Only(parse(t, got)), transform.Target{}, stages.SwitchToExternal, false))(t)
 			back := string(steps[len(steps)-1].After()[0].Bytes())
 			assert.Truef(t, back == in, "undone:\n%s\nwant:\n%s", back, in)
 		})
@@ -59,7 +59,7 @@ func TestNothingElseOfANewNodeIsPlanned(t *testing.T) {
 		"a KubeletConfiguration":      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n",
 		"another group's JoinConfig.": "apiVersion: example.com/v1\nkind: JoinConfiguration\nnodeRegistration: {kubeletExtraArgs: {cloud-provider: aws}}\n",
 	} {
-		assert.Truef(t, !Distro().Owns(parse(t, in)), "%s is taken for one of a cluster on AWS", name)
+		assert.Truef(t, !Format().Owns(parse(t, in)), "%s is taken for one of a cluster on AWS", name)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestNewNodesOfOtherCloudsAndWrongTypesAreRefused(t *testing.T) {
 		{"a name that is none", strings.Replace(registration(kindInit, "v1beta3", mapped), "cp-1", "[a]", 1), "m.yaml:4: nodeRegistration.name: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(transform.Only(parse(t, c.in)), transform.Target{})
+			_, err := Format().Open(transform.Only(parse(t, c.in)), transform.Target{})
 			fails(t, err, c.want)
 		})
 	}
@@ -96,7 +96,7 @@ func TestKubeletsOfNewNodesAreCheckedForTheirRelease(t *testing.T) {
 
 func TestKubeletsDoNotGoBackToAProviderThatIsGone(t *testing.T) {
 	in := registration(kindJoin, "v1beta3", "  kubeletExtraArgs: {cloud-provider: external}\n")
-	_, err := plan.Undo(Distro(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
+	_, err := plan.Undo(Format(), transform.Only(parse(t, in)), transform.Target{AssumeVersion: "v1.27.1"}, stages.SwitchToExternal, false)
 	fails(t, err, "Kubernetes 1.27 and later have no in-tree provider to roll back to")
 }
 
@@ -113,7 +113,7 @@ func TestKubeletsThatRunComeLast(t *testing.T) {
 func TestCommandsNameTheFileThatWasRead(t *testing.T) {
 	upload := func(file string) string {
 		doc := parseAs(t, file, configuration("  extraArgs: {cloud-provider: aws}\n"))
-		p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{}))(t)
+		p := assert.Value(plan.Build(Format(), transform.Only(doc), transform.Target{}))(t)
 		s, _ := p.Step(stages.EnableLeaderMigration)
 		return s.Stage.After[0].Command
 	}

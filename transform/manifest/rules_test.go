@@ -19,7 +19,7 @@ import (
 func found(t *testing.T, file, text, rule string, target transform.Target) string {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString(file, text))(t)
-	c := assert.Value(Distro().Lint(transform.Only(doc), target))(t)
+	c := assert.Value(Format().Lint(transform.Only(doc), target))(t)
 	var list []string
 	for _, f := range c.Findings("") {
 		if f.Rule == rule {
@@ -199,11 +199,11 @@ func TestThePermissionForTheLeaseIsSearchedNextToTheManager(t *testing.T) {
 		docs := []*yamledit.Document{parse(t, c.manager)}
 		for _, chunk := range yamledit.Split("rbac.yaml", []byte(c.text)) {
 			doc := assert.Value(yamledit.Parse(chunk))(t)
-			if Distro().Grouping.Related.Has(doc) {
+			if Format().Grouping.Related.Has(doc) {
 				docs = append(docs, doc)
 			}
 		}
-		cluster := assert.Value(Distro().Lint(docs, transform.Target{}))(t)
+		cluster := assert.Value(Format().Lint(docs, transform.Target{}))(t)
 		got := slices.ContainsFunc(cluster.Findings(""), func(f transform.Finding) bool { return f.Rule == "lease-grant-missing" })
 		assert.Truef(t, got == c.misses, "%s: missed %v, want %v", c.name, got, c.misses)
 	}

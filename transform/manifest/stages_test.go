@@ -127,7 +127,7 @@ func TestEditsThatCannotBeMadeAreRefused(t *testing.T) {
 		{"a cloud manager's tag two minors up", cloud(onAWS), "it is 2 minors after v1.26", transform.Target{ImageTag: "v1.28.1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := plan.Build(Distro(), transform.Only(parse(t, c.in)), c.target)
+			_, err := plan.Build(Format(), transform.Only(parse(t, c.in)), c.target)
 			fails(t, err, c.want)
 		})
 	}

@@ -144,7 +144,7 @@ func (m *migration) checkSwitch(after *migration) error {
 // the release of Kubernetes that it is made from.
 func (m *migration) move() k8s.Upgrade {
 	to := cmp.Or(releaseOf(m.target.Version), m.target.Version)
-	return k8s.Upgrade{From: m.Version, To: to, Distro: "a Kubernetes", Example: "v1.27.16", Is: isRelease}
+	return k8s.Upgrade{From: m.Version, To: to, Format: "a Kubernetes", Example: "v1.27.16", Is: isRelease}
 }
 
 // moveTo writes a release where the manifest states its own: into the tag of the

@@ -32,7 +32,7 @@ func TestUndoLeadsBack(t *testing.T) {
 				target.CanonicalForm = true
 				p := planned(t, in, target)
 				docs := p.Steps[len(p.Steps)-1].After()
-				steps := assert.Value(plan.Undo(Distro(), docs, target, stages.EnableLeaderMigration, true))(t)
+				steps := assert.Value(plan.Undo(Format(), docs, target, stages.EnableLeaderMigration, true))(t)
 				assert.Equal(t, string(steps[len(steps)-1].After()[0].Bytes()), in)
 			})
 		}
@@ -59,7 +59,7 @@ func TestUndoSaysWhatTheFileDoesNotShow(t *testing.T) {
 		{"where a cloud manager's flag was", marked(cloud(onAWS)), stages.DisableLeaderMigration, "the flag was at an unknown place among the arguments, and the image may have been a different one", transform.Target{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := plan.Undo(Distro(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
+			_, err := plan.Undo(Format(), transform.Only(parse(t, c.in)), c.target, c.stage, false)
 			fails(t, err, c.want)
 		})
 	}
@@ -74,7 +74,7 @@ func TestUndoOfNothing(t *testing.T) {
 		{"a stage of another document", cloud(onAWS), stages.SwitchToExternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			steps, err := plan.Undo(Distro(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false)
+			steps, err := plan.Undo(Format(), transform.Only(parse(t, c.in)), transform.Target{}, c.stage, false)
 			assert.Truef(t, err == nil && len(steps) == 0, "%d steps, %v", len(steps), err)
 		})
 	}

@@ -35,7 +35,7 @@ func TestAChoiceNeedsTheStagesUpToItsOwn(t *testing.T) {
 		{"none, which needs all", "a: 'off'\nb: 'off'\nc: 'off'\n", Choice{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := BuildFor(distro(threeLamps), transform.Only(document(t, c.text)), transform.Target{}, c.choice)
+			p, err := BuildFor(format(threeLamps), transform.Only(document(t, c.text)), transform.Target{}, c.choice)
 			assert.Mustf(t, (err == nil) == (c.want != nil), "error %v", err)
 			if err != nil {
 				return
@@ -64,7 +64,7 @@ func TestNoMigrationBeginsThatIsKnownToGetStuck(t *testing.T) {
 				}
 				return []transform.Stage{light(doc, "a"), light(doc, "b"), stuck}
 			}
-			p, err := BuildFor(distro(stages), transform.Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), transform.Target{}, Choice{Next: true})
+			p, err := BuildFor(format(stages), transform.Only(document(t, "a: 'off'\nb: 'off'\nc: 'off'\n")), transform.Target{}, Choice{Next: true})
 			assert.Mustf(t, (err == nil) == c.want, "error %v", err)
 			assert.True(t, err != nil || len(p.Steps) == 2, "it takes two steps to see that the last one continues")
 		})

@@ -14,7 +14,7 @@ import (
 )
 
 // RuleComment is said of a comment at a value that a stage changes. It depends on
-// the edit and not on the document, so no distro's table has it.
+// the edit and not on the document, so no format's table has it.
 const RuleComment = "comment-outdated"
 
 // CommentOutdated is the rule of such notes. They block nothing.

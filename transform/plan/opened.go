@@ -17,7 +17,7 @@ type opened struct {
 	stages []transform.Stage
 }
 
-func open(d transform.Distro, docs []*yamledit.Document, target transform.Target) (*opened, error) {
+func open(d transform.Format, docs []*yamledit.Document, target transform.Target) (*opened, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ type Plan struct {
 	cut bool // later stages were not planned
 
 	findings func() (own, unseen []transform.Finding) // nil for none
-	distro   transform.Distro
+	format   transform.Format
 }
 
 // Step is one stage with its documents before and after.
@@ -118,7 +118,7 @@ func (s Step) Past() bool { return s.State == Done || s.State == Skipped }
 
 // Delivery reports how a document of the plan reaches the cluster, once it is in a file.
 func (p *Plan) Delivery(doc *yamledit.Document, file string) transform.Delivery {
-	return p.distro.Deliver(doc, file)
+	return p.format.Deliver(doc, file)
 }
 
 // Left reports whether an edit is left to do.
@@ -143,7 +143,7 @@ func (p *Plan) Findings() (own, unseen []transform.Finding) {
 // Build plans all stages of the cluster in its documents. Every step was applied,
 // parsed again, compared with its promise and checked by its stage; an error
 // says that this cannot be done, and then there is no plan.
-func Build(d transform.Distro, docs []*yamledit.Document, target transform.Target) (*Plan, error) {
+func Build(d transform.Format, docs []*yamledit.Document, target transform.Target) (*Plan, error) {
 	return BuildFor(d, docs, target, Choice{})
 }
 
@@ -151,13 +151,13 @@ func Build(d transform.Distro, docs []*yamledit.Document, target transform.Targe
 // to the first that is not done. A choice of no stage needs all. Of later stages
 // only the edits are computed, so that no migration begins that is known to get stuck;
 // what they do is applied and proven when they are reached.
-func BuildFor(d transform.Distro, docs []*yamledit.Document, target transform.Target, choice Choice) (*Plan, error) {
+func BuildFor(d transform.Format, docs []*yamledit.Document, target transform.Target, choice Choice) (*Plan, error) {
 	c, err := open(d, docs, target)
 	if err != nil {
 		return nil, err
 	}
 	target = c.Chosen()
-	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), distro: d}
+	p := &Plan{Cluster: c.Identity(), Target: target, Start: c.Documents(), format: d}
 	start := c
 	p.findings = sync.OnceValues(func() (own, unseen []transform.Finding) { return transform.Unseen(d, start.Findings("")) })
 	var made revisions
@@ -201,7 +201,7 @@ func canContinue(later []transform.Stage) bool {
 
 // build applies stage i to a cluster and returns the cluster after it. The revisions
 // made so far lead from the files to the cluster.
-func build(d transform.Distro, c *opened, i int, target transform.Target, choice Choice, made revisions) (Step, *opened, error) {
+func build(d transform.Format, c *opened, i int, target transform.Target, choice Choice, made revisions) (Step, *opened, error) {
 	step := Step{Stage: c.stages[i], Documents: unchanged(c.Documents())}
 	var edit *yamledit.Edit
 	var err error
@@ -265,7 +265,7 @@ func (s Step) Restarts() []transform.Restart {
 
 // Perform returns the documents of a cluster after some of its stages alone, in their
 // order: what a change has that performs these stages and nothing else.
-func Perform(d transform.Distro, docs []*yamledit.Document, target transform.Target, names []string) ([]*yamledit.Document, error) {
+func Perform(d transform.Format, docs []*yamledit.Document, target transform.Target, names []string) ([]*yamledit.Document, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type lamps struct {
 func (l lamps) Restarts(transform.Cluster) []transform.Restart { return nil }
 func (l lamps) Manager() yamledit.Node                         { return yamledit.Node{} }
 func (l lamps) Chosen() transform.Target                       { return transform.Target{} }
-func (l lamps) Identity() transform.Identity                   { return transform.Identity{Distro: "lamps"} }
+func (l lamps) Identity() transform.Identity                   { return transform.Identity{Format: "lamps"} }
 func (l lamps) Documents() []*yamledit.Document                { return transform.Only(l.doc) }
 func (l lamps) Stages() []transform.Stage                      { return l.stages(l.doc) }
 func (l lamps) Findings(s string) []transform.Finding          { return l.findings(l.doc, s) }
@@ -53,13 +53,13 @@ func lit(name string) func(*yamledit.Document) transform.Stage {
 	}
 }
 
-func distro(stages func(*yamledit.Document) []transform.Stage) transform.Distro {
+func format(stages func(*yamledit.Document) []transform.Stage) transform.Format {
 	quiet := func(*yamledit.Document, string) []transform.Finding { return nil }
 	return warning(stages, quiet)
 }
 
-func warning(stages func(*yamledit.Document) []transform.Stage, findings func(*yamledit.Document, string) []transform.Finding) transform.Distro {
-	return transform.Distro{Name: "lamps", Open: func(docs []*yamledit.Document, _ transform.Target) (transform.Cluster, error) {
+func warning(stages func(*yamledit.Document) []transform.Stage, findings func(*yamledit.Document, string) []transform.Finding) transform.Format {
+	return transform.Format{Name: "lamps", Open: func(docs []*yamledit.Document, _ transform.Target) (transform.Cluster, error) {
 		doc := docs[0]
 		if doc.Root().Get("broken").Value() == "on" {
 			return nil, doc.Root().Errorf("broken", "repair it")
@@ -79,7 +79,7 @@ func document(t *testing.T, text string) *yamledit.Document {
 }
 
 func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
-	p := assert.Value(Build(distro(twoLamps), transform.Only(document(t, "a: off # dark\nb: 'off'\n")), transform.Target{}))(t)
+	p := assert.Value(Build(format(twoLamps), transform.Only(document(t, "a: off # dark\nb: 'off'\n")), transform.Target{}))(t)
 	want := []string{"a: 'on' # dark\nb: 'off'\n", "a: 'on' # dark\nb: 'on'\n"}
 	last := p.Start[0]
 	for i, s := range p.Steps {
@@ -92,7 +92,7 @@ func TestBuildAppliesOneStageAfterTheOther(t *testing.T) {
 		assert.Truef(t, err == nil && string(back) == string(s.Before()[0].Bytes()), "the reverse of step %d makes %q (%v)", i, back, err)
 		last = s.Documents[0].After
 	}
-	assert.True(t, p.Left() && p.Cluster.Distro == "lamps", p)
+	assert.True(t, p.Left() && p.Cluster.Format == "lamps", p)
 }
 
 func TestStagesThatHoldAreDone(t *testing.T) {
@@ -123,7 +123,7 @@ func TestOnlyLaterStagesSupersede(t *testing.T) {
 	stages := func(doc *yamledit.Document) []transform.Stage {
 		return []transform.Stage{lit("first")(doc), light(doc, "a", "first", "none"), lit("last")(doc)}
 	}
-	p, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
+	p, err := Build(format(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
 	assert.Truef(t, err == nil && p.Steps[1].State == Todo, "%+v, %v", p, err)
 }
 
@@ -155,7 +155,7 @@ func TestFindingsAreAboutTheDocumentAfterTheStage(t *testing.T) {
 }
 
 func TestStepIsFoundByName(t *testing.T) {
-	p := assert.Value(Build(distro(twoLamps), transform.Only(document(t, "a: 'on'\nb: 'off'\n")), transform.Target{}))(t)
+	p := assert.Value(Build(format(twoLamps), transform.Only(document(t, "a: 'on'\nb: 'off'\n")), transform.Target{}))(t)
 	s, ok := p.Step("b")
 	assert.Truef(t, ok && s.Stage.Name == "b" && s.State == Todo, "%+v, %v", s, ok)
 	_, ok = p.Step("c")
@@ -207,7 +207,7 @@ func TestWhatCannotBeProvenIsNotPlanned(t *testing.T) {
 		}), "l.yaml:1: stage a cannot be planned: it would have to be applied twice; make this change manually"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := Build(distro(c.stages), transform.Only(document(t, c.text)), transform.Target{})
+			p, err := Build(format(c.stages), transform.Only(document(t, c.text)), transform.Target{})
 			assert.Truef(t, p == nil && err != nil && strings.HasPrefix(err.Error(), c.want), "got %+v, %v\nwant %s", p, err, c.want)
 		})
 	}
@@ -224,7 +224,7 @@ func TestTheCheckSeesTheClusterAfterTheStage(t *testing.T) {
 		}
 		return []transform.Stage{s}
 	}
-	_, err := Build(distro(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
+	_, err := Build(format(stages), transform.Only(document(t, "a: 'off'\n")), transform.Target{})
 	assert.True(t, err == nil, err)
 }
 

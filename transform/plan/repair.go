@@ -12,7 +12,7 @@ const mostFixes = 1000
 // the rules of those that it made. Each is proven by its edit, and kept only when
 // the cluster can still be read and its rule finds less than before. What no fix
 // corrects stays as it is.
-func Repair(d transform.Distro, c transform.Cluster, target transform.Target) (transform.Cluster, []string) {
+func Repair(d transform.Format, c transform.Cluster, target transform.Target) (transform.Cluster, []string) {
 	var made []string
 	for range mostFixes {
 		next, rule := repairOne(d, c, target)
@@ -25,7 +25,7 @@ func Repair(d transform.Distro, c transform.Cluster, target transform.Target) (t
 }
 
 // repairOne returns the cluster after the first fix that works, or nil.
-func repairOne(d transform.Distro, c transform.Cluster, target transform.Target) (transform.Cluster, string) {
+func repairOne(d transform.Format, c transform.Cluster, target transform.Target) (transform.Cluster, string) {
 	f, ok := c.(transform.Fixer)
 	if !ok {
 		return nil, ""

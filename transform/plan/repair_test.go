@@ -37,8 +37,8 @@ func (c letters) Findings(string) []transform.Finding {
 	return found
 }
 
-func lettersDistro(fixes func(*yamledit.Document) []transform.Fix) transform.Distro {
-	return transform.Distro{Lint: func(docs []*yamledit.Document, _ transform.Target) (transform.Cluster, error) {
+func lettersFormat(fixes func(*yamledit.Document) []transform.Fix) transform.Format {
+	return transform.Format{Lint: func(docs []*yamledit.Document, _ transform.Target) (transform.Cluster, error) {
 		doc := docs[0]
 		if doc.Root().Len() == 0 {
 			return nil, errors.New("nothing is left")
@@ -83,7 +83,7 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := lettersDistro(c.fixes)
+			d := lettersFormat(c.fixes)
 			before := assert.Value(d.Lint(transform.Only(document(t, c.before)), transform.Target{}))(t)
 			after, made := Repair(d, before, transform.Target{})
 			got := string(after.Documents()[0].Bytes())
@@ -94,7 +94,7 @@ func TestRepairKeepsFixesThatHelp(t *testing.T) {
 
 // Fixes that undo each other end all the same.
 func TestRepairEnds(t *testing.T) {
-	d := lettersDistro(func(doc *yamledit.Document) []transform.Fix {
+	d := lettersFormat(func(doc *yamledit.Document) []transform.Fix {
 		return []transform.Fix{replace(doc, "a", "a", "b"), replace(doc, "b", "b", "a")}
 	})
 	before := assert.Value(d.Lint(transform.Only(document(t, "[a]\n")), transform.Target{}))(t)

@@ -26,7 +26,7 @@ const (
 // back.
 func savedLamps(t *testing.T) Saved {
 	t.Helper()
-	d := distro(func(doc *yamledit.Document) []transform.Stage {
+	d := format(func(doc *yamledit.Document) []transform.Stage {
 		return []transform.Stage{light(doc, "a"), {Name: "wait"}, light(doc, "b"), light(doc, "c")}
 	})
 	p := assert.Value(Build(d, transform.Only(document(t, dark)), transform.Target{EndState: transform.EndStateExternal}))(t)
@@ -137,7 +137,7 @@ func TestAPlanThatWasChangedLeadsNowhere(t *testing.T) {
 }
 
 func TestAPlanWithoutEditsKnowsItsDocument(t *testing.T) {
-	d := distro(func(*yamledit.Document) []transform.Stage { return []transform.Stage{{Name: "wait"}} })
+	d := format(func(*yamledit.Document) []transform.Stage { return []transform.Stage{{Name: "wait"}} })
 	p := assert.Value(Build(d, transform.Only(document(t, dark)), transform.Target{}))(t)
 	s := p.Save("")
 	assert.Equal(t, outcome(forward(s, lampsAt(t, dark), Choice{Next: true})), " ")
@@ -156,6 +156,6 @@ func TestPickPrefersThePlanThatKnowsTheDocument(t *testing.T) {
 	assert.Truef(t, ok && p.Source.Document == 2, "got %v", p.Source)
 	p, ok = Pick(plans, two.Cluster, transform.Only(lampsAt(t, unlike)), false)
 	assert.Truef(t, ok && p.Source.Document == 1, "got %v", p.Source)
-	_, ok = Pick(plans, transform.Identity{Distro: "lamps", Name: "new"}, transform.Only(lampsAt(t, dark)), false)
+	_, ok = Pick(plans, transform.Identity{Format: "lamps", Name: "new"}, transform.Only(lampsAt(t, dark)), false)
 	assert.True(t, !ok, "a plan of another cluster was picked")
 }

@@ -18,7 +18,7 @@ const MostPlans = 40
 // Sequence plans the upgrade to a release that may be several minors away: the first plan is that of
 // the documents, and each further one that of the result of the last. Without a release, or
 // where it takes no more, it is one plan.
-func Sequence(d transform.Distro, docs []*yamledit.Document, target transform.Target) ([]*Plan, error) {
+func Sequence(d transform.Format, docs []*yamledit.Document, target transform.Target) ([]*Plan, error) {
 	p, err := Build(d, docs, target)
 	if err != nil || target.Version == "" {
 		return []*Plan{p}, err
@@ -56,7 +56,7 @@ func Complete(c transform.Cluster) bool {
 // StayDone requires of the documents after steps that none of these is left to do: each
 // was proven before, and a later one may have removed its result. The documents
 // are opened as the next run opens them, which decides on their situation again.
-func StayDone(d transform.Distro, steps []Step, target transform.Target) error {
+func StayDone(d transform.Format, steps []Step, target transform.Target) error {
 	if len(steps) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func StayDone(d transform.Distro, steps []Step, target transform.Target) error {
 
 // reopened opens the documents after a step. Where the operator's choice means the same
 // for them as for those before, the cluster is the one that the step was proven on.
-func (s Step) reopened(d transform.Distro, target transform.Target) (*opened, error) {
+func (s Step) reopened(d transform.Format, target transform.Target) (*opened, error) {
 	c, err := d.Open(s.After(), target)
 	if err != nil {
 		return nil, err

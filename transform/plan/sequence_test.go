@@ -13,7 +13,7 @@ import (
 
 // A stage that takes the result of an earlier one away would be written forever.
 func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
-	swings := distro(func(doc *yamledit.Document) []transform.Stage {
+	swings := format(func(doc *yamledit.Document) []transform.Stage {
 		b := light(doc, "b")
 		b.Edit = func() (*yamledit.Edit, error) {
 			e := doc.Edit()
@@ -31,9 +31,9 @@ func TestWhatIsWrittenMustNotBeToDoAgain(t *testing.T) {
 	if err := StayDone(swings, p.Steps[1:], transform.Target{}); err != nil {
 		t.Errorf("stage a was not written: %v", err)
 	}
-	p, err = Build(distro(twoLamps), transform.Only(document(t, "a: off\nb: 'off'\n")), transform.Target{})
+	p, err = Build(format(twoLamps), transform.Only(document(t, "a: off\nb: 'off'\n")), transform.Target{})
 	assert.NilError(t, err)
-	if err := StayDone(distro(twoLamps), p.Steps, transform.Target{}); err != nil {
+	if err := StayDone(format(twoLamps), p.Steps, transform.Target{}); err != nil {
 		t.Error(err)
 	}
 }

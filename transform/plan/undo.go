@@ -21,7 +21,7 @@ import (
 // the one that was undone (an object of Rancher: the same to Rancher), and the stage's own check holds between the two, for
 // every machine class. A *Conflict says that a later stage comes first, or that
 // the document does not show what was there before the stage.
-func Undo(d transform.Distro, docs []*yamledit.Document, target transform.Target, stage string, through bool) ([]Step, error) {
+func Undo(d transform.Format, docs []*yamledit.Document, target transform.Target, stage string, through bool) ([]Step, error) {
 	c, err := d.Open(docs, target)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func lastInEffect(stages []transform.Stage, from string) (string, error) {
 }
 
 // undo takes one stage out of a cluster and returns the cluster without it.
-func undo(d transform.Distro, c transform.Cluster, name string, target transform.Target) (Step, transform.Cluster, error) {
+func undo(d transform.Format, c transform.Cluster, name string, target transform.Target) (Step, transform.Cluster, error) {
 	s, _ := stageOf(c.Stages(), name)
 	step := Step{Stage: s, State: Done}
 	edit, err := s.Undo()
@@ -95,7 +95,7 @@ func undo(d transform.Distro, c transform.Cluster, name string, target transform
 
 // proveUndo requires that the stage leads from the one cluster to the other, and
 // that nothing more is left of it.
-func proveUndo(d transform.Distro, before, after transform.Cluster, name string) error {
+func proveUndo(d transform.Format, before, after transform.Cluster, name string) error {
 	s, found := stageOf(before.Stages(), name)
 	if !found {
 		return fmt.Errorf("the stage would be removed")
@@ -121,7 +121,7 @@ func proveUndo(d transform.Distro, before, after transform.Cluster, name string)
 
 // same compares a document with another version of it: an object as Rancher does,
 // a file of people by its tree.
-func same(d transform.Distro, doc, other *yamledit.Document) bool {
+func same(d transform.Format, doc, other *yamledit.Document) bool {
 	a, b := other.Root().Value(), doc.Root().Value()
 	if d.IsObject != nil && d.IsObject(doc) {
 		return d.Alike(a, b)

@@ -31,7 +31,7 @@ func switchedLamps(doc *yamledit.Document) []transform.Stage {
 	return []transform.Stage{switched(doc, "a"), {Name: "wait"}, switched(doc, "b")}
 }
 
-func undone(t *testing.T, d transform.Distro, text, stage string, through bool) (string, error) {
+func undone(t *testing.T, d transform.Format, text, stage string, through bool) (string, error) {
 	t.Helper()
 	steps, err := Undo(d, transform.Only(document(t, text)), transform.Target{}, stage, through)
 	said := ""
@@ -52,14 +52,14 @@ func TestUndoTakesOneStageBack(t *testing.T) {
 		{"nothing of a stage without an edit", "a: 'on'\nb: 'off'\n", "wait", false, ""},
 		{"with all stages after it, the last first", "a: 'on'\nb: 'on'\n", "a", true, "b a: 'on'\nb: 'off'\na a: 'off'\nb: 'off'\n"},
 	} {
-		got, err := undone(t, distro(switchedLamps), c.text, c.stage, c.through)
+		got, err := undone(t, format(switchedLamps), c.text, c.stage, c.through)
 		assert.Truef(t, err == nil && got == c.want, "%s: %v: %q", c.name, err, got)
 	}
 }
 
 func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 	for _, stage := range []string{"a", "wait"} {
-		_, err := undone(t, distro(switchedLamps), "a: 'on'\nb: 'on'\n", stage, false)
+		_, err := undone(t, format(switchedLamps), "a: 'on'\nb: 'on'\n", stage, false)
 		var c *transform.Conflict
 		want := "l.yaml: b comes after " + stage + " and is still in the file; undo it first, or add --through"
 		assert.True(t, errors.As(err, &c) && err.Error() == want, err)
@@ -67,7 +67,7 @@ func TestUndoDoesNotReachPastALaterStage(t *testing.T) {
 }
 
 func TestUndoNamesAStageThatIsNotThere(t *testing.T) {
-	assert.Error(undone(t, distro(switchedLamps), "a: 'on'\n", "c", false))(t, "has no stage c")
+	assert.Error(undone(t, format(switchedLamps), "a: 'on'\n", "c", false))(t, "has no stage c")
 }
 
 // TestUndoIsProven holds stages whose reverse is wrong.
@@ -96,14 +96,14 @@ func TestUndoIsProven(t *testing.T) {
 			return s
 		},
 	} {
-		_, err := undone(t, distro(func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{stage(doc)} }), "a: 'on'\n", "a", false)
+		_, err := undone(t, format(func(doc *yamledit.Document) []transform.Stage { return []transform.Stage{stage(doc)} }), "a: 'on'\n", "a", false)
 		var c *transform.Conflict
 		assert.Truef(t, errors.As(err, &c) && strings.Contains(err.Error(), "stage a cannot be undone from the document alone: "+want+"; undo it with its plan folder (--plan), or restore the file from git"), "want %s, got %v", want, err)
 	}
 }
 
 func TestWhatCannotBeUndoneStillComesFirst(t *testing.T) {
-	d := distro(func(doc *yamledit.Document) []transform.Stage {
+	d := format(func(doc *yamledit.Document) []transform.Stage {
 		b := switched(doc, "b")
 		b.Undo = func() (*yamledit.Edit, error) { return nil, transform.Undetermined(doc.Root().Get("b"), "dim or off") }
 		return []transform.Stage{switched(doc, "a"), b}

@@ -16,7 +16,7 @@ import (
 
 // Side is a cluster as it is before a change, or after it.
 type Side struct {
-	Distro  transform.Distro
+	Format  transform.Format
 	Docs    []*yamledit.Document // the one that names the cluster first
 	Related []*yamledit.Document // that rules read
 	Patch   bool                 // of a kustomization, and no cluster of its own
@@ -25,7 +25,7 @@ type Side struct {
 }
 
 // Identity names the cluster.
-func (s *Side) Identity() transform.Identity { return s.Distro.Identify(s.Docs[0]) }
+func (s *Side) Identity() transform.Identity { return s.Format.Identify(s.Docs[0]) }
 
 // Kind is what a change does to a cluster as a whole.
 type Kind string
@@ -92,7 +92,7 @@ func added(after *Side, t transform.Target) Change {
 	if after.Patch {
 		return out
 	}
-	if c, err := after.Distro.Lint(after.all(), t); err != nil && c == nil && len(transform.NotMigratableIn(err)) == 0 {
+	if c, err := after.Format.Lint(after.all(), t); err != nil && c == nil && len(transform.NotMigratableIn(err)) == 0 {
 		out.Findings = planLost.Report([]transform.Finding{placed(err, after.Docs[0].Root(), "")}, t.Accept)
 	}
 	for _, f := range lint(after, t) {
@@ -105,7 +105,7 @@ func added(after *Side, t transform.Target) Change {
 
 // full is the identity with its release.
 func (s *Side) full(t transform.Target) transform.Identity {
-	if c, _ := s.Distro.Lint(s.all(), t); c != nil {
+	if c, _ := s.Format.Lint(s.all(), t); c != nil {
 		return c.Identity()
 	}
 	return s.Identity()
@@ -130,7 +130,7 @@ func removed(p Pair, t transform.Target) Change {
 		f.Severity = transform.Warning
 	}
 	found := clusterRemoved.Report([]transform.Finding{f}, t.Accept)
-	if m := before.manager(t); m.Exists() && before.Distro.Grouping.Several { // a manifest runs in a cluster that stays
+	if m := before.manager(t); m.Exists() && before.Format.Grouping.Several { // a manifest runs in a cluster that stays
 		found = append(ccmRemoved.Report([]transform.Finding{managerGone(m)}, t.Accept), found...)
 	}
 	return Change{Cluster: before.full(t), Kind: Removed, Before: before, Findings: found}

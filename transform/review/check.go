@@ -156,13 +156,13 @@ func (c *comparison) guards() {
 		return
 	}
 	t := c.old.Target
-	t.Before, _ = c.before.Distro.Open(c.before.Docs, t) // it has a plan, so it can be opened
-	after, err := c.after.Distro.Open(c.after.Docs, t)
+	t.Before, _ = c.before.Format.Open(c.before.Docs, t) // it has a plan, so it can be opened
+	after, err := c.after.Format.Open(c.after.Docs, t)
 	if err != nil {
 		return // reported as a lost plan
 	}
 	for _, name := range names {
-		own, _ := transform.Unseen(c.after.Distro, after.Findings(name))
+		own, _ := transform.Unseen(c.after.Format, after.Findings(name))
 		c.findings = append(c.findings, slices.DeleteFunc(own, func(f transform.Finding) bool { return f.Severity != transform.Error })...)
 	}
 }
@@ -201,11 +201,11 @@ func (c *comparison) fresh() {
 // lint returns the errors of a side, and what is one in a change: a change that makes half-switched
 // files is worse than files that are.
 func lint(s *Side, t transform.Target) []transform.Finding {
-	c, _ := s.Distro.Lint(s.all(), t)
+	c, _ := s.Format.Lint(s.all(), t)
 	if c == nil {
 		return nil
 	}
-	own, _ := transform.Unseen(s.Distro, c.Findings(""))
+	own, _ := transform.Unseen(s.Format, c.Findings(""))
 	for i := range own {
 		if own[i].Rule == rules.ProviderMixed.ID {
 			own[i].Severity = transform.Error

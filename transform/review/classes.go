@@ -41,7 +41,7 @@ type settings struct{ of map[string]transform.Setting }
 
 // explain returns what machines get, and whether that can be worked out: where it cannot,
 // the documents are compared instead.
-func explain(d transform.Distro, docs []*yamledit.Document, t transform.Target) (of effective, known bool) {
+func explain(d transform.Format, docs []*yamledit.Document, t transform.Target) (of effective, known bool) {
 	classes, err := d.Explain(docs, t)
 	of = effective{}
 	shared := map[*transform.Setting]*settings{}
@@ -101,8 +101,8 @@ func (c configured) get(key string) transform.Setting {
 
 // classes compares the two sides for the reader.
 func (c *comparison) classes() []Class {
-	before, known := explain(c.before.Distro, c.before.Docs, c.target)
-	after, both := explain(c.after.Distro, c.after.Docs, c.target)
+	before, known := explain(c.before.Format, c.before.Docs, c.target)
+	after, both := explain(c.after.Format, c.after.Docs, c.target)
 	if !known || !both {
 		return nil
 	}

@@ -41,7 +41,7 @@ func (c *comparison) evaluate() Change {
 	out.Stages, out.Undone = c.stages(), c.undone
 	now := c.now
 	if out.Version != "" && now != nil { // another release can be another situation, in which plan shows it
-		now, _ = plan.Build(c.after.Distro, c.after.Docs, c.target)
+		now, _ = plan.Build(c.after.Format, c.after.Docs, c.target)
 	}
 	if now != nil {
 		out.Left = now.Outlook()
@@ -63,10 +63,10 @@ func (c *comparison) evaluate() Change {
 // cluster before the change. Where no end state was chosen, it is that of the change; and so are short leases.
 func (c *comparison) plan() {
 	c.target.Related = c.after.Related
-	if after, err := c.after.Distro.Open(c.after.Docs, c.target); err == nil {
+	if after, err := c.after.Format.Open(c.after.Docs, c.target); err == nil {
 		c.target.Taken, c.target.ShortLeases = after.Chosen().Taken, after.Chosen().ShortLeases
 	}
-	old, err := plan.Build(c.before.Distro, c.before.Docs, c.target)
+	old, err := plan.Build(c.before.Format, c.before.Docs, c.target)
 	if err != nil {
 		touched := c.touched()
 		if len(transform.NotMigratableIn(err)) == 0 || slices.ContainsFunc(touched, difference.substituted) {
@@ -79,7 +79,7 @@ func (c *comparison) plan() {
 		return
 	}
 	c.old = old
-	c.now, err = plan.Build(c.after.Distro, c.after.Docs, old.Target)
+	c.now, err = plan.Build(c.after.Format, c.after.Docs, old.Target)
 	switch {
 	case err == nil:
 	case len(transform.NotMigratableIn(err)) > 0:
@@ -102,7 +102,7 @@ func (c *comparison) plan() {
 func (c *comparison) touched() (list []difference) {
 	for i, doc := range c.before.Docs[:min(len(c.before.Docs), len(c.after.Docs))] {
 		for _, d := range differences(doc.Root(), c.after.Docs[i].Root()) {
-			if c.before.Distro.Grouping.Several || aboutMigration.MatchString(d.node().Path()) {
+			if c.before.Format.Grouping.Several || aboutMigration.MatchString(d.node().Path()) {
 				list = append(list, d)
 			}
 		}
@@ -148,7 +148,7 @@ func (c *comparison) own(performed, undone []string) (ofPerformed, ofUndone []st
 	for i := range docs[:min(len(docs), len(c.after.Docs))] {
 		docs[i] = upgraded(docs[i], c.after.Docs[i], from, to)
 	}
-	p, err := plan.Build(c.before.Distro, docs, c.old.Target)
+	p, err := plan.Build(c.before.Format, docs, c.old.Target)
 	if err != nil {
 		return performed, undone
 	}
@@ -178,7 +178,7 @@ func moved(from, to *plan.Plan) []string {
 func (c *comparison) expect(out Change) {
 	c.expected = c.before.Docs
 	if len(c.performed) > 0 {
-		if docs, err := plan.Perform(c.before.Distro, c.before.Docs, c.old.Target, c.performed); err == nil {
+		if docs, err := plan.Perform(c.before.Format, c.before.Docs, c.old.Target, c.performed); err == nil {
 			c.expected = docs
 		} else if last, has := c.old.Step(c.performed[len(c.performed)-1]); has {
 			c.expected = last.After()
@@ -258,7 +258,7 @@ func (c *comparison) passed() (first, begin string) {
 
 // manager is what runs the cloud-controller-manager on a side.
 func (s *Side) manager(t transform.Target) yamledit.Node {
-	if c, _ := s.Distro.Lint(s.all(), t); c != nil {
+	if c, _ := s.Format.Lint(s.all(), t); c != nil {
 		return c.Manager()
 	}
 	return yamledit.Node{}

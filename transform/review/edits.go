@@ -28,7 +28,7 @@ func (c *comparison) edits() []Edit {
 	var found []Edit
 	for i, doc := range c.expected {
 		now := c.after.Docs[i]
-		if c.after.Distro.SameSpec(doc, now) && doc.Root().Get("spec").Exists() {
+		if c.after.Format.SameSpec(doc, now) && doc.Root().Get("spec").Exists() {
 			continue
 		}
 		for _, d := range differences(spec(doc), spec(now)) {
@@ -84,7 +84,7 @@ func (c *comparison) covered() places {
 		}
 	}
 	for _, docs := range [][]*yamledit.Document{c.before.Docs, c.expected, c.after.Docs} {
-		classes, _ := c.before.Distro.Explain(docs, c.target)
+		classes, _ := c.before.Format.Explain(docs, c.target)
 		seen := map[any]bool{} // what classes share
 		for _, class := range classes {
 			if first := firstOf(class.Settings); !seen[first] {

@@ -28,8 +28,8 @@ type departure struct {
 
 // departures compares what machines get with what they would get of the stages alone.
 func (c *comparison) departures() []departure {
-	want, known := explain(c.before.Distro, c.expected, c.target)
-	got, both := explain(c.after.Distro, c.after.Docs, c.target)
+	want, known := explain(c.before.Format, c.expected, c.target)
+	got, both := explain(c.after.Format, c.after.Docs, c.target)
 	if !known || !both {
 		return nil
 	}

@@ -27,7 +27,7 @@ var (
 
 // manager reports what changes of the cloud-controller-manager that runs before the change and after it, and is of no stage.
 func (c *comparison) manager() {
-	expected := &Side{Distro: c.before.Distro, Docs: c.expected, Related: c.before.Related}
+	expected := &Side{Format: c.before.Format, Docs: c.expected, Related: c.before.Related}
 	was, is := expected.manager(c.target), c.after.manager(c.target)
 	if !was.Exists() || !is.Exists() || c.moves() {
 		return

@@ -34,12 +34,12 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 	m.match(after, func(b, a *Side) bool { return is(b, a) && b.Identity().Name != "" })
 	m.match(after, func(b, a *Side) bool {
 		switch {
-		case b.Distro.Name != a.Distro.Name:
+		case b.Format.Name != a.Format.Name:
 			return false
-		case b.Distro.Grouping.Several: // another document names the cluster
+		case b.Format.Grouping.Several: // another document names the cluster
 			return !near(b, a) && path.Dir(file(b)) == path.Dir(was(file(a)))
 		}
-		return near(b, a) && b.Distro.Deliver(b.Docs[0], file(b)).Resource == "" && a.Distro.Deliver(a.Docs[0], file(a)).Resource == ""
+		return near(b, a) && b.Format.Deliver(b.Docs[0], file(b)).Resource == "" && a.Format.Deliver(a.Docs[0], file(a)).Resource == ""
 	})
 	pairs := lists.Map(after, func(a *Side) Pair { return Pair{Before: m.of[a], After: a} })
 	for _, b := range before {
@@ -48,7 +48,7 @@ func Pairs(before, after []*Side, was func(file string) string) []Pair {
 		}
 		p := Pair{Before: b}
 		heir := func(a *Side) bool {
-			return m.of[a] == nil && a.Distro.Name == b.Distro.Name && (is(b, a) || near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Distro.SameSpec(b.Docs[0], a.Docs[0]))
+			return m.of[a] == nil && a.Format.Name == b.Format.Name && (is(b, a) || near(b, a) || b.Docs[0].Root().Get("spec").Exists() && a.Format.SameSpec(b.Docs[0], a.Docs[0]))
 		}
 		if i := slices.IndexFunc(after, heir); i >= 0 {
 			p.Heir = after[i]
@@ -112,13 +112,13 @@ func (s *Side) known() (all []described) {
 	if id.Name == "" || len(roots) == 0 {
 		return nil
 	}
-	if s.Distro.Grouping.Several {
+	if s.Format.Grouping.Several {
 		roots = roots[1:]
 	}
 	for _, root := range roots {
 		all = append(all, described{id, root})
 	}
-	if !s.Distro.Grouping.Several {
+	if !s.Format.Grouping.Several {
 		all = append(all, described{Identity: id})
 	}
 	return all

@@ -51,10 +51,10 @@ spec:
 `
 
 // side is a cluster in a file.
-func side(t *testing.T, d transform.Distro, file, text string) *review.Side {
+func side(t *testing.T, d transform.Format, file, text string) *review.Side {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString(file, text))(t)
-	return &review.Side{Distro: d, Docs: transform.Only(doc)}
+	return &review.Side{Format: d, Docs: transform.Only(doc)}
 }
 
 // replaced is a text with another one in the place of one that it has once.
@@ -65,7 +65,7 @@ func replaced(t *testing.T, text, old, with string) string {
 }
 
 // performed returns a text after some stages.
-func performed(t *testing.T, d transform.Distro, text string, target transform.Target, stages ...string) string {
+func performed(t *testing.T, d transform.Format, text string, target transform.Target, stages ...string) string {
 	t.Helper()
 	docs := assert.Value(plan.Perform(d, side(t, d, "a.yaml", text).Docs, target, stages))(t)
 	return string(docs[0].Bytes())
@@ -86,7 +86,7 @@ func rules(findings []transform.Finding) []string {
 }
 
 func TestAChangeIsWhatItsStagesDoNotMake(t *testing.T) {
-	d := rke2.Distro()
+	d := rke2.Format()
 	external := transform.Target{EndState: transform.EndStateExternal, Accept: []string{"node-rename"}}
 	moved := external
 	moved.Version = "v1.27.16+rke2r2"
@@ -146,18 +146,18 @@ func chartOf(t *testing.T, text string) string {
 func TestAClusterThatIsNotMigratedIsComparedAndNothingMore(t *testing.T) {
 	before := replaced(t, cluster, "      cloud-provider-name: aws\n", "")
 	after := replaced(t, before, "grace-period=30s", "grace-period=50s")
-	got := review.Evaluate(review.Pair{Before: side(t, rke2.Distro(), "a.yaml", before), After: side(t, rke2.Distro(), "a.yaml", after)}, transform.Target{})
+	got := review.Evaluate(review.Pair{Before: side(t, rke2.Format(), "a.yaml", before), After: side(t, rke2.Format(), "a.yaml", after)}, transform.Target{})
 	assert.True(t, got.Kind == review.Changed && len(got.Findings) == 0 && len(got.Classes) == 1 && got.Classes[0].Keys[0].Name == "kube-controller-manager-arg", got)
 }
 
 func TestManifestsAreReviewedByTheirArguments(t *testing.T) {
 	after := replaced(t, manager, "--cloud-provider=aws]", "--cloud-provider=external]")
-	got := review.Evaluate(review.Pair{Before: side(t, manifest.Distro(), "a.yaml", manager), After: side(t, manifest.Distro(), "a.yaml", after)}, transform.Target{})
+	got := review.Evaluate(review.Pair{Before: side(t, manifest.Format(), "a.yaml", manager), After: side(t, manifest.Format(), "a.yaml", after)}, transform.Target{})
 	assert.True(t, len(got.Classes) == 1 && got.Classes[0].Keys[0].Name == "cloud-provider" && len(transform.Stopping(got.Findings)) != 0, got)
 }
 
 func TestClustersAreFoundAgainByNameAndFile(t *testing.T) {
-	d, one := rke2.Distro(), cluster
+	d, one := rke2.Format(), cluster
 	two := strings.Replace(cluster, "orchard", "harbour", 1)
 	depot := "nodes: [{address: 10.0.0.1, user: a, role: [controlplane, etcd]}]\nkubernetes_version: v1.26.15-rancher1-1\ncloud_provider: {name: aws}\n"
 	same := func(file string) string { return file }
@@ -171,8 +171,8 @@ func TestClustersAreFoundAgainByNameAndFile(t *testing.T) {
 		{"one name in two folders", []*review.Side{side(t, d, "dev/a", one), side(t, d, "prod/a", one)}, []*review.Side{side(t, d, "prod/a", one), side(t, d, "dev/a", one)}, same, []string{"prod/a→prod/a", "dev/a→dev/a"}},
 		{"in another file", []*review.Side{side(t, d, "a", one)}, []*review.Side{side(t, d, "z", one)}, same, []string{"a→z"}},
 		{"under another name", []*review.Side{side(t, d, "a", one)}, []*review.Side{side(t, d, "a", two)}, same, []string{"→a", "a→"}},
-		{"without a name, in a file that moved", []*review.Side{side(t, rke1.Distro(), "a", depot)}, []*review.Side{side(t, rke1.Distro(), "b", depot)}, func(string) string { return "a" }, []string{"a→b"}},
-		{"without a name, in another file", []*review.Side{side(t, rke1.Distro(), "a", depot)}, []*review.Side{side(t, rke1.Distro(), "b", depot)}, same, []string{"→b", "a→"}},
+		{"without a name, in a file that moved", []*review.Side{side(t, rke1.Format(), "a", depot)}, []*review.Side{side(t, rke1.Format(), "b", depot)}, func(string) string { return "a" }, []string{"a→b"}},
+		{"without a name, in another file", []*review.Side{side(t, rke1.Format(), "a", depot)}, []*review.Side{side(t, rke1.Format(), "b", depot)}, same, []string{"→b", "a→"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string

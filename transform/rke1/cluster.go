@@ -60,7 +60,7 @@ func load(doc *yamledit.Document) (*Cluster, error) {
 // identify reads a cluster's name off its document: RKE's own, or that of the
 // object of Rancher.
 func identify(doc *yamledit.Document) transform.Identity {
-	id := transform.Identity{Distro: Name}
+	id := transform.Identity{Format: Name}
 	config, s, _ := configOf(doc.Root())
 	for _, n := range []yamledit.Node{s.get(config, clusterKey), doc.Root().Get("metadata", "name"), doc.Root().Get("name")} {
 		if id.Name, _ = n.String(); id.Name != "" {
@@ -104,7 +104,7 @@ func (c *Cluster) setVersion(assumed string) (err error) {
 	c.Version, err = k8s.Statement{
 		At: yamledit.First(c.get(versionKey), c.Config), Holder: c.Config, Key: c.spelling.of(versionKey),
 		Stated: stated, Assumed: assumed,
-		Distro: "an RKE", Example: exampleRelease, Is: isRelease,
+		Format: "an RKE", Example: exampleRelease, Is: isRelease,
 	}.Version()
 	return err
 }

@@ -87,7 +87,7 @@ func TestSharedConfigurationIsReadThrough(t *testing.T) {
 
 func TestAnEditOfASharedValueIsRefused(t *testing.T) {
 	text := at(release, "x: &p\n  name: aws\ny: *p\ncloud_provider: *p\n")
-	_, err := plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{Accept: []string{"node-address-missing"}})
+	_, err := plan.Build(Format(), transform.Only(parse(t, text)), transform.Target{Accept: []string{"node-address-missing"}})
 	assert.ErrorContains(t, err, "c.yml:2, and its aliases (*) on c.yml:4, c.yml:5")
 }
 

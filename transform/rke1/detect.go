@@ -12,7 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Name is the distro's name.
+// Name is the format's name.
 const Name = "rke1"
 
 // words are those of the documents of RKE.

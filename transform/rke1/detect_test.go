@@ -38,7 +38,7 @@ func TestOnlyClustersOfRKEAreTaken(t *testing.T) {
 	} {
 		doc := parse(t, c.text)
 		assert.Equal(t, IsCluster(doc), c.want, name)
-		assert.Truef(t, !c.want || Distro().Words.In(doc.Bytes()), "%s: a search would pass over it", name)
+		assert.Truef(t, !c.want || Format().Words.In(doc.Bytes()), "%s: a search would pass over it", name)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestASearchPassesOverWhatOnlySharesWords(t *testing.T) {
 		"an inventory of nodes":  "all:\n  nodes: [controlplane]\n",
 		"a role in another word": "nodes: [mycontrolplanes]\n",
 	} {
-		assert.Truef(t, !Distro().Meant([]byte(text)), "%s is to be parsed", name)
+		assert.Truef(t, !Format().Meant([]byte(text)), "%s is to be parsed", name)
 	}
 }
 
@@ -100,10 +100,10 @@ func TestTwoObjectsAreTheSameToRancher(t *testing.T) {
 		{"an argument", `{"services":{"kubeController":{"extraArgs":{"v":"2"}}}}`, `{"services":{"kubeController":{"extraArgs":{"v":"4"}}}}`, false},
 		{"what Rancher refuses is compared as it is", `{"nodes":7}`, `{"nodes":7,"addons":""}`, false},
 	} {
-		assert.Equal(t, Distro().Alike(value(t, heron(c.a)), value(t, heron(c.b))), c.alike, c.name)
+		assert.Equal(t, Format().Alike(value(t, heron(c.a)), value(t, heron(c.b))), c.alike, c.name)
 	}
 	const file = "services: {kube-controller: {}}\ncloud_provider: {name: aws}\n"
-	assert.True(t, !Distro().IsObject(parse(t, file)) && !Distro().IsObject(parse(t, "rancher_kubernetes_engine_config: {services: {}}\n")) && Distro().IsObject(parse(t, heron("{}"))), "a file of people is an object")
+	assert.True(t, !Format().IsObject(parse(t, file)) && !Format().IsObject(parse(t, "rancher_kubernetes_engine_config: {services: {}}\n")) && Format().IsObject(parse(t, heron("{}"))), "a file of people is an object")
 }
 
 // Rancher writes an empty mapping for every service.
@@ -112,7 +112,7 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 	config := `{"kubernetesVersion":"v1.26.15-rancher1-1","cloudProvider":{"name":"aws","useInstanceMetadataHostname":true},"addons":"kind: ConfigMap\napiVersion: v1\nmetadata: {name: own, namespace: default}\n",` + services + `}`
 	doc := parse(t, heron(fmt.Sprintf(config, "")))
 	target := transform.Target{EndState: transform.EndStateExternal}
-	p := assert.Value(plan.Build(Distro(), transform.Only(doc), target))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(doc), target))(t)
 	manager := func(d *yamledit.Document) string {
 		n := d.Root().Get("spec", engineKey, "services", "kubeController")
 		if !n.Exists() {
@@ -127,14 +127,14 @@ func TestAServiceOfAnObjectStaysEmpty(t *testing.T) {
 		s, err := p.Named(stage)
 		assert.Truef(t, err == nil && manager(s.Documents[0].After) == want, "%s: %v %s", stage, err, manager(s.Documents[0].After))
 		target.CanonicalForm = true
-		back, err := plan.Undo(Distro(), s.After(), target, stage, false)
+		back, err := plan.Undo(Format(), s.After(), target, stage, false)
 		assert.Truef(t, err == nil && len(back) == 1 && manager(back[0].Documents[0].After) == manager(s.Documents[0].Before), "%s is not undone: %v", stage, err)
 	}
 	for _, left := range []string{fmt.Sprintf(services, ""), `"services":{"etcd":{},"kubeApi":{},"kubelet":{}}`} {
 		last, _ := p.Named(stages.SwitchToExternal)
 		text := string(last.After()[0].Root().JSON())
 		d := parse(t, strings.Replace(text, fmt.Sprintf(services, ""), left, 1))
-		back, err := plan.Undo(Distro(), transform.Only(d), target, stages.SwitchToExternal, false)
+		back, err := plan.Undo(Format(), transform.Only(d), target, stages.SwitchToExternal, false)
 		assert.Truef(t, err == nil && len(back) == 1 && strings.Contains(manager(back[0].Documents[0].After), "enable-leader-migration"), "%s: %v", left, err)
 	}
 }

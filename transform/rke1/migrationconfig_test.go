@@ -53,7 +53,7 @@ func TestEnableNamesTheConfiguration(t *testing.T) {
 func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
 	target.Accept = append(target.Accept, "node-address-missing")
-	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), target))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), target))(t)
 	for _, s := range p.Steps {
 		assert.Truef(t, s.State != plan.Blocked, "%s is blocked: %+v", s.Stage.Name, s.Findings)
 	}
@@ -84,7 +84,7 @@ func TestConfigurationsGoWithTheSwitchAndComeBack(t *testing.T) {
 				if !s.Changes() {
 					continue
 				}
-				steps, err := plan.Undo(Distro(), s.After(), p.Target, s.Stage.Name, false)
+				steps, err := plan.Undo(Format(), s.After(), p.Target, s.Stage.Name, false)
 				if err != nil || len(steps) != 1 {
 					t.Errorf("%s: %d steps, %v", s.Stage.Name, len(steps), err)
 				} else if config := configFlag; strings.Contains(string(steps[0].After()[0].Bytes()), config) != strings.Contains(string(s.Before()[0].Bytes()), config) {
@@ -176,7 +176,7 @@ func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 }
 
 func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
-	_, err := plan.Build(Distro(), transform.Only(parse(t, at(release, onAWS))), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
+	_, err := plan.Build(Format(), transform.Only(parse(t, at(release, onAWS))), with(func(t *transform.Target) { t.ChartVersion = "0.0.6" }))
 	assert.ErrorContains(t, err, "a chart older than 0.0.7 mounts no configuration")
 	_, err = stageOf(t, opened(t, at(release, onAWS), with(func(t *transform.Target) { t.ImageTag = "own" })), stages.InstallCCM).Files()
 	assert.ErrorContains(t, err, "choose a release with --ccm-image-tag")
@@ -197,7 +197,7 @@ func TestRulesOfConfigurations(t *testing.T) {
 		{"in a folder that is mounted elsewhere", service(flag+"leader-migration-config: /etc/own/a.conf") + "    extra_binds: ['/etc/own:/opt/own']\n", "config-", "config-not-mounted error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster := assert.Value(Distro().Lint(transform.Only(parse(t, at(release, c.config))), transform.Target{}))(t)
+			cluster := assert.Value(Format().Lint(transform.Only(parse(t, at(release, c.config))), transform.Target{}))(t)
 			var got []string
 			for _, f := range cluster.Findings("") {
 				if strings.HasPrefix(f.Rule, c.rule) {

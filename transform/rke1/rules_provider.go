@@ -42,7 +42,7 @@ func (m *migration) charts(string) []rules.Chart {
 	}
 	label, _, _ := strings.Cut(controlPlaneNodeLabel, "=")
 	return []rules.Chart{{
-		Chart: m.file.chart, Distro: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
+		Chart: m.file.chart, Format: Name, Release: m.Version, External: m.isExternal(), Target: m.target,
 		Nodes: m.chartNodes, Label: label, At: m.valuesFinding,
 	}}
 }

@@ -32,7 +32,7 @@ func checkRule(t *testing.T, rule string, cases []ruleCase) {
 			if c.version == "" {
 				c.version = release
 			}
-			cluster := assert.Value(Distro().Lint(transform.Only(parse(t, at(c.version, c.config))), c.target))(t)
+			cluster := assert.Value(Format().Lint(transform.Only(parse(t, at(c.version, c.config))), c.target))(t)
 			var got []string
 			for _, f := range cluster.Findings(c.stage) {
 				if f.Rule != rule {
@@ -192,13 +192,13 @@ func TestRulesOfTheArguments(t *testing.T) {
 
 func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 	doc := parse(t, `{"rancherKubernetesEngineConfig": {"kubernetesVersion": "v1.26.15-rancher1-1", "cloudProvider": {"name": "aws"}, "services": {"kubelet": {"extraArgs": {"max-pods": 200}}}}}`)
-	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{}))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(doc), transform.Target{}))(t)
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration, stages.SwitchToExternal} {
 		s, _ := p.Step(name)
 		assert.Truef(t, s.State == plan.Blocked, "%s is %s", name, s.State)
 	}
-	c := assert.Value(Distro().Lint(transform.Only(doc), transform.Target{}))(t)
-	fixed, made := plan.Repair(Distro(), c, transform.Target{})
+	c := assert.Value(Format().Lint(transform.Only(doc), transform.Target{}))(t)
+	fixed, made := plan.Repair(Format(), c, transform.Target{})
 	assert.Truef(t, len(made) == 1 && fixed.Documents()[0].Root().Get("rancherKubernetesEngineConfig", "services", "kubelet", "extraArgs", "max-pods").Value() == "200", "%v\n%s", made, fixed.Documents()[0].Bytes())
 }
 
@@ -206,7 +206,7 @@ func TestAnUnquotedArgumentIsAnErrorInTheAPI(t *testing.T) {
 // cluster in-tree, and without it the switch would be made.
 func TestNothingThatIsTheSwitchIsCorrected(t *testing.T) {
 	text := at(release, outside+"  awsCloudProvider: {global: {zone: a}}\n")
-	c := assert.Value(Distro().Lint(transform.Only(parse(t, text)), transform.Target{}))(t)
-	fixed, made := plan.Repair(Distro(), c, transform.Target{})
+	c := assert.Value(Format().Lint(transform.Only(parse(t, text)), transform.Target{}))(t)
+	fixed, made := plan.Repair(Format(), c, transform.Target{})
 	assert.Truef(t, len(made) == 0 && string(fixed.Documents()[0].Bytes()) == text, "%v\n%s", made, fixed.Documents()[0].Bytes())
 }

@@ -34,7 +34,7 @@ func TestEnableSetsTheFlagAndKeepsTheRest(t *testing.T) {
 // An external manager with the flag would hold the lease and run nothing.
 func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 	for _, text := range []string{isOut, onAWS + "services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"} {
-		p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, at(release, text))), transform.Target{}))(t)
+		p := assert.Value(plan.Build(Format(), transform.Only(parse(t, at(release, text))), transform.Target{}))(t)
 		for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 			step, _ := p.Step(name)
 			assert.Truef(t, step.State == plan.Skipped && !step.Changes(), "%s is %s in\n%s", name, step.State, text)
@@ -44,7 +44,7 @@ func TestNothingPutsTheFlagOnAnExternalManager(t *testing.T) {
 
 // The permission stays in addons for good, so it shows that there was a migration.
 func TestAClusterThatWasMigratedSkippedNothing(t *testing.T) {
-	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{}))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, at(release, isOut+granted))), transform.Target{}))(t)
 	for _, name := range []string{stages.GrantMigrationLease, stages.EnableLeaderMigration} {
 		step, _ := p.Step(name)
 		assert.Truef(t, step.State == plan.Done, "%s is %s", name, step.State)

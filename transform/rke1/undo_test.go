@@ -29,7 +29,7 @@ func TestUndoUndoesWhatTheFileShows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := transform.Target{CanonicalForm: c.canonical}
-			steps := assert.Value(plan.Undo(Distro(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false))(t)
+			steps := assert.Value(plan.Undo(Format(), transform.Only(parse(t, at(release, c.text))), target, c.stage, false))(t)
 			got := at(release, c.text)
 			for _, s := range steps {
 				got = string(s.After()[0].Bytes())
@@ -59,7 +59,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		if strings.Contains(c.name, "moved") {
 			target.Version = release
 		}
-		_, err := plan.Undo(Distro(), transform.Only(parse(t, c.text)), target, c.stage, false)
+		_, err := plan.Undo(Format(), transform.Only(parse(t, c.text)), target, c.stage, false)
 		var conflict *transform.Conflict
 		assert.Truef(t, errors.As(err, &conflict) && strings.Contains(err.Error(), c.want), "%s: want %s, got %v", c.name, c.want, err)
 	}

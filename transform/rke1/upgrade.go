@@ -23,7 +23,7 @@ func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
 		From: m.Version, To: m.target.Version,
 		At: m.get(versionKey), Holder: m.Config,
-		Distro: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,
+		Format: "an RKE", Example: "v1.27.16-rancher1-1", Is: isRelease,
 	}
 }
 

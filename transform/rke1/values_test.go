@@ -37,7 +37,7 @@ func pair(t *testing.T, config, values string) []*yamledit.Document {
 // planOf plans both.
 func planOf(t *testing.T, config, values string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Distro(), pair(t, config, values), target))(t)
+	p := assert.Value(plan.Build(Format(), pair(t, config, values), target))(t)
 	return p
 }
 
@@ -83,7 +83,7 @@ func TestTheStagesEditTheValuesFileOfTheOperator(t *testing.T) {
 // The stages of a single cluster.yml do not know whether the chart was installed.
 func TestTheSwitchComesAfterTheEditOfTheValuesFile(t *testing.T) {
 	docs := pair(t, at(release, onAWS+nodes+granted+"services:\n  kube-controller:\n    extra_args: {enable-leader-migration: 'true'}\n"), short)
-	p := assert.Value(plan.BuildFor(Distro(), docs, transform.Target{}, plan.Choice{Stage: stages.SwitchToExternal}))(t)
+	p := assert.Value(plan.BuildFor(Format(), docs, transform.Target{}, plan.Choice{Stage: stages.SwitchToExternal}))(t)
 	assert.Error(p.Choose(plan.Choice{Stage: stages.SwitchToExternal}))(t, stages.InstallCCM, "the switch does not wait")
 	s, _ := p.Step(stages.SwitchToExternal)
 	assert.True(t, slices.Contains(s.Stage.AfterManual, stages.InstallCCM), "the file has the values, and not whether helm installed the chart with them")
@@ -124,7 +124,7 @@ func TestTheUndoOfTheValuesFileNeedsTheUsualForm(t *testing.T) {
 		{"the end, in the usual form", isOut, strings.Replace(own, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, true, false},
 		{"the end, of our own values", isOut, strings.Replace(text, "  - --enable-leader-migration=true\n", "", 1), stages.DisableLeaderMigration, false, false},
 	} {
-		steps, err := plan.Undo(Distro(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
+		steps, err := plan.Undo(Format(), pair(t, at(release, c.config+nodes), c.values), transform.Target{CanonicalForm: c.canonical}, c.stage, false)
 		var conflict *transform.Conflict
 		if lost := errors.As(err, &conflict); lost != c.lost || !lost && (err != nil || len(steps) != 1 || !steps[0].Documents[1].Changes()) {
 			t.Errorf("%s: %v, %v", c.name, steps, err)
@@ -150,7 +150,7 @@ func TestTheValuesSelectControlPlanesThatTheFileDoesNotList(t *testing.T) {
 }
 
 func TestASelectorOfTheOperatorIsRefusedWhereNoControlPlaneHasIt(t *testing.T) {
-	_, err := plan.Build(Distro(), pair(t, at(release, onAWS+nodes), "nodeSelector: {disk: fast}\n"), transform.Target{})
+	_, err := plan.Build(Format(), pair(t, at(release, onAWS+nodes), "nodeSelector: {disk: fast}\n"), transform.Target{})
 	assert.True(t, err != nil && strings.Contains(err.Error(), "values.yaml:1") && strings.Contains(err.Error(), "disk"), err)
 }
 

@@ -155,7 +155,7 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 			c.want = "the arguments of the chart depend on values.yaml of the chart"
 			c.config = strings.Replace(c.config, "      image: {tag: v1.26.6}\n", "", 1)
 		}
-		_, err := plan.BuildFor(Distro(), transform.Only(parse(t, document(c.version, c.config))), chosen, plan.Choice{Stage: stages.InstallCCM})
+		_, err := plan.BuildFor(Format(), transform.Only(parse(t, document(c.version, c.config))), chosen, plan.Choice{Stage: stages.InstallCCM})
 		assert.ErrorContains(t, err, c.want, name)
 	}
 }
@@ -163,11 +163,11 @@ func TestSourcesThatAreNotEdited(t *testing.T) {
 func TestTheUndoOfValuesElsewhereIsUndetermined(t *testing.T) {
 	const values = "chartValues:\n  aws-cloud-controller-manager:\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
 	installed := step(t, planned(t, release, onAWS+values, chosen), stages.InstallCCM).After()
-	_, err := plan.Undo(Distro(), installed, chosen, stages.InstallCCM, false)
+	_, err := plan.Undo(Format(), installed, chosen, stages.InstallCCM, false)
 	assert.ErrorContains(t, err, "chartValues.aws-cloud-controller-manager")
 	canonical := chosen
 	canonical.CanonicalForm = true
-	steps, err := plan.Undo(Distro(), installed, canonical, stages.InstallCCM, false)
+	steps, err := plan.Undo(Format(), installed, canonical, stages.InstallCCM, false)
 	assert.True(t, err == nil && len(steps) == 1 && !strings.Contains(string(steps[0].After()[0].Bytes()), "kind: HelmChart\n"), steps, err)
 }
 
@@ -177,7 +177,7 @@ func TestTheSwitchOfABrokenClusterDoesNotWaitForTheChart(t *testing.T) {
 		"    machineGlobalConfig: {cloud-provider-name: aws}\n    additionalManifest: |-\n      apiVersion: helm.cattle.io/v1\n      kind: HelmChart\n      metadata: {name: aws-cloud-controller-manager, namespace: kube-system}\n" +
 		"      spec:\n        chart: aws-cloud-controller-manager\n        version: 0.0.8\n        valuesContent: |-\n          args: [--cloud-provider=aws]\n"
 	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
-	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 	for _, name := range []string{stages.SwitchToExternal, stages.InstallCCM} {
 		s, _ := p.Step(name)
 		assert.Truef(t, s.State == plan.Todo, "%s is %s: %v", name, s.State, s.Findings)

@@ -122,7 +122,7 @@ func (c *Cluster) setVersion(stated, assumed string) (err error) {
 	c.Version, err = k8s.Statement{
 		At: c.Root.Get("spec", "kubernetesVersion"), Holder: c.Root.Get("spec"), Key: "kubernetesVersion",
 		Stated: stated, Assumed: assumed,
-		Distro: "an RKE2", Example: "v1.26.15+rke2r1", Is: effective.IsRelease,
+		Format: "an RKE2", Example: "v1.26.15+rke2r1", Is: effective.IsRelease,
 	}.Version()
 	c.Release = effective.LookupRelease(c.Version)
 	return err

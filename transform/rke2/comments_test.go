@@ -81,9 +81,9 @@ func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
 			if strings.Contains(line, "Role") != (stage == stages.GrantMigrationLease) {
 				continue
 			}
-			_, err := plan.Undo(Distro(), transform.Only(parse(t, in)), inTurn, stage, false)
+			_, err := plan.Undo(Format(), transform.Only(parse(t, in)), inTurn, stage, false)
 			refuses(t, stage+", "+name, err, "it has a comment (line ")
-			steps, err := plan.Undo(Distro(), transform.Only(parse(t, in)), usual, stage, false)
+			steps, err := plan.Undo(Format(), transform.Only(parse(t, in)), usual, stage, false)
 			assert.Truef(t, err == nil && len(steps) == 1 && strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all"), "%s, %s: %v", stage, name, err)
 		}
 	}

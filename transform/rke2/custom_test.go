@@ -42,7 +42,7 @@ func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
 
 func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
 	doc := parse(t, tooManyLabels())
-	live := Distro().Live
+	live := Format().Live
 	assert.True(t, live.ByMachines(doc) && !live.ByMachines(parse(t, document("v1.26.15+rke2r1", selecting("{matchLabels: {size: big}}")))), "not exactly the cluster with too many labels needs its machines")
 	for want, machines := range map[string]transform.Machines{
 		"worker":                           {},
@@ -68,7 +68,7 @@ machineSelectorConfig:
     kube-controller-manager-arg: [v=4]
   machineLabelSelector: {matchLabels: {size: big}}
 `)
-	plan := assert.Value(plan.Build(Distro(), transform.Only(parse(t, text)), transform.Target{}))(t)
+	plan := assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), transform.Target{}))(t)
 	for _, step := range plan.Steps {
 		if step.Stage.Name != stages.EnableLeaderMigration {
 			continue

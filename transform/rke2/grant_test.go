@@ -78,7 +78,7 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 
 func TestGrantFitsIntoAFlowMapping(t *testing.T) {
 	doc := parse(t, strings.Replace(document(release, ""), "{}", "{machineGlobalConfig: {cloud-provider-name: aws}}", 1))
-	p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
 	got := documentsOf(t, migrated(t, step(t, p, stages.GrantMigrationLease).Documents[0].After))
 	assert.True(t, len(got) == 2, got)
 }
@@ -144,7 +144,7 @@ func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 		"one line": {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
+			_, err := plan.Build(Format(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
 			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "c.yaml:") && strings.Contains(err.Error(), c.want), "got %v, want … %s", err, c.want)
 		})
 	}

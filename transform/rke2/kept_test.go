@@ -39,6 +39,6 @@ func TestTwoObjectsAreTheSameToRancher(t *testing.T) {
 		{"a file that goes", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "," + other + "]}\n", psact + "  rkeConfig: {machineSelectorFiles: [" + own + "]}\n", false},
 		{"a cluster that Rancher refuses is compared as it is", "  rkeConfig: {machinePools: 7}\n", "  rkeConfig: {machinePools: 7, chartValues: null}\n", false},
 	} {
-		assert.Equal(t, Distro().Alike(heron(t, c.a), heron(t, c.b)), c.alike, c.name)
+		assert.Equal(t, Format().Alike(heron(t, c.a), heron(t, c.b)), c.alike, c.name)
 	}
 }

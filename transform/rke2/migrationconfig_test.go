@@ -113,7 +113,7 @@ func configurationIn(t *testing.T, at yamledit.Node) yamledit.Node {
 
 func TestAHalfMigratedFileSaysThatConfigurationsAreUsed(t *testing.T) {
 	half := step(t, planned(t, release, onAWS, generated), stages.EnableLeaderMigration).After()
-	p := assert.Value(plan.Build(Distro(), half, inTurn))(t)
+	p := assert.Value(plan.Build(Format(), half, inTurn))(t)
 	s := step(t, p, stages.EnableLeaderMigration)
 	assert.True(t, s.State == plan.Done, s.State)
 	fits(t, openAfter(t, p, stages.InstallCCM))
@@ -161,13 +161,13 @@ func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
 		if name == "for the provider" {
 			target.LeaderMigrationConfig = ""
 		}
-		_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, config))), target)
+		_, err := plan.Build(Format(), transform.Only(parse(t, document(release, config))), target)
 		assert.ErrorContains(t, err, "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8", name)
 	}
 }
 
 func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
-	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
+	_, err := plan.Build(Format(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
 	assert.ErrorContains(t, err, "choose a release with --ccm-image-tag")
 }
 

@@ -165,7 +165,7 @@ func TestTheUpgradeWaitsForEveryOverride(t *testing.T) {
 	whole := split + onAWS + "  " + stubOff + own + api + toOwn
 	for config, want := range map[string]bool{whole: true, whole + "machineSelectorConfig:\n- config: {kubelet-arg: [v=2]}\n  " + forWorkers + "\n": false} {
 		doc := parse(t, document(release, config+strings.TrimPrefix(charted("v1.26.6", "0.0.8"), split+globalOff)))
-		p := assert.Value(plan.Build(Distro(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"}))(t)
+		p := assert.Value(plan.Build(Format(), transform.Only(doc), transform.Target{Version: "v1.28.15+rke2r1"}))(t)
 		_, has := p.Step(stages.UpgradeKubernetes)
 		assert.Truef(t, has == want, "upgrade-kubernetes is planned: %t", has)
 	}

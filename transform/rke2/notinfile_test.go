@@ -51,18 +51,18 @@ func isLeft(p *plan.Plan) bool { return p.Outlook().Counts.Count() != plan.Count
 func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	doc := parse(t, document(release, globalOff))
 	for _, c := range []plan.Choice{{Next: true}, {Stage: stages.InstallCCM, Through: true}, {Stage: stages.DisableLeaderMigration, Through: true}, {Stage: stages.DisableLeaderMigration}} {
-		p := assert.Value(plan.BuildFor(Distro(), transform.Only(doc), chosen, c))(t)
+		p := assert.Value(plan.BuildFor(Format(), transform.Only(doc), chosen, c))(t)
 		steps, err := p.Choose(c)
 		first := (*plan.ManualStagePending)(nil)
 		assert.Truef(t, errors.As(err, &first) == c.Next && (c.Next || err == nil) && len(steps) == 0, "%+v: %v, %v", c, steps, err)
 	}
 	c := plan.Choice{Stage: stages.InstallCCM}
-	p := assert.Value(plan.BuildFor(Distro(), transform.Only(doc), chosen, c))(t)
+	p := assert.Value(plan.BuildFor(Format(), transform.Only(doc), chosen, c))(t)
 	steps, err := p.Choose(c)
 	assert.Must(t, err == nil && len(steps) == 1, steps, err)
 	text := string(steps[0].After()[0].Bytes())
 	assert.Truef(t, strings.Contains(text, "chart: aws-cloud-controller-manager") && !strings.Contains(text, leaderFlag), "no one is left to migrate from:\n%s", text)
-	again := assert.Value(plan.Build(Distro(), steps[0].After(), chosen))(t)
+	again := assert.Value(plan.Build(Format(), steps[0].After(), chosen))(t)
 	assert.Truef(t, !isLeft(again), "something is left: %+v", again.Steps)
 }
 

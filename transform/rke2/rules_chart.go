@@ -85,7 +85,7 @@ func (m *migration) checkedCharts(rule string) (list []rules.Chart) {
 
 func (c installed) subject() rules.Chart {
 	return rules.Chart{
-		Chart: c.chart, Distro: Name, Release: c.Version, External: c.isExternal(), Target: c.target,
+		Chart: c.chart, Format: Name, Release: c.Version, External: c.isExternal(), Target: c.target,
 		Nodes: c.controlPlaneNodes, Label: "node-role.kubernetes.io/control-plane", At: c.at,
 	}
 }

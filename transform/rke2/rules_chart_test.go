@@ -163,6 +163,6 @@ func TestFindingsInsideOfTheManifestHaveThePath(t *testing.T) {
 
 func TestAChartThatCannotBeReadLeavesTheRest(t *testing.T) {
 	config := "machineGlobalConfig:\n  " + isExternal + "additionalManifest: |\n  kind: HelmChart\n  spec:\n    chart: aws-cloud-controller-manager\n    valuesContent: '{'\n"
-	c, err := Distro().Lint(transform.Only(parse(t, document(release, config))), chosen)
+	c, err := Format().Lint(transform.Only(parse(t, document(release, config))), chosen)
 	assert.Truef(t, err != nil && c != nil && len(about(c.Findings(""), "stub-ccm-enabled")) == 1, "%v, %v", c, err)
 }

@@ -51,7 +51,7 @@ func withPodSecurity(t *testing.T, config string, target transform.Target) trans
 	t.Helper()
 	c := linted(t, release, config, target).(*migration)
 	text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
-	lint := assert.Value(Distro().Lint(transform.Only(parse(t, text)), target))(t)
+	lint := assert.Value(Format().Lint(transform.Only(parse(t, text)), target))(t)
 	return lint
 }
 
@@ -153,7 +153,7 @@ func TestNoFindingQuotesAValue(t *testing.T) {
 
 func TestFixableRulesHaveFixes(t *testing.T) {
 	var fixable []string
-	for _, r := range Distro().Rules {
+	for _, r := range Format().Rules {
 		if r.Fixable {
 			fixable = append(fixable, r.ID)
 		}
@@ -163,7 +163,7 @@ func TestFixableRulesHaveFixes(t *testing.T) {
 
 func TestRulesThatMayNeverBeAccepted(t *testing.T) {
 	var never []string
-	for _, r := range Distro().Rules {
+	for _, r := range Format().Rules {
 		if !r.Acceptable {
 			never = append(never, r.ID)
 		}

@@ -51,8 +51,8 @@ func together(t *testing.T, config string, objects ...string) []*yamledit.Docume
 		doc := assert.Value(yamledit.ParseString(fmt.Sprintf("o%d.yaml", i), text))(t)
 		related = append(related, doc)
 	}
-	assert.True(t, Distro().Grouping.MayGroup(cluster), "the cluster names no object")
-	all, err := Distro().Grouping.Group([]*yamledit.Document{cluster}, related)
+	assert.True(t, Format().Grouping.MayGroup(cluster), "the cluster names no object")
+	all, err := Format().Grouping.Group([]*yamledit.Document{cluster}, related)
 	assert.Mustf(t, err == nil && len(all) == 1, "%v, %v", all, err)
 	return all[0]
 }
@@ -82,7 +82,7 @@ func TestTheConfigurationThatAnObjectHoldsIsChecked(t *testing.T) {
 		{"a selector that Kubernetes refuses", readsOwn + fromMap + "- machineLabelSelector: {matchExpressions: [{key: a, operator: Sometimes}]}\n", []string{mapOf(plainMap, complete())}, []string{"machine-files-refused c.yaml:13 spec.rkeConfig.machineSelectorFiles[1].machineLabelSelector"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster := assert.Value(Distro().Lint(together(t, c.config, c.objects...), chosen))(t)
+			cluster := assert.Value(Format().Lint(together(t, c.config, c.objects...), chosen))(t)
 			var got []string
 			for _, f := range cluster.Findings("") {
 				aboutConfig := slices.ContainsFunc(leadermigration.Rules(), func(r transform.Rule) bool { return r.ID == f.Rule })
@@ -103,11 +103,11 @@ func TestTheConfigurationsOfBothManagersAreCompared(t *testing.T) {
 		return "  " + strings.ReplaceAll(own, "\n", "\n  ")
 	}
 	docs := together(t, readsOwn+fromMap+chart+inner("route", "service", "cloud-node-lifecycle", "nodeipam"), mapOf(plainMap, complete()))
-	cluster, err := Distro().Lint(docs, chosen)
+	cluster, err := Format().Lint(docs, chosen)
 	assert.NilError(t, err)
 	assert.Truef(t, lacks(cluster, "o0.yaml") && !lacks(cluster, "c.yaml"), "only kube-controller-manager lacks nodeipam: %v", cluster.Findings(""))
 	docs = together(t, readsOwn+fromMap+chart+inner("route", "cloud-node-lifecycle"), mapOf(plainMap, complete()))
-	if cluster, err = Distro().Lint(docs, chosen); err != nil {
+	if cluster, err = Format().Lint(docs, chosen); err != nil {
 		t.Fatal(err)
 	}
 	assert.Truef(t, lacks(cluster, "c.yaml"), "the cloud-controller-manager lacks service: %v", cluster.Findings(""))
@@ -123,7 +123,7 @@ func lacks(c transform.Cluster, file string) bool {
 func TestAnObjectIsADocumentOfItsClusterThroughAllStages(t *testing.T) {
 	files := strings.ReplaceAll(fromMap, ownFile, managerConfig)
 	docs := together(t, onAWS+files, mapOf(plainMap, complete()))
-	p := assert.Value(plan.Build(Distro(), docs, chosen))(t)
+	p := assert.Value(plan.Build(Format(), docs, chosen))(t)
 	for _, s := range p.Steps {
 		assert.Truef(t, len(s.Documents) == 2 && !s.Documents[1].Changes() && s.Documents[1].After == docs[1], "%s: %+v", s.Stage.Name, s.Documents)
 	}
@@ -135,7 +135,7 @@ func TestAnObjectIsADocumentOfItsClusterThroughAllStages(t *testing.T) {
 func TestAnObjectThatTwoClustersNameIsADocumentOfBoth(t *testing.T) {
 	a, b := parse(t, document(release, readsOwn+fromMap)), parse(t, document(release, readsOwn+fromMap))
 	object := assert.Value(yamledit.ParseString("o.yaml", mapOf(plainMap, complete())))(t)
-	all, err := Distro().Grouping.Group([]*yamledit.Document{a, b}, []*yamledit.Document{object})
+	all, err := Format().Grouping.Group([]*yamledit.Document{a, b}, []*yamledit.Document{object})
 	want := [][]*yamledit.Document{{a, object}, {b, object}}
 	assert.Truef(t, err == nil && slices.EqualFunc(all, want, slices.Equal[[]*yamledit.Document]), "%v, %v", all, err)
 }
@@ -148,7 +148,7 @@ func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
 		"malformed files":            onAWS + "machineSelectorFiles: {fileSources: 1}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.True(t, !Distro().Grouping.MayGroup(parse(t, document(release, config))), "it waits for other documents")
+			assert.True(t, !Format().Grouping.MayGroup(parse(t, document(release, config))), "it waits for other documents")
 		})
 	}
 }
@@ -163,7 +163,7 @@ func TestObjectsAreRecognizedByTheirKindAndWhatTheyHold(t *testing.T) {
 		"# kind: ConfigMap\n" + plainness:                                          false,
 		"kind: ConfigMap\ndata: {c: \"kind: LeaderMigrat\\x69onConfiguration\"}\n": true,
 	} {
-		got := Distro().Grouping.Related.Has(parse(t, text))
+		got := Format().Grouping.Related.Has(parse(t, text))
 		assert.Truef(t, got == want, "%t for\n%s", got, text)
 	}
 }

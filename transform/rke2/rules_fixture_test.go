@@ -21,7 +21,7 @@ const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 
 // linted opens a configuration as lint does.
 func linted(t *testing.T, version, config string, target transform.Target) transform.Cluster {
 	t.Helper()
-	c := assert.Value(Distro().Lint(transform.Only(parse(t, document(version, config))), target))(t)
+	c := assert.Value(Format().Lint(transform.Only(parse(t, document(version, config))), target))(t)
 	return c
 }
 
@@ -58,9 +58,9 @@ func repairs(t *testing.T, cases []struct{ name, before, want string }) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			fixed, made := plan.Repair(Distro(), linted(t, release, c.before, chosen), chosen)
+			fixed, made := plan.Repair(Format(), linted(t, release, c.before, chosen), chosen)
 			assert.DeepEqual(t, configOf(fixed.Documents()[0]), c.want)
-			again, more := plan.Repair(Distro(), fixed, chosen)
+			again, more := plan.Repair(Format(), fixed, chosen)
 			assert.Truef(t, len(more) == 0 && (len(made) > 0) == (c.before != c.want), "%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
 		})
 	}

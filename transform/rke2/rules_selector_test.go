@@ -44,7 +44,7 @@ func TestWidenedSelectorsAreRenamed(t *testing.T) {
 
 func TestInvalidSelectorsAreFindings(t *testing.T) {
 	const config = onAWS + "machineSelectorConfig:\n- config: {debug: true}\n  machineLabelSelector: {matchExpressions: [{key: a, operator: in, values: [b]}]}\n"
-	_, err := Distro().Lint(transform.Only(parse(t, document(release, config))), chosen)
+	_, err := Format().Lint(transform.Only(parse(t, document(release, config))), chosen)
 	var refused *transform.Refused
 	assert.Must(t, errors.As(err, &refused), err)
 	f := refused.Finding()

@@ -60,7 +60,7 @@ func TestAPlainClusterHasNoFindings(t *testing.T) {
 }
 
 func TestRulesAreWellFormed(t *testing.T) {
-	table := Distro().Rules
+	table := Format().Rules
 	assert.True(t, slices.IsSortedFunc(table, func(a, b transform.Rule) int { return strings.Compare(a.ID, b.ID) }), "the rules are not sorted")
 	seen := map[string]bool{}
 	for _, r := range table {
@@ -246,7 +246,7 @@ func TestAPlanPast126ContinuesFromEveryStage(t *testing.T) {
 		target := transform.Target{EndState: end}
 		p := planned(t, "v1.31.4+rke2r1", onAWS, target)
 		for i, s := range p.Steps {
-			again, err := plan.Build(Distro(), s.After(), target)
+			again, err := plan.Build(Format(), s.After(), target)
 			assert.Must(t, err == nil, end, s.Stage.Name, err)
 			assert.Mustf(t, len(again.Steps) == len(p.Steps), "%q: after %s there are %d stages, not %d", end, s.Stage.Name, len(again.Steps), len(p.Steps))
 			for j, a := range again.Steps {

@@ -52,7 +52,7 @@ func TestTheUndoOfTheSwitchReturnsTheTimingsThatTheOtherManagerNeeds(t *testing.
 	made := string(step(t, planned(t, release, determined, target), stages.SwitchToExternal).After()[0].Bytes())
 	for lease, want := range map[string]bool{"6s": true, "8s": true, "12s": true, "13s": false, "15s": false} {
 		doc := parse(t, strings.Replace(made, "--leader-elect-lease-duration=8s", "--leader-elect-lease-duration="+lease, 1))
-		steps, err := plan.Undo(Distro(), transform.Only(doc), chosen, stages.SwitchToExternal, false)
+		steps, err := plan.Undo(Format(), transform.Only(doc), chosen, stages.SwitchToExternal, false)
 		assert.Must(t, err == nil, lease, err)
 		list := configOf(steps[0].Documents[0].After)
 		list = list[:strings.Index(list, "additionalManifest")]
@@ -63,11 +63,11 @@ func TestTheUndoOfTheSwitchReturnsTheTimingsThatTheOtherManagerNeeds(t *testing.
 func TestShortLeasesAreRefusedNextToAManagerThatMayRun(t *testing.T) {
 	target := chosen
 	target.ShortLeases = true
-	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, chartAs(forms["a name"])))), target)
+	_, err := plan.Build(Format(), transform.Only(parse(t, document(release, chartAs(forms["a name"])))), target)
 	refuses(t, "a chart without timings", err, "has the default timings of leases")
 	p := planned(t, release, determined, chosen)
 	done := p.Steps[len(p.Steps)-1].After()
-	if p, err := plan.Build(Distro(), done, target); err != nil || p.Left() {
+	if p, err := plan.Build(Format(), done, target); err != nil || p.Left() {
 		t.Errorf("a migration that is complete: %v", err)
 	}
 }

@@ -103,7 +103,7 @@ func configOf(doc *yamledit.Document) string {
 // of its result leaves nothing to do, and that every reverse restores.
 func planned(t *testing.T, version, config string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Distro(), transform.Only(parse(t, document(version, config))), target))(t)
+	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, document(version, config))), target))(t)
 	last := p.Start[0]
 	for _, s := range p.Steps {
 		assert.Truef(t, s.Documents[0].Before == last, "%s does not start where the stage before it ends", s.Stage.Name)
@@ -111,7 +111,7 @@ func planned(t *testing.T, version, config string, target transform.Target) *pla
 		assert.Truef(t, err == nil && string(back) == string(s.Before()[0].Bytes()), "the reverse of %s does not restore the document: %v", s.Stage.Name, err)
 		last = s.Documents[0].After
 	}
-	again := assert.Value(plan.Build(Distro(), transform.Only(last), target))(t)
+	again := assert.Value(plan.Build(Format(), transform.Only(last), target))(t)
 	for _, s := range again.Steps {
 		assert.Truef(t, !left(s) && !s.Changes(), "%s is %s again in\n%s", s.Stage.Name, s.State, last.Bytes())
 	}

@@ -25,7 +25,7 @@ func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
 				if !st.Changes() {
 					continue
 				}
-				steps, err := plan.Undo(Distro(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
+				steps, err := plan.Undo(Format(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
 				switch {
 				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != stages.DisableLeaderMigration,
 					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == stages.InstallCCM,

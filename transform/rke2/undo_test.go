@@ -35,7 +35,7 @@ var (
 func back(t *testing.T, config, stage string, target transform.Target) (was, is string, err error) {
 	t.Helper()
 	s := step(t, planned(t, release, config, target), stage)
-	steps, err := plan.Undo(Distro(), s.After(), target, stage, false)
+	steps, err := plan.Undo(Format(), s.After(), target, stage, false)
 	if err != nil {
 		return "", "", err
 	}
@@ -47,7 +47,7 @@ func back(t *testing.T, config, stage string, target transform.Target) (was, is 
 // undone takes a stage of a configuration back.
 func undone(t *testing.T, version, config, stage string, target transform.Target) (string, error) {
 	t.Helper()
-	steps, err := plan.Undo(Distro(), transform.Only(parse(t, document(version, config))), target, stage, false)
+	steps, err := plan.Undo(Format(), transform.Only(parse(t, document(version, config))), target, stage, false)
 	if err != nil || len(steps) == 0 {
 		return "", err
 	}
@@ -183,11 +183,11 @@ func TestAReleaseThatTheSwitchMovedToIsNotUndone(t *testing.T) {
 	target := transform.Target{EndState: "external", Version: "v1.26.16+rke2r1"}
 	for _, stage := range []string{stages.SwitchToExternal, stages.DisableLeaderMigration} {
 		doc := step(t, planned(t, release, determined, target), stage).After()
-		_, err := plan.Undo(Distro(), doc, target, stage, false)
+		_, err := plan.Undo(Format(), doc, target, stage, false)
 		refuses(t, stage, err, "--canonical")
 		canonical := target
 		canonical.CanonicalForm = true
-		steps, err := plan.Undo(Distro(), doc, canonical, stage, false)
+		steps, err := plan.Undo(Format(), doc, canonical, stage, false)
 		assert.Mustf(t, err == nil && len(steps) == 1, "%s: %v", stage, err)
 		v, _ := steps[0].After()[0].Root().Get("spec", "kubernetesVersion").String()
 		assert.Truef(t, v == target.Version, "%s: the release is %s", stage, v)

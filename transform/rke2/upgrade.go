@@ -25,7 +25,7 @@ func (m *migration) move() k8s.Upgrade {
 	return k8s.Upgrade{
 		From: m.Version, To: m.target.Version,
 		At: m.Root.Get("spec", "kubernetesVersion"), Holder: m.Root.Get("spec"),
-		Distro: "an RKE2", Example: "v1.27.16+rke2r1", Is: effective.IsRelease,
+		Format: "an RKE2", Example: "v1.27.16+rke2r1", Is: effective.IsRelease,
 	}
 }
 

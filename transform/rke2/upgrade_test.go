@@ -26,7 +26,7 @@ func charted(tag, version string) string {
 // sequence names what each plan changes.
 func sequence(t *testing.T, version, config, target string) (steps []string, end string) {
 	t.Helper()
-	plans, err := plan.Sequence(Distro(), transform.Only(parse(t, document(version, config))), transform.Target{Version: target})
+	plans, err := plan.Sequence(Format(), transform.Only(parse(t, document(version, config))), transform.Target{Version: target})
 	if err != nil {
 		return []string{err.Error()}, ""
 	}

@@ -42,7 +42,7 @@ func TestAManagerThatHasTheFlagKeepsItForAsLongAsItIsNeeded(t *testing.T) {
 func TestAManagerWithoutTheChartIsNotGivenAConfiguration(t *testing.T) {
 	generated := inTurn
 	generated.LeaderMigrationConfig = transform.ConfigGenerate
-	_, err := plan.Build(Distro(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
+	_, err := plan.Build(Format(), transform.Only(parse(t, document(release, onAWS+ownManager))), generated)
 	assert.ErrorContains(t, err, "rke-lm does not add its configuration; remove --leader-migration-config")
 }
 
@@ -52,8 +52,8 @@ func TestTheFlagOfAManagerWithoutTheChartIsUndoneInTheUsualForm(t *testing.T) {
 	usual.CanonicalForm = true
 	for _, stage := range []string{stages.DisableLeaderMigration, stages.InstallCCM} {
 		s := step(t, p, stage)
-		assert.Error(plan.Undo(Distro(), s.After(), inTurn, stage, false))(t, "--canonical", stage)
-		steps, err := plan.Undo(Distro(), s.After(), usual, stage, false)
+		assert.Error(plan.Undo(Format(), s.After(), inTurn, stage, false))(t, "--canonical", stage)
+		steps, err := plan.Undo(Format(), s.After(), usual, stage, false)
 		assert.Mustf(t, err == nil && len(steps) == 1, "%s: %v", stage, err)
 		assert.Truef(t, yamledit.Same(steps[0].After()[0].Root().Value(), s.Before()[0].Root().Value()), "%s: back to\n%s", stage, steps[0].After()[0].Bytes())
 	}

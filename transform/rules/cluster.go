@@ -35,7 +35,7 @@ func Described(doc *yamledit.Document, id transform.Identity, other string) *tra
 		"remove one of them, or correct its name; to keep both, use --accept "+DuplicateCluster.ID)
 }
 
-// NotMigratable is for clusters that every verb but lint refuses. A distro describes
+// NotMigratable is for clusters that every verb but lint refuses. A format describes
 // which.
 var NotMigratable = transform.Rule{
 	ID: transform.RuleNotMigratable, Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
@@ -48,7 +48,7 @@ func UnknownProvider(a args.Placed, of string) error {
 }
 
 // UnknownConfigKey is for a key that nothing reads, perhaps because it is misspelt.
-// Which keys are read is the distro's, which checks and describes it.
+// Which keys are read is the format's, which checks and describes it.
 var UnknownConfigKey = transform.Rule{ID: "unknown-config-key", Severity: transform.Warning, Guards: FlagEdits, Acceptable: true}.Because(
 	"Rancher drops keys that the release does not have, so the value reaches no machine.", "rancher/kontainer-driver-metadata: server and agent arguments of each release", "Correct the spelling; `rke-lm lint --fix` does so where one key is near.", "If the key is for a later release.")
 

@@ -1,10 +1,10 @@
 // Copyright The rke-lm Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rules holds the rules that several distros have, by their subject: the ID, the
+// Package rules holds the rules that several formats have, by their subject: the ID, the
 // severity, the stages that each stops, what it finds and what to do.
 //
-// Invariant: an ID means the same everywhere. A distro says where the values are, and
+// Invariant: an ID means the same everywhere. A format says where the values are, and
 // passes stages or a description only where its own differ.
 package rules
 

@@ -41,7 +41,7 @@ var CloudControllersOff = OfComponents{
 }
 
 // ConfigNotMounted is for a manager's configuration that is not where the manager
-// looks for it. What puts files there is the distro's: it checks and describes it.
+// looks for it. What puts files there is the format's: it checks and describes it.
 var ConfigNotMounted = transform.Rule{
 	ID: "config-not-mounted", Severity: transform.Error, Guards: BothManagers, Acceptable: true,
 }.Because("A manager whose configuration file does not exist exits when it starts.", transform.SourceConfiguration, "Let the tool write it with --leader-migration-config generate, or mount the file.", "If another program puts the file on every control plane.")

@@ -154,7 +154,7 @@ func electors(components []Component) (all []Elector) {
 	return all
 }
 
-// LeaseTimings is the check of [LeaseTimingsUnsafe] for the managers that a distro lists for it, and for those of before: they
+// LeaseTimings is the check of [LeaseTimingsUnsafe] for the managers that a format lists for it, and for those of before: they
 // still run while the last stages roll out. The first ones may begin with timings that are unsafe, as they can be what makes
 // them safe, and with a cloud-controller-manager that does not run yet.
 func LeaseTimings[C transform.Cluster](list func(c C, rule string) []Component) func(C, *transform.Findings) {

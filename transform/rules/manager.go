@@ -132,7 +132,7 @@ func SecondOwner(f transform.Finding, t transform.Target, found *transform.Findi
 }
 
 // CCMMinorSkew finds an image of the cloud-controller-manager that does not belong to
-// the cluster's release. A distro describes what of it a file shows.
+// the cluster's release. A format describes what of it a file shows.
 var CCMMinorSkew = OfCharts{
 	transform.Rule{ID: "ccm-minor-skew", Severity: transform.Error, Guards: slices.Concat(TheChart, []string{stages.UpgradeCCM}), Acceptable: true}.Because(
 		"From 1.28 on the manager names its controllers differently: with the default configuration services and routes run in both managers.", transform.SourceAWS+"; "+transform.SourceConfiguration, "Use the image of the cluster's minor, or add --leader-migration-config generate.", "If each manager has a configuration with its own names."),
@@ -168,7 +168,7 @@ func minorSkew(c Chart, found *transform.Findings) {
 		return
 	}
 	fix := "use an image of the cluster's minor"
-	if known := ccm.DefaultTag(c.Distro, semver.MajorMinor(c.Release)); known != "" {
+	if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
 		fix = "set image.tag: " + known
 	}
 	if k8s.From(minor, "v1.28") {
@@ -213,7 +213,7 @@ var CCMUnschedulable = OfCharts{
 	},
 }
 
-// ChartUnpinned finds a chart that a new release changes. A distro describes what of it a file
+// ChartUnpinned finds a chart that a new release changes. A format describes what of it a file
 // shows.
 var ChartUnpinned = OfCharts{
 	transform.Rule{ID: "chart-unpinned", Severity: transform.Error, Guards: TheChart, Acceptable: true}.Because(
@@ -223,7 +223,7 @@ var ChartUnpinned = OfCharts{
 			return
 		}
 		fix := "set image.tag to a release of the cluster's minor"
-		if known := ccm.DefaultTag(c.Distro, semver.MajorMinor(c.Release)); known != "" {
+		if known := ccm.DefaultTag(c.Format, semver.MajorMinor(c.Release)); known != "" {
 			fix = "set image.tag: " + known
 		}
 		found.Add(c.At("the image tag is not a release, so the default of the chart takes effect", fix, "image", "tag"))
@@ -231,7 +231,7 @@ var ChartUnpinned = OfCharts{
 }
 
 // CloudConfigLost is for a provider's configuration, which an external provider
-// ignores. A distro describes where its own has one.
+// ignores. A format describes where its own has one.
 var CloudConfigLost = transform.Rule{
 	ID: "cloud-config-lost", Severity: transform.Error, Guards: TheSwitch, Acceptable: true,
 }.Because("An external kube-controller-manager does not read the file: load balancers then get default subnets, tags and security groups.", transform.SourceAWS, "Pass the content to the cloud-controller-manager with --cloud-config.", "If the chart has the content, or the content only repeats the defaults of the provider.")

@@ -80,6 +80,6 @@ func Mixed(list []Provided, version string, found *transform.Findings) {
 }
 
 // ProviderRemoved is for clusters that lost their provider. What shows that they had
-// one is the distro's, which checks and describes it.
+// one is the format's, which checks and describes it.
 var ProviderRemoved = transform.Rule{ID: "provider-removed", Severity: transform.Error, Guards: TheSwitch}.Because(
 	"Without a provider RKE2 starts its own stub, which gives new nodes the provider ID rke2://. It cannot be changed afterwards.", "rancher/rke2 pkg/rke2/rke2_linux.go; k3s-io/k3s pkg/cloudprovider", "Set cloud-provider-name to external, do not remove it.", "")

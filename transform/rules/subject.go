@@ -38,7 +38,7 @@ type OfComponents struct {
 	Check func(Component, transform.Report)
 }
 
-// Components is the check of such a rule for the components that a distro lists for it. What several
+// Components is the check of such a rule for the components that a format lists for it. What several
 // machines have in common is found once.
 func Components[C any](r OfComponents, list func(c C, rule string) []Component) func(C, *transform.Findings) {
 	return func(c C, found *transform.Findings) {
@@ -57,7 +57,7 @@ func Components[C any](r OfComponents, list func(c C, rule string) []Component) 
 // Chart is that of the cloud-controller-manager, as a file shows it.
 type Chart struct {
 	ccm.Chart
-	Distro, Release string
+	Format, Release string
 	External        bool // the provider of the cluster
 	Target          transform.Target
 	Nodes           func() []ccm.NodeClass // of the control planes
@@ -75,7 +75,7 @@ type OfCharts struct {
 	Check func(Chart, *transform.Findings)
 }
 
-// Charts is the check of such a rule for the charts that a distro lists for it.
+// Charts is the check of such a rule for the charts that a format lists for it.
 func Charts[C any](r OfCharts, list func(c C, rule string) []Chart) func(C, *transform.Findings) {
 	return func(c C, found *transform.Findings) {
 		for _, one := range list(c, r.ID) {

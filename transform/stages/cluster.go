@@ -8,7 +8,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 )
 
-// Cluster is what stages have to know of a cluster, whatever its distro.
+// Cluster is what stages have to know of a cluster, whatever its format.
 type Cluster struct {
 	Target transform.Target
 	// Selector matches the control planes, on which the DaemonSet of the chart runs; "" for
@@ -18,7 +18,7 @@ type Cluster struct {
 	Electors Electors
 }
 
-// Set is what a distro makes of the stages for one cluster.
+// Set is what a format makes of the stages for one cluster.
 type Set struct {
 	Grant, Enable, Install, Cordon, Switch, Uncordon, Disable func() transform.Stage
 

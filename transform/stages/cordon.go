@@ -37,14 +37,14 @@ func Around(stage string) bool { return stage == CordonControlPlane || stage == 
 
 // Cordoning is the operator's choice for one cluster.
 type Cordoning struct {
-	Instead  string // why a distro does not do it, as a sentence; "" where it may
+	Instead  string // why a format does not do it, as a sentence; "" where it may
 	Choice   string // one of transform.CordonAuto (also ""), CordonAlways, CordonNever
 	Workers  bool   // a control plane is a worker, too
 	Upgrades bool   // the switch moves the release
 	Selector string // of the control-plane nodes
 	Cluster  string // names the run on the nodes
 
-	// Why and ReleaseWhy are what the distro says of the two stages.
+	// Why and ReleaseWhy are what the format says of the two stages.
 	Why, ReleaseWhy string
 }
 

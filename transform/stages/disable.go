@@ -58,7 +58,7 @@ func (c Cluster) DisableWhy() string {
 	return disableWhy + expect(c.gap(&disableMigration)) + "." + c.shortWhy(c.Electors.Cloud, leadermigration.CloudTimings(), disableShortWhy)
 }
 
-// Disable completes the stage of a distro. unseen says that its document does not show
+// Disable completes the stage of a format. unseen says that its document does not show
 // whether the switch was done.
 func (c Cluster) Disable(own transform.Stage, unseen bool) transform.Stage {
 	own.Verify = append(own.Verify, c.managerRuns())

@@ -43,7 +43,7 @@ const (
 	leaderRestarts = ": the leader restarts, and the leadership may move to the manager that restarts next."
 )
 
-// Enable completes the stage of a distro.
+// Enable completes the stage of a format.
 func (c Cluster) Enable(own transform.Stage) transform.Stage {
 	own.Why = enableWhy + expect(c.gap(&enableMigration)) + leaderRestarts + c.shortWhy(c.Electors.Kube, leadermigration.KubeTimings(), enableShortWhy) + own.Why
 	own.Edit = c.unlessRefused(own.Edit)

@@ -27,7 +27,7 @@ var grantLease = Stage{
 const grantWhy = "By default kube-controller-manager has no permission on the migration lease; without it no manager runs the cloud controllers " +
 	"once leader migration is enabled, and no error is reported. The permission stays: a rollback needs it."
 
-// Grant completes the stage of a distro.
+// Grant completes the stage of a format.
 func (c Cluster) Grant(own transform.Stage) transform.Stage {
 	own.Why = grantWhy + own.Why
 	own.Verify = append(own.Verify, c.MayLock(leadermigration.ManagerUser))

@@ -60,7 +60,7 @@ const (
 	leaseReturns = "within 30 seconds kube-controller-manager holds the migration lease again"
 )
 
-// Install completes the stage of a distro. Where leader migration is not used, together says
+// Install completes the stage of a format. Where leader migration is not used, together says
 // how the two managers are kept from running the cloud controllers at once.
 func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 	switch {
@@ -80,7 +80,7 @@ func (c Cluster) Install(own transform.Stage, together string) transform.Stage {
 }
 
 // InstalledElsewhere is the stage of an external cluster whose document holds no
-// cloud-controller-manager: it looks for one before all else that the distro does.
+// cloud-controller-manager: it looks for one before all else that the format does.
 func (c Cluster) InstalledElsewhere(own transform.Stage) transform.Stage {
 	own.Why = installElsewhere + own.Why
 	if !c.Target.Situation.HasInTreeProvider() {

@@ -12,10 +12,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
-// Stage is what a stage means in every distro.
+// Stage is what a stage means in every format.
 type Stage struct {
 	Name string
-	// Edits reports whether it edits a document, in any distro.
+	// Edits reports whether it edits a document, in any format.
 	Edits bool
 	// Leader is what runs the cloud controllers after it.
 	Leader string
@@ -36,7 +36,7 @@ type Stage struct {
 	late bool
 	// upgrades means that it is there only in the plan of an upgrade.
 	upgrades bool
-	// of returns what a distro makes of it; nil where all distros have the same.
+	// of returns what a format makes of it; nil where all formats have the same.
 	of func(Set) func() transform.Stage
 	// gap is for how long no one runs the cloud controllers while it rolls out with the default timings of leases, shortGap
 	// with short leases, where that was measured; waits are the timings of the candidate that decide, and takeovers is how

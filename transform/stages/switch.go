@@ -69,7 +69,7 @@ const (
 	leaseStays = "cloud-controller-manager holds the migration lease for as long as it runs, and kube-controller-manager waits for it"
 )
 
-// Switch completes the stage of a distro. unseen says that its document does not show
+// Switch completes the stage of a format. unseen says that its document does not show
 // whether install-ccm was done.
 func (c Cluster) Switch(own transform.Stage, unseen bool) transform.Stage {
 	own.Before = append(own.Before, c.beforeSwitch()...)

@@ -34,7 +34,7 @@ func NewRKE1(t testing.TB) *World {
 // rke1 gives the world that cluster.
 func (w *World) rke1(t testing.TB) {
 	t.Helper()
-	w.Name, w.Path, w.Distro, w.Follow = RKE1ID, RKE1Path, rke1.Distro(), w.up
+	w.Name, w.Path, w.Format, w.Follow = RKE1ID, RKE1Path, rke1.Format(), w.up
 	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/c-x7k2p/leases/rke-lm-c-x7k2p"
 	for i := range w.API.Nodes {
 		delete(w.API.Nodes[i].Labels, "node-role.kubernetes.io/control-plane")

@@ -43,7 +43,7 @@ func NewRKE2(t testing.TB) *World {
 
 // rke2 gives the world a cluster with a name and an ID.
 func (w *World) rke2(name, id string) {
-	w.cluster, w.id, w.Name, w.Distro, w.Follow = name, id, namespace+"/"+name, rke2.Distro(), w.provision
+	w.cluster, w.id, w.Name, w.Format, w.Follow = name, id, namespace+"/"+name, rke2.Format(), w.provision
 	w.Path = strings.TrimSuffix(RKE2Path, orchard) + name
 	w.Lock = "/apis/coordination.k8s.io/v1/namespaces/fleet-default/leases/rke-lm-" + name
 	w.Rancher.Put(w.t, strings.NewReplacer(orchard, name, RKE2ID, id).Replace(RKE2Object))
@@ -56,7 +56,7 @@ func (w *World) provision() {
 	defer w.mu.Unlock()
 	text := w.Rancher.Object(w.Path)
 	doc := must(yamledit.ParseString(w.cluster, text))
-	given := must(rke2.Distro().Live.Machines(doc, transform.Target{}))
+	given := must(rke2.Format().Live.Machines(doc, transform.Target{}))
 	var list []ranchertest.Machine
 	for i := range w.machines() {
 		list = append(list, w.machine(i))

@@ -28,7 +28,7 @@ type World struct {
 	API     *apitest.Server // of the cluster
 	URL     string          // of the Rancher, which leads to the cluster as well
 
-	Distro transform.Distro
+	Format transform.Format
 	Name   string // of the cluster, as a user names it
 	Path   string // of the cluster's object
 	Lock   string // path of the lease that a run holds

@@ -16,14 +16,14 @@ import (
 
 // Outline is a cluster in a few words; "" means unknown.
 type Outline struct {
-	Distro   string // the name of a distro, or k3s
+	Format   string // the name of a format, or k3s
 	Provider string // aws or external
 	Reached  string // the last stage whose result shows
 	Progress plan.Progress
 }
 
-// Outlined describes a cluster, which is of the first distro that it looks like.
-func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
+// Outlined describes a cluster, which is of the first format that it looks like.
+func Outlined(o *observed.Observation, formats []transform.Format) Outline {
 	j := newEvaluation(o, Choice{})
 	out := Outline{Reached: j.reached()}
 	kube := j.of(observed.KubeManager)
@@ -31,9 +31,9 @@ func Outlined(o *observed.Observation, distros []transform.Distro) Outline {
 		return slices.ContainsFunc(o.Nodes, func(n observed.Node) bool { _, has := n.Labels[label]; return has })
 	}}
 	if strings.Contains(o.Version, "+k3s") {
-		out.Distro = "k3s"
-	} else if i := slices.IndexFunc(distros, func(d transform.Distro) bool { return d.Live.Shows(look) }); i >= 0 {
-		out.Distro = distros[i].Name
+		out.Format = "k3s"
+	} else if i := slices.IndexFunc(formats, func(d transform.Format) bool { return d.Live.Shows(look) }); i >= 0 {
+		out.Format = formats[i].Name
 	}
 	switch {
 	case len(kube) == 0:

@@ -38,7 +38,7 @@ var (
 // Rules are the rules of live clusters, for the documentation.
 func Rules() []transform.Rule { return transform.RulesOf(checked()) }
 
-// checked are the rules as all distros have them.
+// checked are the rules as all formats have them.
 func checked() []transform.Checked[*evaluation] {
 	return lists.Map(liveRules(), func(r rule) transform.Checked[*evaluation] { return r.Checked })
 }

@@ -41,7 +41,7 @@ func scene() (Objects, Wanted) {
 			return map[string]any{"cloud-provider-name": "external", "disable-cloud-controller": true, "kube-controller-manager-arg": []any{"v=2"}}
 		},
 		Nodes: map[string]string{"m-1": "n-1"},
-		Alike: rke2.Distro().Alike,
+		Alike: rke2.Format().Alike,
 	}
 	return seen, wanted
 }
@@ -189,10 +189,10 @@ func TestRKEIsDoneWhenItAppliedTheConfiguration(t *testing.T) {
 		{"applied, and not ready", Engine{Applied: filled, Conditions: map[string]Condition{"Updated": {Status: "True"}, "Provisioned": {Status: "True"}}}, "the condition Ready is not True"},
 		{"failed", Engine{Applied: engine("aws"), Failed: filled, Conditions: map[string]Condition{"Updated": {Status: "False", Message: "no ssh"}}}, "the last attempt of RKE failed, and Rancher retries: no ssh"},
 	} {
-		p := Evaluate(Objects{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Distro().Alike})
+		p := Evaluate(Objects{Engine: &c.e}, Wanted{Object: object, Alike: rke1.Format().Alike})
 		assert.Truef(t, strings.Contains(p.Waiting, c.want) && p.Done == (c.want == ""), "%s: %+v", c.name, p)
 	}
-	assert.True(t, Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Distro().Alike}), "a provider that was changed back")
+	assert.True(t, Overtaken(map[string]any{"spec": map[string]any{"rancherKubernetesEngineConfig": engine("aws")}}, Wanted{Object: object, Alike: rke1.Format().Alike}), "a provider that was changed back")
 }
 
 func TestWhatRancherWritesByItselfOvertakesNothing(t *testing.T) {
@@ -205,16 +205,16 @@ func TestWhatRancherWritesByItselfOvertakesNothing(t *testing.T) {
 	external := map[string]any{"name": "external-aws"}
 	for _, c := range []struct {
 		name      string
-		distro    transform.Distro
+		format    transform.Format
 		was, is   map[string]any
 		overtaken bool
 	}{
-		{"an empty service", rke1.Distro(), rke(map[string]any{}, external), rke(map[string]any{"kubeController": map[string]any{"extraArgs": nil}}, external), false},
-		{"a block that makes the provider aws again", rke1.Distro(), rke(nil, external), rke(nil, map[string]any{"name": "external-aws", "awsCloudProvider": map[string]any{}}), true},
-		{"the order of the webhook", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=2"), false},
-		{"another argument", rke2.Distro(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=3"), true},
-		{"another order without a webhook that writes it", rke2.Distro(), apiServer("", "v=2", "a=b"), apiServer("", "a=b", "v=2"), true},
+		{"an empty service", rke1.Format(), rke(map[string]any{}, external), rke(map[string]any{"kubeController": map[string]any{"extraArgs": nil}}, external), false},
+		{"a block that makes the provider aws again", rke1.Format(), rke(nil, external), rke(nil, map[string]any{"name": "external-aws", "awsCloudProvider": map[string]any{}}), true},
+		{"the order of the webhook", rke2.Format(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=2"), false},
+		{"another argument", rke2.Format(), apiServer("restricted", "v=2", "a=b"), apiServer("restricted", "a=b", "v=3"), true},
+		{"another order without a webhook that writes it", rke2.Format(), apiServer("", "v=2", "a=b"), apiServer("", "a=b", "v=2"), true},
 	} {
-		assert.Equal(t, Overtaken(c.is, Wanted{Object: c.was, Alike: c.distro.Alike}), c.overtaken, c.name)
+		assert.Equal(t, Overtaken(c.is, Wanted{Object: c.was, Alike: c.format.Alike}), c.overtaken, c.name)
 	}
 }

@@ -38,7 +38,7 @@ func (w Wanted) alike(a, b map[string]any) bool {
 
 // NewWanted returns what an object promises. raw is its JSON as the server has it,
 // doc as much of it as people write.
-func NewWanted(d transform.Distro, doc *yamledit.Document, raw []byte, t transform.Target) (w Wanted, err error) {
+func NewWanted(d transform.Format, doc *yamledit.Document, raw []byte, t transform.Target) (w Wanted, err error) {
 	w.Alike = d.Alike
 	if err := decode(raw, "Cluster", &w.Object); err != nil {
 		return w, err

@@ -58,7 +58,7 @@ func TestAMachineWithLabelsThatNoPoolHasIsEvaluatedByThem(t *testing.T) {
 	} {
 		for kind, text := range map[string]string{"pools": wantedText + wantedPools, "custom": wantedText} {
 			doc := assert.Value(yamledit.ParseString("mill", text))(t)
-			wanted := assert.Value(NewWanted(rke2.Distro(), doc, []byte(wantedObject), transform.Target{}))(t)
+			wanted := assert.Value(NewWanted(rke2.Format(), doc, []byte(wantedObject), transform.Target{}))(t)
 			m := Machine{Name: "m", Node: "n", Labels: c.labels, Plan: &Plan{Applied: true, Config: c.config}}
 			got := m.waiting(wanted)
 			assert.Truef(t, (c.lacks != "" || got == "") && strings.HasSuffix(got, c.lacks), "%s, %s: %q", c.name, kind, got)

@@ -54,7 +54,7 @@ func (r Planner) Backward(p *plan.Plan, stage string, seen *observed.Observation
 	if folds && stages.Named(stage).With == "" {
 		return l, nil
 	}
-	steps, err := plan.Undo(r.Distro, p.Start, p.Target, stage, folds)
+	steps, err := plan.Undo(r.Format, p.Start, p.Target, stage, folds)
 	if err != nil || len(steps) == 0 {
 		return l, err
 	}
@@ -96,6 +96,6 @@ func (r Planner) CheckRollback(p *plan.Plan, names []string, seen *observed.Obse
 	if last == "" {
 		return nil
 	}
-	_, err := plan.Undo(r.Distro, p.Start, r.Target, last, true)
+	_, err := plan.Undo(r.Format, p.Start, r.Target, last, true)
 	return err
 }

@@ -23,7 +23,7 @@ const (
 	externalRKE1 = "cluster_name: plover\nkubernetes_version: v1.26.15-rancher1-1\nnodes:\n- {address: 10.0.4.11, role: [controlplane, etcd, worker]}\ncloud_provider: {name: external-aws}\nservices: {}\n"
 )
 
-func planned(t *testing.T, d transform.Distro, text string) *plan.Plan {
+func planned(t *testing.T, d transform.Format, text string) *plan.Plan {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
 	p := assert.Value(plan.Build(d, transform.Only(doc), transform.Target{EndState: transform.EndStateExternal}))(t)
@@ -32,14 +32,14 @@ func planned(t *testing.T, d transform.Distro, text string) *plan.Plan {
 
 func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 	for _, c := range []struct {
-		distro transform.Distro
+		format transform.Format
 		text   string
-	}{{rke2.Distro(), externalRKE2}, {rke1.Distro(), externalRKE1}} {
-		p := planned(t, c.distro, c.text)
-		w := Planner{Distro: c.distro}
+	}{{rke2.Format(), externalRKE2}, {rke1.Format(), externalRKE1}} {
+		p := planned(t, c.format, c.text)
+		w := Planner{Format: c.format}
 		for _, seen := range []*observed.Observation{{}, {DaemonSets: running("v1.26.6", "--v=4")}} {
 			l, err := w.Forward(p, stages.InstallCCM, seen)
-			assert.Truef(t, err == nil && l.Empty(), "%s: %+v, %v", c.distro.Name, l, err)
+			assert.Truef(t, err == nil && l.Empty(), "%s: %+v, %v", c.format.Name, l, err)
 		}
 	}
 }
@@ -47,8 +47,8 @@ func TestAMigrationDoesNothingAboutAManagerThatIsNotInTheFile(t *testing.T) {
 // No stage that is undone gives such a manager the flag, and with the in-tree
 // provider it would be a second owner.
 func TestNoRollbackBeginsWhereTheManagerIsNotInTheFile(t *testing.T) {
-	p := planned(t, rke2.Distro(), externalRKE2)
-	w := Planner{Distro: rke2.Distro(), Target: transform.Target{CanonicalForm: true}}
+	p := planned(t, rke2.Format(), externalRKE2)
+	w := Planner{Format: rke2.Format(), Target: transform.Target{CanonicalForm: true}}
 	names := assert.Value(RollbackOrder(p, ""))(t)
 	var conflict *transform.Conflict
 	err := w.CheckRollback(p, names, &observed.Observation{DaemonSets: running("v1.26.6", "--v=4")})

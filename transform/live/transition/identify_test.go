@@ -55,7 +55,7 @@ func TestNodesAreSortedByWhatGivesThemAProviderID(t *testing.T) {
 // A Node that is deleted takes its etcd member with it, so members are replaced, and only
 // while the others are a majority.
 func TestRegistrationKeepsTheQuorum(t *testing.T) {
-	p := Planner{Distro: transform.Distro{Live: transform.Live{Restart: transform.RestartKubelet}}}
+	p := Planner{Format: transform.Format{Live: transform.Live{Restart: transform.RestartKubelet}}}
 	down := aNode("c", "", "", etcdLabel, controlLabel)
 	down.Ready = nil
 	member := aNode("a", "rke2://a", "", etcdLabel, controlLabel)

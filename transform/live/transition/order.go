@@ -15,7 +15,7 @@ import (
 // Changes reports which machines an edit changes, by their labels. A manifest that is
 // applied changes no machine, and a new release all.
 func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
-	before, after, err := ofBoth(l, r.Target, r.Distro.Live.Machines)
+	before, after, err := ofBoth(l, r.Target, r.Format.Live.Machines)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, err
 // upgrades reports whether a transition changes the release.
 func (r Planner) upgrades(l Transition) (bool, error) {
 	before, after, err := ofBoth(l, r.Target, func(doc *yamledit.Document, t transform.Target) (transform.Cluster, error) {
-		return r.Distro.Open(transform.Only(doc), t)
+		return r.Format.Open(transform.Only(doc), t)
 	})
 	if err != nil {
 		return false, err

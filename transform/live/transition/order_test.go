@@ -41,8 +41,8 @@ func TestAStageChangesTheMachinesWhoseConfigurationItChanges(t *testing.T) {
 		{"the provider", stages.SwitchToExternal, transform.Target{EndState: transform.EndStateExternal}, true, true},
 		{"no edit at all", stages.CordonControlPlane, transform.Target{}, false, false},
 	} {
-		w := Planner{Distro: rke2.Distro(), Target: c.target}
-		p := assert.Value(plan.Build(w.Distro, transform.Only(doc), c.target))(t)
+		w := Planner{Format: rke2.Format(), Target: c.target}
+		p := assert.Value(plan.Build(w.Format, transform.Only(doc), c.target))(t)
 		step, _ := p.Step(c.stage)
 		l := Transition{From: step.Documents[0].Before, To: step.Documents[0].Before}
 		if step.Changes() {
@@ -60,6 +60,6 @@ func TestANewReleaseChangesAllMachines(t *testing.T) {
 	e.Set(before.Root().Get("spec", "kubernetesVersion"), "v1.27.16+rke2r2")
 	after, _, err := e.Apply()
 	assert.NilError(t, err)
-	changes, err := Planner{Distro: rke2.Distro()}.Changes(Transition{From: before, To: after})
+	changes, err := Planner{Format: rke2.Format()}.Changes(Transition{From: before, To: after})
 	assert.True(t, err == nil && changes != nil && changes(map[string]string{}), err)
 }

@@ -39,7 +39,7 @@ func (r Planner) Registration(nodes []observed.Node, first observed.Node) Regist
 	if first.ControlPlane() {
 		why += ", one control plane at a time"
 	}
-	restart := r.Distro.Live.Restart(first.ControlPlane())
+	restart := r.Format.Live.Restart(first.ControlPlane())
 	return Registration{
 		Why:     why,
 		Command: drain(first) + shell.Line(" && kubectl delete node %--%s", first.Name) + "\n  # on its machine: " + restart,
@@ -76,11 +76,11 @@ type KubeletRestart struct {
 func (r Planner) Unregistered(machines []rollout.Machine, nodes []observed.Node) (KubeletRestart, bool) {
 	for _, m := range machines {
 		present := slices.ContainsFunc(nodes, func(n observed.Node) bool { return n.Name == m.Node })
-		roles := r.Distro.Live.Roles(m.Labels)
+		roles := r.Format.Live.Roles(m.Labels)
 		if m.Node == "" || present || m.Deleting || roles.Etcd {
 			continue
 		}
-		return KubeletRestart{m.Node, m.Address, r.Distro.Live.Restart(roles.ControlPlane)}, true
+		return KubeletRestart{m.Node, m.Address, r.Format.Live.Restart(roles.ControlPlane)}, true
 	}
 	return KubeletRestart{}, false
 }

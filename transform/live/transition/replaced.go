@@ -67,7 +67,7 @@ func (r Planner) Replaced(u Upgrade, has *yamledit.Document) ([]string, error) {
 func (r Planner) needed(u Upgrade, has *yamledit.Document) (*yamledit.Document, bool) {
 	t := r.Target
 	t.Values = has
-	p, err := plan.Build(r.Distro, transform.Only(u.Transition.From), t)
+	p, err := plan.Build(r.Format, transform.Only(u.Transition.From), t)
 	if err != nil {
 		return nil, false
 	}

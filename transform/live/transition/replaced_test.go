@@ -32,8 +32,8 @@ const (
 func upgradesOf(t *testing.T, text string, target transform.Target) (Planner, []Upgrade) {
 	t.Helper()
 	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
-	r := Planner{Distro: rke1.Distro(), Target: target}
-	p := assert.Value(plan.Build(r.Distro, transform.Only(doc), target))(t)
+	r := Planner{Format: rke1.Format(), Target: target}
+	p := assert.Value(plan.Build(r.Format, transform.Only(doc), target))(t)
 	var names []string
 	for _, s := range p.Steps {
 		names = append(names, s.Stage.Name)

@@ -53,7 +53,7 @@ func (l Transition) Empty() bool { return !l.Edits() && len(l.Before)+len(l.Afte
 
 // Planner leads through the stages of one cluster.
 type Planner struct {
-	Distro transform.Distro
+	Format transform.Format
 	Target transform.Target
 	To     string // the stage after which a rollback ends; "" for before all
 }

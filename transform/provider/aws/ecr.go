@@ -32,7 +32,7 @@ providers:
       - "*.dkr.ecr-fips.*.amazonaws.com"
 `
 
-// Place is where a distro's kubelet looks for credential providers.
+// Place is where a format's kubelet looks for credential providers.
 type Place struct {
 	Config, Folder string
 	// Arguments means that the kubelet needs two arguments.

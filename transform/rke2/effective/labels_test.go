@@ -18,7 +18,7 @@ import (
 // given returns what a machine with some labels is given.
 func given(t *testing.T, text string, labels map[string]string) map[string]any {
 	t.Helper()
-	config := assert.Value(rke2.Distro().Live.Machines(parse(t, text), transform.Target{}))(t)
+	config := assert.Value(rke2.Format().Live.Machines(parse(t, text), transform.Target{}))(t)
 	return config(labels)
 }
 

@@ -12,9 +12,9 @@ import (
 )
 
 // Rancher describes a cluster by an object of one kind, and permissions depend on it.
-func TestEveryKindOfObjectsIsThatOfOneDistro(t *testing.T) {
+func TestEveryKindOfObjectsIsThatOfOneFormat(t *testing.T) {
 	for _, kind := range []transform.ObjectKind{transform.Provisioning, transform.Management} {
-		of := slices.DeleteFunc(slices.Clone(distros()), func(d transform.Distro) bool { return d.Live.Kind != kind })
-		assert.Truef(t, len(of) == 1 && of[0].Live.Snapshot != nil, "%d distros have objects of %s", len(of), kind.APIVersion())
+		of := slices.DeleteFunc(slices.Clone(formats()), func(d transform.Format) bool { return d.Live.Kind != kind })
+		assert.Truef(t, len(of) == 1 && of[0].Live.Snapshot != nil, "%d formats have objects of %s", len(of), kind.APIVersion())
 	}
 }

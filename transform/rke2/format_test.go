@@ -19,7 +19,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-func TestStagesHaveTheNamesAndOrderOfAllDistros(t *testing.T) {
+func TestStagesHaveTheNamesAndOrderOfAllFormats(t *testing.T) {
 	all := stages.Names()
 	for _, s := range cluster(t, onAWS).Stages() {
 		i := slices.Index(all, s.Name)
@@ -46,7 +46,7 @@ func TestProviders(t *testing.T) {
 		{"another that wins", onAWS + entries + "- config: {cloud-provider-name: rancher-vsphere}\n", "c.yaml:10: spec.rkeConfig.machineSelectorConfig[0].config.cloud-provider-name: the cloud provider rancher-vsphere is external: nothing is to be migrated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Distro().Open(transform.Only(parse(t, document(release, c.config))), transform.Target{})
+			_, err := Format().Open(transform.Only(parse(t, document(release, c.config))), transform.Target{})
 			if c.want == "" {
 				assert.True(t, err == nil, err)
 				return
@@ -55,19 +55,19 @@ func TestProviders(t *testing.T) {
 			assert.Truef(t, errors.As(err, &refused) && refused.Rule == transform.RuleNotMigratable && strings.HasPrefix(err.Error(), c.want), "got:  %v\nwant: %s", err, c.want)
 		})
 	}
-	_, err := Distro().Open(transform.Only(parse(t, document("v1.2", onAWS))), transform.Target{})
+	_, err := Format().Open(transform.Only(parse(t, document("v1.2", onAWS))), transform.Target{})
 	assert.True(t, err != nil, "a version that is none was opened")
 }
 
 func TestIdentityNamesTheCluster(t *testing.T) {
-	c := assert.Value(Distro().Open(transform.Only(parse(t, document("null", onAWS))), transform.Target{AssumeVersion: release}))(t)
-	want := transform.Identity{Distro: Name, Namespace: "fleet-default", Name: "demo", Version: release}
+	c := assert.Value(Format().Open(transform.Only(parse(t, document("null", onAWS))), transform.Target{AssumeVersion: release}))(t)
+	want := transform.Identity{Format: Name, Namespace: "fleet-default", Name: "demo", Version: release}
 	assert.Equal(t, c.Identity(), want)
 }
 
-func TestTheDistrosMarkerIsInEveryCluster(t *testing.T) {
+func TestTheFormatsMarkerIsInEveryCluster(t *testing.T) {
 	doc := parse(t, document(release, onAWS))
-	d := Distro()
+	d := Format()
 	assert.True(t, d.Owns(doc) && d.Words.In(doc.Bytes()), d)
 }
 
@@ -79,7 +79,7 @@ func places(nodes ...yamledit.Node) []string {
 
 func TestExplainListsEveryClass(t *testing.T) {
 	config := split + onAWS + "  kube-apiserver-arg: [v=2]\n  cni: calico\nmachineSelectorConfig:\n- config: {cni: canal, odd: 1}\n"
-	classes := assert.Value(Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{}))(t)
+	classes := assert.Value(Format().Explain(transform.Only(parse(t, document(release, config))), transform.Target{}))(t)
 	got := map[string][]string{}
 	for _, c := range classes {
 		for _, s := range c.Settings {
@@ -106,7 +106,7 @@ func TestExplainListsEveryClass(t *testing.T) {
 
 func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 	config := oneNode + onAWS + "machineSelectorConfig:\n- config: {cni: canal}\n- config: {debug: true}\n  " + forControlPlanes + "\ndataDirectories: {k8sDistro: /a}\n"
-	classes := assert.Value(Distro().Explain(transform.Only(parse(t, document(release, config))), transform.Target{}))(t)
+	classes := assert.Value(Format().Explain(transform.Only(parse(t, document(release, config))), transform.Target{}))(t)
 	want := map[string]string{
 		"cloud-provider-name": "for all machines", "cni": "for all machines", "data-dir": "for all machines",
 		"debug": "for machines with rke.cattle.io/control-plane-role=true",
@@ -119,9 +119,9 @@ func TestExplainSaysForWhichMachinesAValueWasSet(t *testing.T) {
 }
 
 func TestExplainTakesClustersOfAnyProvider(t *testing.T) {
-	list, err := Distro().Explain(transform.Only(parse(t, document(release, ""))), transform.Target{})
+	list, err := Format().Explain(transform.Only(parse(t, document(release, ""))), transform.Target{})
 	assert.Truef(t, err == nil && len(list) == 7, "%v, %v", list, err)
-	_, err = Distro().Explain(transform.Only(parse(t, "kind: Cluster\n")), transform.Target{})
+	_, err = Format().Explain(transform.Only(parse(t, "kind: Cluster\n")), transform.Target{})
 	assert.True(t, err != nil, "what is no cluster was explained")
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Distro returns RKE in the shape of all distros. It has no effective
+// Format returns RKE in the shape of all formats. It has no effective
 // configuration to explain: every machine gets what the file says.
-func Distro() transform.Distro {
-	return transform.Distro{
+func Format() transform.Format {
+	return transform.Format{
 		Name:      Name,
 		Document:  "the configuration of an RKE cluster (cluster.yml)",
 		Words:     words,
@@ -128,7 +128,7 @@ func (m *migration) Chosen() transform.Target { return m.target }
 
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
-	return transform.Identity{Distro: Name, Name: m.Name, Version: m.Version}
+	return transform.Identity{Format: Name, Name: m.Name, Version: m.Version}
 }
 
 // Documents implements transform.Cluster.
@@ -150,7 +150,7 @@ func (m *migration) Stages() []transform.Stage {
 	})
 }
 
-// stages is what all distros have in common of them.
+// stages is what all formats have in common of them.
 func (m *migration) stages() stages.Cluster {
 	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }

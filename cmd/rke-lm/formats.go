@@ -19,9 +19,9 @@ import (
 
 // No other file of this package names RKE1 or RKE2.
 
-// distros is the one list of what rke-lm knows.
-var distros = sync.OnceValue(func() []transform.Distro {
-	return []transform.Distro{rke2.Distro(), rke1.Distro(), manifests.Distro()}
+// formats is the one list of what rke-lm knows.
+var formats = sync.OnceValue(func() []transform.Format {
+	return []transform.Format{rke2.Format(), rke1.Format(), manifests.Format()}
 })
 
 // releaseTables describes the tables of what Rancher gives releases.

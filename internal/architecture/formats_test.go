@@ -18,19 +18,19 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
-// A name of a distro: in an identifier in any spelling, and in a text that is no prose.
+// A name of a format: in an identifier in any spelling, and in a text that is no prose.
 var (
-	distroName = regexp.MustCompile(`(?i)rke[12]`)
-	distroText = regexp.MustCompile(`\brke[12]`)
+	formatName = regexp.MustCompile(`(?i)rke[12]`)
+	formatText = regexp.MustCompile(`\brke[12]`)
 )
 
-// named are what knows distros: themselves, the tables of facts about their releases, the
+// named are what knows formats: themselves, the tables of facts about their releases, the
 // one list of them, and the clusters that tests and benchmarks are run on.
-var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/distros.go", "internal/fleet", "transform/forms"}, testServers, distros)
+var named = slices.Concat([]string{"charts", "scripts/facts", "cmd/rke-lm/formats.go", "internal/fleet", "transform/forms"}, testServers, formats)
 
-// TestNoDistroIsNamedElsewhere: what distinguishes distros is a part of transform.Distro, so
+// TestNoFormatIsNamedElsewhere: what distinguishes formats is a part of transform.Format, so
 // that another one needs no branch.
-func TestNoDistroIsNamedElsewhere(t *testing.T) {
+func TestNoFormatIsNamedElsewhere(t *testing.T) {
 	looked := 0
 	for _, f := range files(t) {
 		if f.test || in(path.Join(f.folder, f.name), named...) {
@@ -38,25 +38,25 @@ func TestNoDistroIsNamedElsewhere(t *testing.T) {
 		}
 		fset := token.NewFileSet()
 		syntax := assert.Value(parser.ParseFile(fset, filepath.Join(root, f.folder, f.name), nil, parser.SkipObjectResolution))(t)
-		for _, at := range distrosIn(syntax) {
-			t.Errorf("%s: a distro is named; ask transform.Distro or its Live, and say there what differs", fset.Position(at))
+		for _, at := range formatsIn(syntax) {
+			t.Errorf("%s: a format is named; ask transform.Format or its Live, and say there what differs", fset.Position(at))
 		}
 		looked++
 	}
 	assert.True(t, looked != 0, "no file was looked at")
 }
 
-// distrosIn returns where a file names a distro, apart from prose.
-func distrosIn(file *ast.File) (found []token.Pos) {
+// formatsIn returns where a file names a format, apart from prose.
+func formatsIn(file *ast.File) (found []token.Pos) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			if distroName.MatchString(n.Name) {
+			if formatName.MatchString(n.Name) {
 				found = append(found, n.Pos())
 			}
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
-			if err == nil && n.Kind == token.STRING && !strings.Contains(text, " ") && distroText.MatchString(text) {
+			if err == nil && n.Kind == token.STRING && !strings.Contains(text, " ") && formatText.MatchString(text) {
 				found = append(found, n.Pos())
 			}
 		}
@@ -65,7 +65,7 @@ func distrosIn(file *ast.File) (found []token.Pos) {
 	return found
 }
 
-func TestANamedDistroIsFound(t *testing.T) {
+func TestANamedFormatIsFound(t *testing.T) {
 	for code, want := range map[string]int{
 		`const Name = "rke2"`:                         1,
 		`var is = d.Name == rke1.Name`:                1,
@@ -77,7 +77,7 @@ func TestANamedDistroIsFound(t *testing.T) {
 		`var rke = 1 // of rke2`:                      0,
 	} {
 		file := assert.Value(parser.ParseFile(token.NewFileSet(), "a.go", "package a\n"+code, 0))(t)
-		got := len(distrosIn(file))
+		got := len(formatsIn(file))
 		assert.Truef(t, got == want, "%s: found %d, not %d", code, got, want)
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Name is the distro's name.
+// Name is the format's name.
 const Name = "rke2"
 
-// Distro returns RKE2 in the shape of all distros.
-func Distro() transform.Distro {
-	return transform.Distro{
+// Format returns RKE2 in the shape of all formats.
+func Format() transform.Format {
+	return transform.Format{
 		Name:     Name,
 		Document: "a Cluster of provisioning.cattle.io/v1",
 		Words:    transform.Words{{"provisioning.cattle.io/v1"}},
@@ -65,7 +65,7 @@ func restart(server bool) string {
 
 // identify reads a cluster's name off its document.
 func identify(doc *yamledit.Document) transform.Identity {
-	return transform.Identity{Distro: Name, Namespace: doc.Root().StringAt("metadata", "namespace"), Name: doc.Root().StringAt("metadata", "name")}
+	return transform.Identity{Format: Name, Namespace: doc.Root().StringAt("metadata", "namespace"), Name: doc.Root().StringAt("metadata", "name")}
 }
 
 // migration is a cluster and what its operator wants.
@@ -165,7 +165,7 @@ func (m *migration) Chosen() transform.Target { return m.target }
 
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
-	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
+	return transform.Identity{Format: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
 }
 
 // Documents implements transform.Cluster.
@@ -184,7 +184,7 @@ func (m *migration) Stages() []transform.Stage {
 	})
 }
 
-// stages is what all distros have in common of them.
+// stages is what all formats have in common of them.
 func (m *migration) stages() stages.Cluster {
 	return stages.Cluster{Target: m.target, Selector: controlPlaneNodeLabel, Electors: m.electors}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Name is the distro's name.
+// Name is the format's name.
 const Name = "manifest"
 
-// Distro returns the manifests of controller managers in the shape of all
-// distros.
-func Distro() transform.Distro {
-	return transform.Distro{
+// Format returns the manifests of controller managers in the shape of all
+// formats.
+func Format() transform.Format {
+	return transform.Format{
 		Name:      Name,
 		Document:  "a manifest of a controller manager",
 		Words:     transform.Words{{groups[kindConfiguration]}, {anyManager, kindPod}, {anyManager, kindDeployment}, {anyManager, kindDaemonSet}},
@@ -53,7 +53,7 @@ func live() transform.Live {
 func identify(doc *yamledit.Document) transform.Identity {
 	m := Manifest{Root: doc.Root(), Kind: kindOf(doc)}
 	m.setName()
-	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name}
+	return transform.Identity{Format: Name, Namespace: m.Namespace, Name: m.Name}
 }
 
 // migration is a manifest and what its operator wants.
@@ -98,7 +98,7 @@ func (m *migration) Chosen() transform.Target { return m.target }
 
 // Identity implements transform.Cluster.
 func (m *migration) Identity() transform.Identity {
-	return transform.Identity{Distro: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
+	return transform.Identity{Format: Name, Namespace: m.Namespace, Name: m.Name, Version: m.Version}
 }
 
 // Documents implements transform.Cluster.
@@ -116,7 +116,7 @@ func (m *migration) Stages() []transform.Stage {
 	})
 }
 
-// stages is what all distros have in common of them.
+// stages is what all formats have in common of them.
 func (m *migration) stages() stages.Cluster {
 	return stages.Cluster{Target: m.target, Electors: m.electors}
 }

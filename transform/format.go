@@ -12,19 +12,19 @@ import (
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
-// Distro is one way in which clusters are described. All distros have this
+// Format is one way in which clusters are described, which users call --distro. All formats have this
 // shape; learn one and you know all.
-type Distro struct {
+type Format struct {
 	Name string
 	// Document is how people call what describes a cluster: "a Cluster of …".
 	Document string
-	// Words are those of a document of the distro, unless its text is disguised (see
+	// Words are those of a document of the format, unless its text is disguised (see
 	// yamledit.Disguised): all of one list. What has none is not parsed.
 	Words Words
 	// Plausible reports whether a text with these words that cannot be read was meant for a
-	// document of the distro; nil where no other file uses the words.
+	// document of the format; nil where no other file uses the words.
 	Plausible func(text []byte) bool
-	// Owns reports whether the document describes a cluster of this distro.
+	// Owns reports whether the document describes a cluster of this format.
 	Owns func(*yamledit.Document) bool
 	// Identify names the cluster of a document, migratable or not, without its
 	// version.
@@ -42,7 +42,7 @@ type Distro struct {
 	// Keys are those that the configuration of a machine class may have in any release; nil where
 	// it has none.
 	Keys func() []string
-	// Deliver says how a document of the distro in a file reaches its cluster; the
+	// Deliver says how a document of the format in a file reaches its cluster; the
 	// file is its plain path, without quotes. See ThroughRancher.
 	Deliver func(doc *yamledit.Document, file string) Delivery
 	// IsObject reports whether a document is an object as Rancher's API has it, and no
@@ -68,17 +68,17 @@ func (w Words) In(text []byte) bool {
 	return slices.ContainsFunc(w, func(list []string) bool { return !slices.ContainsFunc(list, lacks) })
 }
 
-// Meant reports whether a text that cannot be read was meant for a document of the distro.
-func (d Distro) Meant(text []byte) bool {
+// Meant reports whether a text that cannot be read was meant for a document of the format.
+func (d Format) Meant(text []byte) bool {
 	return d.Words.In(text) && (d.Plausible == nil || d.Plausible(text))
 }
 
 // Grouping says which documents of a folder, or of a stream, describe one cluster: only an
 // explicit link makes them one.
 type Grouping struct {
-	// Several means that a cluster may have several documents of the distro.
+	// Several means that a cluster may have several documents of the format.
 	Several bool
-	// MayGroup reports whether a document of the distro may have others in its cluster.
+	// MayGroup reports whether a document of the format may have others in its cluster.
 	MayGroup func(*yamledit.Document) bool
 	// Group returns the documents of each cluster in one folder or stream, the one that
 	// names the cluster first. related are the documents that Related recognizes. It fails with
@@ -94,7 +94,7 @@ type Grouping struct {
 	WithValues func(docs []*yamledit.Document, values *yamledit.Document) ([]*yamledit.Document, error)
 }
 
-// Related recognizes documents by their words, as those of a distro, and by their kind.
+// Related recognizes documents by their words, as those of a format, and by their kind.
 type Related struct {
 	Words Words
 	Kinds []string
@@ -157,7 +157,7 @@ type Restart struct {
 
 // Identity names a cluster.
 type Identity struct {
-	Distro    string `json:"distro"`
+	Format    string `json:"distro"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Version   string `json:"version"`
@@ -179,7 +179,7 @@ func (i Identity) TitleIn(file string) string {
 
 // Is reports whether both name the same cluster, whatever its version.
 func (i Identity) Is(o Identity) bool {
-	return i.Distro == o.Distro && i.Namespace == o.Namespace && i.Name == o.Name
+	return i.Format == o.Format && i.Namespace == o.Namespace && i.Name == o.Name
 }
 
 // MachineClass is the effective configuration of all machines with one set of
@@ -207,11 +207,11 @@ type Dropped struct {
 	Reason string
 }
 
-// Alike reports whether two objects of the distro, as decoded JSON, are the same to
+// Alike reports whether two objects of the format, as decoded JSON, are the same to
 // Rancher. It reads them into its Go types and writes them back at any time, so what
-// those types do not distinguish is no change: see Kept of each distro. Manifests in a
+// those types do not distinguish is no change: see Kept of each format. Manifests in a
 // string are compared as [yamledit.Same] does.
-func (d Distro) Alike(a, b any) bool {
+func (d Format) Alike(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
 	}
@@ -220,13 +220,13 @@ func (d Distro) Alike(a, b any) bool {
 
 // SameSpec reports whether two documents have specifications that are the same to
 // Rancher.
-func (d Distro) SameSpec(a, b *yamledit.Document) bool {
+func (d Format) SameSpec(a, b *yamledit.Document) bool {
 	spec := func(doc *yamledit.Document) any { return map[string]any{"spec": doc.Root().Get("spec").Value()} }
 	return d.Alike(spec(a), spec(b))
 }
 
 // kept is what Rancher keeps of a value. What is no object stays as it is.
-func (d Distro) kept(v any) any {
+func (d Format) kept(v any) any {
 	object, isMap := v.(map[string]any)
 	if !isMap || d.Kept == nil {
 		return v
