@@ -11,9 +11,6 @@ import (
 
 // What a Format does where it has nothing of its own.
 
-// NoClasses is the Explain of a format whose machines all get what the file says.
-func NoClasses([]*yamledit.Document, Target) ([]MachineClass, error) { return nil, nil }
-
 // OneDocument is the Grouping of a format whose clusters have one document each.
 func OneDocument() Grouping {
 	return Grouping{

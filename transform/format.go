@@ -37,7 +37,7 @@ type Format struct {
 	// return both a cluster and what of it cannot be read.
 	Lint func([]*yamledit.Document, Target) (Cluster, error)
 	// Explain returns the effective configuration of a cluster, migratable or
-	// not; see NoClasses.
+	// not; nil where all machines get what the file says.
 	Explain func([]*yamledit.Document, Target) ([]MachineClass, error)
 	// Keys are those that the configuration of a machine class may have in any release; nil where
 	// it has none.
@@ -66,6 +66,14 @@ type Words [][]string
 func (w Words) In(text []byte) bool {
 	lacks := func(word string) bool { return !bytes.Contains(text, []byte(word)) }
 	return slices.ContainsFunc(w, func(list []string) bool { return !slices.ContainsFunc(list, lacks) })
+}
+
+// Classes are what Explain returns, if the format has it.
+func (d Format) Classes(docs []*yamledit.Document, t Target) ([]MachineClass, error) {
+	if d.Explain == nil {
+		return nil, nil
+	}
+	return d.Explain(docs, t)
 }
 
 // Meant reports whether a text that cannot be read was meant for a document of the format.

@@ -14,12 +14,12 @@ type Live struct {
 	// describes no clusters.
 	Snapshot EtcdSnapshot
 	// Machines reads what the machines of a cluster are given, migratable or not, off
-	// the cluster's object; see NoMachines.
+	// the cluster's object; nil where Rancher gives no machine a plan of its own.
 	Machines func(*yamledit.Document, Target) (MachineConfig, error)
 	// ByMachines reports whether the object alone does not show the machine classes of its
 	// cluster, so that Open needs Target.Machines; nil where it always does.
 	ByMachines func(*yamledit.Document) bool
-	// Roles are those of a machine with some labels; see NoRoles.
+	// Roles are those of a machine with some labels; nil like Machines.
 	Roles func(labels map[string]string) Roles
 	// Restart returns the command that restarts the kubelet of a machine, on a server or on
 	// an agent; see RestartKubelet.
@@ -71,19 +71,11 @@ func (SnapshotByObject) snapshot()  {}
 // key: strings, booleans and lists, as decoded JSON.
 type MachineConfig func(labels map[string]string) map[string]any
 
-// NoMachines is the Machines of a format that gives machines nothing by their labels.
-func NoMachines(*yamledit.Document, Target) (MachineConfig, error) {
-	return func(map[string]string) map[string]any { return nil }, nil
-}
-
 // RestartKubelet is the Restart of a format whose kubelet is a service of its own.
 func RestartKubelet(bool) string { return "systemctl restart kubelet" }
 
 // Roles are what a machine runs in addition to the kubelet.
 type Roles struct{ ControlPlane, Etcd, Worker bool }
-
-// NoRoles is the Roles of a format whose machines no API server shows.
-func NoRoles(map[string]string) Roles { return Roles{} }
 
 // Traits are what distinguishes the formats of clusters.
 type Traits struct {

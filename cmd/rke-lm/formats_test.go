@@ -90,7 +90,7 @@ func goldenChunks(t *testing.T) []yamledit.Chunk {
 
 // Every field of a format is there, but for those that say what their zero value means.
 func TestAFormatHasAllOfItsFields(t *testing.T) {
-	optional := []string{"Plausible", "IsObject", "Kept", "Keys"}
+	optional := []string{"Plausible", "Explain", "IsObject", "Kept", "Keys"}
 	for _, d := range formats() {
 		v := reflect.ValueOf(d)
 		for i := range v.NumField() {

@@ -133,7 +133,7 @@ func tryMalformed(format, text string) error {
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("lint: %w", err)
 	}
-	_, err = f.Format.Explain(f.Docs, target)
+	_, err = f.Format.Classes(f.Docs, target)
 	if err := unfit(err); err != nil {
 		return fmt.Errorf("explain: %w", err)
 	}

@@ -76,7 +76,7 @@ func (e Explain) effective(d transform.Format, docs []*yamledit.Document, t tran
 		Name: id.Name, Namespace: id.Namespace, Format: d.Name,
 		Source: report.SourceOf(docs[0]),
 	}
-	classes, err := d.Explain(docs, t)
+	classes, err := d.Classes(docs, t)
 	if err == nil && len(classes) == 0 {
 		return config, exitcode.With(exitcode.Refused, docs[0].Root().Errorf("there is nothing to explain: every machine of an "+strings.ToUpper(d.Name)+" cluster gets the configuration in the file", "read the file, or see the diffs of plan"))
 	}

@@ -98,6 +98,6 @@ func (p Plan) classes(f clusters.Cluster, t transform.Target) []report.Class {
 	if !p.Classes {
 		return nil
 	}
-	found, _ := f.Format.Explain(f.Docs, t)
+	found, _ := f.Format.Classes(f.Docs, t)
 	return lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
 }

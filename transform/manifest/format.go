@@ -42,10 +42,8 @@ func Format() transform.Format {
 // live is of clusters that no Rancher describes.
 func live() transform.Live {
 	return transform.Live{
-		Machines: transform.NoMachines,
-		Roles:    transform.NoRoles,
-		Restart:  transform.RestartKubelet,
-		Shows:    func(t transform.Traits) bool { return t.ManagerPods },
+		Restart: transform.RestartKubelet,
+		Shows:   func(t transform.Traits) bool { return t.ManagerPods },
 	}
 }
 

@@ -42,7 +42,7 @@ type settings struct{ of map[string]transform.Setting }
 // explain returns what machines get, and whether that can be worked out: where it cannot,
 // the documents are compared instead.
 func explain(d transform.Format, docs []*yamledit.Document, t transform.Target) (of effective, known bool) {
-	classes, err := d.Explain(docs, t)
+	classes, err := d.Classes(docs, t)
 	of = effective{}
 	shared := map[*transform.Setting]*settings{}
 	for _, c := range classes {

@@ -84,7 +84,7 @@ func (c *comparison) covered() places {
 		}
 	}
 	for _, docs := range [][]*yamledit.Document{c.before.Docs, c.expected, c.after.Docs} {
-		classes, _ := c.before.Format.Explain(docs, c.target)
+		classes, _ := c.before.Format.Classes(docs, c.target)
 		seen := map[any]bool{} // what classes share
 		for _, class := range classes {
 			if first := firstOf(class.Settings); !seen[first] {

@@ -25,7 +25,6 @@ func Format() transform.Format {
 		Identify:  identify,
 		Open:      open,
 		Lint:      lint,
-		Explain:   transform.NoClasses,
 		Deliver:   deliver,
 		IsObject:  isObject,
 		Kept:      kept,
@@ -49,8 +48,6 @@ func live() transform.Live {
 	return transform.Live{
 		Kind:     transform.Management,
 		Snapshot: transform.SnapshotByObject{Kind: "EtcdBackup", Make: backup, Taken: backupTaken},
-		Machines: transform.NoMachines,
-		Roles:    transform.NoRoles,
 		Restart:  func(bool) string { return "docker restart kubelet" },
 		Shows: func(t transform.Traits) bool {
 			return !t.ManagerPods && t.NodeLabel("node-role.kubernetes.io/controlplane")

@@ -45,7 +45,9 @@ func NewWanted(d transform.Format, doc *yamledit.Document, raw []byte, t transfo
 	}
 	version, _ := specOf(w.Object)["kubernetesVersion"].(string)
 	w.WithoutIDs = k8s.From(version, k8s.FirstWithout)
-	w.Machine, err = d.Live.Machines(doc, t)
+	if d.Live.Machines != nil {
+		w.Machine, err = d.Live.Machines(doc, t)
+	}
 	return w, err
 }
 
