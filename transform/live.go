@@ -71,6 +71,14 @@ func (SnapshotByObject) snapshot()  {}
 // key: strings, booleans and lists, as decoded JSON.
 type MachineConfig func(labels map[string]string) map[string]any
 
+// MachineConfig is what Machines returns; without it machines are given nothing by their labels.
+func (l Live) MachineConfig(doc *yamledit.Document, t Target) (MachineConfig, error) {
+	if l.Machines == nil {
+		return func(map[string]string) map[string]any { return nil }, nil
+	}
+	return l.Machines(doc, t)
+}
+
 // RestartKubelet is the Restart of a format whose kubelet is a service of its own.
 func RestartKubelet(bool) string { return "systemctl restart kubelet" }
 

@@ -45,9 +45,7 @@ func NewWanted(d transform.Format, doc *yamledit.Document, raw []byte, t transfo
 	}
 	version, _ := specOf(w.Object)["kubernetesVersion"].(string)
 	w.WithoutIDs = k8s.From(version, k8s.FirstWithout)
-	if d.Live.Machines != nil {
-		w.Machine, err = d.Live.Machines(doc, t)
-	}
+	w.Machine, err = d.Live.MachineConfig(doc, t)
 	return w, err
 }
 

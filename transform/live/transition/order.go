@@ -15,7 +15,7 @@ import (
 // Changes reports which machines an edit changes, by their labels. A manifest that is
 // applied changes no machine, and a new release all.
 func (r Planner) Changes(l Transition) (func(labels map[string]string) bool, error) {
-	before, after, err := ofBoth(l, r.Target, r.Format.Live.Machines)
+	before, after, err := ofBoth(l, r.Target, r.Format.Live.MachineConfig)
 	if err != nil {
 		return nil, err
 	}
