@@ -5,6 +5,7 @@ package yamledit
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -52,10 +53,10 @@ type pair struct {
 // mapping before one of a later.
 func pairs(m *yaml.Node) []pair {
 	list := make([]pair, 0, len(m.Content)/2)
-	there := make(map[string]bool, len(m.Content)/2)
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if !isMergeKey(m.Content[i]) {
-			there[keyText(m.Content[i])] = true
+	there := map[string]bool{}
+	if mergeKey(m) != nil {
+		for i := 0; i+1 < len(m.Content); i += 2 {
+			there[keyText(m.Content[i])] = !isMergeKey(m.Content[i])
 		}
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
@@ -90,18 +91,12 @@ func sources(v *yaml.Node) []*yaml.Node {
 
 // checkMerges refuses merge keys that name no mapping, as readers do, and keys in
 // front of a merge key that brings in the same: there readers disagree.
-func (d *Document) checkMerges(n *yaml.Node) error {
-	if n == nil {
-		return nil
-	}
-	if k := mergeKey(n); k != nil {
-		if err := d.checkMerge(n, k); err != nil {
-			return err
-		}
-	}
-	for _, c := range n.Content {
-		if err := d.checkMerges(c); err != nil {
-			return err
+func (d *Document) checkMerges() error {
+	for n := range tree(d.root) {
+		if k := mergeKey(n); k != nil {
+			if err := d.checkMerge(n, k); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -148,19 +143,24 @@ func levels(n *yaml.Node, seen map[*yaml.Node]int) int {
 // findAliases returns the aliases of every anchored node.
 func findAliases(root *yaml.Node) map[*yaml.Node][]*yaml.Node {
 	found := map[*yaml.Node][]*yaml.Node{}
-	var walk func(*yaml.Node)
-	walk = func(n *yaml.Node) {
+	for n := range tree(root) {
 		if n.Kind == yaml.AliasNode {
 			found[n.Alias] = append(found[n.Alias], n)
 		}
-		for _, c := range n.Content {
-			walk(c)
-		}
-	}
-	if root != nil {
-		walk(root)
 	}
 	return found
+}
+
+// tree yields a node and all below it, each before its members; none for nil. Aliases are not read through.
+func tree(root *yaml.Node) iter.Seq[*yaml.Node] {
+	return func(yield func(*yaml.Node) bool) { visit(root, yield) }
+}
+
+func visit(n *yaml.Node, yield func(*yaml.Node) bool) bool {
+	if n == nil {
+		return true
+	}
+	return yield(n) && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !visit(c, yield) })
 }
 
 // sharedAbove returns an error where a change inside of a node would change what
@@ -199,28 +199,21 @@ func (e *Edit) orphans() error {
 		return nil
 	}
 	gone := map[*yaml.Node]bool{}
-	var mark func(*yaml.Node)
-	mark = func(n *yaml.Node) {
-		gone[n] = true
-		for _, c := range n.Content {
-			mark(c)
-		}
-	}
 	for _, c := range e.order {
-		if c.set != nil {
-			mark(c.node.at)
+		for _, n := range c.replaced() {
+			for in := range tree(n.at) {
+				gone[in] = true
+			}
 		}
 		for i := range c.remove {
-			m := c.node.child(i)
-			if m.key != nil {
-				mark(m.key)
+			for in := range tree(c.node.child(i).key) {
+				gone[in] = true
 			}
-			mark(m.at)
 		}
 	}
 	for _, c := range e.order {
 		for _, n := range c.replaced() {
-			if err := n.orphaned(n.at, gone); err != nil {
+			if err := n.orphaned(gone); err != nil {
 				return err
 			}
 		}
@@ -240,13 +233,10 @@ func (c *change) replaced() []Node {
 	return nodes
 }
 
-func (n Node) orphaned(y *yaml.Node, gone map[*yaml.Node]bool) error {
-	if slices.ContainsFunc(n.doc.aliases()[y], func(a *yaml.Node) bool { return !gone[a] }) {
-		return n.sharedError(y)
-	}
-	for _, c := range y.Content {
-		if err := n.orphaned(c, gone); err != nil {
-			return err
+func (n Node) orphaned(gone map[*yaml.Node]bool) error {
+	for y := range tree(n.at) {
+		if slices.ContainsFunc(n.doc.aliases()[y], func(a *yaml.Node) bool { return !gone[a] }) {
+			return n.sharedError(y)
 		}
 	}
 	return nil

@@ -105,23 +105,14 @@ func indexFrom(src []byte, from int, c byte) int {
 
 // opensComment reports whether a # follows a blank, a line break or nothing.
 func opensComment(src []byte, i int) bool {
-	if i == 0 || src[i-1] == ' ' || src[i-1] == '\t' || i == len(bom) && bytes.HasPrefix(src, []byte(bom)) {
-		return true
-	}
-	for n := 1; n <= 3 && n <= i; n++ {
-		if breakLen(src[i-n:i]) == n {
-			return true
-		}
-	}
-	return false
+	return i == 0 || src[i-1] == ' ' || src[i-1] == '\t' || endsWithBreak(src[:i]) || i == len(bom) && bytes.HasPrefix(src, []byte(bom))
 }
 
 // scalars returns where the text of scalars with a # is, in its order. No other has
 // what could be taken for a comment.
 func (d *Document) scalars() []Splice {
 	var found []Splice
-	var walk func(*yaml.Node)
-	walk = func(n *yaml.Node) {
+	for n := range tree(d.root) {
 		switch {
 		case n.Kind != yaml.ScalarNode || strings.IndexByte(n.Value, '#') < 0:
 		case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -130,12 +121,6 @@ func (d *Document) scalars() []Splice {
 		default:
 			found = append(found, Splice{Start: d.contentStart(n), End: d.end(n)})
 		}
-		for _, c := range n.Content {
-			walk(c)
-		}
-	}
-	if d.root != nil {
-		walk(d.root)
 	}
 	slices.SortStableFunc(found, func(a, b Splice) int { return a.Start - b.Start })
 	return found

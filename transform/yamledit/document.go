@@ -35,7 +35,6 @@ type Document struct {
 	comments func() []comment
 	aliases  func() map[*yaml.Node][]*yaml.Node // of anchored nodes
 	derived  memory
-	indices  sync.Map // an index by mapping
 }
 
 // Parse reads one document. It fails with an *Error for text that is not UTF-8
@@ -67,7 +66,7 @@ func Parse(c Chunk) (*Document, error) {
 		return nil, d.errorAt(root, "its aliases (*) multiply to more values than any cluster has", "copy the values to where they are used")
 	}
 	if root != nil && bytes.Contains(c.Bytes, []byte(mergeText)) {
-		if err := d.checkMerges(root); err != nil {
+		if err := d.checkMerges(); err != nil {
 			return nil, err
 		}
 	}
@@ -264,21 +263,12 @@ func oddKey(n *yaml.Node) *yaml.Node {
 }
 
 // duplicateKey returns the second of two equal keys of one mapping, or nil.
-func duplicateKey(n *yaml.Node) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == yaml.MappingNode {
-		if k := duplicateIn(n); k != nil {
-			return k
-		}
-	}
-	for _, c := range n.Content {
-		if len(c.Content) == 0 {
-			continue
-		}
-		if k := duplicateKey(c); k != nil {
-			return k
+func duplicateKey(root *yaml.Node) *yaml.Node {
+	for n := range tree(root) {
+		if n.Kind == yaml.MappingNode {
+			if k := duplicateIn(n); k != nil {
+				return k
+			}
 		}
 	}
 	return nil

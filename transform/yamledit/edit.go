@@ -17,7 +17,7 @@ type Edit struct {
 	doc   *Document
 	ops   map[*yaml.Node]*change // by the node that changes
 	order []*change
-	inner embeddings
+	inner []*Embedded // embedded streams, in the order of use
 	err   error
 
 	others []*Edit // of other documents
@@ -79,12 +79,7 @@ func (e *Edit) Document() *Document { return e.doc }
 
 // Empty reports whether nothing was queued.
 func (e *Edit) Empty() bool {
-	for _, in := range e.inner.list {
-		if in.touched() {
-			return false
-		}
-	}
-	return len(e.order) == 0 && e.err == nil && !slices.ContainsFunc(e.others, func(o *Edit) bool { return !o.Empty() })
+	return len(e.order) == 0 && e.err == nil && !slices.ContainsFunc(e.inner, (*Embedded).touched) && !slices.ContainsFunc(e.others, func(o *Edit) bool { return !o.Empty() })
 }
 
 // Set gives an existing node a new value. A scalar keeps its quotes.

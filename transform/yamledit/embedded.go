@@ -29,28 +29,14 @@ func (n Node) Embedded() (*Embedded, error) {
 	if !ok {
 		return nil, n.Errorf("not a string", "write the manifests as a literal block (|)")
 	}
-	docs, err := n.parseEmbedded(text)
+	if err := n.checkEmbedding(); err != nil {
+		return nil, err
+	}
+	docs, err := Attempt(n.doc, n.y, func() ([]*Document, error) { return n.doc.parseIn(n.y, text) }) // the same ones each time
 	if err != nil {
 		return nil, err
 	}
 	return &Embedded{node: n, docs: docs, edits: make([]*Edit, len(docs)), removed: make([]bool, len(docs))}, nil
-}
-
-// parseEmbedded returns the documents in a string, the same ones each time.
-func (n Node) parseEmbedded(text string) ([]*Document, error) {
-	if err := n.checkEmbedding(); err != nil {
-		return nil, err
-	}
-	in := Derive(n.doc, n.y, func() embedded {
-		docs, err := n.doc.parseIn(n.y, text)
-		return embedded{docs, err}
-	})
-	return in.docs, in.err
-}
-
-type embedded struct {
-	docs []*Document
-	err  error
 }
 
 func (d *Document) parseIn(y *yaml.Node, text string) ([]*Document, error) {
@@ -72,25 +58,15 @@ func (d *Document) parseIn(y *yaml.Node, text string) ([]*Document, error) {
 	return docs, nil
 }
 
-// embeddings are the embedded streams of an edit, in the order of use.
-type embeddings struct{ list []*Embedded }
-
-func (es embeddings) of(n Node) *Embedded {
-	for _, in := range es.list {
-		if in.node.y == n.y {
-			return in
-		}
-	}
-	return nil
-}
-
 // Documents returns the documents of the stream; empty ones have no root.
 func (e *Embedded) Documents() []*Document { return e.docs }
 
 // Embedded changes the stream in a string scalar as part of this edit.
 func (e *Edit) Embedded(n Node) (*Embedded, error) {
-	if in := e.inner.of(n); in != nil {
-		return in, nil
+	for _, in := range e.inner {
+		if in.node.y == n.y {
+			return in, nil
+		}
 	}
 	if !e.writable(n, true) {
 		return nil, e.err
@@ -99,7 +75,7 @@ func (e *Edit) Embedded(n Node) (*Embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.inner.list = append(e.inner.list, in)
+	e.inner = append(e.inner, in)
 	return in, nil
 }
 
@@ -127,18 +103,13 @@ func (e *Embedded) Empty() (bool, error) {
 }
 
 func (e *Embedded) touched() bool {
-	for _, ed := range e.edits {
-		if ed != nil && !ed.Empty() {
-			return true
-		}
-	}
-	return len(e.append) > 0 || slices.Contains(e.removed, true)
+	return len(e.append) > 0 || slices.Contains(e.removed, true) || slices.ContainsFunc(e.edits, func(ed *Edit) bool { return ed != nil && !ed.Empty() })
 }
 
 // embedded turns changes of embedded streams into splices of the document, and
 // promises the new text of the string that holds them.
 func (s *splicer) embedded() error {
-	for _, in := range s.edit.inner.list {
+	for _, in := range s.edit.inner {
 		if !in.touched() {
 			continue
 		}

@@ -71,10 +71,15 @@ func (d *Document) end(n *yaml.Node) int {
 	if d.isFlow(n) {
 		return d.flowEnd(n)
 	}
+	return d.memberEnd(n, lengthOf(n)-1)
+}
+
+// memberEnd returns the end of entry or item i of a collection.
+func (d *Document) memberEnd(n *yaml.Node, i int) int {
 	if n.Kind == yaml.MappingNode {
-		return d.entryEnd(n, len(n.Content)/2-1)
+		return d.entryEnd(n, i)
 	}
-	return d.itemEnd(n, len(n.Content)-1)
+	return d.itemEnd(n, i)
 }
 
 func (d *Document) isFlow(n *yaml.Node) bool {
@@ -197,15 +202,15 @@ func (d *Document) block(n *yaml.Node) blockText {
 // valueLines returns how many lines a literal scalar of this value has.
 func valueLines(v string) int {
 	n := CountLines([]byte(v))
-	if v != "" && (n == 0 || !endsWithBreak(v)) {
+	if v != "" && (n == 0 || !endsWithBreak([]byte(v))) {
 		n++
 	}
 	return n
 }
 
-func endsWithBreak(v string) bool {
+func endsWithBreak(v []byte) bool {
 	for n := 1; n <= 3 && n <= len(v); n++ {
-		if breakLen([]byte(v[len(v)-n:])) == n {
+		if breakLen(v[len(v)-n:]) == n {
 			return true
 		}
 	}
@@ -235,7 +240,7 @@ func (d *Document) blockIndent(n *yaml.Node, first int) int {
 func (d *Document) flowEnd(n *yaml.Node) int {
 	i := d.contentStart(n) + 1
 	if len(n.Content) > 0 {
-		i = d.flowChildEnd(n, d.flowLen(n)-1)
+		i = d.memberEnd(n, lengthOf(n)-1)
 	}
 	src := d.Bytes()
 	for i = skipSeparators(src, i); i < len(src) && src[i] == ','; {
@@ -244,25 +249,13 @@ func (d *Document) flowEnd(n *yaml.Node) int {
 	return min(i+1, len(src))
 }
 
-func (d *Document) flowLen(n *yaml.Node) int {
-	if n.Kind == yaml.MappingNode {
-		return len(n.Content) / 2
+// memberStart returns the start of entry or item i of a flow collection.
+func (d *Document) memberStart(n *yaml.Node, i int) int {
+	key, value := memberAt(n, i)
+	if key != nil {
+		return d.start(key)
 	}
-	return len(n.Content)
-}
-
-func (d *Document) flowChildEnd(n *yaml.Node, i int) int {
-	if n.Kind == yaml.MappingNode {
-		return d.entryEnd(n, i)
-	}
-	return d.end(n.Content[i])
-}
-
-func (d *Document) flowChildStart(n *yaml.Node, i int) int {
-	if n.Kind == yaml.MappingNode {
-		return d.start(n.Content[2*i])
-	}
-	return d.start(n.Content[i])
+	return d.start(value)
 }
 
 // dashes returns the offsets of the dashes of a block list, one per item, or

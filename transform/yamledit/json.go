@@ -30,16 +30,9 @@ func appendJSON(b []byte, n *yaml.Node) []byte {
 		return append(b, ']')
 	case yaml.MappingNode:
 		b = append(b, '{')
-		if mergeKey(n) != nil {
-			for i, p := range pairs(n) {
-				b = append(appendText(appendComma(b, i), keyText(p.key)), ':')
-				b = appendJSON(b, p.value)
-			}
-			return append(b, '}')
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			b = append(appendText(appendComma(b, i), keyText(n.Content[i])), ':')
-			b = appendJSON(b, n.Content[i+1])
+		for i, p := range pairs(n) {
+			b = append(appendText(appendComma(b, i), keyText(p.key)), ':')
+			b = appendJSON(b, p.value)
 		}
 		return append(b, '}')
 	}

@@ -81,18 +81,17 @@ type index struct {
 
 // index returns that of a mapping, which is made once.
 func (d *Document) index(m *yaml.Node) index {
-	if known, has := d.indices.Load(m); has {
-		return known.(index)
-	}
-	ix := index{pairs: pairs(m), by: map[string]pair{}}
-	d.Visit(len(ix.pairs))
-	for _, p := range ix.pairs {
-		if _, has := ix.by[p.key.Value]; !has && p.key.Kind == yaml.ScalarNode {
-			ix.by[p.key.Value] = p
+	type indexed struct{ mapping *yaml.Node }
+	return Derive(d, indexed{m}, func() index {
+		ix := index{pairs: pairs(m), by: map[string]pair{}}
+		d.Visit(len(ix.pairs))
+		for _, p := range ix.pairs {
+			if _, has := ix.by[p.key.Value]; !has && p.key.Kind == yaml.ScalarNode {
+				ix.by[p.key.Value] = p
+			}
 		}
-	}
-	d.indices.Store(m, ix)
-	return ix
+		return ix
+	})
 }
 
 // member returns an entry as readers see it.
@@ -100,19 +99,28 @@ func (n Node) member(p pair) Node {
 	return Node{doc: n.doc, parent: &n, index: p.index, key: p.key, at: p.value, y: resolved(p.value), from: p.from}
 }
 
-// child returns entry or item i as it is written.
-func (n Node) child(i int) Node { return n.take(i) }
-
-// take returns entry or item i with n itself as its parent.
-func (n *Node) take(i int) Node {
+// child returns entry or item i as it is written, with n itself as its parent.
+func (n *Node) child(i int) Node {
 	c := Node{doc: n.doc, parent: n, index: i}
-	if n.y.Kind == yaml.MappingNode {
-		c.key, c.at = n.y.Content[2*i], n.y.Content[2*i+1]
-	} else {
-		c.at = n.y.Content[i]
-	}
+	c.key, c.at = memberAt(n.y, i)
 	c.y = resolved(c.at)
 	return c
+}
+
+// memberAt returns entry i of a mapping, or item i of a list, which has no key.
+func memberAt(n *yaml.Node, i int) (key, value *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		return n.Content[2*i], n.Content[2*i+1]
+	}
+	return nil, n.Content[i]
+}
+
+// lengthOf returns the number of entries or items of a collection; 0 for anything else.
+func lengthOf(n *yaml.Node) int {
+	if n.Kind == yaml.MappingNode {
+		return len(n.Content) / 2
+	}
+	return len(n.Content)
 }
 
 // merged returns the entries that a merge key brings in.
@@ -141,13 +149,10 @@ func (n Node) Len() int {
 
 // written returns the number of entries or items as they are written.
 func (n Node) written() int {
-	switch {
-	case n.IsMap():
-		return len(n.y.Content) / 2
-	case n.IsList():
-		return len(n.y.Content)
+	if n.y == nil {
+		return 0
 	}
-	return 0
+	return lengthOf(n.y)
 }
 
 // Entries returns a mapping's entries in the order of the file, those of a merge
@@ -167,7 +172,7 @@ func (n Node) Entries() []Entry {
 	es := make([]Entry, n.written())
 	n.doc.Visit(len(es))
 	for i := range es {
-		es[i] = Entry{Key: n.y.Content[2*i].Value, Value: n.take(i)}
+		es[i] = Entry{Key: n.y.Content[2*i].Value, Value: n.child(i)}
 	}
 	return es
 }
@@ -176,7 +181,7 @@ func (n Node) children() []Node {
 	ns := make([]Node, n.written())
 	n.doc.Visit(len(ns))
 	for i := range ns {
-		ns[i] = n.take(i)
+		ns[i] = n.child(i)
 	}
 	return ns
 }

@@ -101,41 +101,26 @@ func adoptedMembers(entries []Node) []expected {
 
 // members lists what collection b has to hold after change c.
 func (e *Edit) members(b *yaml.Node, c *change) []expected {
-	step := 1
-	if b.Kind == yaml.MappingNode {
-		step = 2
-	}
 	var out []expected
-	for i := 0; i <= len(b.Content)/step; i++ {
+	for i := range lengthOf(b) + 1 {
 		for _, in := range c.insert[i] {
 			out = append(out, expected{fresh: &in})
 		}
-		if i == len(b.Content)/step || c.remove[i] || c.moved[i] {
-			continue
+		if i < lengthOf(b) && !c.remove[i] && !c.moved[i] {
+			key, value := memberAt(b, i)
+			out = append(out, expected{key: key, node: value})
 		}
-		m := expected{node: b.Content[step*i+step-1]}
-		if step == 2 {
-			m.key = b.Content[2*i]
-		}
-		out = append(out, m)
 	}
 	return out
 }
 
 func (e *Edit) sameMembers(want []expected, a *yaml.Node) error {
-	step := 1
-	if a.Kind == yaml.MappingNode {
-		step = 2
-	}
-	if a.Kind != yaml.MappingNode && a.Kind != yaml.SequenceNode || len(a.Content) != step*len(want) {
+	if !isCollection(a) || lengthOf(a) != len(want) {
 		return fmt.Errorf("line %d: a collection of %d members was promised", a.Line, len(want))
 	}
 	for i, m := range want {
-		var key *yaml.Node
-		if step == 2 {
-			key = a.Content[2*i]
-		}
-		if err := e.sameMember(m, key, a.Content[step*i+step-1]); err != nil {
+		key, value := memberAt(a, i)
+		if err := e.sameMember(m, key, value); err != nil {
 			return err
 		}
 	}

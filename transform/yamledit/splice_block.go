@@ -48,12 +48,7 @@ func (s *splicer) dashWidth(list *yaml.Node, dashes []int) int {
 	return s.doc.style().width
 }
 
-func (b *blockList) end(i int) int {
-	if b.node.IsMap() {
-		return b.doc.entryEnd(b.node.y, i)
-	}
-	return b.doc.itemEnd(b.node.y, i)
-}
+func (b *blockList) end(i int) int { return b.doc.memberEnd(b.node.y, i) }
 
 // ownLine reports whether member i is the first thing on its line.
 func (b *blockList) ownLine(i int) bool {
@@ -247,7 +242,7 @@ func (b *blockList) removeAll(remove map[int]bool) {
 // break is part of the block scalar that is the last to stay.
 func (b *blockList) keepLastLineOpen(cuts []Splice, remove map[int]bool) []Splice {
 	src := b.doc.Bytes()
-	if len(cuts) == 0 || endsWithBreak(string(src)) {
+	if len(cuts) == 0 || endsWithBreak(src) {
 		return cuts
 	}
 	c := &cuts[len(cuts)-1]
@@ -255,8 +250,10 @@ func (b *blockList) keepLastLineOpen(cuts []Splice, remove map[int]bool) []Splic
 		c.New = strings.TrimSuffix(c.New, "\n")
 		return cuts
 	}
-	if kept := b.kept(remove); kept > 0 && lastLeaf(b.member(kept-1)).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		return cuts
+	if kept := b.kept(remove); kept > 0 {
+		if _, last := memberAt(b.node.y, kept-1); lastLeaf(last).Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			return cuts
+		}
 	}
 	if c.End == len(src) && c.Start > 0 {
 		ix := b.doc.lines()
@@ -279,14 +276,6 @@ func (s *splicer) joinOpenEnd(splices []Splice) []Splice {
 	}
 	first.Start, first.End = ix.end(line-1), last.End
 	return splices[:n-1]
-}
-
-// member returns the value of entry i, or item i.
-func (b *blockList) member(i int) *yaml.Node {
-	if b.node.IsMap() {
-		return b.node.y.Content[2*i+1]
-	}
-	return b.node.y.Content[i]
 }
 
 func lastLeaf(n *yaml.Node) *yaml.Node {

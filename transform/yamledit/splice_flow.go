@@ -43,15 +43,15 @@ func (s *splicer) flow(c *change) error {
 }
 
 func (s *splicer) flowList(n Node, start int) *flowList {
-	ix, first := s.doc.lines(), s.doc.flowChildStart(n.y, 0)
+	ix, first := s.doc.lines(), s.doc.memberStart(n.y, 0)
 	f := &flowList{splicer: s, node: n, n: n.written(), closing: s.doc.end(n.y) - 1}
 	f.tall = ix.of(first) != ix.of(start)
 	f.column = ix.column(first)
 	return f
 }
 
-func (f *flowList) start(i int) int { return f.doc.flowChildStart(f.node.y, i) }
-func (f *flowList) end(i int) int   { return f.doc.flowChildEnd(f.node.y, i) }
+func (f *flowList) start(i int) int { return f.doc.memberStart(f.node.y, i) }
+func (f *flowList) end(i int) int   { return f.doc.memberEnd(f.node.y, i) }
 
 func (f *flowList) render(in insert) string {
 	w := flowWriter{style: f.doc.style(), lines: f.tall && f.doc.json}

@@ -110,7 +110,7 @@ func (s *splicer) set(n Node, v any) error {
 	case !tall:
 		return s.setAfterKey(n, header, "")
 	}
-	if endsInBreak(v) && !endsWithBreak(string(s.doc.Bytes())) && s.doc.lines().of(s.doc.end(n.at))+1 == s.doc.lines().count() {
+	if endsInBreak(v) && !endsWithBreak(s.doc.Bytes()) && s.doc.lines().of(s.doc.end(n.at))+1 == s.doc.lines().count() {
 		body += "\n"
 	}
 	return s.setAfterKey(n, header, "\n"+body)

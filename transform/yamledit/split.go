@@ -79,13 +79,8 @@ func isMarker(line []byte) bool {
 
 // CountLines returns the number of line breaks in b, as the parser counts them.
 func CountLines(b []byte) int {
-	if otherBreaks(b) {
-		return indexLines(b).count() - 1
+	if isPlain(b) {
+		return bytes.Count(b, []byte{'\n'})
 	}
-	return bytes.Count(b, []byte{'\n'})
-}
-
-// otherBreaks reports whether there may be a line break other than LF: CR, NEL, LS or PS.
-func otherBreaks(b []byte) bool {
-	return bytes.IndexByte(b, '\r') >= 0 || bytes.IndexByte(b, 0xC2) >= 0 || bytes.IndexByte(b, 0xE2) >= 0
+	return indexLines(b).count() - 1
 }

@@ -94,7 +94,7 @@ func (s *style) jsonSeparators(d *Document) {
 		}
 		if len(n.Content) > 2 {
 			s.comma = ", "
-			if i := d.flowChildEnd(n, 0) + 1; i < len(d.Bytes()) && !isSpace(d.Bytes()[i:]) {
+			if i := d.memberEnd(n, 0) + 1; i < len(d.Bytes()) && !isSpace(d.Bytes()[i:]) {
 				s.comma = ","
 			}
 			return

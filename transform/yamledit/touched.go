@@ -15,7 +15,7 @@ func (e *Edit) Nodes() []Node {
 	for _, c := range e.order {
 		ns = append(ns, c.node)
 	}
-	for _, in := range e.inner.list {
+	for _, in := range e.inner {
 		if in.touched() {
 			ns = append(ns, in.node)
 		}
@@ -33,7 +33,7 @@ func (e *Edit) Removed() []Node {
 			gone = append(gone, c.node.child(i))
 		}
 	}
-	for _, in := range e.inner.list {
+	for _, in := range e.inner {
 		for i, d := range in.docs {
 			switch {
 			case in.removed[i] && d.root != nil:
@@ -56,7 +56,7 @@ func (e *Edit) Replaced() []Node {
 			replaced = append(replaced, c.node)
 		}
 	}
-	for _, in := range e.inner.list {
+	for _, in := range e.inner {
 		for i, ed := range in.edits {
 			if ed != nil && !in.removed[i] {
 				replaced = append(replaced, ed.Replaced()...)

@@ -86,14 +86,8 @@ func value(n *yaml.Node) any {
 		return list
 	case yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)
-		if mergeKey(n) != nil {
-			for _, p := range pairs(n) {
-				m[keyText(p.key)] = value(p.value)
-			}
-			return m
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			m[keyText(n.Content[i])] = value(n.Content[i+1])
+		for _, p := range pairs(n) {
+			m[keyText(p.key)] = value(p.value)
 		}
 		return m
 	}
