@@ -251,7 +251,7 @@ func (w *work) drive(ctx context.Context, runs Runs) {
 	defer published.Wait()
 	defer stop()
 	f := &migrate.Fleet{Waves: w.waves, Open: func(cluster string) (migrate.Options, error) { return w.open(ctx, runs, cluster) }, OnChange: w.changed}
-	f.Lasting = &migrate.Resumable{
+	f.Resume = &migrate.Resumable{
 		Members: slices.Clone(w.members), Wake: w.wake, Slots: w.Slots,
 		Again: w.again, Next: w.next, Gate: w.gate,
 		Rollback: func() bool { return w.current().Spec.RollbackOnFailure },

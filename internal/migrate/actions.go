@@ -43,7 +43,7 @@ func (r *run) action(ctx context.Context, t transition.Transition, a action.Acti
 	case action.HelmValues:
 		return nil
 	case action.Gone:
-		return r.gone(ctx, op)
+		return r.removed(ctx, op)
 	case action.Cordon:
 		return r.cordon.cordonNodes(ctx, op)
 	case action.Uncordon:
@@ -99,14 +99,14 @@ func fileOf(t transition.Transition, name string) (string, error) {
 	return text, nil
 }
 
-// gone waits until objects have left the cluster with their manifest.
-func (r *run) gone(ctx context.Context, gone action.Gone) error {
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+// removed waits until objects have left the cluster with their manifest.
+func (r *run) removed(ctx context.Context, gone action.Gone) error {
+	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		left, err := r.cluster.existing(ctx, gone.Namespace, gone.Kinds, gone.Name)
 		if err != nil || len(left) == 0 {
-			return look{done: true}, err
+			return condition{done: true}, err
 		}
 		o := left[0]
-		return look{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + action.DeleteObject(o.Namespace, o.Kind, o.Name).Command}, nil
+		return condition{waiting: "the " + o.String() + " is still in the cluster; if it stays, delete it: " + action.DeleteObject(o.Namespace, o.Kind, o.Name).Command}, nil
 	})
 }

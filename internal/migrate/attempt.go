@@ -73,10 +73,10 @@ func (h helm) onlyOwn(ctx context.Context, records []record) error {
 		return nil
 	}
 	since, k := time.Now(), records[0]
-	return h.await(ctx, func(ctx context.Context) (look, error) {
+	return h.await(ctx, func(ctx context.Context) (condition, error) {
 		now, err := h.cluster.records(ctx, k.Namespace, k.Release)
 		over := len(unfinished(now)) == 0 || time.Since(since) >= outlives
-		return look{done: over, waiting: "the helm of a run that died may still be running on the release " + k.Release}, err
+		return condition{done: over, waiting: "the helm of a run that died may still be running on the release " + k.Release}, err
 	})
 }
 

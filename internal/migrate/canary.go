@@ -122,16 +122,16 @@ func (c *canaryService) create(ctx context.Context) error {
 
 // awaitAddress waits until the Service has the address of a load balancer.
 func (c *canaryService) awaitAddress(ctx context.Context) error {
-	return c.await(ctx, func(ctx context.Context) (look, error) {
+	return c.await(ctx, func(ctx context.Context) (condition, error) {
 		raw, err := c.read(ctx, c.service())
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		if raw == nil {
-			return look{}, errors.New("the canary Service was deleted by another user; run the command again")
+			return condition{}, errors.New("the canary Service was deleted by another user; run the command again")
 		}
 		c.address, err = check.CanaryAddress(raw)
-		return look{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", check.CanaryName, check.CanaryName)}, err
+		return condition{done: c.address != "", waiting: "the canary Service has no load balancer yet; to see why: " + shell.Line("kubectl -n %s describe service %s", check.CanaryName, check.CanaryName)}, err
 	})
 }
 
@@ -142,9 +142,9 @@ func (c *canaryService) delete(ctx context.Context) error {
 		if err := c.writer.drop(ctx, o); err != nil {
 			return err
 		}
-		return c.await(ctx, func(ctx context.Context) (look, error) {
+		return c.await(ctx, func(ctx context.Context) (condition, error) {
 			raw, err := c.read(ctx, o)
-			return look{done: raw == nil, waiting: "the " + o.String() + " is not deleted yet"}, err
+			return condition{done: raw == nil, waiting: "the " + o.String() + " is not deleted yet"}, err
 		})
 	})
 	c.made = c.made && err != nil

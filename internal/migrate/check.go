@@ -21,14 +21,14 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 	choice := check.Choice{Check: c, Version: r.cluster.planner.Target.Version, Accept: r.Accept}
 	var twice time.Time // since when two owners are seen; zero while they are not
 	shown := false      // whether the findings were shown, which a rollback may need at once
-	err := r.await(ctx, func(ctx context.Context) (look, error) {
+	err := r.await(ctx, func(ctx context.Context) (condition, error) {
 		seen, err := r.cluster.observer.Settled(ctx, func(o *observed.Observation) bool { return check.Unsettled(o, choice) }, r.Interval/4)
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		open := check.Evaluate(seen, choice).Unmet()
 		if transition.Permanent(open) {
-			return look{}, &late{"waiting does not help: " + firstOf(open), 0, open}
+			return condition{}, &late{"waiting does not help: " + firstOf(open), 0, open}
 		}
 		switch {
 		case !transition.TwoOwners(open):
@@ -36,7 +36,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 		case twice.IsZero():
 			twice = time.Now()
 		case time.Since(twice) >= ownersTime:
-			return look{}, &late{"both managers run the cloud controllers, so the run does not wait: " + firstOf(open), 0, open}
+			return condition{}, &late{"both managers run the cloud controllers, so the run does not wait: " + firstOf(open), 0, open}
 		}
 		if len(open) == 0 {
 			r.cordon.noteReleased(seen)
@@ -44,7 +44,7 @@ func (r *run) check(ctx context.Context, c stages.Check) error {
 			shown = true
 			r.noteFindings(open)
 		}
-		return look{done: len(open) == 0, waiting: firstOf(open), findings: open}, nil
+		return condition{done: len(open) == 0, waiting: firstOf(open), findings: open}, nil
 	})
 	if err == nil && !c.NodesOnly {
 		r.emit(Event{Type: Checked, Message: "the checks of the stage passed"})

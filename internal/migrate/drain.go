@@ -26,27 +26,27 @@ func (r *run) drain(ctx context.Context, name string) error {
 	if err := r.cordon.change(ctx, actCordon, name, mark); err != nil {
 		return err
 	}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		pods, err := r.cluster.podsOn(ctx, name)
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		e := transition.Evict(pods)
 		if e.Lost != "" {
-			return look{}, fmt.Errorf("the node %s cannot be drained: no controller makes the pod %s again on another node; delete the pod, or move it", name, e.Lost)
+			return condition{}, fmt.Errorf("the node %s cannot be drained: no controller makes the pod %s again on another node; delete the pod, or move it", name, e.Lost)
 		}
 		refused := ""
 		for _, pod := range e.Evict {
 			why, err := r.evict(ctx, pod)
 			if err != nil {
-				return look{}, err
+				return condition{}, err
 			}
 			if why != "" {
 				refused = ": " + why
 			}
 		}
 		left := len(e.Evict) + len(e.Going)
-		return look{done: left == 0, waiting: fmt.Sprintf("%d pods are still on the node %s%s", left, name, refused)}, nil
+		return condition{done: left == 0, waiting: fmt.Sprintf("%d pods are still on the node %s%s", left, name, refused)}, nil
 	})
 }
 

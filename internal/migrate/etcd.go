@@ -49,14 +49,14 @@ func (r *run) askForSnapshot(ctx context.Context, ask transform.SnapshotByCluste
 		return err
 	}
 	failed := failures{}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		seen, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		failed.note(seen.Tries(), r.note)
 		taken, err := transition.SnapshotTaken(seen, number)
-		return look{done: taken, waiting: "Rancher has not created the etcd snapshot yet"}, err
+		return condition{done: taken, waiting: "Rancher has not created the etcd snapshot yet"}, err
 	})
 }
 
@@ -75,12 +75,12 @@ func (r *run) backup(ctx context.Context, by transform.SnapshotByObject) error {
 	if err != nil {
 		return err
 	}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		a, err := r.cluster.request(ctx, o, kube.Request{Method: http.MethodGet})
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		waiting, err := by.Taken(a.Body)
-		return look{done: waiting == "" && err == nil, waiting: waiting}, err
+		return condition{done: waiting == "" && err == nil, waiting: waiting}, err
 	})
 }

@@ -29,9 +29,9 @@ type Fleet struct {
 	// which only the time is set if its run starts or ends; nil for none. Calls do not overlap.
 	OnChange func(Member, Event)
 
-	// Lasting is what a run needs that lasts for days, and is resumed; nil for one that ends
+	// Resume is what a run needs that lasts for days, and is resumed; nil for one that ends
 	// when nothing is in progress.
-	Lasting *Resumable
+	Resume *Resumable
 }
 
 // Summary is what came of a migration of many clusters.
@@ -127,8 +127,8 @@ func (r *fleet) mayStart(ctx context.Context, wave int) bool {
 func (r *fleet) run(ctx context.Context, cluster string, from waves.State) {
 	var end news
 	err := transform.Guard(cluster, func() (err error) {
-		if r.Lasting != nil {
-			end.state, err = r.lasting(ctx, cluster, from)
+		if r.Resume != nil {
+			end.state, err = r.resumed(ctx, cluster, from)
 			return err
 		}
 		o, err := r.open(cluster)
@@ -167,7 +167,7 @@ func (r *fleet) receive(n news) bool {
 
 func (r *fleet) end(m *Member, err error) {
 	m.end(err, time.Now().UTC())
-	if r.Lasting != nil && NeedsValues(err) && m.Stage == "" {
+	if r.Resume != nil && NeedsValues(err) && m.Stage == "" {
 		m.State = waves.Skipped // no stage has begun, and only the operator has what it needs
 	}
 	r.notify(m, Event{Time: m.Since, Cluster: m.Cluster})

@@ -51,9 +51,9 @@ func (r *run) initialize(ctx context.Context) error {
 			return err
 		}
 	}
-	err = r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
+	err = r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
 		left := transition.Identify(seen.Nodes).Proven
-		return look{done: len(left) == 0, waiting: "the cloud-controller-manager has not set the provider ID of " + strings.Join(left, ", ") + ": check its log for the name of the Node"}, nil
+		return condition{done: len(left) == 0, waiting: "the cloud-controller-manager has not set the provider ID of " + strings.Join(left, ", ") + ": check its log for the name of the Node"}, nil
 	})
 	if err != nil || len(u.Unproven) == 0 {
 		return err

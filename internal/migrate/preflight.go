@@ -40,7 +40,7 @@ func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
 // preflight looks whether the run may begin, and changes nothing.
 func (r *run) preflight(ctx context.Context) error {
-	return inOrder(ctx, r.planFirst, r.review, r.look, r.named, r.identifyFirst, r.locate, r.admit, r.allow)
+	return inOrder(ctx, r.planFirst, r.review, r.observe, r.named, r.identifyFirst, r.locate, r.admit, r.allow)
 }
 
 // planFirst plans the cluster, and the stages to go through.
@@ -61,7 +61,7 @@ func (r *run) planFirst(ctx context.Context) error {
 	return err
 }
 
-func (r *run) look(ctx context.Context) (err error) {
+func (r *run) observe(ctx context.Context) (err error) {
 	r.from.seen, err = r.cluster.observer.Observe(ctx)
 	return err
 }

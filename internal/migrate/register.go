@@ -64,9 +64,9 @@ func (r *run) othersReady(ctx context.Context, n observed.Node) error {
 	if !n.ControlPlane() {
 		return nil
 	}
-	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
 		other := transition.Others(seen.Nodes, n)
-		return look{done: other == "", waiting: "the control plane " + other + " is not Ready, and " + n.Name + " waits for it"}, nil
+		return condition{done: other == "", waiting: "the control plane " + other + " is not Ready, and " + n.Name + " waits for it"}, nil
 	})
 }
 
@@ -76,13 +76,13 @@ func (r *run) restart(ctx context.Context, m transition.KubeletRestart) error {
 	if err := r.writer.write(ctx, write{act: actRestart, object: object, do: func(ctx context.Context) error { return r.Restart(ctx, m) }}); err != nil {
 		return err
 	}
-	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
 		lacks := transition.Registered(seen.Nodes, m.Node)
 		if lacks == "" {
-			return look{done: true}, nil
+			return condition{done: true}, nil
 		}
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
-		return look{done: err == nil && transition.Replaced(machines.Machines, m.Node), waiting: lacks}, err
+		return condition{done: err == nil && transition.Replaced(machines.Machines, m.Node), waiting: lacks}, err
 	})
 }
 
@@ -113,17 +113,17 @@ func (r *run) link(ctx context.Context) error {
 		return nil
 	}
 	sent := map[corev1.ObjectReference]bool{}
-	return r.awaitSeen(ctx, func(seen *observed.Observation) (look, error) {
+	return r.awaitSeen(ctx, func(seen *observed.Observation) (condition, error) {
 		machines, err := r.cluster.server.Rollout(ctx, r.cluster.object)
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		if l, found := transition.Relink(machines.Machines, seen.Nodes); found && !sent[l.Object] {
 			sent[l.Object] = true
-			return look{waiting: l.Why}, r.relink(ctx, l)
+			return condition{waiting: l.Why}, r.relink(ctx, l)
 		}
 		first := transition.Unlinked(machines.Machines)
-		return look{done: first == "", waiting: "Rancher has not found the Node of the machine " + first + " yet"}, nil
+		return condition{done: first == "", waiting: "Rancher has not found the Node of the machine " + first + " yet"}, nil
 	})
 }
 

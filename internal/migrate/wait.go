@@ -17,8 +17,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 )
 
-// look is what a look at something that is waited for found.
-type look struct {
+// condition is how far something is that a run waits for.
+type condition struct {
 	done     bool
 	waiting  string
 	machines []rollout.MachineProgress
@@ -40,11 +40,11 @@ func (l *late) Error() string {
 }
 
 // awaitSeen looks at the cluster until what is waited for is there.
-func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (look, error)) error {
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (condition, error)) error {
+	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		seen, err := r.cluster.observer.Observe(ctx)
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		return at(seen)
 	})
@@ -52,7 +52,7 @@ func (r *run) awaitSeen(ctx context.Context, at func(*observed.Observation) (loo
 
 // await looks until what is waited for is there. A server that does not answer may
 // come back: that is waited for as well.
-func (r *run) await(ctx context.Context, at func(context.Context) (look, error)) error {
+func (r *run) await(ctx context.Context, at func(context.Context) (condition, error)) error {
 	end, last := time.Now().Add(r.Timeout), ""
 	for {
 		found, err := at(ctx)
@@ -61,7 +61,7 @@ func (r *run) await(ctx context.Context, at func(context.Context) (look, error))
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &lost):
-			found = look{waiting: lost.Error()}
+			found = condition{waiting: lost.Error()}
 		case err != nil:
 			return err
 		case found.done:
@@ -91,16 +91,16 @@ func (r *run) settle(ctx context.Context) error {
 		return err
 	}
 	failed := failures{}
-	return r.await(ctx, func(ctx context.Context) (look, error) {
+	return r.await(ctx, func(ctx context.Context) (condition, error) {
 		p, err := r.rollout(ctx, wanted)
 		if err != nil {
-			return look{}, err
+			return condition{}, err
 		}
 		failed.note(p.Machines, r.note)
 		if p.Failed != "" {
-			return look{}, errors.New(p.Failed)
+			return condition{}, errors.New(p.Failed)
 		}
-		return look{done: p.Done, waiting: p.Waiting, machines: p.Machines}, nil
+		return condition{done: p.Done, waiting: p.Waiting, machines: p.Machines}, nil
 	})
 }
 

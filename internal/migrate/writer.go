@@ -76,7 +76,7 @@ func (w *writer) write(ctx context.Context, c write) error {
 	if err := w.audit.add(e); err != nil {
 		return err
 	}
-	own, end := lasting(ctx)
+	own, end := graceful(ctx)
 	defer end()
 	err := c.do(own)
 	w.progress.wrote = w.progress.wrote || err == nil || outcome(err) == resultUnknown
@@ -99,8 +99,8 @@ func (w *writer) conclude(ctx context.Context, e Entry) error {
 	return err
 }
 
-// lasting returns a context that lives on for a while when its parent ends.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+// graceful returns a context that lives on for a while when its parent ends.
+func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		kube.Pause(own, grace)

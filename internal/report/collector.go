@@ -251,10 +251,10 @@ func (c *Collector) Row(s State) {
 	switch {
 	case s.Refused || s.Next == "":
 		return
-	case len(s.Outlook.Blocked) > 0:
+	case len(s.Summary.Blocked) > 0:
 		c.Decide = cmp.Or(c.Decide, c.next(s.Status, s.Live))
 		return
-	case s.Outlook.Manual || s.Live != "":
+	case s.Summary.Manual || s.Live != "":
 		c.apart = true
 	default:
 		c.continuing++
@@ -272,7 +272,7 @@ func (c *Collector) Row(s State) {
 
 // next is the command that continues with a cluster: it shows the stage where someone has to decide or act first.
 func (c *Collector) next(s Status, live string) string {
-	if c.Folder == "" && (len(s.Outlook.Blocked) > 0 || s.Outlook.Manual) {
+	if c.Folder == "" && (len(s.Summary.Blocked) > 0 || s.Summary.Manual) {
 		return shell.Words(slices.Concat([]string{"rke-lm", "plan", "--stage", s.Next}, c.Flags, c.whereOf(s, live))...)
 	}
 	return c.Apply(s, live)

@@ -44,7 +44,7 @@ func TestClustersWithTheSameOutcomeHaveOneLine(t *testing.T) {
 
 func TestLiveClustersAndManualStagesContinueOneAtATime(t *testing.T) {
 	edit, manual := Status{Next: "switch-to-external"}, Status{Next: "install-ccm"}
-	manual.Outlook.Manual = true
+	manual.Summary.Manual = true
 	at := func(s Status, file, live string) State {
 		s.File = file
 		return State{Status: s, Live: live}

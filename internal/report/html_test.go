@@ -93,7 +93,7 @@ func TestAPageShowsErrorsFirstAndBrokenClustersAsSuch(t *testing.T) {
 	broken.Status.Version, broken.Status.Situation = "v1.28.15+rke2r1", plan.ProgressBroken("v1.28.15+rke2r1")
 	r.Keep(broken.Subject())
 	wrong := NewPlan(planned(t, renaming), "")
-	wrong.Status.Errors, wrong.Status.Outlook.Blocked = 1, nil
+	wrong.Status.Errors, wrong.Status.Summary.Blocked = 1, nil
 	r.Keep(wrong.Subject())
 	var b bytes.Buffer
 	assert.NilError(t, r.WriteHTML(&b, PlanTable))

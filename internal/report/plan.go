@@ -117,7 +117,7 @@ func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
 		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
 	}
 	if stage == "" {
-		out.Counts = new(out.Status.Outlook.Counts)
+		out.Counts = new(out.Status.Summary.Counts)
 	}
 	if len(p.Start) > 1 {
 		out.Sources = lists.Map(p.Start, func(d *yamledit.Document) DocumentSource { return DocumentSource{SourceOf(d), checksum(d)} })

@@ -115,7 +115,7 @@ func (c *Collector) decideOne(all []Planned, text PlanText) {
 	case text.Stage != "" && text.Stage != s.Next:
 	case decision != "":
 		c.Command = decision
-	case s.Outlook.Manual:
+	case s.Summary.Manual:
 		c.When = "when " + s.Next + " is done and checked"
 		c.Command = c.Apply(s, m.Live, "--manual-done="+s.Next)
 	case text.Stage != "":

@@ -44,7 +44,7 @@ func (c *Collector) verify(s Stage, live string) string {
 // decision is the command that shows what to decide before the next stage: about the error that blocks it, or whether
 // it is done in another way. "" where nothing is to be decided.
 func (c *Collector) decision(of Plan, live string) string {
-	if blocked := of.Status.Outlook.Blocked; len(blocked) > 0 {
+	if blocked := of.Status.Summary.Blocked; len(blocked) > 0 {
 		return shell.Words("rke-lm", "rules", blocked[0])
 	}
 	next, _ := lists.Find(of.Stages, func(s Stage) bool { return s.Name == of.Status.Next && s.State == plan.NotInFile })

@@ -52,14 +52,14 @@ type Status struct {
 	// EndState is the one that is taken unasked, and why; "" where it was chosen, or is reached.
 	EndState string       `json:"-"`
 	File     string       `json:"-"`
-	Outlook  plan.Outlook `json:"-"`
+	Summary  plan.Summary `json:"-"`
 	planned  bool         // or else only the state of the cluster is known
 }
 
 // NewStatus is a plan in a few words.
 func NewStatus(p *plan.Plan) Status {
-	o := p.Outlook()
-	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Format: p.Cluster.Format, Version: p.Cluster.Version, Provider: aws.Name, Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Outlook: o, planned: true}
+	o := p.Summary()
+	s := Status{Name: p.Cluster.TitleIn(p.Start[0].File()), Format: p.Cluster.Format, Version: p.Cluster.Version, Provider: aws.Name, Situation: p.Progress(), Reached: o.Reached, Next: o.Next, File: p.Start[0].File(), Summary: o, planned: true}
 	if stages.External(p) || slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.State == plan.NotInFile }) {
 		s.Provider = "external"
 	}
@@ -113,10 +113,10 @@ func (s Status) next() string {
 		return ""
 	case s.Next == "":
 		return "done"
-	case len(s.Outlook.Blocked) > 0:
+	case len(s.Summary.Blocked) > 0:
 		return s.Next + " (blocked)"
 	}
-	return nextStage(s.Next, s.Outlook.Manual)
+	return nextStage(s.Next, s.Summary.Manual)
 }
 
 // nextStage names the stage that is next.
@@ -130,7 +130,7 @@ func nextStage(name string, manual bool) string {
 // color is that of the row.
 func (s Status) color() string {
 	switch {
-	case s.Problem != "", len(s.Outlook.Blocked) > 0:
+	case s.Problem != "", len(s.Summary.Blocked) > 0:
 		return red
 	case s.next() == "done":
 		return green
@@ -154,8 +154,8 @@ var statusColumns = []column{
 	{title: "SITUATION", cell: func(s Status) string { return string(s.Situation) }},
 	{title: "REACHED", cell: func(s Status) string { return s.Reached }},
 	{title: "NEXT", cell: Status.next, optional: true},
-	{title: "BLOCKED BY", cell: func(s Status) string { return list(slices.Concat(s.Outlook.Blocked, s.Outlook.Later)) }, wide: true},
-	{title: "RESTARTS", cell: func(s Status) string { return list(classesOf(s.Outlook.Restarts)) }, wide: true},
+	{title: "BLOCKED BY", cell: func(s Status) string { return list(slices.Concat(s.Summary.Blocked, s.Summary.Later)) }, wide: true},
+	{title: "RESTARTS", cell: func(s Status) string { return list(classesOf(s.Summary.Restarts)) }, wide: true},
 	{title: "LEADERMIGRATION", cell: func(s Status) string { return list(s.Migrations) }, optional: true},
 	{title: "FINDINGS", cell: func(s Status) string { return cmp.Or(s.Problem, s.found()) }},
 	{title: "FILE", cell: func(s Status) string { return s.File }, optional: true},

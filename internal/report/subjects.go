@@ -34,11 +34,11 @@ func (p Plan) Subject() Subject {
 	var b strings.Builder
 	WriteMarkdown(&b, p)
 	s.Details = b.String()
-	s.State, s.Content.Plan = word(o.Outlook.State()), &p
+	s.State, s.Content.Plan = word(o.Summary.State()), &p
 	switch {
 	case o.Situation == plan.ProgressBroken(o.Version): // it is more than to do: components do not start
 		s.State = string(o.Situation)
-	case o.Errors > 0 && o.Outlook.State() != plan.Blocked:
+	case o.Errors > 0 && o.Summary.State() != plan.Blocked:
 		s.State = "error: " + s.State
 	}
 	return s

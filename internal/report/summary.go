@@ -69,8 +69,8 @@ func (s Summary) next() (when, command string) {
 func (s Summary) totals() string {
 	of, blocked := map[plan.Count]int{}, 0
 	for _, r := range s.Rows {
-		of[r.Outlook.Counts.Count()]++
-		blocked += min(len(r.Outlook.Blocked), 1)
+		of[r.Summary.Counts.Count()]++
+		blocked += min(len(r.Summary.Blocked), 1)
 	}
 	text := fmt.Sprintf("clusters: %d; to do: %d", len(s.Rows), of[plan.CountToDo])
 	if blocked > 0 {
@@ -87,8 +87,8 @@ func (s Summary) totals() string {
 func (s Summary) later(wide bool) string {
 	number, by := 0, []string{}
 	for _, r := range s.Rows {
-		number += min(len(r.Outlook.Later), 1)
-		by = append(by, r.Outlook.Later...)
+		number += min(len(r.Summary.Later), 1)
+		by = append(by, r.Summary.Later...)
 	}
 	if number == 0 || wide {
 		return ""

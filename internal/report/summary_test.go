@@ -15,14 +15,14 @@ import (
 )
 
 func aSummary() Summary {
-	row := func(name, file string, errors int, o plan.Outlook) Status {
-		return Status{Name: name, Format: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: plan.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Outlook: o, planned: true}
+	row := func(name, file string, errors int, o plan.Summary) Status {
+		return Status{Name: name, Format: "rke2", Version: "v1.26.15+rke2r1", Provider: "aws", Situation: plan.ProgressMigrating, Reached: o.Reached, Next: o.Next, Errors: errors, File: file, Summary: o, planned: true}
 	}
 	return Summary{Refused: 1, Command: "rke-lm apply --next a.yaml", Rows: []Status{
-		row("fleet-default/harbour", "a.yaml", 0, plan.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Counts: plan.Counts{ToDo: 2}, Later: []string{"node-rename (switch-to-external)"}}),
-		row("fleet-default/orchard", "clusters/orchard.yaml", 2, plan.Outlook{Reached: "install-ccm", Next: "switch-to-external", Counts: plan.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}),
-		row("depot", "b.yaml", 1, plan.Outlook{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: plan.Counts{ToDo: 1, Manual: 1}}),
-		row("fleet-default/wharf", "c.yaml", 0, plan.Outlook{Reached: "disable-leader-migration"}),
+		row("fleet-default/harbour", "a.yaml", 0, plan.Summary{Reached: "enable-leader-migration", Next: "install-ccm", Counts: plan.Counts{ToDo: 2}, Later: []string{"node-rename (switch-to-external)"}}),
+		row("fleet-default/orchard", "clusters/orchard.yaml", 2, plan.Summary{Reached: "install-ccm", Next: "switch-to-external", Counts: plan.Counts{ToDo: 1}, Blocked: []string{"node-rename", "csi-gate-stale"}, Restarts: []transform.Restart{{Process: "rke2-server", Classes: []string{"control-plane", "etcd"}}, {Process: "rke2-agent", Classes: []string{"general"}}}}),
+		row("depot", "b.yaml", 1, plan.Summary{Reached: "enable-leader-migration", Next: "install-ccm", Manual: true, Counts: plan.Counts{ToDo: 1, Manual: 1}}),
+		row("fleet-default/wharf", "c.yaml", 0, plan.Summary{Reached: "disable-leader-migration"}),
 	}}
 }
 

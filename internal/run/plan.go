@@ -79,7 +79,7 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 	}
 	first.Findings = report.Findings(f.Objections(t))
 	first.Status.Count(first.Findings)
-	made.Left = first.Status.Outlook.Counts.Count() != plan.CountDone || len(plans) > 1
+	made.Left = first.Status.Summary.Counts.Count() != plan.CountDone || len(plans) > 1
 	for i, plan := range plans {
 		if p.Folders.Dir == "" {
 			break

@@ -70,8 +70,8 @@ func (p *Plan) manually(s Step) bool {
 	return slices.ContainsFunc(p.Steps, func(o Step) bool { return slices.Contains(o.Stage.AfterManual, s.Stage.Name) })
 }
 
-// Outlook is a plan in a few words: how far the documents are, and what comes next.
-type Outlook struct {
+// Summary is a plan in a few words: how far the documents are, and what comes next.
+type Summary struct {
 	Counts   Counts
 	Reached  string   // the last stage in a row that is done; "" for none
 	Next     string   // the stage that is next; "" where none is left
@@ -82,17 +82,17 @@ type Outlook struct {
 }
 
 // State is how far the documents are in a word: what is left of the cluster, or Blocked.
-func (o Outlook) State() State {
+func (o Summary) State() State {
 	if len(o.Blocked) > 0 {
 		return Blocked
 	}
 	return State(o.Counts.Count())
 }
 
-// Outlook reports how far the documents of a plan are. What is not in a file ends no row of stages, and
+// Summary reports how far the documents of a plan are. What is not in a file ends no row of stages, and
 // comes after all edits.
-func (p *Plan) Outlook() Outlook {
-	var o Outlook
+func (p *Plan) Summary() Summary {
+	var o Summary
 	edits, ended := p.Left(), false
 	for _, s := range p.Steps {
 		switch s.Count {

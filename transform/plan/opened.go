@@ -35,8 +35,8 @@ func withStages(c transform.Cluster) *opened {
 	return o
 }
 
-// look returns how far stage i is, and its edit if that is to be applied.
-func (c *opened) look(i int, choice Choice) (State, *yamledit.Edit, error) {
+// evaluate returns how far stage i is, and its edit if that is to be applied.
+func (c *opened) evaluate(i int, choice Choice) (State, *yamledit.Edit, error) {
 	s, state := c.stages[i], Done
 	if s.Skipped != nil && s.Skipped() {
 		state = Skipped

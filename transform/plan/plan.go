@@ -205,7 +205,7 @@ func build(d transform.Format, c *opened, i int, target transform.Target, choice
 	step := Step{Stage: c.stages[i], Documents: unchanged(c.Documents())}
 	var edit *yamledit.Edit
 	var err error
-	step.State, edit, err = c.look(i, choice)
+	step.State, edit, err = c.evaluate(i, choice)
 	if step.State == NotInFile {
 		own, _ := transform.Unseen(d, c.Findings(step.Stage.Name))
 		own = slices.DeleteFunc(own, func(f transform.Finding) bool { return f.Rule != RuleNotInFile })

@@ -46,7 +46,7 @@ func (p *Plan) End() []*yamledit.Document {
 func Complete(c transform.Cluster) bool {
 	o := withStages(c)
 	for i := range o.stages {
-		if _, edit, err := o.look(i, Choice{}); err != nil || edit != nil {
+		if _, edit, err := o.evaluate(i, Choice{}); err != nil || edit != nil {
 			return false
 		}
 	}
@@ -70,7 +70,7 @@ func StayDone(d transform.Format, steps []Step, target transform.Target) error {
 		if i < 0 {
 			continue
 		}
-		switch _, edit, err := c.look(i, Choice{}); {
+		switch _, edit, err := c.evaluate(i, Choice{}); {
 		case err != nil:
 			return err
 		case edit != nil:

@@ -47,7 +47,7 @@ type Change struct {
 	Version  string // before the change, if the change has another one
 	Stages   []Stage
 	Undone   []string     // stages that it removes
-	Left     plan.Outlook // after the change
+	Left     plan.Summary // after the change
 	Classes  []Class
 	Edits    []Edit // outside of the configuration of machine classes
 	Findings []transform.Finding

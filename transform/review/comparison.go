@@ -44,7 +44,7 @@ func (c *comparison) evaluate() Change {
 		now, _ = plan.Build(c.after.Format, c.after.Docs, c.target)
 	}
 	if now != nil {
-		out.Left = now.Outlook()
+		out.Left = now.Summary()
 	}
 	out.Classes = c.classes()
 	out.Edits = c.edits()

@@ -36,7 +36,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := planned(t, release, c.config, transform.Target{})
 			s := step(t, p, stages.InstallCCM)
-			assert.Truef(t, s.State == c.want && isLeft(p) == c.open, "%s, %+v", s.State, p.Outlook())
+			assert.Truef(t, s.State == c.want && isLeft(p) == c.open, "%s, %+v", s.State, p.Summary())
 			last := step(t, p, stages.DisableLeaderMigration)
 			assert.Truef(t, (last.State == plan.NotInFile) == (c.want == plan.NotInFile), "the end is %s", last.State)
 			known := transform.Target{}
@@ -46,7 +46,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 	}
 }
 
-func isLeft(p *plan.Plan) bool { return p.Outlook().Counts.Count() != plan.CountDone }
+func isLeft(p *plan.Plan) bool { return p.Summary().Counts.Count() != plan.CountDone }
 
 func TestOnlyTheStageItselfAddsAManagerToAnExternalCluster(t *testing.T) {
 	doc := parse(t, document(release, globalOff))

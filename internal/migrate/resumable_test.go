@@ -18,8 +18,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
 
-// lasting is a migration that waits, by a policy that a test changes.
-type lasting struct {
+// resumable is a migration that waits, by a policy that a test changes.
+type resumable struct {
 	*many
 	fleet    *migrate.Fleet
 	mu       sync.Mutex
@@ -29,11 +29,11 @@ type lasting struct {
 	turns    []waves.Turn
 }
 
-func newLasting(t *testing.T, names ...string) *lasting {
+func newResumable(t *testing.T, names ...string) *resumable {
 	t.Helper()
-	l := &lasting{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: waves.Policy{Limits: waves.Limits{Unavailable: 2}}}
+	l := &resumable{many: newMany(t, names...), wake: make(chan struct{}, 1), policy: waves.Policy{Limits: waves.Limits{Unavailable: 2}}}
 	l.fleet = l.many.fleet(nil, 1, waves.Limits{})
-	l.fleet.Lasting = &migrate.Resumable{
+	l.fleet.Resume = &migrate.Resumable{
 		Again: func() []migrate.Member { return nil },
 		Next: func(list []migrate.Member) waves.Turn {
 			l.mu.Lock()
@@ -53,7 +53,7 @@ func newLasting(t *testing.T, names ...string) *lasting {
 }
 
 // later changes the policy of a migration that runs.
-func (l *lasting) later(wait time.Duration, change func(*waves.Policy)) {
+func (l *resumable) later(wait time.Duration, change func(*waves.Policy)) {
 	time.Sleep(wait)
 	l.mu.Lock()
 	change(&l.policy)
@@ -62,7 +62,7 @@ func (l *lasting) later(wait time.Duration, change func(*waves.Policy)) {
 }
 
 // waited reports whether a start waited for a reason.
-func (l *lasting) waited(why waves.Reason) bool {
+func (l *resumable) waited(why waves.Reason) bool {
 	for _, w := range l.turns {
 		if w.Wait != nil && w.Wait.Reason == why {
 			return true
@@ -73,7 +73,7 @@ func (l *lasting) waited(why waves.Reason) bool {
 
 func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLasting(t, "alder", "birch")
+		l := newResumable(t, "alder", "birch")
 		l.policy.Waves = map[string]waves.Pace{"wave-1": {Soak: 5 * time.Hour}}
 		started := map[string]time.Time{}
 		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
@@ -89,7 +89,7 @@ func TestWavesSoakBeforeTheNextOneStarts(t *testing.T) {
 
 func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLasting(t, "alder")
+		l := newResumable(t, "alder")
 		l.policy.Stages, l.policy.Approvals = true, []waves.Approval{{Wave: "wave-1", Stage: stages.GrantMigrationLease}, {Wave: "wave-1", Stage: stages.EnableLeaderMigration}}
 		l.fleet.OnChange = func(one migrate.Member, _ migrate.Event) {
 			if one.State != waves.Gated {
@@ -110,7 +110,7 @@ func TestAStageThatIsNotApprovedHoldsTheClusterAndLeavesNoLock(t *testing.T) {
 
 func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLasting(t, "alder", "birch")
+		l := newResumable(t, "alder", "birch")
 		ctx, interrupt := context.WithCancel(t.Context())
 		l.fleet.OnChange = func(one migrate.Member, e migrate.Event) {
 			if e.Type == migrate.Written && e.Stage == stages.SwitchToExternal {
@@ -122,8 +122,8 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 		assert.Must(t, got == "alder=running birch=waiting", got)
 		w := (&world{World: l.Worlds["alder"]})
 		assert.Truef(t, len(w.Cordoned()) == 0 && l.Rancher.Object(w.Lock) == "", "cordoned %v, lock %s", w.Cordoned(), l.Rancher.Object(w.Lock))
-		next := newLasting(t)
-		next.many, next.fleet.Waves, next.fleet.Open, next.fleet.Lasting.Members = l.many, l.fleet.Waves, l.open, s.Members
+		next := newResumable(t)
+		next.many, next.fleet.Waves, next.fleet.Open, next.fleet.Resume.Members = l.many, l.fleet.Waves, l.open, s.Members
 		next.policy.Pause = true // what has begun is continued, up to its next stage
 		go next.later(24*time.Hour, func(p *waves.Policy) { p.Pause = false })
 		s = next.fleet.Run(t.Context())
@@ -135,7 +135,7 @@ func TestAnInterruptLeavesTheStatesFromWhichTheNextProcessContinues(t *testing.T
 
 func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLasting(t, "alder", "birch")
+		l := newResumable(t, "alder", "birch")
 		l.rollback, l.policy.Failures = true, 1
 		before := l.Worlds["alder"].Spec(t)
 		l.fleet.OnChange = func(one migrate.Member, e migrate.Event) {
@@ -156,7 +156,7 @@ func TestAClusterThatFailsIsRolledBackIfAskedTo(t *testing.T) {
 
 func TestAClusterThatAnotherRunHasLockedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLasting(t, "alder")
+		l := newResumable(t, "alder")
 		o := assert.Value(l.open("fleet-default/alder"))(t)
 		begun, held := make(chan struct{}), make(chan error)
 		o.Until = stages.GrantMigrationLease

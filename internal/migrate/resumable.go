@@ -53,16 +53,16 @@ func (h *Gate) Error() string {
 // beat lies between two decisions at most, which show that the migration is not stuck, and follow what has changed elsewhere.
 const beat = time.Minute
 
-// heldPause lies between two attempts on a cluster that another run has locked, or that permissions are missing on.
-const heldPause = 10 * time.Second
+// lockedPause lies between two attempts on a cluster that another run has locked, or that permissions are missing on.
+const lockedPause = 10 * time.Second
 
 // denialTime is for how long permissions may be missing: an API server that has just started does not know them yet.
 const denialTime = time.Minute
 
 // member is how far a cluster is at the beginning.
 func (f *Fleet) member(cluster, wave string) *Member {
-	if f.Lasting != nil {
-		for _, m := range f.Lasting.Members {
+	if f.Resume != nil {
+		for _, m := range f.Resume.Members {
 			if m.Cluster == cluster {
 				m.left = false
 				return &m
@@ -73,18 +73,18 @@ func (f *Fleet) member(cluster, wave string) *Member {
 }
 
 func (r *fleet) next() waves.Turn {
-	if r.Lasting == nil {
+	if r.Resume == nil {
 		return waves.Policy{Limits: r.Limits}.Next(r.Waves, Progress(r.list()), time.Now())
 	}
-	for _, m := range r.Lasting.Again() {
+	for _, m := range r.Resume.Again() {
 		*r.member(m.Cluster) = m
 	}
-	return r.Lasting.Next(r.list())
+	return r.Resume.Next(r.list())
 }
 
 // mayWait reports whether something can start later although nothing is in progress.
 func (r *fleet) mayWait(ctx context.Context, t waves.Turn) bool {
-	return r.Lasting != nil && ctx.Err() == nil && t.Wait != nil
+	return r.Resume != nil && ctx.Err() == nil && t.Wait != nil
 }
 
 // wait waits for news of the runs, and reports whether what is next has to be decided again.
@@ -92,8 +92,8 @@ func (r *fleet) wait(ctx context.Context, t waves.Turn) bool {
 	var wake <-chan struct{}
 	var interrupt <-chan struct{}
 	var due <-chan time.Time
-	if r.Lasting != nil {
-		wake = r.Lasting.Wake
+	if r.Resume != nil {
+		wake = r.Resume.Wake
 		if !r.running() {
 			interrupt = ctx.Done()
 		}
@@ -133,12 +133,12 @@ func (r *fleet) change(m *Member, n news) {
 	r.notify(m, Event{Time: m.Since, Cluster: m.Cluster})
 }
 
-// lasting runs over a cluster. It returns the state that the cluster has come to: held, failed
+// resumed runs over a cluster. It returns the state that the cluster has come to: held, failed
 // and rolled back, or the one in which an interrupt left it; else "", and why it failed.
-func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (waves.State, error) {
+func (r *fleet) resumed(ctx context.Context, cluster string, from waves.State) (waves.State, error) {
 	select {
-	case r.Lasting.Slots <- struct{}{}:
-		defer func() { <-r.Lasting.Slots }()
+	case r.Resume.Slots <- struct{}{}:
+		defer func() { <-r.Resume.Slots }()
 	case <-ctx.Done():
 		return from, context.Cause(ctx)
 	}
@@ -154,7 +154,7 @@ func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (
 	}
 	wave := r.member(cluster).Wave
 	o.Confirm = func(_ context.Context, stage string) (bool, error) {
-		if wait := r.Lasting.Gate(wave, stage); wait != nil {
+		if wait := r.Resume.Gate(wave, stage); wait != nil {
 			return false, &Gate{stage, *wait}
 		}
 		return true, nil
@@ -168,7 +168,7 @@ func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (
 			return waves.Running, failed
 		case errors.As(failed, &hold):
 			return waves.Gated, failed
-		case failed == nil || !r.Lasting.Rollback() || !revertible(failed):
+		case failed == nil || !r.Resume.Rollback() || !revertible(failed):
 			return "", failed
 		}
 		r.news <- news{cluster: cluster, state: waves.Reverting, err: failed}
@@ -185,7 +185,7 @@ func (r *fleet) lasting(ctx context.Context, cluster string, from waves.State) (
 
 // was is why a cluster failed that is being rolled back.
 func (r *fleet) was(cluster string) error {
-	m, _ := lists.Find(r.Lasting.Members, func(m Member) bool { return m.Cluster == cluster })
+	m, _ := lists.Find(r.Resume.Members, func(m Member) bool { return m.Cluster == cluster })
 	return cmp.Or(m.Err, errors.New("it failed before this run"))
 }
 
@@ -212,7 +212,7 @@ func retried(ctx context.Context, waits func(why error), do func() error) error 
 		default:
 			return err
 		}
-		if !kube.Pause(ctx, heldPause) {
+		if !kube.Pause(ctx, lockedPause) {
 			return context.Cause(ctx)
 		}
 	}
