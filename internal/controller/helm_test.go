@@ -39,8 +39,7 @@ func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
 		w.await(v1alpha1.Complete, "")
 		s := w.object().Status
 		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Done == 1 && !one.HelmRan() && one.Patches() == 0, "%+v, %v", s, one.Writes())
-		c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.NeedsHelm)
-		assert.Contains(t, c.Message, "c-x7k2p")
+		assert.Contains(t, meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.NeedsHelm).Message, "c-x7k2p")
 		w.end()
 		t.Setenv("PATH", with)
 		w.wish("image with helm")

@@ -33,8 +33,7 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 		c := assert.Value(Connect(Connection{Rancher: s.URL, Token: "token-abcde:x", Insecure: true, Dial: memnet.Dial}))(t)
 		e := corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Cluster", Name: "harbour"}, Message: strings.Repeat("x", mostOfEvent-1) + "é"}
 		for _, code = range []int{http.StatusCreated, http.StatusConflict} { // it was created before
-			err := c.CreateEvent(t.Context(), "1", e)
-			assert.True(t, err == nil, err)
+			assert.NilError(t, c.CreateEvent(t.Context(), "1", e))
 		}
 		assert.Truef(t, strings.HasSuffix(at, "POST /k8s/clusters/local/api/v1/namespaces/default/events") && sent.Name == "rke-lm.1" && sent.Source.Component == Program && utf8.ValidString(sent.Message) && len(sent.Message) == mostOfEvent-1, "%s: %+v", at, sent)
 		if code = http.StatusForbidden; c.CreateEvent(t.Context(), "2", e) == nil {

@@ -74,8 +74,7 @@ func refusing(t *testing.T, code int, message string) (*Client, *int) {
 // answering is a client of a server that answers in one way.
 func answering(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
-	c := assert.Value(Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Second, Dial: memnet.Dial}))(t)
-	return c
+	return assert.Value(Connect(Connection{Rancher: memnet.Serve(t, answer).URL, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Second, Dial: memnet.Dial}))(t)
 }
 
 // A denial is tried again where it passes by itself, and nowhere else.

@@ -28,8 +28,7 @@ func connected(t *testing.T, text string) *Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
 	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
-	c := assert.Value(Connect(Connection{Kubeconfig: file, UserAgent: "test"}))(t)
-	return c
+	return assert.Value(Connect(Connection{Kubeconfig: file, UserAgent: "test"}))(t)
 }
 
 // Another program must not be someone else, nor go another way.

@@ -143,8 +143,7 @@ func TestALockIsReleasedWhenARenewalWasInProgress(t *testing.T) {
 			s.set(func() { s.late = true })
 			time.Sleep(lockTime/5 + time.Second) // it renews
 			s.set(func() { s.late = false })
-			err := l.release(t.Context())
-			assert.True(t, err == nil, err)
+			assert.NilError(t, l.release(t.Context()))
 			switch spec, _ := s.lease["spec"].(map[string]any); {
 			case helm == "" && s.lease != nil:
 				t.Errorf("the lock was not released: %v", s.lease)
@@ -203,6 +202,5 @@ func TestTheLockOfAnotherRunIsNotReleased(t *testing.T) {
 
 func client(t *testing.T, url string) *kube.Client {
 	t.Helper()
-	c := assert.Value(kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial}))(t)
-	return c
+	return assert.Value(kube.Connect(kube.Connection{Rancher: url, Token: "a-token-for-tests", Insecure: true, RetryFor: time.Minute, Dial: memnet.Dial}))(t)
 }

@@ -204,8 +204,7 @@ func TestADumpOfAllNamespacesHasTheManagersOfAll(t *testing.T) {
 		for _, n := range namespaces {
 			text += strings.ReplaceAll(pod, "%", n)
 		}
-		o := assert.Value(dumped(t, text))(t)
-		return o
+		return assert.Value(dumped(t, text))(t)
 	}
 	o := in("kube-system", "aws-ccm")
 	assert.True(t, len(o.Managers) == 2 && !o.KubeSystemOnly && o.Managers[1].Namespace == "aws-ccm", o)

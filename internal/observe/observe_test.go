@@ -37,8 +37,7 @@ func observer(t testing.TB, s *apitest.Server, retryTime time.Duration) *observe
 
 func look(t testing.TB, s *apitest.Server) *observed.Observation {
 	t.Helper()
-	o := assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
-	return o
+	return assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
 }
 
 func TestALookReadsTheWholeCluster(t *testing.T) {
@@ -233,8 +232,7 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
-		again := assert.Value(observe.ReadDump(file))(t)
-		assert.DeepEqual(t, again, o, "(-seen +read)")
+		assert.DeepEqual(t, assert.Value(observe.ReadDump(file))(t), o, "(-seen +read)")
 	})
 }
 

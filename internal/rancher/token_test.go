@@ -35,8 +35,7 @@ func TestATokenThatIsRenewedInItsFileIsUsedAtOnce(t *testing.T) {
 		s := assert.Value(Open(from))(t)
 		r.Do(func() {
 			r.Fault = func(*http.Request) ranchertest.Fault {
-				err := os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600)
-				assert.True(t, err == nil, err)
+				assert.NilError(t, os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600))
 				return ranchertest.Fault{}
 			}
 		})

@@ -13,8 +13,7 @@ import (
 
 func parsed(t *testing.T, text string, served bool) *yamledit.Document {
 	t.Helper()
-	d := assert.Value(yamledit.Parse(yamledit.Chunk{File: "a", Bytes: []byte(text), Served: served}))(t)
-	return d
+	return assert.Value(yamledit.Parse(yamledit.Chunk{File: "a", Bytes: []byte(text), Served: served}))(t)
 }
 
 const (
@@ -29,8 +28,7 @@ func TestTheDiffOfAServedObjectShowsTheLinesThatChange(t *testing.T) {
 
 // The diff of a file has the lines of the file.
 func TestTheDiffOfAFileShowsItsLines(t *testing.T) {
-	got := Diff(parsed(t, oneLine, false), parsed(t, another, false))
-	assert.Contains(t, got, "\n-  \"m\": \"a: 1\\n")
+	assert.Contains(t, Diff(parsed(t, oneLine, false), parsed(t, another, false)), "\n-  \"m\": \"a: 1\\n")
 }
 
 func TestOnlyStringsOfSeveralLinesAreUnfolded(t *testing.T) {

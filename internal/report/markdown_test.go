@@ -100,8 +100,7 @@ func TestHunksSayWhereTheyAre(t *testing.T) {
 		for i := range 30 {
 			b.WriteString("k" + string(rune('a'+i)) + ": 1" + change[i] + "\n")
 		}
-		doc := assert.Value(yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(b.String())}))(t)
-		return doc
+		return assert.Value(yamledit.Parse(yamledit.Chunk{File: "c.yaml", Line: 100, Bytes: []byte(b.String())}))(t)
 	}
 	diff := Diff(lines(nil), lines(map[int]string{2: "\nnew1: 1\nnew2: 1", 6: "0", 25: "0"}))
 	var headers []string

@@ -46,8 +46,7 @@ spec:
 
 func document(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	d := assert.Value(yamledit.ParseString("clusters/wharf.yaml", text))(t)
-	return d
+	return assert.Value(yamledit.ParseString("clusters/wharf.yaml", text))(t)
 }
 
 // renaming is an end state whose switch is blocked until it is accepted.
@@ -56,8 +55,7 @@ var renaming = transform.Target{EndState: transform.EndStateExternal}
 // planned is the plan of a cluster.
 func planned(t *testing.T, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(rke2.Format(), transform.Only(document(t, wharf)), target))(t)
-	return p
+	return assert.Value(plan.Build(rke2.Format(), transform.Only(document(t, wharf)), target))(t)
 }
 
 // says expects that a text has each of some parts, in their order, and no secret.

@@ -33,8 +33,7 @@ func stream(t *testing.T, texts ...string) []*yamledit.Document {
 
 func planAll(t *testing.T, target transform.Target, texts ...string) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Format(), stream(t, texts...), target))(t)
-	return p
+	return assert.Value(plan.Build(Format(), stream(t, texts...), target))(t)
 }
 
 const leader = "--enable-leader-migration"

@@ -65,8 +65,7 @@ func parse(t *testing.T, text string) *yamledit.Document {
 
 func parseAs(t *testing.T, file, text string) *yamledit.Document {
 	t.Helper()
-	d := assert.Value(yamledit.ParseString(file, text))(t)
-	return d
+	return assert.Value(yamledit.ParseString(file, text))(t)
 }
 
 // opened returns a manifest with the choices of its operator.
@@ -78,8 +77,7 @@ func opened(t *testing.T, text string, target transform.Target) *migration {
 
 func planned(t *testing.T, text string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), target))(t)
-	return p
+	return assert.Value(plan.Build(Format(), transform.Only(parse(t, text)), target))(t)
 }
 
 // after returns a document as it is after a stage.

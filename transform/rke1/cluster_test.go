@@ -28,8 +28,7 @@ func TestTheProviderIsTheOneThatRKETakes(t *testing.T) {
 		"cloud_provider:\n": "",
 		"":                  "",
 	} {
-		c := assert.Value(Open(parse(t, at(release, text)), ""))(t)
-		assert.Equal(t, c.provider(), want, text)
+		assert.Equal(t, assert.Value(Open(parse(t, at(release, text)), ""))(t).provider(), want, text)
 	}
 }
 

@@ -28,8 +28,7 @@ func at(version, config string) string { return "kubernetes_version: " + version
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc := assert.Value(transform.Parse(yamledit.Chunk{File: "c.yml", Bytes: []byte(text)}))(t)
-	return doc
+	return assert.Value(transform.Parse(yamledit.Chunk{File: "c.yml", Bytes: []byte(text)}))(t)
 }
 
 func opened(t *testing.T, text string, target transform.Target) *migration {
@@ -82,8 +81,7 @@ func runStage(t *testing.T, stage string, cases []stageCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := strings.TrimPrefix(after(t, at(release, c.config), stage, transform.Target{}), at(release, ""))
-			assert.Equal(t, got, c.want)
+			assert.Equal(t, strings.TrimPrefix(after(t, at(release, c.config), stage, transform.Target{}), at(release, "")), c.want)
 		})
 	}
 }

@@ -28,8 +28,7 @@ func files(t *testing.T, text, stage string, target transform.Target) map[string
 
 func chartOf(t *testing.T, text string) ccm.Chart {
 	t.Helper()
-	c := assert.Value(ccm.FromValues(parse(t, text).Root()))(t)
-	return c
+	return assert.Value(ccm.FromValues(parse(t, text).Root()))(t)
 }
 
 func TestTheChartComesWithItsValues(t *testing.T) {

@@ -23,22 +23,19 @@ const short = "hostNetworking: true\n"
 
 func valuesDoc(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc := assert.Value(transform.Parse(yamledit.Chunk{File: "values.yaml", Bytes: []byte(text)}))(t)
-	return doc
+	return assert.Value(transform.Parse(yamledit.Chunk{File: "values.yaml", Bytes: []byte(text)}))(t)
 }
 
 // pair is a cluster.yml with its values file.
 func pair(t *testing.T, config, values string) []*yamledit.Document {
 	t.Helper()
-	docs := assert.Value(withValues(transform.Only(parse(t, config)), valuesDoc(t, values)))(t)
-	return docs
+	return assert.Value(withValues(transform.Only(parse(t, config)), valuesDoc(t, values)))(t)
 }
 
 // planOf plans both.
 func planOf(t *testing.T, config, values string, target transform.Target) *plan.Plan {
 	t.Helper()
-	p := assert.Value(plan.Build(Format(), pair(t, config, values), target))(t)
-	return p
+	return assert.Value(plan.Build(Format(), pair(t, config, values), target))(t)
 }
 
 // valuesAfter returns the values file after a stage of a plan.

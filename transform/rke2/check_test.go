@@ -32,8 +32,7 @@ func TestCheckLooksAtEveryClass(t *testing.T) {
 func TestCheckSeesWhereConfigurationMovesWithoutEffect(t *testing.T) {
 	before := cluster(t, onAWS+"  cni: calico\n")
 	after := cluster(t, "machineSelectorConfig:\n- config: {cni: calico, cloud-provider-name: aws, no-such-key: 1}\n")
-	err := before.check(after, never)
-	assert.True(t, err == nil, err)
+	assert.NilError(t, before.check(after, never))
 }
 
 func TestCheckRefusesChangesOfTheClasses(t *testing.T) {

@@ -29,14 +29,12 @@ func document(version, config string) string {
 
 func parse(t *testing.T, text string) *yamledit.Document {
 	t.Helper()
-	doc := assert.Value(yamledit.ParseString("c.yaml", text))(t)
-	return doc
+	return assert.Value(yamledit.ParseString("c.yaml", text))(t)
 }
 
 func opened(t *testing.T, version, config string) *Cluster {
 	t.Helper()
-	c := assert.Value(Open(parse(t, document(version, config)), ""))(t)
-	return c
+	return assert.Value(Open(parse(t, document(version, config)), ""))(t)
 }
 
 // refuse expects a cluster that cannot be read, with this message. Only selectors

@@ -52,8 +52,7 @@ func TestEnableAddsTheFlagToEverySpelling(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBoth(t, func(t *testing.T, with func(string) string) {
-				got := after(t, with(c.before), stages.EnableLeaderMigration)
-				assert.DeepEqual(t, got, with(c.want))
+				assert.DeepEqual(t, after(t, with(c.before), stages.EnableLeaderMigration), with(c.want))
 			})
 		})
 	}

@@ -51,8 +51,7 @@ func withPodSecurity(t *testing.T, config string, target transform.Target) trans
 	t.Helper()
 	c := linted(t, release, config, target).(*migration)
 	text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
-	lint := assert.Value(Format().Lint(transform.Only(parse(t, text)), target))(t)
-	return lint
+	return assert.Value(Format().Lint(transform.Only(parse(t, text)), target))(t)
 }
 
 func TestArgumentsThatTheWebhookDrops(t *testing.T) {
@@ -73,8 +72,7 @@ func TestArgumentsThatTheWebhookDrops(t *testing.T) {
 		{"no version is stated", api + "  - profiling\n", transform.Target{}, []string{"webhook-drops-args warning 11"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := found(about(withPodSecurity(t, c.config, c.target).Findings(""), "webhook-drops-args"))
-			assert.EqualSlices(t, got, c.want)
+			assert.EqualSlices(t, found(about(withPodSecurity(t, c.config, c.target).Findings(""), "webhook-drops-args")), c.want)
 		})
 	}
 	checkRule(t, "webhook-drops-args", []ruleCase{{"no template", "", api + "  - profiling\n", old, nil}})

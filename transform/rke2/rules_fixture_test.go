@@ -21,8 +21,7 @@ const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 
 // linted opens a configuration as lint does.
 func linted(t *testing.T, version, config string, target transform.Target) transform.Cluster {
 	t.Helper()
-	c := assert.Value(Format().Lint(transform.Only(parse(t, document(version, config))), target))(t)
-	return c
+	return assert.Value(Format().Lint(transform.Only(parse(t, document(version, config))), target))(t)
 }
 
 // ruleCase is a configuration and what one rule finds in it, as severity and

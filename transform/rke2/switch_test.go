@@ -135,8 +135,7 @@ func TestSwitchMakesComponentsExternal(t *testing.T) {
 				continue // a manager without a provider is refused
 			}
 			t.Run(key+" "+before, func(t *testing.T) {
-				got := after(t, onAWS+"  "+key+": "+before+"\n", stages.SwitchToExternal)
-				assert.DeepEqual(t, got, globalOff+"  "+key+": "+want+"\n")
+				assert.DeepEqual(t, after(t, onAWS+"  "+key+": "+before+"\n", stages.SwitchToExternal), globalOff+"  "+key+": "+want+"\n")
 			})
 		}
 	}

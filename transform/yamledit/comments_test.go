@@ -135,6 +135,5 @@ func commented(t *testing.T, d *Document) *Document {
 		}
 		text, n = with, n+1
 	}
-	doc := assert.Value(Parse(Chunk{File: d.File(), Bytes: text}))(t)
-	return doc
+	return assert.Value(Parse(Chunk{File: d.File(), Bytes: text}))(t)
 }

@@ -40,8 +40,7 @@ func runEdits(t *testing.T, cases []editCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := assert.Value(edited(t, c.in, c.change))(t)
-			assert.Equal(t, got, c.want)
+			assert.Equal(t, assert.Value(edited(t, c.in, c.change))(t), c.want)
 		})
 	}
 }

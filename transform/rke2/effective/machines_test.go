@@ -66,8 +66,7 @@ func comparePair(t *testing.T, file string) {
 
 func readFile(t *testing.T, file string) []byte {
 	t.Helper()
-	text := assert.Value(os.ReadFile(file))(t)
-	return text
+	return assert.Value(os.ReadFile(file))(t)
 }
 
 func throughJSON(t *testing.T, v any) any {
