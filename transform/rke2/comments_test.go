@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -67,25 +65,18 @@ func TestAnUndoLeavesAStubThatNoStageWrote(t *testing.T) {
 		"in quotes":        onAWS + "  disable-cloud-controller: \"true\"\n" + twoArgs + ownManifest,
 		"in another place": "machineGlobalConfig:\n  disable-cloud-controller: true\n  cloud-provider-name: aws\n" + twoArgs + ownManifest,
 	} {
-		was, is, err := back(t, config, stages.SwitchToExternal, inTurn)
-		diff := cmp.Diff(was, is)
-		assert.Truef(t, diff == "" && err == nil, "%s: %v (-want +got):\n%s", name, err, diff)
+		leadsBack(t, name, config, stages.SwitchToExternal, inTurn)
 	}
 }
 
 func TestAnUndoKeepsTheCommentsOfManifests(t *testing.T) {
-	for _, stage := range []string{stages.GrantMigrationLease, stages.InstallCCM} {
-		s := step(t, planned(t, release, determined, inTurn), stage)
-		for name, line := range map[string]string{"of the Role": "kind: Role\n", "of the chart": "failurePolicy: abort\n", "within its values": "args:\n"} {
-			in := strings.Replace(string(s.After()[0].Bytes()), line, strings.TrimSpace(line)+" # of us all\n", 1)
-			if strings.Contains(line, "Role") != (stage == stages.GrantMigrationLease) {
-				continue
-			}
-			_, err := plan.Undo(Format(), transform.Only(parse(t, in)), inTurn, stage, false)
-			refuses(t, stage+", "+name, err, "it has a comment (line ")
-			steps, err := plan.Undo(Format(), transform.Only(parse(t, in)), usual, stage, false)
-			assert.Truef(t, err == nil && len(steps) == 1 && strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all"), "%s, %s: %v", stage, name, err)
-		}
+	for line, stage := range map[string]string{"kind: Role\n": stages.GrantMigrationLease, "failurePolicy: abort\n": stages.InstallCCM, "args:\n": stages.InstallCCM} {
+		made := string(step(t, planned(t, release, determined, inTurn), stage).After()[0].Bytes())
+		in := transform.Only(parse(t, strings.Replace(made, line, strings.TrimSpace(line)+" # of us all\n", 1)))
+		_, err := plan.Undo(Format(), in, inTurn, stage, false)
+		refuses(t, line, err, "it has a comment (line ")
+		steps, err := plan.Undo(Format(), in, usual, stage, false)
+		assert.Truef(t, err == nil && len(steps) == 1 && strings.Contains(string(steps[0].After()[0].Bytes()), "# of us all"), "%s: %v", line, err)
 	}
 }
 
@@ -102,10 +93,8 @@ func TestAPlanNamesCommentsThatAnEditMayMakeUntrue(t *testing.T) {
 		return lines
 	}
 	at := strings.Count(string(p.Start[0].Bytes()[:strings.Index(string(p.Start[0].Bytes()), "# in-tree")]), "\n") + 1
-	got := notes(stages.SwitchToExternal)
-	assert.Truef(t, slices.Equal(got, []int{at}), "notes on the lines %v instead of %d", got, at)
-	got = notes(stages.GrantMigrationLease)
-	assert.Truef(t, len(got) == 0, "notes of a stage that touches none: %v", got)
+	assert.EqualSlices(t, notes(stages.SwitchToExternal), []int{at}, "the lines of the notes")
+	assert.EqualSlices(t, notes(stages.GrantMigrationLease), nil, "a stage that touches none")
 	assert.Contains(t, string(step(t, p, stages.SwitchToExternal).Documents[0].After.Bytes()), "# in-tree,\n      # to be replaced\n      cloud-provider-name: external # for now")
 }
 

@@ -17,13 +17,9 @@ func TestASnapshotIsRequestedByItsNumber(t *testing.T) {
 		`{"spec":{"rkeConfig":{"etcdSnapshotCreate":{"generation":4}}}}`: 5,
 	} {
 		after, number, err := askForSnapshot(parse(t, text))
-		if err != nil || number != want {
-			t.Errorf("%s: %d %v", text, number, err)
-			continue
-		}
-		if again, _, err := askForSnapshot(after); err != nil || again == nil {
-			t.Errorf("%v", err)
-		}
+		assert.Must(t, err == nil && number == want, text, number, err)
+		_, again, err := askForSnapshot(after)
+		assert.True(t, err == nil && again == want+1, again, err)
 		n, _ := after.Root().Get("spec", "rkeConfig", "etcdSnapshotCreate", "generation").Value().(float64)
 		assert.True(t, int64(n) == want, after.Bytes())
 	}

@@ -62,17 +62,13 @@ func TestGrantAddsARoleAndABindingAfterWhatIsThere(t *testing.T) {
 		{"a marker at the start and at the end", manifest("|", "---\n"+someMap+"---\n"), []string{"ConfigMap some"}},
 		{"double quotes", "additionalManifest: \"kind: ConfigMap\\nmetadata: {name: some}\\n\"\n", []string{"ConfigMap some"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, config := range []string{c.manifest + onAWS, onAWS + c.manifest} {
-				before := cluster(t, config)
-				old, _ := before.RKEConfig().Get(manifestKey).String()
-				got := after(t, config, stages.GrantMigrationLease)
-				then := cluster(t, got)
-				assert.DeepEqual(t, documentsOf(t, then), append(c.want, added...))
-				now, _ := then.RKEConfig().Get(manifestKey).String()
-				assert.Truef(t, strings.HasPrefix(now, strings.TrimRight(old, "\n")), "what was there changed:\n%s", now)
-			}
-		})
+		for _, config := range []string{c.manifest + onAWS, onAWS + c.manifest} {
+			old, _ := cluster(t, config).RKEConfig().Get(manifestKey).String()
+			then := cluster(t, after(t, config, stages.GrantMigrationLease))
+			assert.DeepEqual(t, documentsOf(t, then), append(c.want, added...), c.name)
+			now, _ := then.RKEConfig().Get(manifestKey).String()
+			assert.Truef(t, strings.HasPrefix(now, strings.TrimRight(old, "\n")), "%s: what was there changed:\n%s", c.name, now)
+		}
 	}
 }
 
@@ -93,10 +89,8 @@ func TestGrantIsDoneWhereTheLeaseCanBeLocked(t *testing.T) {
 		"for the whole cluster":   clusterWide.Replace(granted),
 		"by a rule with wildcard": leaseRole + "rules:\n- {apiGroups: ['*'], resources: ['*'], verbs: ['*']}\n---\n" + leaseBound + leaseToUser,
 	} {
-		t.Run(name, func(t *testing.T) {
-			config := manifest("|", text) + onAWS
-			assert.Equal(t, after(t, config, stages.GrantMigrationLease), config, "it was edited")
-		})
+		config := manifest("|", text) + onAWS
+		assert.Equal(t, after(t, config, stages.GrantMigrationLease), config, name, "was edited")
 	}
 }
 
@@ -114,11 +108,9 @@ func TestGrantIsAddedToRightsThatDoNotSuffice(t *testing.T) {
 		"a cluster role of that name":   strings.Replace(leaseRole+leaseRules, "kind: Role", "kind: ClusterRole", 1),
 		"a role of that name elsewhere": strings.ReplaceAll(granted, "kube-system", "demo"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := documentsOf(t, cluster(t, after(t, manifest("|", text)+onAWS, stages.GrantMigrationLease)))
-			n := len(got)
-			assert.True(t, n >= 3 && got[n-1] == "RoleBinding "+leadermigration.Lease && got[n-2] == "Role "+leadermigration.Lease, got)
-		})
+		got := documentsOf(t, cluster(t, after(t, manifest("|", text)+onAWS, stages.GrantMigrationLease)))
+		n := len(got)
+		assert.True(t, n >= 3 && got[n-1] == "RoleBinding "+leadermigration.Lease && got[n-2] == "Role "+leadermigration.Lease, name, got)
 	}
 }
 
@@ -129,10 +121,8 @@ func TestGrantRefusesANameThatIsTaken(t *testing.T) {
 		"a role with fewer rights":  {strings.Replace(granted, ", create", "", 1), "c.yaml:8"},
 		"a binding without subject": {someMap + "---\n" + leaseBound, "c.yaml:11"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := stageOf(t, cluster(t, manifest("|", c.text)+onAWS), stages.GrantMigrationLease).Edit()
-			fails(t, err, c.line+want)
-		})
+		_, err := stageOf(t, cluster(t, manifest("|", c.text)+onAWS), stages.GrantMigrationLease).Edit()
+		fails(t, err, c.line+want, name)
 	}
 }
 
@@ -143,10 +133,8 @@ func TestGrantRefusesManifestsThatCannotBeEdited(t *testing.T) {
 		"folded":   {manifest(">", strings.ReplaceAll(someMap, "\n", "\n\n")), "folded"},
 		"one line": {"additionalManifest: '{kind: ConfigMap}'\n", "one line"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := plan.Build(Format(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
-			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "c.yaml:") && strings.Contains(err.Error(), c.want), "got %v, want … %s", err, c.want)
-		})
+		_, err := plan.Build(Format(), transform.Only(parse(t, document(release, c.config+onAWS))), transform.Target{})
+		assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "c.yaml:") && strings.Contains(err.Error(), c.want), "%s: got %v, want … %s", name, err, c.want)
 	}
 }
 
@@ -157,9 +145,7 @@ func TestTheCheckOfGrantCanFail(t *testing.T) {
 		"a manifest replaced": {manifest("|", someMap) + onAWS, "to acquire the migration lease"},
 		"another key changed": {manifest("|", granted) + onAWS + "  cni: calico\n", "cni would change on machines of class controlplane"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			fails(t, checked(t, stages.GrantMigrationLease, onAWS, c.after), c.want)
-		})
+		fails(t, checked(t, stages.GrantMigrationLease, onAWS, c.after), c.want, name)
 	}
 	fails(t, checked(t, stages.GrantMigrationLease, onAWS, manifest("|", granted)+onAWS), "")
 }

@@ -151,24 +151,22 @@ func TestAMigrationWithoutLeaderMigrationHasNoConfiguration(t *testing.T) {
 	assert.True(t, !strings.Contains(after, leadermigration.Kind) && !strings.Contains(after, "--"+configFlag), after)
 }
 
-func TestAnOldChartCannotCarryAConfiguration(t *testing.T) {
-	for name, config := range map[string]string{
-		"a new one":        onAWS,
-		"one that is":      onAWS + strings.Replace(withChart(good...), "0.0.8", "0.0.6", 1),
-		"for the provider": onAWS + "  cloud-provider-config: '[Global]'\n",
+func TestWhatCannotCarryAConfigurationIsRefused(t *testing.T) {
+	old := with(func(t *transform.Target) { t.ChartVersion = "0.0.6" })
+	alone := old
+	alone.LeaderMigrationConfig = ""
+	const mounts = "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8"
+	for name, c := range map[string]struct {
+		config, want string
+		target       transform.Target
+	}{
+		"a new chart":                {onAWS, mounts, old},
+		"a chart that is":            {onAWS + strings.Replace(withChart(good...), "0.0.8", "0.0.6", 1), mounts, old},
+		"a chart for the provider":   {onAWS + "  cloud-provider-config: '[Global]'\n", mounts, alone},
+		"an image without a release": {onAWS, "choose a release with --ccm-image-tag", with(func(t *transform.Target) { t.ImageTag = "latest" })},
 	} {
-		target := with(func(t *transform.Target) { t.ChartVersion = "0.0.6" })
-		if name == "for the provider" {
-			target.LeaderMigrationConfig = ""
-		}
-		_, err := plan.Build(Format(), transform.Only(parse(t, document(release, config))), target)
-		assert.ErrorContains(t, err, "a chart older than 0.0.7 mounts no configuration; use --chart-version 0.0.8", name)
+		assert.Error(plan.Build(Format(), transform.Only(parse(t, document(release, c.config))), c.target))(t, c.want, name)
 	}
-}
-
-func TestAnImageWithoutAReleaseHasNoConfiguration(t *testing.T) {
-	_, err := plan.Build(Format(), transform.Only(parse(t, document(release, onAWS))), with(func(t *transform.Target) { t.ImageTag = "latest" }))
-	assert.ErrorContains(t, err, "choose a release with --ccm-image-tag")
 }
 
 func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
@@ -192,4 +190,39 @@ func TestResultsThatAreNotThePromisedOnes(t *testing.T) {
 		err := stageOf(t, open(c.before), c.stage).Check(open(c.after))
 		assert.ErrorContains(t, err, c.want, c.name)
 	}
+}
+
+func TestConfigurationsAreUndoneStageByStage(t *testing.T) {
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			target := s.target
+			target.CanonicalForm = true
+			p := planned(t, s.version, s.config, target)
+			for _, st := range p.Steps {
+				if !st.Changes() {
+					continue
+				}
+				steps, err := plan.Undo(Format(), transform.Only(st.Documents[0].After), target, st.Stage.Name, false)
+				switch {
+				case err != nil && strings.Contains(s.config, "enable-leader") && st.Stage.Name != stages.DisableLeaderMigration,
+					err != nil && strings.Contains(s.config, "HelmChart") && st.Stage.Name == stages.InstallCCM,
+					err != nil && strings.Contains(s.config, "cloud-provider-config") && st.Stage.Name == stages.SwitchToExternal:
+					continue // the file does not show what was there before
+				case err != nil || len(steps) != 1:
+					t.Errorf("%s: %d steps, %v", st.Stage.Name, len(steps), err)
+				case st.Stage.Name == stages.EnableLeaderMigration && strings.Contains(configOf(steps[0].Documents[0].After), leadermigration.ConfigFile):
+					t.Errorf("something is left:\n%s", configOf(steps[0].Documents[0].After))
+				}
+			}
+		})
+	}
+}
+
+func TestAConfigurationIsUndoneWithoutATrace(t *testing.T) {
+	const files = "machineSelectorFiles:\n- fileSources:\n  - secret: {name: audit, items: [{key: policy, path: /etc/audit.yaml}]}\n"
+	for _, stage := range stages.UndoNames() {
+		leadsBack(t, "", determined+files, stage, generated)
+	}
+	_, _, err := back(t, determined, stages.EnableLeaderMigration, generated)
+	refuses(t, "whether there were files", err, "machineSelectorFiles: it contains nothing else, and was either absent or empty before")
 }

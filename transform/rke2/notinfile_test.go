@@ -39,8 +39,7 @@ func TestAnExternalClusterMayHaveItsManagerFromElsewhere(t *testing.T) {
 			assert.Truef(t, s.State == c.want && isLeft(p) == c.open, "%s, %+v", s.State, p.Summary())
 			last := step(t, p, stages.DisableLeaderMigration)
 			assert.Truef(t, (last.State == plan.NotInFile) == (c.want == plan.NotInFile), "the end is %s", last.State)
-			known := transform.Target{}
-			known.Accept = []string{rules.CCMNotInFile.ID}
+			known := transform.Target{Accept: []string{rules.CCMNotInFile.ID}}
 			assert.True(t, c.want != plan.NotInFile || !isLeft(planned(t, release, c.config, known)), "what is known stays open")
 		})
 	}

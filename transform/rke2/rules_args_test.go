@@ -50,12 +50,8 @@ func TestFeatureGatesThatAreStale(t *testing.T) {
 	const off, on = "[feature-gates=CSIMigrationAWS=false]\n", "['feature-gates=A=true,CSIMigrationAWS=true']\n"
 	checkRule(t, "csi-gate-stale", []ruleCase{
 		{"may be off, and not for long", "v1.24.17+rke2r1", onAWS + kcm + off, chosen, []string{"note 9"}},
-		{"may be off at 1.23", "v1.23.17+rke2r1", onAWS + kcm + off, chosen, []string{"note 9"}},
-		{"is off by default at 1.22", "v1.22.17+rke2r1", onAWS + kcm + off, chosen, nil},
-		{"on at 1.24", "v1.24.17+rke2r1", onAWS + kcm + on, chosen, nil},
 		{"locked", "v1.25.16+rke2r1", onAWS + kcm + off, chosen, []string{"error 9"}},
 		{"locked in the target", "v1.24.17+rke2r1", onAWS + kcm + off, moveTo("v1.25.16+rke2r1"), []string{"error 9"}},
-		{"on", "v1.26.15+rke2r1", onAWS + kcm + on, chosen, nil},
 		{"gone", "v1.27.16+rke2r1", onAWS + kcm + on, chosen, []string{"error 9"}},
 		{"gone in the target", "v1.26.15+rke2r1", onAWS + kcm + on, moveTo("v1.27.16+rke2r1"), []string{"error 9"}},
 		{"of every component", "", onAWS + kcm + off + kubelet + off + api + off + "  kube-proxy-arg: " + off + "  kube-scheduler-arg: " + off, chosen, []string{"error 10", "error 11", "error 12", "error 13", "error 9"}},
@@ -73,22 +69,12 @@ func TestFeatureGatesThatAreStale(t *testing.T) {
 }
 
 func TestLeaderElection(t *testing.T) {
-	const flags = kcm + "[leader-elect-"
 	checkRule(t, "leader-election-off", []ruleCase{
 		{"on", "", onAWS + kcm + "[leader-elect=true]\n", chosen, nil},
 		{"off", "", onAWS + kcm + "[v=2, leader-elect=false]\n", chosen, []string{"error 9"}},
 		{"off without leader migration", "", onAWS + kcm + "[leader-elect=false]\n", transform.Target{NoLeaderMigration: true}, nil},
 		{"off in the chart", "", onAWS + withChart("args:", "- --cloud-provider=aws", "- --leader-elect=false"), chosen, []string{"error 21"}},
-		{"another lease", "", onAWS + flags + "resource-name=mine]\n", chosen, []string{"error 9"}},
-		{"the usual lease", "", onAWS + flags + "resource-name=kube-controller-manager]\n", chosen, nil},
-		{"another namespace", "", onAWS + flags + "resource-namespace=mine]\n", chosen, []string{"error 9"}},
-		{"no lease", "", onAWS + flags + "resource-lock=endpoints]\n", chosen, []string{"error 9"}},
-		{"a lease and more", "", onAWS + flags + "resource-lock=endpointsleases]\n", chosen, nil},
-		{"slower", "", onAWS + flags + "lease-duration=60s, leader-elect-renew-deadline=40s, leader-elect-retry-period=8s]\n", chosen, nil},
-		{"too slow", "", onAWS + flags + "lease-duration=5m]\n", chosen, []string{"error 9"}},
-		{"too fast", "", onAWS + flags + "lease-duration=3s, leader-elect-renew-deadline=2s, leader-elect-retry-period=1s]\n", chosen, []string{"error 9"}},
-		{"renewed after its end", "", onAWS + flags + "lease-duration=10s]\n", chosen, []string{"error 9"}},
-		{"tried once", "", onAWS + flags + "retry-period=9s]\n", chosen, []string{"error 9"}},
-		{"no duration", "", onAWS + flags + "lease-duration=soon]\n", chosen, nil},
+		{"another lease", "", onAWS + kcm + "[leader-elect-resource-name=mine]\n", chosen, []string{"error 9"}},
+		{"the usual lease", "", onAWS + kcm + "[leader-elect-resource-name=kube-controller-manager]\n", chosen, nil},
 	})
 }

@@ -45,13 +45,12 @@ func TestAStageThatWouldOverwriteADocumentIsBlocked(t *testing.T) {
 	assert.Truef(t, s.State == plan.Blocked && len(about(s.Findings, "manifest-overwritten")) == 1, "%s: %v", s.State, found(s.Findings))
 }
 
-// withPodSecurity opens a configuration of a cluster with a template for pod security
-// admission.
-func withPodSecurity(t *testing.T, config string, target transform.Target) transform.Cluster {
+// podSecurity is what one rule finds in a cluster with a template for pod security admission.
+func podSecurity(t *testing.T, rule, config string, target transform.Target) []string {
 	t.Helper()
-	c := linted(t, release, config, target).(*migration)
-	text := strings.Replace(string(c.Doc.Bytes()), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
-	return assert.Value(Format().Lint(transform.Only(parse(t, text)), target))(t)
+	text := strings.Replace(document(release, config), "  rkeConfig:", "  defaultPodSecurityAdmissionConfigurationTemplateName: rancher-restricted\n  rkeConfig:", 1)
+	c := assert.Value(Format().Lint(transform.Only(parse(t, text)), target))(t)
+	return found(about(c.Findings(""), rule))
 }
 
 func TestArgumentsThatTheWebhookDrops(t *testing.T) {
@@ -71,18 +70,13 @@ func TestArgumentsThatTheWebhookDrops(t *testing.T) {
 		{"one before", api + "  - profiling\n", transform.Target{RancherVersion: "2.12.2"}, []string{"webhook-drops-args warning 11"}},
 		{"no version is stated", api + "  - profiling\n", transform.Target{}, []string{"webhook-drops-args warning 11"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.EqualSlices(t, found(about(withPodSecurity(t, c.config, c.target).Findings(""), "webhook-drops-args")), c.want)
-		})
+		assert.EqualSlices(t, podSecurity(t, "webhook-drops-args", c.config, c.target), c.want, c.name)
 	}
 	checkRule(t, "webhook-drops-args", []ruleCase{{"no template", "", api + "  - profiling\n", old, nil}})
 }
 
 func TestPodSecurityThatIsDropped(t *testing.T) {
 	const entry = onAWS + "machineSelectorConfig:\n- config: {kube-apiserver-arg: [v=2]}\n  "
-	psact := func(config string) string {
-		return strings.Join(found(about(withPodSecurity(t, config, chosen).Findings(""), "psact-dropped")), ", ")
-	}
 	checkRule(t, "psact-dropped", []ruleCase{{"no template", "", entry + forControlPlanes + "\n", chosen, nil}})
 	for config, want := range map[string]string{
 		onAWS:                             "",
@@ -91,7 +85,7 @@ func TestPodSecurityThatIsDropped(t *testing.T) {
 		split + entry + forWorkers + "\n": "",
 		strings.Replace(entry, "v=2", "admission-control-config-file=/etc/rancher/rke2/config/rancher-psact.yaml", 1) + forControlPlanes + "\n": "",
 	} {
-		assert.Equal(t, psact(config), want, config)
+		assert.Equal(t, strings.Join(podSecurity(t, "psact-dropped", config, chosen), ", "), want, config)
 	}
 }
 
@@ -110,10 +104,12 @@ func TestValuesThatAreDropped(t *testing.T) {
 func TestFeatureGatesThatVanish(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config:\n    "
 	const gates = onAWS + kubelet + "[\"feature-gates=A=true,B=false\", v=2]\n" + entry
-	list := expect(t, gates+"kubelet-arg: [feature-gates=B=true, v=3]\n", "args-overwritten", "warning 12")
-	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kubelet-arg on the same machines, and these arguments are lost: feature-gates A"
-	assert.Truef(t, list[0].Message == want, "got %q", list[0].Message)
-	expect(t, gates+"kubelet-arg: [feature-gates=A=false, feature-gates=B=true, v=3]\n", "args-overwritten")
+	lost := func(list string) []transform.Finding {
+		return about(linted(t, release, gates+"kubelet-arg: ["+list+", v=3]\n", chosen).Findings(""), "args-overwritten")
+	}
+	list := lost("feature-gates=B=true")
+	assert.True(t, len(list) == 1 && list[0].Line == 12 && list[0].Severity == transform.Warning && strings.HasSuffix(list[0].Message, " and these arguments are lost: feature-gates A"), list)
+	assert.Equal(t, len(lost("feature-gates=A=false, feature-gates=B=true")), 0)
 }
 
 // With the override the stages edit the lists of all three components.
@@ -130,12 +126,10 @@ func TestListsThatTheOverrideEditsAreErrors(t *testing.T) {
 
 // lint says of other providers what every other verb refuses, and nothing else.
 func TestClustersOfOtherProvidersAreLinted(t *testing.T) {
-	c := linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: harvester, cloud-provider-config: secret://a:b}\n", transform.Target{})
-	list := c.Findings("")
-	assert.True(t, len(list) == 1 && list[0].Rule == transform.RuleNotMigratable && list[0].Severity == transform.Note, found(list))
-	c = linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: azure}\n", transform.Target{})
-	list = c.Findings("")
-	assert.True(t, len(list) == 1 && list[0].Rule == transform.RuleNotMigratable && list[0].Severity == transform.Error, found(list))
+	for provider, want := range map[string]string{"harvester, cloud-provider-config: secret://a:b": "not-migratable note 8", "azure": "not-migratable error 8"} {
+		c := linted(t, release, snapshots+"machineGlobalConfig: {cloud-provider-name: "+provider+"}\n", transform.Target{})
+		assert.EqualSlices(t, found(c.Findings("")), []string{want})
+	}
 }
 
 func TestNoFindingQuotesAValue(t *testing.T) {
@@ -149,22 +143,16 @@ func TestNoFindingQuotesAValue(t *testing.T) {
 	assert.Truef(t, len(list) >= 12, "only %v", found(list))
 }
 
-func TestFixableRulesHaveFixes(t *testing.T) {
-	var fixable []string
+func TestRulesThatAreFixedAndThatAreNeverAccepted(t *testing.T) {
+	var fixable, never []string
 	for _, r := range Format().Rules {
 		if r.Fixable {
 			fixable = append(fixable, r.ID)
 		}
-	}
-	assert.EqualSlices(t, fixable, []string{"config-misindented", "selector-widened", "ui-edit-fails", "unknown-config-key", "wrong-arg-spelling"})
-}
-
-func TestRulesThatMayNeverBeAccepted(t *testing.T) {
-	var never []string
-	for _, r := range Format().Rules {
 		if !r.Acceptable {
 			never = append(never, r.ID)
 		}
 	}
+	assert.EqualSlices(t, fixable, []string{"config-misindented", "selector-widened", "ui-edit-fails", "unknown-config-key", "wrong-arg-spelling"})
 	assert.EqualSlices(t, never, []string{"encrypted", "flag-left-on-kcm", "in-tree-gone", "lease-timings-unsafe", "manifest-overwritten", "provider-removed", "templated"})
 }

@@ -103,13 +103,10 @@ func TestTheConfigurationsOfBothManagersAreCompared(t *testing.T) {
 		return "  " + strings.ReplaceAll(own, "\n", "\n  ")
 	}
 	docs := together(t, readsOwn+fromMap+chart+inner("route", "service", "cloud-node-lifecycle", "nodeipam"), mapOf(plainMap, complete()))
-	cluster, err := Format().Lint(docs, chosen)
-	assert.NilError(t, err)
+	cluster := assert.Value(Format().Lint(docs, chosen))(t)
 	assert.Truef(t, lacks(cluster, "o0.yaml") && !lacks(cluster, "c.yaml"), "only kube-controller-manager lacks nodeipam: %v", cluster.Findings(""))
 	docs = together(t, readsOwn+fromMap+chart+inner("route", "cloud-node-lifecycle"), mapOf(plainMap, complete()))
-	if cluster, err = Format().Lint(docs, chosen); err != nil {
-		t.Fatal(err)
-	}
+	cluster = assert.Value(Format().Lint(docs, chosen))(t)
 	assert.Truef(t, lacks(cluster, "c.yaml"), "the cloud-controller-manager lacks service: %v", cluster.Findings(""))
 }
 
@@ -147,9 +144,7 @@ func TestAClusterThatNamesNoConfigurationIsReadByItself(t *testing.T) {
 		"a configuration without it": onAWS + fromMap,
 		"malformed files":            onAWS + "machineSelectorFiles: {fileSources: 1}\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			assert.True(t, !Format().Grouping.MayGroup(parse(t, document(release, config))), "it waits for other documents")
-		})
+		assert.True(t, !Format().Grouping.MayGroup(parse(t, document(release, config))), name, "waits for other documents")
 	}
 }
 

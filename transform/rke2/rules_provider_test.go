@@ -127,10 +127,8 @@ func TestFlagWithoutThePermissionForTheLease(t *testing.T) {
 func TestFlagOnAnExternalManager(t *testing.T) {
 	checkRule(t, "flag-left-on-kcm", []ruleCase{
 		{"in-tree", "", onAWS + kcm + "[enable-leader-migration]\n", chosen, nil},
-		{"external", "", globalOff + kcm + "[v=2]\n", chosen, nil},
 		{"external with the flag", "", globalOff + kcm + "\n  - v=2\n  - enable-leader-migration\n", chosen, []string{"error 12"}},
 		{"as a string", "", globalOff + kcm + "--enable-leader-migration=true\n", chosen, []string{"error 10"}},
-		{"etcd snapshots are disabled", "", globalOff + kcm + "[enable-leader-migration=false]\n", chosen, nil},
 		{"overridden", "", onAWS + kcm + "[enable-leader-migration, cloud-provider=external]\n", chosen, []string{"error 9"}},
 		{"where it is overridden by another list", "", globalOff + kcm + "[enable-leader-migration]\nmachineSelectorConfig:\n- config: {kube-controller-manager-arg: [v=2]}\n", chosen, nil},
 	})
@@ -144,12 +142,5 @@ func TestFlagOfTheAPIServer(t *testing.T) {
 		{"removed in the target", "v1.32.1+rke2r1", own, moveTo("v1.33.1+rke2r1"), []string{"error 9"}},
 		{"request a higher quota from AWS, or delete unused resources", "v1.33.1+rke2r1", onAWS + api + "[v=2]\n", chosen, nil},
 		{"of the kubelet", "v1.33.1+rke2r1", onAWS + kubelet + toOwn, chosen, nil},
-	})
-}
-
-func TestProviderInSelectorIsOfAWS(t *testing.T) {
-	checkRule(t, "provider-in-selector", []ruleCase{
-		{"of another provider", "", "machineSelectorConfig:\n- config: {cloud-provider-name: harvester}\n", chosen, nil},
-		{"external", "", "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n", chosen, []string{"note 8"}},
 	})
 }

@@ -28,27 +28,58 @@ func found(list []transform.Finding) []string {
 	return out
 }
 
-func findings(t *testing.T, config string) []transform.Finding {
-	t.Helper()
-	c := assert.Value(open(transform.Only(parse(t, document(release, config))), chosen))(t)
-	return c.Findings("")
-}
-
 func about(list []transform.Finding, rule string) []transform.Finding {
 	return slices.DeleteFunc(slices.Clone(list), func(f transform.Finding) bool { return f.Rule != rule })
 }
 
-// expect compares what one rule says, and returns it.
-func expect(t *testing.T, config, rule string, want ...string) []transform.Finding {
+// snapshots is the configuration that every cluster should have.
+const snapshots = "etcd: {snapshotScheduleCron: 0 */5 * * *, snapshotRetention: 5}\n"
+
+// linted opens a configuration as lint does.
+func linted(t *testing.T, version, config string, target transform.Target) transform.Cluster {
 	t.Helper()
-	list := about(findings(t, config), rule)
-	var got []string
-	for _, f := range list {
-		got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
-		assert.True(t, f.Message != "" && f.Fix != "" && f.File == "c.yaml" && f.Path != "", f)
+	return assert.Value(Format().Lint(transform.Only(parse(t, document(version, config))), target))(t)
+}
+
+// ruleCase is a configuration and what one rule finds in it, as severity and
+// line. The first line of a configuration is line 7.
+type ruleCase struct {
+	name, version, config string
+	target                transform.Target
+	want                  []string
+}
+
+// checkRule runs cases of one rule. No version means one of the minor 1.26.
+func checkRule(t *testing.T, rule string, cases []ruleCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.version == "" {
+				c.version = release
+			}
+			var got []string
+			for _, f := range about(linted(t, c.version, c.config, c.target).Findings(""), rule) {
+				got = append(got, fmt.Sprintf("%s %d", f.Severity, f.Line))
+				assert.True(t, f.Message != "" && f.Fix != "" && f.File == "c.yaml" && strings.HasPrefix(f.Path, "spec"), f)
+			}
+			slices.Sort(got)
+			assert.DeepEqual(t, got, c.want)
+		})
 	}
-	assert.DeepEqual(t, got, want, rule)
-	return list
+}
+
+// repairs compares what the fixes make of configurations, and requires that the
+// fixes of the result leave it alone.
+func repairs(t *testing.T, cases []struct{ name, before, want string }) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			fixed, made := plan.Repair(Format(), linted(t, release, c.before, chosen), chosen)
+			assert.DeepEqual(t, configOf(fixed.Documents()[0]), c.want)
+			again, more := plan.Repair(Format(), fixed, chosen)
+			assert.Truef(t, len(more) == 0 && (len(made) > 0) == (c.before != c.want), "%v, and a second time %v:\n%s", made, more, configOf(again.Documents()[0]))
+		})
+	}
 }
 
 func TestAPlainClusterHasNoFindings(t *testing.T) {
@@ -75,78 +106,70 @@ func TestRulesAreWellFormed(t *testing.T) {
 func TestArgumentsThatAreOverwritten(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config:\n    "
 	const kcm = "  kube-controller-manager-arg: [v=2, profiling=false, v=3]\n"
-	for _, c := range []struct {
-		name, config string
-		want         []string
-	}{
-		{"the manager's", onAWS + kcm + entry + "kube-controller-manager-arg: [enable-leader-migration]\n", []string{"error 12"}},
-		{"another component's", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n", []string{"warning 12"}},
-		{"by a string", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: a=b\n", []string{"warning 12"}},
-		{"of a string", onAWS + "  kubelet-arg: v=2\n" + entry + "kubelet-arg: [a=b]\n", []string{"warning 12"}},
-		{"for some machines", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n", []string{"warning 12"}},
-		{"one by one", onAWS + "  kubelet-arg: [a=1]\n" + entry + "kubelet-arg: [b=1]\n- config: {kubelet-arg: [c=1]}\n", []string{"warning 12", "warning 13"}},
-		{"gone once", onAWS + "  kubelet-arg: [a=1]\n" + entry + "kubelet-arg: [b=1]\n- config: {kubelet-arg: [b=2]}\n", []string{"warning 12"}},
-		{"all arguments stay", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b, v=2]\n", nil},
-		{"another value is no loss", onAWS + "  kubelet-arg: [v=2, --v=3]\n" + entry + "kubelet-arg: [v=4]\n", nil},
-		{"for no machine", split + onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n  " + forZoneA + "\n", nil},
-		{"for other machines", split + onAWS + entry + "kubelet-arg: [v=2]\n  " + forEtcd + "\n- config: {kubelet-arg: [a=b]}\n  " + forWorkers + "\n", nil},
-		{"a key that takes no list", onAWS + "  profile: cis\n" + entry + "profile: cis-1.23\n", nil},
-		{"a key that the release does not know", onAWS + "  no-such-arg: [v=2]\n" + entry + "no-such-arg: [a=b]\n", nil},
-		{"an empty list is another rule's", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: []\n", nil},
-		{"a key that workers do not take", split + onAWS + "  kube-apiserver-arg: [v=2]\n" + entry + "kube-apiserver-arg: [a=b]\n  " + forWorkers + "\n", nil},
-		{"etcd machines take it, though", split + onAWS + "  kube-apiserver-arg: [v=2]\n" + entry + "kube-apiserver-arg: [a=b]\n  " + forEtcd + "\n", []string{"warning 16"}},
-		{"the manager's, where no manager runs", split + onAWS + kcm + entry + "kube-controller-manager-arg: [a=b]\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: [c=d]}\n  " + forWorkers + "\n", nil},
-	} {
-		t.Run(c.name, func(t *testing.T) { expect(t, c.config, "args-overwritten", c.want...) })
-	}
-	list := expect(t, onAWS+kcm+entry+"kube-controller-manager-arg: [profiling=true]\n", "args-overwritten", "error 12")
+	checkRule(t, "args-overwritten", []ruleCase{
+		{"the manager's", "", onAWS + kcm + entry + "kube-controller-manager-arg: [enable-leader-migration]\n", chosen, []string{"error 12"}},
+		{"another component's", "", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n", chosen, []string{"warning 12"}},
+		{"by a string", "", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: a=b\n", chosen, []string{"warning 12"}},
+		{"of a string", "", onAWS + "  kubelet-arg: v=2\n" + entry + "kubelet-arg: [a=b]\n", chosen, []string{"warning 12"}},
+		{"for some machines", "", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n  " + forWorkers + "\n", chosen, []string{"warning 12"}},
+		{"one by one", "", onAWS + "  kubelet-arg: [a=1]\n" + entry + "kubelet-arg: [b=1]\n- config: {kubelet-arg: [c=1]}\n", chosen, []string{"warning 12", "warning 13"}},
+		{"gone once", "", onAWS + "  kubelet-arg: [a=1]\n" + entry + "kubelet-arg: [b=1]\n- config: {kubelet-arg: [b=2]}\n", chosen, []string{"warning 12"}},
+		{"all arguments stay", "", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b, v=2]\n", chosen, nil},
+		{"another value is no loss", "", onAWS + "  kubelet-arg: [v=2, --v=3]\n" + entry + "kubelet-arg: [v=4]\n", chosen, nil},
+		{"for no machine", "", split + onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: [a=b]\n  " + forZoneA + "\n", chosen, nil},
+		{"for other machines", "", split + onAWS + entry + "kubelet-arg: [v=2]\n  " + forEtcd + "\n- config: {kubelet-arg: [a=b]}\n  " + forWorkers + "\n", chosen, nil},
+		{"a key that takes no list", "", onAWS + "  profile: cis\n" + entry + "profile: cis-1.23\n", chosen, nil},
+		{"a key that the release does not know", "", onAWS + "  no-such-arg: [v=2]\n" + entry + "no-such-arg: [a=b]\n", chosen, nil},
+		{"an empty list is another rule's", "", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: []\n", chosen, nil},
+		{"a key that workers do not take", "", split + onAWS + "  kube-apiserver-arg: [v=2]\n" + entry + "kube-apiserver-arg: [a=b]\n  " + forWorkers + "\n", chosen, nil},
+		{"etcd machines take it, though", "", split + onAWS + "  kube-apiserver-arg: [v=2]\n" + entry + "kube-apiserver-arg: [a=b]\n  " + forEtcd + "\n", chosen, []string{"warning 16"}},
+		{"the manager's, where no manager runs", "", split + onAWS + kcm + entry + "kube-controller-manager-arg: [a=b]\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: [c=d]}\n  " + forWorkers + "\n", chosen, nil},
+	})
+	list := about(linted(t, release, onAWS+kcm+entry+"kube-controller-manager-arg: [profiling=true]\n", chosen).Findings(""), "args-overwritten")
 	want := "this list replaces spec.rkeConfig.machineGlobalConfig.kube-controller-manager-arg on the same machines, and these arguments are lost: v, v"
-	assert.Truef(t, list[0].Message == want && list[0].Path == "spec.rkeConfig.machineSelectorConfig[0].config.kube-controller-manager-arg", "got %+v", list[0])
+	assert.Truef(t, len(list) == 1 && list[0].Message == want && list[0].Path == "spec.rkeConfig.machineSelectorConfig[0].config.kube-controller-manager-arg", "got %+v", list)
 }
 
 func TestValuesThatAreErased(t *testing.T) {
 	const entry = "machineSelectorConfig:\n- config:\n    "
 	const kcm = "  kube-controller-manager-arg: [v=2]\n"
-	for _, c := range []struct {
-		name, config string
-		want         []string
-	}{
-		{"by null", onAWS + kcm + entry + "kube-controller-manager-arg: null\n", []string{"error 12"}},
-		{"by nothing after the key", onAWS + kcm + entry + "kube-controller-manager-arg:\n", []string{"error 12"}},
-		{"by a number", onAWS + kcm + entry + "kube-controller-manager-arg: 2\n", []string{"error 12"}},
-		{"by a mapping", onAWS + kcm + entry + "kube-controller-manager-arg: {v: 2}\n", []string{"error 12"}},
-		{"by an empty list", onAWS + kcm + entry + "kube-controller-manager-arg: []\n", []string{"error 12"}},
-		{"by an empty string", onAWS + kcm + entry + "kube-controller-manager-arg: ''\n", []string{"error 12"}},
-		{"of another key", onAWS + "  cni: calico\n" + entry + "cni: null\n", []string{"warning 12"}},
-		{"for some machines", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: []\n  " + forWorkers + "\n", []string{"warning 12"}},
-		{"and set again", onAWS + "  cni: calico\n" + entry + "cni: null\n- config: {cni: canal}\n", []string{"warning 12"}},
-		{"nothing was there", onAWS + "  cni: null\n" + entry + "cni: ''\n", nil},
-		{"something was put there", onAWS + "  cni: null\n" + entry + "cni: calico\n", nil},
-		{"false is a value", onAWS + "  debug: true\n" + entry + "debug: false\n", nil},
-		{"false is a value that can be erased", onAWS + "  debug: false\n" + entry + "debug: null\n", []string{"warning 12"}},
-		{"for no machine", split + onAWS + "  cni: calico\n" + entry + "cni: null\n  " + forZoneA + "\n", nil},
-		{"a key that the release does not know", onAWS + "  no-such-key: a\n" + entry + "no-such-key: null\n", nil},
-		{"the manager's, where no manager runs", split + onAWS + kcm + entry + "kube-controller-manager-arg: []\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: null}\n  " + forWorkers + "\n", nil},
-	} {
-		t.Run(c.name, func(t *testing.T) { expect(t, c.config, "value-erased", c.want...) })
-	}
+	checkRule(t, "value-erased", []ruleCase{
+		{"by null", "", onAWS + kcm + entry + "kube-controller-manager-arg: null\n", chosen, []string{"error 12"}},
+		{"by nothing after the key", "", onAWS + kcm + entry + "kube-controller-manager-arg:\n", chosen, []string{"error 12"}},
+		{"by a number", "", onAWS + kcm + entry + "kube-controller-manager-arg: 2\n", chosen, []string{"error 12"}},
+		{"by a mapping", "", onAWS + kcm + entry + "kube-controller-manager-arg: {v: 2}\n", chosen, []string{"error 12"}},
+		{"by an empty list", "", onAWS + kcm + entry + "kube-controller-manager-arg: []\n", chosen, []string{"error 12"}},
+		{"by an empty string", "", onAWS + kcm + entry + "kube-controller-manager-arg: ''\n", chosen, []string{"error 12"}},
+		{"of another key", "", onAWS + "  cni: calico\n" + entry + "cni: null\n", chosen, []string{"warning 12"}},
+		{"for some machines", "", onAWS + "  kubelet-arg: [v=2]\n" + entry + "kubelet-arg: []\n  " + forWorkers + "\n", chosen, []string{"warning 12"}},
+		{"and set again", "", onAWS + "  cni: calico\n" + entry + "cni: null\n- config: {cni: canal}\n", chosen, []string{"warning 12"}},
+		{"nothing was there", "", onAWS + "  cni: null\n" + entry + "cni: ''\n", chosen, nil},
+		{"something was put there", "", onAWS + "  cni: null\n" + entry + "cni: calico\n", chosen, nil},
+		{"false is a value", "", onAWS + "  debug: true\n" + entry + "debug: false\n", chosen, nil},
+		{"false is a value that can be erased", "", onAWS + "  debug: false\n" + entry + "debug: null\n", chosen, []string{"warning 12"}},
+		{"for no machine", "", split + onAWS + "  cni: calico\n" + entry + "cni: null\n  " + forZoneA + "\n", chosen, nil},
+		{"a key that the release does not know", "", onAWS + "  no-such-key: a\n" + entry + "no-such-key: null\n", chosen, nil},
+		{"the manager's, where no manager runs", "", split + onAWS + kcm + entry + "kube-controller-manager-arg: []\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: null}\n  " + forWorkers + "\n", chosen, nil},
+	})
 }
 
 func TestFindingsOfListsNameNoValues(t *testing.T) {
 	config := onAWS + "  kubelet-arg: [token=s3cr3t]\nmachineSelectorConfig:\n- config: {kubelet-arg: [a=s3cr3t]}\n- config: {kubelet-arg: []}\n"
-	for _, f := range findings(t, config) {
+	for _, f := range linted(t, release, config, chosen).Findings("") {
 		assert.True(t, !strings.Contains(fmt.Sprint(f), "s3cr3t"), f)
 	}
 }
 
 // Before the switch, and without a chart that could have it, nothing is lost.
 func TestCloudConfigIsLostWhereItWins(t *testing.T) {
-	expect(t, onAWS, "cloud-config-lost")
-	expect(t, globalOff+"  cloud-provider-config: '[Global]'\n", "cloud-config-lost", "error 10")
-	expect(t, onAWS+"  cloud-provider-config: a\nadditionalManifest: |\n  kind: HelmChart\n  spec: {chart: aws-cloud-controller-manager}\n", "cloud-config-lost", "error 9")
-	expect(t, onAWS+"  cloud-provider-config: '[Global]'\n", "cloud-config-lost", "note 9")
-	expect(t, split+onAWS+"  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n  "+forWorkers+"\n", "cloud-config-lost", "note 13", "note 15")
-	expect(t, onAWS+"  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n", "cloud-config-lost", "note 11")
+	checkRule(t, "cloud-config-lost", []ruleCase{
+		{"none", "", onAWS, chosen, nil},
+		{"of an external provider", "", globalOff + "  cloud-provider-config: '[Global]'\n", chosen, []string{"error 10"}},
+		{"with a chart", "", onAWS + "  cloud-provider-config: a\nadditionalManifest: |\n  kind: HelmChart\n  spec: {chart: aws-cloud-controller-manager}\n", chosen, []string{"error 9"}},
+		{"before the switch", "", onAWS + "  cloud-provider-config: '[Global]'\n", chosen, []string{"note 9"}},
+		{"one for workers", "", split + onAWS + "  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n  " + forWorkers + "\n", chosen, []string{"note 13", "note 15"}},
+		{"one that wins everywhere", "", onAWS + "  cloud-provider-config: a\nmachineSelectorConfig:\n- config: {cloud-provider-config: b}\n", chosen, []string{"note 11"}},
+	})
 }
 
 // The configuration may still be on the machines, or in the Secret to which it was carried.
@@ -166,18 +189,24 @@ func TestServicesOfEndpointsHaveTheNamesOfTheManager(t *testing.T) {
 }
 
 func TestProviderInSelector(t *testing.T) {
-	expect(t, onAWS, "provider-in-selector")
-	expect(t, "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n", "provider-in-selector", "note 8")
-	expect(t, onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n", "provider-in-selector", "note 10")
-	expect(t, onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forControlPlanes+"\n", "provider-in-selector", "note 10")
-	expect(t, split+onAWS+"machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  "+forZoneA+"\n", "provider-in-selector")
+	const entry = "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n"
+	checkRule(t, "provider-in-selector", []ruleCase{
+		{"none", "", onAWS, chosen, nil},
+		{"alone", "", entry, chosen, []string{"note 8"}},
+		{"over a global one", "", onAWS + entry, chosen, []string{"note 10"}},
+		{"for control planes", "", onAWS + entry + "  " + forControlPlanes + "\n", chosen, []string{"note 10"}},
+		{"for no machine", "", split + onAWS + entry + "  " + forZoneA + "\n", chosen, nil},
+		{"of another provider", "", strings.Replace(entry, "aws", "harvester", 1), chosen, nil},
+		{"external", "", strings.Replace(entry, "aws", "external", 1), chosen, []string{"note 8"}},
+	})
 }
 
 func TestWindowsPoolsAreAWarning(t *testing.T) {
 	const pools = "machinePools:\n- {name: linux, etcdRole: true, controlPlaneRole: true}\n"
-	expect(t, pools+onAWS, transform.RuleNotMigratable)
-	expect(t, pools+"- {name: w, workerRole: true, machineOS: windows}\n- {name: v, workerRole: true, labels: {cattle.io/os: windows}}\n"+onAWS,
-		transform.RuleNotMigratable, "warning 9", "warning 10")
+	checkRule(t, transform.RuleNotMigratable, []ruleCase{
+		{"none", "", pools + onAWS, chosen, nil},
+		{"two", "", pools + "- {name: w, workerRole: true, machineOS: windows}\n- {name: v, workerRole: true, labels: {cattle.io/os: windows}}\n" + onAWS, chosen, []string{"warning 10", "warning 9"}},
+	})
 }
 
 // From some patches on aws is a name and nothing else, and the texts say so.

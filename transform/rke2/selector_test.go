@@ -4,13 +4,18 @@
 package rke2
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
 
 func TestSelectorMatches(t *testing.T) {
+	const pools = "machinePools:\n- {name: cp, controlPlaneRole: true}\n- {name: etcd, etcdRole: true}\n- {name: w1, workerRole: true, labels: {zone: a}}\n- {name: w2, workerRole: true, labels: {zone: b}}\n"
 	all := []string{"cp", "etcd", "w1", "w2"}
 	for _, c := range []struct {
 		name, entry string
@@ -40,14 +45,7 @@ func TestSelectorMatches(t *testing.T) {
 		{"another case inside widens", `machineLabelSelector: {matchlabels: {zone: a}}`, all, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster := opened(t, "v1.26.15+rke2r1", `
-machinePools:
-- {name: cp, controlPlaneRole: true}
-- {name: etcd, etcdRole: true}
-- {name: w1, workerRole: true, labels: {zone: a}}
-- {name: w2, workerRole: true, labels: {zone: b}}
-machineSelectorConfig:
-- `+c.entry)
+			cluster := opened(t, release, pools+"machineSelectorConfig:\n- "+c.entry)
 			layer := cluster.Layers[1]
 			var got []string
 			for _, class := range cluster.Classes {
@@ -61,7 +59,7 @@ machineSelectorConfig:
 }
 
 func TestInvalidSelectorsAreRefused(t *testing.T) {
-	for _, c := range []struct{ name, selector, part string }{
+	for _, c := range []struct{ what, selector, part string }{
 		{"an unknown operator", `{matchExpressions: [{key: a, operator: Equals, values: [b]}]}`, ".matchExpressions[0]"},
 		{"another spelling of an operator", `{matchExpressions: [{key: a, operator: in, values: [b]}]}`, ".matchExpressions[0]"},
 		{"no operator", `{matchExpressions: [{key: a}]}`, ".matchExpressions[0]"},
@@ -72,20 +70,13 @@ func TestInvalidSelectorsAreRefused(t *testing.T) {
 		{"a key that is no label", `{matchLabels: {c: d, "a b": c}}`, ".matchLabels"},
 		{"a value that is no label value", `{matchLabels: {a: "b c"}}`, ".matchLabels.a"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			want := "c.yaml:9: spec.rkeConfig.machineSelectorConfig[1].machineLabelSelector" + c.part + ": the selector is invalid, and Rancher refuses the whole cluster; use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels"
-			refuse(t, document("v1.26.15+rke2r1", "machineSelectorConfig:\n- config: {}\n- machineLabelSelector: "+c.selector), want)
-		})
+		want := "c.yaml:9: spec.rkeConfig.machineSelectorConfig[1].machineLabelSelector" + c.part + ": the selector is invalid, and Rancher refuses the whole cluster; use In and NotIn with values, Exists and DoesNotExist without, and well-formed labels"
+		refuse(t, document(release, "machineSelectorConfig:\n- config: {}\n- machineLabelSelector: "+c.selector), want)
 	}
 }
 
 func TestLayersAreGlobalFirstThenTheEntries(t *testing.T) {
-	c := opened(t, "v1.26.15+rke2r1", `
-machineSelectorConfig:
-- config: {debug: true}
-- config:
-machineGlobalConfig: {debug: false}
-`)
+	c := opened(t, release, "machineSelectorConfig:\n- config: {debug: true}\n- config:\nmachineGlobalConfig: {debug: false}\n")
 	assert.Mustf(t, len(c.Layers) == 3, "%d layers", len(c.Layers))
 	type layer struct {
 		Global      bool
@@ -107,5 +98,45 @@ func TestClustersWithoutConfigurationHaveAGlobalLayer(t *testing.T) {
 	for _, config := range []string{"", "machineGlobalConfig: null", "machineSelectorConfig: null", "machineSelectorConfig: []"} {
 		c := opened(t, "v1.26.15+rke2r1", config)
 		assert.Truef(t, len(c.Layers) == 1 && c.Layers[0].Global() && !c.Layers[0].Selective() && !c.Layers[0].Get("cni").Exists(), "%q: %+v", config, c.Layers)
+	}
+}
+
+// selecting is a cluster without pools whose entries have these selectors.
+func selecting(selectors ...string) string {
+	text := "machineSelectorConfig:\n"
+	for i, s := range selectors {
+		text += fmt.Sprintf("- config: {kubelet-arg: [v=%d]}\n  machineLabelSelector: %s\n", i, s)
+	}
+	return text
+}
+
+// tooManyLabels is a configuration that gives machines more combinations of labels than
+// are looked at.
+func tooManyLabels() string {
+	var labels []string
+	for i := range 11 {
+		labels = append(labels, fmt.Sprintf("{matchLabels: {l%d: x}}", i))
+	}
+	return document("v1.26.15+rke2r1", selecting(labels...))
+}
+
+func TestSelectorsWithTooManyLabelsAreRefused(t *testing.T) {
+	_, err := Open(parse(t, tooManyLabels()), "")
+	assert.ErrorContains(t, err, "let the selectors match roles, or fewer labels")
+}
+
+func TestTheMachinesOfALiveClusterShowItsClasses(t *testing.T) {
+	doc := parse(t, tooManyLabels())
+	live := Format().Live
+	assert.True(t, live.ByMachines(doc) && !live.ByMachines(parse(t, document("v1.26.15+rke2r1", selecting("{matchLabels: {size: big}}")))), "not exactly the cluster with too many labels needs its machines")
+	for want, machines := range map[string]transform.Machines{
+		"worker":                           {},
+		"worker, worker l3=x":              {{effective.LabelWorker: "true", "l3": "x", "rack": "b7"}, {effective.LabelEtcd: "true", "l3": "x"}},
+		"worker, worker l2=x l7=x":         {{"l2": "x", "l7": "x"}, {"l4": "other"}},
+		"worker, worker l0=x, worker l1=x": {{"l0": "x"}, {"l1": "x"}},
+	} {
+		c := assert.Value(optionsOf(transform.Target{Machines: &machines}).open(doc))(t)
+		workers := slices.DeleteFunc(names(c), func(name string) bool { return !strings.HasPrefix(name, "worker") })
+		assert.Equal(t, strings.Join(workers, ", "), want, machines)
 	}
 }

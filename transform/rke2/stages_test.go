@@ -4,6 +4,7 @@
 package rke2
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,6 +65,18 @@ func stageOf(t *testing.T, c transform.Cluster, name string) transform.Stage {
 func after(t *testing.T, config, stage string) string {
 	t.Helper()
 	return afterAt(t, release, config, stage, chosen)
+}
+
+var marks = regexp.MustCompile(`‹([^→]*)→([^›]*)›`)
+
+// edits compares what a stage makes of configurations with their marks: ‹a→b› is a before the stage and b after it.
+func edits(t *testing.T, stage string, target transform.Target, cases map[string]string) {
+	t.Helper()
+	for name, marked := range cases {
+		t.Run(name, func(t *testing.T) {
+			assert.DeepEqual(t, afterAt(t, release, marks.ReplaceAllString(marked, "$1"), stage, target), marks.ReplaceAllString(marked, "$2"))
+		})
+	}
 }
 
 // afterAt does so on a release, with the operator's choices.
@@ -138,9 +151,9 @@ func checked(t *testing.T, stage, before, doctored string) error {
 }
 
 // fails compares an error with a part of its message, "" for none.
-func fails(t *testing.T, err error, want string) {
+func fails(t *testing.T, err error, want string, of ...any) {
 	t.Helper()
-	assert.Truef(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "got:  %v\nwant: %s", err, want)
+	assert.True(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)), append(of, "\ngot: ", err, "\nwant:", want)...)
 }
 
 // edited reports whether a stage has anything to do.

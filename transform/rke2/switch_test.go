@@ -9,20 +9,11 @@ import (
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
+	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
-
-// switches compares what the switch makes of configurations.
-func switches(t *testing.T, cases []struct{ name, before, want string }) {
-	t.Helper()
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			assert.DeepEqual(t, after(t, c.before, stages.SwitchToExternal), c.want)
-		})
-	}
-}
 
 const (
 	isExternal = "cloud-provider-name: external\n"
@@ -30,218 +21,136 @@ const (
 	globalOff  = "machineGlobalConfig:\n  " + isExternal + "  " + stubOff
 )
 
+// What the switch makes of the provider, with its marks: alone, with the stub, in a flow mapping, and in an entry.
+const (
+	becomes    = "machineGlobalConfig:\n  cloud-provider-name: ‹aws→external›\n"
+	switching  = becomes + "‹→  disable-cloud-controller: true\n›"
+	inFlow     = "cloud-provider-name: ‹aws→external, disable-cloud-controller: true›"
+	inAnEntry  = "- config:\n    cloud-provider-name: ‹aws→external›\n‹→    disable-cloud-controller: true\n›"
+	theEntries = "machineSelectorConfig:\n"
+)
+
+func switches(t *testing.T, cases map[string]string) {
+	t.Helper()
+	edits(t, stages.SwitchToExternal, chosen, cases)
+}
+
 func TestSwitchEditsTheProviderThatWins(t *testing.T) {
-	const entries = "machineSelectorConfig:\n"
-	switches(t, []struct{ name, before, want string }{
-		{"in the global configuration", onAWS, globalOff},
-		{"in double quotes", strings.Replace(onAWS, "aws", `"aws"`, 1), strings.Replace(globalOff, "external", `"external"`, 1)},
-		{"a single-quoted string of several lines contains YAML", strings.Replace(onAWS, "aws", "'aws'", 1), strings.Replace(globalOff, "external", "'external'", 1)},
-		{"with a comment", strings.Replace(onAWS, "aws", "aws # in-tree", 1), strings.Replace(globalOff, "external", "external # in-tree", 1)},
-		{"between other keys", onAWS + "  cni: calico\n", globalOff + "  cni: calico\n"},
-		{
-			"among sorted keys", onAWS + "  cni: calico\n  profile: cis\n",
-			"machineGlobalConfig:\n  " + isExternal + "  cni: calico\n  " + stubOff + "  profile: cis\n",
-		},
-		{
-			"in a flow mapping", "machineGlobalConfig: {cni: calico, cloud-provider-name: aws}\n",
-			"machineGlobalConfig: {cni: calico, cloud-provider-name: external, disable-cloud-controller: true}\n",
-		},
-		{
-			"in an entry without selector", entries + "- config:\n    cloud-provider-name: aws\n",
-			entries + "- config:\n    " + isExternal + "    " + stubOff,
-		},
-		{
-			"a hidden one stays", onAWS + entries + "- config:\n    cloud-provider-name: aws\n",
-			onAWS + entries + "- config:\n    " + isExternal + "    " + stubOff,
-		},
-		{
-			"two winners by role", split + onAWS + entries + "- config:\n    cloud-provider-name: aws\n  " + forControlPlanes + "\n",
-			split + globalOff + entries + "- config:\n    " + isExternal + "    " + stubOff + "  " + forControlPlanes + "\n",
-		},
-		{
-			"two winners in selectors", split + entries + "- config: {cloud-provider-name: aws}\n- config: {cloud-provider-name: aws}\n  " + forControlPlanes + "\n",
-			split + entries + "- config: {cloud-provider-name: external, disable-cloud-controller: true}\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
-		},
-		{
-			"workers take no stub", split + entries + "- config: {cloud-provider-name: aws}\n  " + forControlPlanes + "\n- config: {cloud-provider-name: aws}\n  " + forWorkers + "\n",
-			split + entries + "- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forControlPlanes + "\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n",
-		},
-		{
-			"one pool is external already", twoZones + onAWS + entries + "- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n",
-			twoZones + globalOff + entries + "- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n",
-		},
+	switches(t, map[string]string{
+		"in the global configuration":  switching,
+		"in double quotes":             strings.Replace(switching, "‹aws→external›", `"‹aws→external›"`, 1),
+		"in single quotes":             strings.Replace(switching, "‹aws→external›", "'‹aws→external›'", 1),
+		"with a comment":               strings.Replace(switching, "‹aws→external›", "‹aws→external› # in-tree", 1),
+		"between other keys":           switching + "  cni: calico\n",
+		"among sorted keys":            becomes + "  cni: calico\n‹→  disable-cloud-controller: true\n›  profile: cis\n",
+		"in a flow mapping":            "machineGlobalConfig: {cni: calico, " + inFlow + "}\n",
+		"in an entry without selector": theEntries + inAnEntry,
+		"a hidden one stays":           onAWS + theEntries + inAnEntry,
+		"two winners by role":          split + switching + theEntries + inAnEntry + "  " + forControlPlanes + "\n",
+		"two winners in selectors":     split + theEntries + "- config: {" + inFlow + "}\n- config: {" + inFlow + "}\n  " + forControlPlanes + "\n",
+		"workers take no stub":         split + theEntries + "- config: {" + inFlow + "}\n  " + forControlPlanes + "\n- config: {cloud-provider-name: ‹aws→external›}\n  " + forWorkers + "\n",
+		"one pool is external already": twoZones + switching + theEntries + "- config: {cloud-provider-name: external, disable-cloud-controller: true}\n  " + forZoneA + "\n",
 	})
 }
 
 func TestSwitchTurnsTheStubOff(t *testing.T) {
-	const external = "machineGlobalConfig:\n  " + isExternal
-	for before, want := range map[string]string{
-		"true":      "true",
-		`"true"`:    `"true"`,
-		"'1'":       "'1'",
-		"yes":       "yes",
-		"false":     "true",
-		`"false"`:   "true",
-		"no":        "true",
-		"null":      "true",
-		"''":        "true",
-		"'on'":      "true",
-		"[true]":    "true",
-		"{a: true}": "true",
-		"1":         "true", // Rancher drops a number
-	} {
-		t.Run(before, func(t *testing.T) {
-			got := after(t, onAWS+"  disable-cloud-controller: "+before+"\n", stages.SwitchToExternal)
-			assert.DeepEqual(t, got, external+"  disable-cloud-controller: "+want+"\n")
-		})
+	cases := map[string]string{
+		"left out after its key":  becomes + "  disable-cloud-controller:‹→ true›\n",
+		"two winners":             split + becomes + "  disable-cloud-controller: ‹false→true›\n" + theEntries + "- config: {disable-cloud-controller: ‹false→true›}\n  " + forControlPlanes + "\n",
+		"a hidden one stays":      becomes + "  disable-cloud-controller: false\n" + theEntries + "- config: {disable-cloud-controller: ‹null→true›}\n",
+		"what workers lose stays": split + becomes + "  " + stubOff + theEntries + "- config: {disable-cloud-controller: false}\n  " + forWorkers + "\n",
+		"off for control planes, absent for etcd machines": split + switching + theEntries + "- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
 	}
-	const entries = "machineSelectorConfig:\n"
-	switches(t, []struct{ name, before, want string }{
-		{"left out after its key", onAWS + "  disable-cloud-controller:\n", globalOff},
-		{
-			"two winners", split + onAWS + "  disable-cloud-controller: false\n" + entries + "- config: {disable-cloud-controller: false}\n  " + forControlPlanes + "\n",
-			split + globalOff + entries + "- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
-		},
-		{
-			"a hidden one stays", onAWS + "  disable-cloud-controller: false\n" + entries + "- config: {disable-cloud-controller: null}\n",
-			external + "  disable-cloud-controller: false\n" + entries + "- config: {disable-cloud-controller: true}\n",
-		},
-		{
-			"what workers lose stays", split + onAWS + "  " + stubOff + entries + "- config: {disable-cloud-controller: false}\n  " + forWorkers + "\n",
-			split + globalOff + entries + "- config: {disable-cloud-controller: false}\n  " + forWorkers + "\n",
-		},
-		{
-			"off for control planes, absent for etcd machines", split + onAWS + entries + "- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
-			split + globalOff + entries + "- config: {disable-cloud-controller: true}\n  " + forControlPlanes + "\n",
-		},
-	})
+	for _, stays := range []string{"true", `"true"`, "'1'", "yes"} {
+		cases[stays] = becomes + "  disable-cloud-controller: " + stays + "\n"
+	}
+	for _, goes := range []string{"false", `"false"`, "no", "null", "''", "'on'", "[true]", "{a: true}", "1"} { // Rancher drops a number
+		cases[goes] = becomes + "  disable-cloud-controller: ‹" + goes + "→true›\n"
+	}
+	switches(t, cases)
 }
 
 func TestSwitchMakesComponentsExternal(t *testing.T) {
+	cases := map[string]string{
+		"in entries for other machines, too": split + switching + theEntries + "- config: {kubelet-arg: [cloud-provider=‹aws→external›]}\n  " + forWorkers + "\n",
+		"beside the flag":                    switching + "  kube-controller-manager-arg: [cloud-provider=‹aws→external›‹, enable-leader-migration→›]\n",
+	}
 	for _, key := range []string{"kubelet-arg", "kube-apiserver-arg", "kube-controller-manager-arg"} {
-		for before, want := range map[string]string{
-			"cloud-provider=aws":                                  "cloud-provider=external",
-			"--cloud-provider=aws":                                "--cloud-provider=external",
-			"'cloud-provider=aws'":                                "'cloud-provider=external'",
-			"[v=2, cloud-provider=aws]":                           "[v=2, cloud-provider=external]",
-			"[--cloud-provider=aws, --v=2]":                       "[--cloud-provider=external, --v=2]",
-			"[cloud-provider=external, cloud-provider=aws]":       "[cloud-provider=external, cloud-provider=external]",
-			"[cloud-provider=aws, cloud-provider=external]":       "[cloud-provider=aws, cloud-provider=external]",
-			"[cloud-provider=, v=2]":                              "[cloud-provider=, v=2]",
-			"[cloud-provider-name=aws]":                           "[cloud-provider-name=aws]",
-			"[cloud-config=/etc/aws.conf, cloud-provider=aws, 2]": "[cloud-config=/etc/aws.conf, cloud-provider=external, 2]",
+		for _, list := range []string{
+			"cloud-provider=‹aws→external›",
+			"--cloud-provider=‹aws→external›",
+			"'cloud-provider=‹aws→external›'",
+			"[v=2, cloud-provider=‹aws→external›]",
+			"[--cloud-provider=‹aws→external›, --v=2]",
+			"[cloud-provider=external, cloud-provider=‹aws→external›]",
+			"[cloud-provider=aws, cloud-provider=external]",
+			"[cloud-provider=, v=2]",
+			"[cloud-provider-name=aws]",
+			"[cloud-config=/etc/aws.conf, cloud-provider=‹aws→external›, 2]",
 		} {
-			if key == managerArgs && strings.Contains(before, "cloud-provider=,") {
+			if key == managerArgs && strings.Contains(list, "cloud-provider=,") {
 				continue // a manager without a provider is refused
 			}
-			t.Run(key+" "+before, func(t *testing.T) {
-				assert.DeepEqual(t, after(t, onAWS+"  "+key+": "+before+"\n", stages.SwitchToExternal), globalOff+"  "+key+": "+want+"\n")
-			})
+			cases[key+" "+list] = switching + "  " + key + ": " + list + "\n"
 		}
 	}
-	switches(t, []struct{ name, before, want string }{
-		{
-			"in entries for other machines, too",
-			split + onAWS + "machineSelectorConfig:\n- config: {kubelet-arg: [cloud-provider=aws]}\n  " + forWorkers + "\n",
-			split + globalOff + "machineSelectorConfig:\n- config: {kubelet-arg: [cloud-provider=external]}\n  " + forWorkers + "\n",
-		},
-		{
-			"beside the flag",
-			onAWS + "  kube-controller-manager-arg: [cloud-provider=aws, enable-leader-migration]\n",
-			globalOff + "  kube-controller-manager-arg: [cloud-provider=external]\n",
-		},
-	})
+	switches(t, cases)
 }
 
 func TestSwitchRemovesTheFlag(t *testing.T) {
-	const entries = "machineSelectorConfig:\n"
 	const list = "  kube-controller-manager-arg: [v=2]\n"
-	const flag = "  kube-controller-manager-arg: [enable-leader-migration]\n"
+	const emptied = "- config:‹\n    kube-controller-manager-arg: [enable-leader-migration]→ {}›\n"
+	const ofOthers = "- config: {kube-controller-manager-arg: [v=2‹, enable-leader-migration→›]}\n  "
 	// The provider is last, so that nothing is written next to the flag.
 	const args = "machineGlobalConfig:\n  kube-controller-manager-arg:"
-	const tail = "  cni: calico\n  cloud-provider-name: aws\n"
-	const done = "  cni: calico\n  " + isExternal + "  " + stubOff
-	switches(t, []struct{ name, before, want string }{
-		{"from a list", args + "\n  - v=2\n  - enable-leader-migration\n" + tail, args + "\n  - v=2\n" + done},
-		{"from a flow list", args + " [enable-leader-migration, v=2]\n" + tail, args + " [v=2]\n" + done},
-		{"with dashes", args + " [v=2, --enable-leader-migration=true]\n" + tail, args + " [v=2]\n" + done},
-		{"when it is off", args + " [v=2, enable-leader-migration=false]\n" + tail, args + " [v=2]\n" + done},
-		{"twice", args + " [enable-leader-migration, v=2, enable-leader-migration]\n" + tail, args + " [v=2]\n" + done},
-		{"with the list that held nothing else", args + " [enable-leader-migration]\n" + tail, "machineGlobalConfig:\n" + done},
-		{"with the string", args + " enable-leader-migration\n" + tail, "machineGlobalConfig:\n" + done},
-		{"and with its value", args + " '--enable-leader-migration=true'\n" + tail, "machineGlobalConfig:\n" + done},
-		{"nowhere", args + " [v=2]\n" + tail, args + " [v=2]\n" + done},
-		{
-			"with the entry that held nothing else", onAWS + entries + inserted + plain,
-			globalOff + entries + plain,
-		},
-		{
-			"with the last entry", oneNode + onAWS + entries + inserted,
-			oneNode + globalOff + entries[:len(entries)-1] + " []\n",
-		},
-		{
-			"and keeps an entry with another key", onAWS + entries + "- config:\n    kube-controller-manager-arg: [enable-leader-migration]\n    kubelet-arg: [v=2]\n  " + forControlPlanes + "\n",
-			globalOff + entries + "- config:\n    kubelet-arg: [v=2]\n  " + forControlPlanes + "\n",
-		},
-		{
-			"and keeps an entry with a field that Rancher does not know", onAWS + entries + "- name: mine\n  config:\n    kube-controller-manager-arg: [enable-leader-migration]\n  " + forControlPlanes + "\n",
-			globalOff + entries + "- name: mine\n  config: {}\n  " + forControlPlanes + "\n",
-		},
-		{
-			"and keeps an entry without selector", onAWS + entries + "- config:\n    kube-controller-manager-arg: [enable-leader-migration]\n",
-			globalOff + entries + "- config: {}\n",
-		},
-		{
-			"and keeps an entry with an empty selector", onAWS + entries + "- config:\n    kube-controller-manager-arg: [enable-leader-migration]\n  machineLabelSelector: {}\n",
-			globalOff + entries + "- config: {}\n  machineLabelSelector: {}\n",
-		},
-		{
-			"and keeps an empty list that hides another", onAWS + list + entries + "- config:\n    kube-controller-manager-arg: [enable-leader-migration]\n  " + forControlPlanes + "\n",
-			globalOff + list + entries + "- config:\n    kube-controller-manager-arg: []\n  " + forControlPlanes + "\n",
-		},
-		{
-			"and keeps an empty string that hides another", onAWS + list + entries + "- config:\n    kube-controller-manager-arg: enable-leader-migration\n  " + forControlPlanes + "\n",
-			globalOff + list + entries + "- config:\n    kube-controller-manager-arg: ''\n  " + forControlPlanes + "\n",
-		},
-		{
-			"where it hides a list on etcd machines only", split + onAWS + entries + "- config: {kube-controller-manager-arg: [v=2]}\n  " + forEtcd + "\n- config:\n  " + flag + "- config: {cni: calico}\n",
-			split + globalOff + entries + "- config: {kube-controller-manager-arg: [v=2]}\n  " + forEtcd + "\n- config:\n    kube-controller-manager-arg: []\n- config: {cni: calico}\n",
-		},
-		{
-			"from entries for other machines, too", split + onAWS + entries + "- config: {kube-controller-manager-arg: [v=2, enable-leader-migration]}\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: [v=2, enable-leader-migration]}\n  " + forZoneA + "\n",
-			split + globalOff + entries + "- config: {kube-controller-manager-arg: [v=2]}\n  " + forEtcd + "\n- config: {kube-controller-manager-arg: [v=2]}\n  " + forZoneA + "\n",
-		},
+	const tail = "  cni: calico\n  cloud-provider-name: ‹aws→external›\n‹→  disable-cloud-controller: true\n›"
+	switches(t, map[string]string{
+		"from a list":                           args + "\n  - v=2\n‹  - enable-leader-migration\n→›" + tail,
+		"from a flow list":                      args + " [‹enable-leader-migration, →›v=2]\n" + tail,
+		"with dashes":                           args + " [v=2‹, --enable-leader-migration=true→›]\n" + tail,
+		"when it is off":                        args + " [v=2‹, enable-leader-migration=false→›]\n" + tail,
+		"twice":                                 args + " [‹enable-leader-migration, →›v=2‹, enable-leader-migration→›]\n" + tail,
+		"nowhere":                               args + " [v=2]\n" + tail,
+		"with the list that held nothing else":  "machineGlobalConfig:\n‹  kube-controller-manager-arg: [enable-leader-migration]\n→›" + tail,
+		"with the string":                       "machineGlobalConfig:\n‹  kube-controller-manager-arg: enable-leader-migration\n→›" + tail,
+		"and with its value":                    "machineGlobalConfig:\n‹  kube-controller-manager-arg: '--enable-leader-migration=true'\n→›" + tail,
+		"with the entry that held nothing else": switching + theEntries + "‹" + inserted + "→›" + plain,
+		"with the last entry":                   oneNode + switching + "machineSelectorConfig:‹\n" + inserted + "→ []\n›",
+		"and keeps an entry with another key":   switching + theEntries + "- config:\n‹    kube-controller-manager-arg: [enable-leader-migration]\n→›    kubelet-arg: [v=2]\n  " + forControlPlanes + "\n",
+		"and keeps an entry with a field that Rancher does not know": switching + theEntries + "- name: mine\n  " + emptied[2:] + "  " + forControlPlanes + "\n",
+		"and keeps a misspelt selector":                              switching + theEntries + "‹" + inserted + "→›- config: {cni: calico}\n  machineLabelSelectors: {matchLabels: {a: b}}\n",
+		"and keeps an entry without selector":                        switching + theEntries + emptied,
+		"and keeps an entry with an empty selector":                  switching + theEntries + emptied + "  machineLabelSelector: {}\n",
+		"and keeps an empty list that hides another":                 switching + list + theEntries + "- config:\n    kube-controller-manager-arg: [‹enable-leader-migration→›]\n  " + forControlPlanes + "\n",
+		"and keeps an empty string that hides another":               switching + list + theEntries + "- config:\n    kube-controller-manager-arg: ‹enable-leader-migration→''›\n  " + forControlPlanes + "\n",
+		"where it hides a list on etcd machines only":                split + switching + theEntries + "- config: {kube-controller-manager-arg: [v=2]}\n  " + forEtcd + "\n- config:\n    kube-controller-manager-arg: [‹enable-leader-migration→›]\n- config: {cni: calico}\n",
+		"from entries for other machines, too":                       split + switching + theEntries + ofOthers + forEtcd + "\n" + ofOthers + forZoneA + "\n",
 	})
 }
 
 // Here a key is written and the next one goes.
 func TestSwitchRemovesTheFlagRightAfterTheProvider(t *testing.T) {
-	const flag = "kube-controller-manager-arg: [enable-leader-migration]\n"
-	switches(t, []struct{ name, before, want string }{
-		{"at the end", onAWS + "  " + flag, globalOff},
-		{"as a block", onAWS + "  kube-controller-manager-arg:\n  - enable-leader-migration\n", globalOff},
-		{"in the middle", onAWS + "  " + flag + "  cni: calico\n", globalOff + "  cni: calico\n"},
-		{"after a comment, which keeps the list", onAWS + "  # until we are external\n  " + flag, globalOff + "  # until we are external\n  kube-controller-manager-arg: []\n"},
-		{"after sorted keys", onAWS + "  cni: calico\n  " + flag, "machineGlobalConfig:\n  " + isExternal + "  cni: calico\n  " + stubOff},
-		{
-			"in a flow mapping", "machineGlobalConfig: {cloud-provider-name: aws, kube-controller-manager-arg: [enable-leader-migration]}\n",
-			"machineGlobalConfig: {cloud-provider-name: external, disable-cloud-controller: true}\n",
-		},
-		{
-			"in an entry", "machineSelectorConfig:\n- config:\n    cloud-provider-name: aws\n    " + flag,
-			"machineSelectorConfig:\n- config:\n    " + isExternal + "    " + stubOff,
-		},
-		{"with the stub off already", onAWS + "  " + stubOff + "  " + flag, globalOff},
-		{"with the stub to set", onAWS + "  disable-cloud-controller: false\n  " + flag, globalOff},
+	const flag, goes = "kube-controller-manager-arg: [enable-leader-migration]", "‹  kube-controller-manager-arg: [enable-leader-migration]\n→›"
+	switches(t, map[string]string{
+		"at the end":                            switching + goes,
+		"as a block":                            switching + "‹  kube-controller-manager-arg:\n  - enable-leader-migration\n→›",
+		"in the middle":                         switching + goes + "  cni: calico\n",
+		"after a comment, which keeps the list": switching + "  # until we are external\n  kube-controller-manager-arg: [‹enable-leader-migration→›]\n",
+		"after sorted keys":                     becomes + "  cni: calico\n  ‹" + flag + "→disable-cloud-controller: true›\n",
+		"in a flow mapping":                     "machineGlobalConfig: {cloud-provider-name: ‹aws→external›, ‹" + flag + "→disable-cloud-controller: true›}\n",
+		"in an entry":                           theEntries + inAnEntry + "‹    " + flag + "\n→›",
+		"with the stub off already":             becomes + "  " + stubOff + goes,
+		"with the stub to set":                  becomes + "  disable-cloud-controller: ‹false→true›\n" + goes,
 	})
 }
 
-// The entry of the flag goes, and fields that Rancher prunes move up.
-func TestSwitchKeepsFieldsThatRancherDoesNotKnow(t *testing.T) {
-	const odd = "- config: {cni: calico}\n  machineLabelSelectors: {matchLabels: {a: b}}\n"
-	const head = "machineSelectorConfig:\n"
-	switches(t, []struct{ name, before, want string }{
-		{"a misspelt selector", onAWS + head + inserted + odd, globalOff + head + odd},
+func TestTheOverrideOfAllComponentsNeedsOneGlobalConfiguration(t *testing.T) {
+	const lists = "  kubelet-arg:\n  - cloud-provider=external\n  kube-apiserver-arg:\n  - cloud-provider=external\n  kube-controller-manager-arg:\n  - cloud-provider=external\n"
+	const entry = theEntries + "- config:\n    cloud-provider-name: aws\n‹→    disable-cloud-controller: true\n›"
+	edits(t, stages.SwitchToExternal, transform.Target{EndState: transform.EndStateOverride, NoLeaderMigration: true}, map[string]string{
+		"absent": entry + "‹→machineGlobalConfig:\n" + lists + "›",
+		"null":   "machineGlobalConfig:\n‹→" + lists + "›" + entry,
+		"empty":  "machineGlobalConfig:‹ {}→›\n‹→" + lists + "›" + entry,
 	})
 }
 
@@ -253,9 +162,7 @@ func TestSwitchIsDoneWhereEverythingIsExternal(t *testing.T) {
 		"with a hidden aws":     onAWS + "machineSelectorConfig:\n- config: {cloud-provider-name: external, disable-cloud-controller: true}\n",
 		"with aws for no class": split + globalOff + "machineSelectorConfig:\n- config: {cloud-provider-name: aws}\n  " + forZoneA + "\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			assert.True(t, !edited(t, config, stages.SwitchToExternal), "it is edited")
-		})
+		assert.True(t, !edited(t, config, stages.SwitchToExternal), name)
 	}
 	config := "machineGlobalConfig:\n  " + isExternal + "  disable-cloud-controller: 1\n" // Rancher drops a number
 	assert.True(t, edited(t, config, stages.SwitchToExternal), "the stub is not off, and the stage counts as done")
@@ -290,12 +197,9 @@ func TestTheCheckOfTheSwitchCanFail(t *testing.T) {
 		{"a kubelet loses its provider", ", cloud-provider=external", "", "kubelet-arg would change on machines of class cp"},
 		{"another key", "calico", "canal", "cni would change on machines of class cp"},
 		{"a key is gone", "  cni: calico\n", "", "cni would change on machines of class cp"},
-		{"a class is gone", "- {name: workers, workerRole: true}\n", "", "the machine classes would change"},
 		{"a field that Rancher does not know", "[v=2]\n", "[v=2]\nmachineGlobalConfigs: {}\n", `machineGlobalConfigs"`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			fails(t, checked(t, stages.SwitchToExternal, before, strings.Replace(after, c.old, c.new, 1)), c.want)
-		})
+		fails(t, checked(t, stages.SwitchToExternal, before, strings.Replace(after, c.old, c.new, 1)), c.want, c.name)
 	}
 }
 
@@ -330,8 +234,64 @@ func TestWhatTheSwitchPromises(t *testing.T) {
 		{"any other list stays", worker, "kube-proxy-arg", list("cloud-provider=aws"), list("cloud-provider=external"), false},
 		{"any other key stays", server, "cni", "calico", "canal", false},
 	} {
+		assert.Equal(t, cluster(t, onAWS).switched(c.class, c.key, c.before, c.now), c.want, c.name)
+	}
+}
+
+// kube-apiserver lost the flags in 1.33, and does not start with them.
+func TestSwitchRemovesTheFlagsThatKubeAPIServerLost(t *testing.T) {
+	const (
+		late     = "v1.33.3+rke2r1"
+		list     = "  kube-apiserver-arg: "
+		external = split + globalOff
+		entries  = "machineSelectorConfig:\n"
+	)
+	for _, c := range []struct{ name, version, before, want string }{
+		{"among others", late, external + list + "[v=2, cloud-provider=aws, a=b]\n", external + list + "[v=2, a=b]\n"},
+		{"in a block", late, external + list + "\n  - v=2\n  - --cloud-provider=external # by hand\n", external + list + "\n  - v=2\n  # by hand\n"},
+		{"alone", late, external + list + "[cloud-provider=aws]\n", external},
+		{"alone, as a string", late, external + list + "cloud-provider=aws\n", external},
+		{"with the configuration", late, external + list + "[cloud-provider=aws, cloud-config=/etc/aws.conf]\n", external},
+		{"in an entry", late, external + entries + "- config: {kube-apiserver-arg: [v=2, cloud-provider=aws]}\n  " + forControlPlanes + "\n", external + entries + "- config: {kube-apiserver-arg: [v=2]}\n  " + forControlPlanes + "\n"},
+		{"alone in an entry", late, external + entries + "- config: {kube-apiserver-arg: [cloud-provider=aws]}\n  " + forControlPlanes + "\n", external + entries + "- config: {}\n  " + forControlPlanes + "\n"},
+		{"in an entry that hides others", late, external + list + "[v=2]\n" + entries + "- config: {kube-apiserver-arg: [cloud-provider=aws]}\n  " + forControlPlanes + "\n", external + list + "[v=2]\n" + entries + "- config: {kube-apiserver-arg: []}\n  " + forControlPlanes + "\n"},
+		{"in both", late, external + list + "[v=2, cloud-provider=aws]\n" + entries + "- config: {kube-apiserver-arg: [v=4, cloud-provider=aws]}\n  " + forControlPlanes + "\n", external + list + "[v=2]\n" + entries + "- config: {kube-apiserver-arg: [v=4]}\n  " + forControlPlanes + "\n"},
+		{"with the provider", late, split + onAWS + list + "[v=2, cloud-provider=aws]\n", split + "machineGlobalConfig:\n  cloud-provider-name: aws\n  " + stubOff + list + "[v=2]\n  kubelet-arg:\n  - cloud-provider=external\n  kube-controller-manager-arg:\n  - cloud-provider=external\n"},
+		{"not on 1.32", "v1.32.7+rke2r1", external + list + "[v=2, cloud-provider=external]\n", external + list + "[v=2, cloud-provider=external]\n"},
+	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, cluster(t, onAWS).switched(c.class, c.key, c.before, c.now), c.want)
+			assert.DeepEqual(t, afterAt(t, c.version, c.before, stages.SwitchToExternal, transform.Target{}), c.want)
 		})
+	}
+}
+
+// The override gives kube-apiserver no flag that the release of the same edit does not have.
+func TestSwitchToAReleaseWithoutTheFlagDoesNotWriteIt(t *testing.T) {
+	got := afterAt(t, "v1.32.7+rke2r1", split+onAWS+"  kube-apiserver-arg: [v=2]\n", stages.SwitchToExternal, transform.Target{Version: "v1.33.3+rke2r1"})
+	assert.Truef(t, !strings.Contains(got, "kube-apiserver-arg: [v=2, cloud-provider") && strings.Contains(got, "kubelet-arg:\n  - cloud-provider=external\n"), "got\n%s", got)
+}
+
+// A kube-apiserver that exits serves no chart, so the switch comes first. A cluster that is
+// external may have its manager in another way.
+func TestAClusterWhoseKubeAPIServerExitsIsBroken(t *testing.T) {
+	const flag = "  kube-apiserver-arg: [cloud-provider=external]\n"
+	for _, c := range []struct {
+		version, config string
+		want            transform.Situation
+	}{
+		{"v1.33.3+rke2r1", onAWS + flag, transform.Broken},
+		{"v1.33.3+rke2r1", onAWS, transform.NamesOnly},
+		{"v1.32.7+rke2r1", onAWS + flag, transform.NamesOnly},
+		{"v1.33.3+rke2r1", globalOff + flag, transform.External},
+	} {
+		m := targeted(t, parse(t, document(c.version, split+c.config)), transform.Target{Version: "v1.33.3+rke2r1"})
+		assert.Truef(t, m.target.Situation == c.want, "%s at %s: %s", c.config, c.version, m.target.Situation)
+	}
+}
+
+func TestTheSwitchNamesAFlagThatItRemoves(t *testing.T) {
+	for list, want := range map[string]bool{"[v=2]": false, "[cloud-config=/a]": true} {
+		m := migrated(t, parse(t, document("v1.33.3+rke2r1", split+globalOff+"  kube-apiserver-arg: "+list+"\n")))
+		assert.Equal(t, strings.Contains(stageOf(t, m, stages.SwitchToExternal).Why, "The edit removes cloud-config from kube-apiserver-arg"), want, list)
 	}
 }

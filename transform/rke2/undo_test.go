@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -42,6 +40,14 @@ func back(t *testing.T, config, stage string, target transform.Target) (was, is 
 	assert.Mustf(t, len(steps) == 1, "%d steps", len(steps))
 	restored(t, steps[0].Documents[0].Before, steps[0].Documents[0].After, steps[0].Documents[0].Splices)
 	return configOf(s.Documents[0].Before), configOf(steps[0].Documents[0].After), nil
+}
+
+// leadsBack requires that the undo of a stage restores a configuration.
+func leadsBack(t *testing.T, name, config, stage string, target transform.Target) {
+	t.Helper()
+	was, is, err := back(t, config, stage, target)
+	assert.True(t, err == nil, name, stage, err)
+	assert.DeepEqual(t, is, was, name, stage)
 }
 
 // undone takes a stage of a configuration back.
@@ -82,12 +88,7 @@ func TestUndoRestoresWhatTheFileStillShows(t *testing.T) {
 		{"a flag that takes turns with the override", oneNode + onAWS + "  kubelet-arg: [v=2, max-pods=9]\n  kube-apiserver-arg: [v=2, profiling=false]\n" + ownManifest + entries + "- config: {debug: true}\n", []string{stages.SwitchToExternal}, override},
 	} {
 		for _, stage := range c.stages {
-			was, is, err := back(t, c.config, stage, c.target)
-			if err != nil {
-				t.Errorf("%s, %s: %v", c.name, stage, err)
-			} else if diff := cmp.Diff(was, is); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", c.name, stage, diff)
-			}
+			leadsBack(t, c.name, c.config, stage, c.target)
 		}
 	}
 }
@@ -121,13 +122,8 @@ func TestCanonicalTakesTheUsualForm(t *testing.T) {
 		{"one argument becomes a list", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", onAWS + "  kube-controller-manager-arg:\n    - v=2\n"},
 	} {
 		_, is, err := back(t, c.config, c.stage, usual)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if is, _, _ = strings.Cut(is, "additionalManifest"); c.stage != stages.GrantMigrationLease && is != c.want {
-			t.Errorf("%s: got\n%s", c.name, is)
-		}
+		is, _, _ = strings.Cut(is, "additionalManifest")
+		assert.True(t, err == nil && is == c.want, c.name, err, is)
 	}
 }
 
@@ -166,11 +162,10 @@ func inManifest(config, doc string) string {
 }
 
 func TestManifestsThatCameLaterStay(t *testing.T) {
-	granted := ranTo(t, determined, stages.GrantMigrationLease)
-	got, err := undone(t, release, granted+"  ---\n  kind: ConfigMap\n  metadata: {name: later}\n", stages.GrantMigrationLease, inTurn)
-	want := determined + "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
-	diff := cmp.Diff(want, got)
-	assert.Truef(t, err == nil && diff == "", "%v (-want +got):\n%s", err, diff)
+	const later = "  ---\n  kind: ConfigMap\n  metadata: {name: later}\n"
+	got, err := undone(t, release, ranTo(t, determined, stages.GrantMigrationLease)+later, stages.GrantMigrationLease, inTurn)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, got, determined+later)
 }
 
 func TestThereIsNoRollbackFrom127(t *testing.T) {

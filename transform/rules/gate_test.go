@@ -21,6 +21,7 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 	}{
 		{"volumes, off at 1.24", "v1.24.1", "CSIMigrationAWS=false", volumes, false},
 		{"volumes, off at 1.25", "v1.25.1", "CSIMigrationAWS=False", volumes, true},
+		{"volumes, on at 1.24", "v1.24.1", "CSIMigrationAWS=true", volumes, false},
 		{"volumes, on at 1.26", "v1.26.1", "CSIMigrationAWS=true", volumes, false},
 		{"volumes, named at 1.27", "v1.27.1", "CSIMigrationAWS=true", volumes, true},
 		{"migration, off at 1.22", "v1.22.1", "ControllerManagerLeaderMigration=0", migration, true},
@@ -35,10 +36,10 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 
 func TestAGateThatALaterReleaseStopsAtIsANoteAndStopsNoStage(t *testing.T) {
 	list := []args.Placed{{Arg: args.Parse("feature-gates=CSIMigrationAWS=false")}}
-	found := checked(CSIGateStale, Component{Args: list, Version: "v1.24.1"})
-	assert.True(t, len(found) == 1 && found[0].Severity == transform.Note, found)
-	for _, version := range []string{"v1.22.1", "v1.24.1"} {
-		found := checked(CSIGateStale, Component{Args: list, Version: version, Stage: stages.SwitchToExternal})
+	for version, notes := range map[string]int{"v1.22.1": 0, "v1.23.17": 1, "v1.24.1": 1} { // at 1.22 it is off by default
+		found := checked(CSIGateStale, Component{Args: list, Version: version})
+		assert.Truef(t, len(found) == notes && (notes == 0 || found[0].Severity == transform.Note), "%s: %+v", version, found)
+		found = checked(CSIGateStale, Component{Args: list, Version: version, Stage: stages.SwitchToExternal})
 		assert.Truef(t, len(found) == 0, "%s: %+v", version, found)
 	}
 }

@@ -31,11 +31,12 @@ func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 		{"its own lease", "leader-elect-resource-name=manager leader-elect-resource-namespace=kube-system", ""},
 		{"another namespace", "leader-elect-resource-namespace=default", "is not kube-system/manager"},
 		{"no lease", "leader-elect-resource-lock=configmaps", "is no lease"},
+		{"a lease and more", "leader-elect-resource-lock=endpointsleases", ""},
 		{"it ends before its renewal", "leader-elect-lease-duration=10s", "the lease duration is not longer than the renew deadline, and the manager does not start"},
 		{"the renewal is too short", "leader-elect-renew-deadline=2s", "the renew deadline is not longer than 1.2 times the retry period, and the manager does not start"},
 		{"too short", "leader-elect-lease-duration=4s leader-elect-renew-deadline=3s leader-elect-retry-period=1s", "looks dead"},
 		{"too long", "leader-elect-lease-duration=2m", "looks dead"},
-		{"longer than usual", "leader-elect-lease-duration=60s", ""},
+		{"longer than usual", "leader-elect-lease-duration=60s leader-elect-renew-deadline=40s leader-elect-retry-period=8s", ""},
 		{"no duration", "leader-elect-lease-duration=soon", ""},
 	} {
 		var list []args.Placed

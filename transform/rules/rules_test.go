@@ -130,6 +130,11 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 		{"--configure-cloud-routes=false", "", "two managers own the cloud controllers / add --enable-leader-migration=true"},
 		{"--enable-leader-migration=true", "routes are on without --cluster-cidr", ""},
 		{"--cloud-provider=AWS, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "--cloud-provider is not aws", ""},
+		{"--cloud-provider=aws, --cluster-cidr=10.42.0.0/16, --enable-leader-migration", "", ""},
+		{"--cloud-provider=aws, --cluster-cidr=, --enable-leader-migration", "routes are on without --cluster-cidr", ""},
+		{"--cloud-provider=aws-x, --enable-leader-migration", "routes are on without --cluster-cidr", ""},
+		{"--cloud-provider=aws-x, --configure-cloud-routes=false, --enable-leader-migration", "--cloud-provider is not aws", ""},
+		{"--cloud-provider=openstack", "", ""},
 	} {
 		b := leadermigration.Bundle{Holder: parsed(t, strings.Replace(workload, "ARGS", c.args, 1)), Key: "addons"}
 		for want, got := range map[string]string{"unsafe " + c.unsafe: "unsafe " + said(of(func(f *transform.Findings) { UnsafeWorkload(b, f) })), "second " + c.second: "second " + said(of(func(f *transform.Findings) { SecondWorkload(b, transform.Target{}, f) }))} {
