@@ -86,7 +86,8 @@ func TestMalformedDocumentsAreRefusedWithTheirPlace(t *testing.T) {
 				assert.Truef(t, err == nil, "%s: %v\n%s", what, err, text)
 			}
 			eachWrong(outer, "", try)
-			for key, in := range map[string]map[string]any{"additionalManifest": inside(outer, "spec", "rkeConfig"), "addons": outer} {
+			config, _ := field(outer, "spec", "rkeConfig").(map[string]any)
+			for key, in := range map[string]map[string]any{"additionalManifest": config, "addons": outer} {
 				manifests, _ := in[key].(string)
 				for _, c := range yamledit.Split("", []byte(manifests)) {
 					one := parsedYAML(t, string(c.Bytes))

@@ -50,6 +50,7 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		{"no right to the lease", stages.SwitchToExternal, at(release, named+"cloud_provider: {name: external-aws}\n"), "does not permit kube-controller-manager to acquire the migration lease, and its cloud controllers would not run"},
 		{"no in-tree provider", stages.SwitchToExternal, at("v1.27.16-rancher1-1", named+granted+"cloud_provider: {name: external-aws}\n"), "Kubernetes 1.27 and later have no in-tree provider to roll back to"},
 		{"the timings of a manager that is not in the file", stages.SwitchToExternal, at(release, named+granted+"cloud_provider:\n  name: external-aws\n"), "the arguments of the cloud-controller-manager are not in the file"},
+		{"a component by its own argument", stages.SwitchToExternal, at(release, named+granted+"cloud_provider: {name: external-aws}\nservices: {kubelet: {extra_args: {cloud-provider: external}}}\n"), "it was aws or already external before"},
 		{"external by arguments alone", stages.SwitchToExternal, at(release, onAWS+granted+"services: {kube-controller: {extra_args: {cloud-provider: external}}}\n"), "in another way"},
 	} {
 		target := transform.Target{}

@@ -18,6 +18,7 @@ import (
 const (
 	ownManifest = "additionalManifest: |\n  kind: ConfigMap\n  metadata: {name: some, namespace: demo}\n"
 	twoArgs     = "  kube-controller-manager-arg: [v=2, profiling=false]\n"
+	otherArgs   = "  kube-apiserver-arg: [v=2, profiling=false]\n"
 	// determined is a configuration in which the reverse of every stage is determined.
 	determined = onAWS + twoArgs + ownManifest
 )
@@ -106,6 +107,8 @@ func TestUndoRefusesWhatTheFileDoesNotShow(t *testing.T) {
 		{"whether one argument was a string", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: v=2\n", inTurn, "kube-controller-manager-arg: it has one other argument, which was a string or a list before"},
 		{"what an empty list was", stages.EnableLeaderMigration, onAWS + "  kube-controller-manager-arg: []\n", inTurn, "kube-controller-manager-arg: it has no other argument"},
 		{"whether a component had arguments", stages.SwitchToExternal, determined, override, "machineGlobalConfig.kubelet-arg: it has no other argument, and was absent or empty before"},
+		{"whether a component's one argument was a string", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: v=2\n" + otherArgs + ownManifest, override, "kubelet-arg: it has one other argument, which was a string or a list before"},
+		{"what an empty list of an entry was", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [v=2, v=3]\n" + otherArgs + ownManifest + "machineSelectorConfig:\n- config: {kubelet-arg: []}\n", override, "kubelet-arg: it has no other argument, and was an empty list, an empty string or null before"},
 		{"what a component was by its own argument", stages.SwitchToExternal, onAWS + twoArgs + "  kubelet-arg: [cloud-provider=aws, v=2]\n" + ownManifest, inTurn, "kubelet-arg: cloud-provider is set separately, and it was aws or already external before"},
 		{"what workers were", stages.SwitchToExternal, split + determined + "machineSelectorConfig:\n- config: {cloud-provider-name: external}\n  " + forWorkers + "\n", inTurn, "machineSelectorConfig[0].config.cloud-provider-name: no control plane reads it from here, and it was aws or already external before"},
 		{"where a configuration was", stages.SwitchToExternal, determined + "# c\n" + "dataDirectories: {}\n" + "machineSelectorConfig:\n- config:\n    cloud-provider-config: secret://a:b\n", inTurn, "cloud-provider-config was removed by the switch"},
