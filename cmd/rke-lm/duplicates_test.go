@@ -15,8 +15,8 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// twin is a cluster of RKE2 as short as it can be planned.
-func twin(name string) string {
+// small is a cluster of RKE2 as short as it can be planned.
+func small(name string) string {
 	return "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: " + name + ", namespace: fleet-default}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n" +
 		"  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n"
 }
@@ -37,18 +37,18 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 		both  string // where one of the two names the other; "" for no finding
 		warns bool
 	}{
-		{"in one file", map[string]string{"a.yaml": twin("ibis") + "---\n" + twin("ibis")}, "a.yaml:1: fleet-default/ibis is described in a.yaml:10 as well", false},
-		{"in one folder", map[string]string{"a.yaml": twin("ibis"), "b.json": `{"apiVersion":"provisioning.cattle.io\/v1","kind":"Cluster","metadata":{"name":"ibis","namespace":"fleet-default"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`}, "b.json:1: fleet-default/ibis is described in a.yaml:1 as well", false},
-		{"in a list", map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(twin("ibis"), "\n", "\n  ") + "\n- " + strings.ReplaceAll(twin("ibis"), "\n", "\n  ") + "\n"}, "fleet-default/ibis is described in a.yaml:", false},
-		{"in a bundle of Fleet", map[string]string{"fleet.yaml": fleet, "eu/a.yaml": twin("ibis"), "us/a.yaml": twin("ibis")}, "us/a.yaml:1: fleet-default/ibis is described in eu/a.yaml:1 as well", false},
-		{"in a kustomization", map[string]string{"kustomization.yaml": "resources: [eu, us]\n", "eu/kustomization.yaml": "resources: [a.yaml]\n", "eu/a.yaml": twin("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": twin("ibis")}, "us/a.yaml:1: fleet-default/ibis is described in eu/a.yaml:1 as well", false},
+		{"in one file", map[string]string{"a.yaml": small("ibis") + "---\n" + small("ibis")}, "a.yaml:1: fleet-default/ibis is described in a.yaml:10 as well", false},
+		{"in one folder", map[string]string{"a.yaml": small("ibis"), "b.json": `{"apiVersion":"provisioning.cattle.io\/v1","kind":"Cluster","metadata":{"name":"ibis","namespace":"fleet-default"},"spec":{"kubernetesVersion":"v1.26.15+rke2r1","rkeConfig":{"machineGlobalConfig":{"cloud-provider-name":"aws"}}}}`}, "b.json:1: fleet-default/ibis is described in a.yaml:1 as well", false},
+		{"in a list", map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(small("ibis"), "\n", "\n  ") + "\n- " + strings.ReplaceAll(small("ibis"), "\n", "\n  ") + "\n"}, "fleet-default/ibis is described in a.yaml:", false},
+		{"in a bundle of Fleet", map[string]string{"fleet.yaml": fleet, "eu/a.yaml": small("ibis"), "us/a.yaml": small("ibis")}, "us/a.yaml:1: fleet-default/ibis is described in eu/a.yaml:1 as well", false},
+		{"in a kustomization", map[string]string{"kustomization.yaml": "resources: [eu, us]\n", "eu/kustomization.yaml": "resources: [a.yaml]\n", "eu/a.yaml": small("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": small("ibis")}, "us/a.yaml:1: fleet-default/ibis is described in eu/a.yaml:1 as well", false},
 		{"by RKE1", map[string]string{"a.yml": twinOfRKE1, "b.yml": twinOfRKE1}, "a.yml:1: ibis is described in b.yml:1 as well", false},
 		{"by manifests of a bundle", map[string]string{"fleet.yaml": fleet, "eu/kcm.yaml": twinOfManager, "us/kcm.yaml": twinOfManager}, "us/kcm.yaml:1: kube-system/kube-controller-manager is described in eu/kcm.yaml:1 as well", false},
-		{"in folders of two bundles", map[string]string{"eu/fleet.yaml": fleet, "eu/a.yaml": twin("ibis"), "us/fleet.yaml": fleet, "us/a.yaml": twin("ibis")}, "us/a.yaml:1", true},
-		{"in two folders", map[string]string{"eu/a.yaml": twin("ibis"), "us/a.yaml": twin("ibis")}, "us/a.yaml:1", true},
+		{"in folders of two bundles", map[string]string{"eu/fleet.yaml": fleet, "eu/a.yaml": small("ibis"), "us/fleet.yaml": fleet, "us/a.yaml": small("ibis")}, "us/a.yaml:1", true},
+		{"in two folders", map[string]string{"eu/a.yaml": small("ibis"), "us/a.yaml": small("ibis")}, "us/a.yaml:1", true},
 		{"in two folders, by RKE1", map[string]string{"eu/a.yml": twinOfRKE1, "us/a.yml": twinOfRKE1}, "us/a.yml:1", true},
-		{"only in a file of an overlay of Fleet", map[string]string{"fleet.yaml": fleet + "targetCustomizations: [{name: eu, yaml: {overlays: [us]}}]\n", "a.yaml": twin("heron"), "overlays/us/b.yaml": twin("ibis"), "overlays/eu/b.yaml": twin("ibis")}, "overlays/us/b.yaml:1", true},
-		{"only until kustomize renames it", map[string]string{"eu/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: eu-\n", "eu/a.yaml": twin("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": twin("ibis")}, "", false},
+		{"only in a file of an overlay of Fleet", map[string]string{"fleet.yaml": fleet + "targetCustomizations: [{name: eu, yaml: {overlays: [us]}}]\n", "a.yaml": small("heron"), "overlays/us/b.yaml": small("ibis"), "overlays/eu/b.yaml": small("ibis")}, "overlays/us/b.yaml:1", true},
+		{"only until kustomize renames it", map[string]string{"eu/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: eu-\n", "eu/a.yaml": small("ibis"), "us/kustomization.yaml": "resources: [a.yaml]\n", "us/a.yaml": small("ibis")}, "", false},
 		{"without a name", map[string]string{"a.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1), "b.yml": strings.Replace(twinOfRKE1, "cluster_name: ibis\n", "", 1)}, "", false},
 		{"by manifests of two clusters", map[string]string{"eu/kcm.yaml": twinOfManager, "us/kcm.yaml": twinOfManager}, "", false},
 	} {
@@ -85,7 +85,7 @@ func TestAClusterThatIsDescribedTwiceIsRefused(t *testing.T) {
 
 func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 	for _, verb := range []string{"plan", "lint", "apply --next"} {
-		r := runHere(t, twin("ibis")+"---\n"+twin("heron")+"---\n"+twin("ibis"), append(strings.Fields(verb), "-")...)
+		r := runHere(t, small("ibis")+"---\n"+small("heron")+"---\n"+small("ibis"), append(strings.Fields(verb), "-")...)
 		all := r.stdout + r.stderr
 		for _, both := range []string{"is described in <stdin>:1 as well", "is described in <stdin>:19 as well"} {
 			assert.Truef(t, r.code == exitcode.Found && strings.Contains(all, both), "%s exits %d without %q:\n%s", verb, r.code, both, all)
@@ -96,8 +96,8 @@ func TestAClusterThatAStreamDescribesTwiceIsRefused(t *testing.T) {
 
 func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	putFile(t, "a.yaml", twin("ibis"))
-	r := runHere(t, twin("ibis"), "lint", "a.yaml", "-")
+	putFile(t, "a.yaml", small("ibis"))
+	r := runHere(t, small("ibis"), "lint", "a.yaml", "-")
 	for _, both := range []string{"is described in <stdin>:1 as well", "is described in a.yaml:1 as well"} {
 		assert.Contains(t, r.stdout, both, r.code, r.stderr)
 	}
@@ -106,7 +106,7 @@ func TestAClusterOfAStreamThatAFileDescribesAsWellIsNamed(t *testing.T) {
 // The guide keeps plans in the repository: they are copies of its clusters.
 func TestFilesOfASavedPlanAreNoClustersOfTheirOwnUnlessTheyChanged(t *testing.T) {
 	t.Chdir(t.TempDir())
-	putFile(t, "a.yaml", twin("ibis"))
+	putFile(t, "a.yaml", small("ibis"))
 	r := runHere(t, "", "plan", "--out", "plans", "a.yaml")
 	assert.Must(t, r.code == exitcode.Done, r.stderr)
 	start := "plans/fleet-default/ibis/00-start.yaml"
@@ -129,7 +129,7 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 	listing := func(of, name, content string) string {
 		return fmt.Sprintf(`{"apiVersion":"rke-lm/v1","kind":"SavedPlan","cluster":{"distro":"rke2","namespace":"fleet-default","name":%q},"sha256":{%q:"%x"}}`, of, name, sha256.Sum256([]byte(content)))
 	}
-	external := strings.Replace(twin("ibis"), "aws", "external", 1)
+	external := strings.Replace(small("ibis"), "aws", "external", 1)
 	for name, c := range map[string]struct {
 		change func(h *history)
 		want   int
@@ -150,7 +150,7 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 			h.write("hosts/plan.json", listing("ibis", "config.yaml", "cloud-provider-name: external\n"))
 		}, exitcode.Found, "saved-plan-differs  hosts/config.yaml"},
 		"a cluster of the base that is listed": {func(h *history) {
-			h.write("clusters/plan.json", listing("ibis", "ibis.yaml", twin("ibis")))
+			h.write("clusters/plan.json", listing("ibis", "ibis.yaml", small("ibis")))
 		}, exitcode.Found, "saved-plan-differs  clusters/ibis.yaml"},
 		"a cluster of the base that is changed and listed": {func(h *history) {
 			h.write("clusters/ibis.yaml", external)
@@ -160,7 +160,7 @@ func TestAReviewMakesTheFilesOfASavedPlanAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory(t)
-			h.write("clusters/ibis.yaml", twin("ibis"))
+			h.write("clusters/ibis.yaml", small("ibis"))
 			h.commit("the cluster as it is")
 			h.git("switch", "--quiet", "--create", "change")
 			runHere(t, "", "plan", "--out", "plans", "clusters")

@@ -16,7 +16,7 @@ func TestABaseThatAnOverlayPatchesIsRefusedByEveryVerbThatPlans(t *testing.T) {
 	here(t, map[string]string{
 		".git/HEAD":                      "ref: refs/heads/main\n",
 		"base/kustomization.yaml":        "resources: [cluster.yaml]\n",
-		"base/cluster.yaml":              twin("harbour"),
+		"base/cluster.yaml":              small("harbour"),
 		"overlays/eu/kustomization.yaml": "resources: [../../base]\npatches: [{path: patch.yaml}]\n",
 		"overlays/eu/patch.yaml": "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: harbour}\nspec:\n  rkeConfig:\n    machineGlobalConfig:\n" +
 			"      kube-controller-manager-arg: [node-monitor-grace-period=30s]\n",

@@ -93,7 +93,7 @@ func remaining(t *testing.T, text string) string {
 // threeClusters are documents, each as long as what is read of a stream at once.
 func threeClusters() (list []string) {
 	for _, name := range []string{"reed", "fen", "heath"} {
-		list = append(list, fmt.Sprintf(smallCluster, name)+"---\n"+strings.Repeat("#\n", 1<<20))
+		list = append(list, small(name)+"---\n"+strings.Repeat("#\n", 1<<20))
 	}
 	return list
 }

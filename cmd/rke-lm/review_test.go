@@ -100,7 +100,7 @@ var changes = []reviewed{
 	}},
 	{"rke-grants-the-lease", false, func(h *history) { h.apply("--next", depot) }},
 	{"rke-enables", false, func(h *history) { h.apply("--next", depot) }},
-	{"another-cluster", false, func(h *history) { h.write("clusters/mole.yaml", fmt.Sprintf(smallCluster, "mole")) }},
+	{"another-cluster", false, func(h *history) { h.write("clusters/mole.yaml", small("mole")) }},
 	{"cluster-removed", false, func(h *history) { h.git("rm", "--quiet", "clusters/harbour.yaml") }},
 	{"two-clusters-one-stage-each", false, func(h *history) {
 		h.apply("--next", depot, "--manual-done", "install-ccm")

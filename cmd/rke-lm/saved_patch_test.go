@@ -52,87 +52,45 @@ spec:
 
 var patchCommand = regexp.MustCompile(`(?m)^kubectl --\S+ (?:-n (\S+) )?patch (\S+) --type=json --patch-file (\S+)$`)
 
-// server holds an object as an API server does, and its resourceVersion changes with
-// every write.
-type server struct {
-	object []byte
-	writes int
-}
-
-// serve puts a printed object on a server.
-func serve(t *testing.T, text string) *server {
-	t.Helper()
-	object := assert.Value(yaml.YAMLToJSON([]byte(text)))(t)
-	return &server{object: object}
-}
-
-// patched is the object after a patch file, sent by kubectl.
-func (s *server) patched(t *testing.T, file string) ([]byte, error) {
-	t.Helper()
-	sent, err := kubeyaml.ToJSON([]byte(textOf(t, file))) // as kubectl reads a patch file
-	assert.NilError(t, err)
-	patch := assert.Value(evanphx.DecodePatch(sent))(t)
-	return patch.Apply(s.object)
-}
-
-// take patches the object, and someone else writes its status as well.
-func (s *server) take(t *testing.T, file string) {
-	t.Helper()
-	after, err := s.patched(t, file)
-	assert.Mustf(t, err == nil, "%s: %v", file, err)
-	s.writes++
-	s.object = after
-	s.write(t, "/metadata/resourceVersion", fmt.Sprint(90000+s.writes))
-	if strings.Contains(string(s.object), `"generation"`) {
-		s.write(t, "/metadata/generation", 100+s.writes)
+// patched is an object after a patch, as an API server applies it.
+func patched(object, patch []byte) ([]byte, error) {
+	list, err := evanphx.DecodePatch(patch)
+	if err != nil {
+		return nil, err
 	}
+	return list.Apply(object)
 }
 
-func (s *server) write(t *testing.T, path string, value any) {
-	t.Helper()
-	text, err := json.Marshal([]map[string]any{{"op": "replace", "path": path, "value": value}})
-	assert.NilError(t, err)
-	patch := assert.Value(evanphx.DecodePatch(text))(t)
-	if s.object, err = patch.Apply(s.object); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// is compares the object with a document, apart from what the server counts.
-func (s *server) is(t *testing.T, document string) {
-	t.Helper()
-	assert.DeepEqual(t, uncounted(t, string(s.object)), uncounted(t, document), "the object is not the document (-want +got)")
-}
-
+// uncounted is an object without what the server counts.
 func uncounted(t *testing.T, text string) map[string]any {
 	t.Helper()
-	var object map[string]any
-	assert.NilError(t, yaml.Unmarshal([]byte(text), &object))
-	metadata := object["metadata"].(map[string]any)
-	delete(metadata, "resourceVersion")
-	delete(metadata, "generation")
+	object := parsedYAML(t, text)
+	delete(object["metadata"].(map[string]any), "resourceVersion")
+	delete(object["metadata"].(map[string]any), "generation")
 	return object
 }
 
-// guarded expects that a patch is refused once someone else changed a value that it
-// tests, and returns how many it tests.
-func (s *server) guarded(t *testing.T, file string) int {
+// taken is an object after a patch file, sent by kubectl: once, and only if no one changed a value that it tests. Someone
+// else writes the status then. It also returns how many values are tested.
+func taken(t *testing.T, object []byte, file string) (after []byte, tests int) {
 	t.Helper()
+	onlyForTheUser(t, file)
+	patch := assert.Value(kubeyaml.ToJSON([]byte(textOf(t, file))))(t) // as kubectl reads a patch file
 	var operations []struct{ Op, Path string }
-	assert.NilError(t, json.Unmarshal([]byte(textOf(t, file)), &operations))
-	tests := 0
+	assert.NilError(t, json.Unmarshal(patch, &operations))
 	for _, o := range operations {
 		assert.Truef(t, !strings.Contains(o.Path, "resourceVersion"), "%s: %s %s, which changes all the time", file, o.Op, o.Path)
-		if o.Op != "test" {
-			continue
+		if o.Op == "test" {
+			tests++
+			other := assert.Value(patched(object, fmt.Appendf(nil, `[{"op": "replace", "path": %q, "value": "of someone else"}]`, o.Path)))(t)
+			_, err := patched(other, patch)
+			assert.Truef(t, err != nil, "%s: it overwrites someone else's %s", file, o.Path)
 		}
-		tests++
-		other := &server{object: s.object}
-		other.write(t, o.Path, "of someone else")
-		_, err := other.patched(t, file)
-		assert.Truef(t, err != nil, "%s: it overwrites someone else's %s", file, o.Path)
 	}
-	return tests
+	after = assert.Value(patched(object, patch))(t)
+	_, err := patched(after, patch)
+	assert.Truef(t, err != nil, "%s can be applied twice", file)
+	return assert.Value(evanphx.MergePatch(after, fmt.Appendf(nil, `{"metadata": {"resourceVersion": %q, "generation": %d}}`, file, 100+len(file))))(t), tests
 }
 
 // TestTheRunbookPatchesAnObjectThatKubectlPrinted follows the kubectl lines of runbooks
@@ -155,29 +113,25 @@ func TestTheRunbookPatchesAnObjectThatKubectlPrinted(t *testing.T) {
 			assert.Must(t, err == nil && len(books) == 1, books, err)
 			book := textOf(t, books[0])
 			assert.Truef(t, !strings.Contains(book, " replace -f") && !regexp.MustCompile(` apply -f \S*/\d\d-`).MatchString(book) && strings.Contains(book, "Do not remove the tests."), "it has other ways:\n%s", book)
-			live, documents := serve(t, c.object), []string{c.object}
+			live, documents := assert.Value(yaml.YAMLToJSON([]byte(c.object)))(t), []string{c.object}
 			var back []string
 			for _, m := range patchCommand.FindAllStringSubmatch(book, -1) {
 				namespace, resource, file := m[1], m[2], m[3]
 				assert.Truef(t, namespace == c.namespace && (c.resource == "" || resource == c.resource), "it patches another object: %s", m[0])
-				onlyForTheUser(t, file)
 				if strings.HasSuffix(file, ".undo.patch.json") {
 					back = append(back, file)
 					continue
 				}
-				assert.Truef(t, live.guarded(t, file) >= 2, "%s tests no more than the UID", file)
-				live.take(t, file)
-				_, err := live.patched(t, file)
-				assert.Truef(t, err != nil, "%s can be applied twice", file)
+				after, tests := taken(t, live, file)
+				assert.Truef(t, tests >= 2, "%s tests no more than the UID", file)
 				document := textOf(t, strings.TrimSuffix(file, ".patch.json")+filepath.Ext(c.file))
-				live.is(t, document)
-				documents = append(documents, document)
+				assert.DeepEqual(t, uncounted(t, string(after)), uncounted(t, document), "the object is not the document (-want +got)")
+				live, documents = after, append(documents, document)
 			}
 			assert.Mustf(t, len(documents) >= 2 && len(back) == len(documents)-1, "%d documents and %d ways back in\n%s", len(documents), len(back), book)
 			for i, file := range slices.Backward(back) {
-				live.guarded(t, file)
-				live.take(t, file)
-				live.is(t, documents[i])
+				live, _ = taken(t, live, file)
+				assert.DeepEqual(t, uncounted(t, string(live)), uncounted(t, documents[i]), "the object is not the document (-want +got)")
 			}
 		})
 	}
@@ -200,17 +154,18 @@ func TestPatchesHoldNoSecretThatTheirStageDoesNotTouch(t *testing.T) {
 }
 
 // A file of git has no resourceVersion: its user applies it to the server.
-func TestAFileOfGitHasNoPatches(t *testing.T) {
-	planned(t, map[string]string{"c.yaml": wharf}, "c.yaml")
-	files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
-	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
-	assert.True(t, err == nil && len(files) == 0 && strings.Contains(book, `kubectl --kubeconfig="${RANCHER_KUBECONFIG:?}" replace -f /`) && !strings.Contains(book, " patch "), files, err, book)
-}
-
 func TestTheRunbookSaysWhyAnObjectHasNoPatch(t *testing.T) {
-	planned(t, map[string]string{"c.yaml": regexp.MustCompile(`(?m)^  uid: .*\n`).ReplaceAllString(printedWharf, "")}, "c.yaml")
-	book := textOf(t, "plans/fleet-default/wharf/runbook.md")
-	for _, want := range []string{"There is no patch for kubectl: the object has no metadata.uid", "the server accepts it only until the\nobject changes", `kubectl --kubeconfig="${RANCHER_KUBECONFIG:?}" replace -f /`} {
-		assert.Contains(t, book, want, "it does not say")
+	const replace = `kubectl --kubeconfig="${RANCHER_KUBECONFIG:?}" replace -f /`
+	for text, want := range map[string][]string{
+		wharf: {replace},
+		regexp.MustCompile(`(?m)^  uid: .*\n`).ReplaceAllString(printedWharf, ""): {"There is no patch for kubectl: the object has no metadata.uid", "the server accepts it only until the\nobject changes", replace},
+	} {
+		planned(t, map[string]string{"c.yaml": text}, "c.yaml")
+		files, err := filepath.Glob("plans/fleet-default/wharf/*.patch.json")
+		book := textOf(t, "plans/fleet-default/wharf/runbook.md")
+		assert.True(t, err == nil && len(files) == 0 && !patchCommand.MatchString(book), files, err, book)
+		for _, part := range want {
+			assert.Contains(t, book, part, "it does not say")
+		}
 	}
 }

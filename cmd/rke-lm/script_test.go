@@ -25,8 +25,6 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
-	"github.com/rke-lm/rke-lm/transform/stages"
-	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
 // programNames are those under which scripts start rke-lm.
@@ -74,12 +72,11 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("no such condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"rke-lm":    scriptRun,
-			"exits":     scriptExits,
-			"json":      scriptJSON,
-			"documents": scriptDocuments,
-			"convert":   scriptConvert,
-			"big":       scriptBig,
+			"rke-lm":  scriptRun,
+			"exits":   scriptExits,
+			"json":    scriptJSON,
+			"convert": scriptConvert,
+			"big":     scriptBig,
 		},
 	})
 }
@@ -182,28 +179,6 @@ func stepThrough(v any, steps []string) (any, bool) {
 	return v, true
 }
 
-// scriptDocuments is
-//
-//	documents FILE COUNT
-//
-// FILE must be so many YAML documents with something in them.
-func scriptDocuments(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: documents FILE COUNT")
-	}
-	count := 0
-	for _, c := range yamledit.Split(args[0], []byte(ts.ReadFile(args[0]))) {
-		doc, err := yamledit.Parse(c)
-		ts.Check(err)
-		if doc.Root().Exists() {
-			count++
-		}
-	}
-	if strconv.Itoa(count) != args[1] {
-		ts.Fatalf("%d documents, not %s", count, args[1])
-	}
-}
-
 // scriptConvert is
 //
 //	convert crlf|bom|open|utf16|latin1|nul FROM TO
@@ -253,105 +228,25 @@ func scriptBig(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.Repeat(line, size<<20/len(line)+1), 0o644))
 }
 
-const smallCluster = `apiVersion: provisioning.cattle.io/v1
-kind: Cluster
-metadata: {name: %s, namespace: fleet-default}
-spec:
-  kubernetesVersion: v1.26.15+rke2r1
-  rkeConfig:
-    machineGlobalConfig:
-      cloud-provider-name: aws
-`
+// stop is a standard input during whose reading something happens.
+type stop func()
 
-// meanwhile is a standard input during whose reading something happens.
-type meanwhile struct {
-	io.Reader
-	happen func()
-}
-
-func (m *meanwhile) Read(p []byte) (int, error) {
-	if m.happen != nil {
-		m.happen()
-		m.happen = nil
-	}
-	return m.Reader.Read(p)
-}
-
-// onFirst is an output that does something before it takes the first text.
-type onFirst struct {
-	io.Writer
-	do func()
-}
-
-func (o *onFirst) Write(p []byte) (int, error) {
-	if o.do != nil {
-		o.do()
-	}
-	o.do = nil
-	return o.Writer.Write(p)
-}
-
-// TestApplyRefusesAFileThatChangesMeanwhile changes a file after it was read, and before it is written:
-// when the line of the file before it, which -v prints, is shown.
-func TestApplyRefusesAFileThatChangesMeanwhile(t *testing.T) {
-	text, other := fmt.Sprintf(smallCluster, "fen"), fmt.Sprintf(smallCluster, "heath")
-	for _, c := range []struct {
-		name, left string // left is the file's text at the end
-		change     func(file string) error
-	}{
-		{"longer", text + "# more\n", func(file string) error { return os.WriteFile(file, []byte(text+"# more\n"), 0o644) }},
-		{"empty", "", func(file string) error { return os.Truncate(file, 0) }},
-		{"replaced by one of the same text", text, func(file string) error {
-			if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
-				return err
-			}
-			return os.Rename(file+".new", file)
-		}},
-		{"gone", "", os.Remove},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			folder := t.TempDir()
-			first, file := filepath.Join(folder, "reed.yaml"), filepath.Join(folder, "fen.yaml")
-			assert.NilError(t, errors.Join(os.WriteFile(first, fmt.Appendf(nil, smallCluster, "reed"), 0o644), os.WriteFile(file, []byte(text), 0o644)))
-			var out, errs bytes.Buffer
-			shown := &onFirst{&errs, func() {
-				if err := c.change(file); err != nil {
-					t.Error(err)
-				}
-			}}
-			code := execute(t.Context(), []string{"apply", "-v", "--next", first, file, "-"}, streams{in: strings.NewReader(other), out: &out, err: shown})
-			if code != exitcode.Refused || !strings.Contains(errs.String(), "fen.yaml") {
-				t.Errorf("exit %d: %s", code, errs.String())
-			}
-			if left, err := os.ReadFile(file); string(left) != c.left || err != nil && c.name != "gone" {
-				t.Errorf("the file is now:\n%s%v", left, err)
-			}
-			if !strings.Contains(out.String(), "name: heath") || !strings.Contains(out.String(), "cloud-provider-extraction-migration") {
-				t.Error("the other one was not applied")
-			}
-			if beside, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); err != nil || len(beside) > 0 {
-				t.Errorf("files are left: %v %v", beside, err)
-			}
-		})
-	}
+func (s stop) Read([]byte) (int, error) {
+	s()
+	return 0, io.EOF
 }
 
 // TestAStoppedRunWritesNothing covers what an interrupt does: it comes while the
 // first path is read, and no file is written after it.
 func TestAStoppedRunWritesNothing(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "fen.yaml")
-	text := fmt.Sprintf(smallCluster, "fen")
-	putFile(t, file, text)
+	here(t, map[string]string{"fen.yaml": small("fen")})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for _, args := range [][]string{{"apply", "--stage", stages.GrantMigrationLease, "-", file}, {"plan", "-", file}, {"explain", file}} {
+	for _, line := range []string{"apply --stage grant-migration-lease - fen.yaml", "plan - fen.yaml", "explain fen.yaml"} {
 		var out, errs bytes.Buffer
-		in := &meanwhile{strings.NewReader(text), cancel} // one that is stopped may continue reading
-		if code := execute(ctx, args, streams{in: in, out: &out, err: &errs}); code == exitcode.Done || out.Len() > 0 {
-			t.Errorf("%v: exit %d\n%s%s", args, code, out.String(), errs.String())
-		}
+		in := io.MultiReader(stop(cancel), strings.NewReader(small("heath"))) // one that is stopped may continue reading
+		code := execute(ctx, strings.Fields(line), streams{in: in, out: &out, err: &errs})
+		assert.Truef(t, code != exitcode.Done && out.Len() == 0, "%s: exit %d\n%s%s", line, code, out.String(), errs.String())
 	}
-	if left, err := os.ReadFile(file); err != nil || string(left) != text {
-		t.Errorf("the file is now:\n%s%v", left, err)
-	}
+	assert.Equal(t, textOf(t, "fen.yaml"), small("fen"))
 }

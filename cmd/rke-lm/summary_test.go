@@ -24,7 +24,7 @@ func thirty(t *testing.T) string {
 	through := []string{"", "grant-migration-lease", "enable-leader-migration", "install-ccm", "switch-to-external", "disable-leader-migration"}
 	for i := range 30 {
 		file := filepath.Join(folder, fmt.Sprintf("cluster-%02d.yaml", i))
-		putFile(t, file, fmt.Sprintf(smallCluster, fmt.Sprintf("cluster-%02d", i)))
+		putFile(t, file, small(fmt.Sprintf("cluster-%02d", i)))
 		if stage := through[i%len(through)]; stage != "" {
 			r := runHere(t, "", "apply", "--end-state", "external", "--through", "--stage", stage, file)
 			assert.Mustf(t, r.code == exitcode.Done, "exit %d\n%s", r.code, r.stderr)
