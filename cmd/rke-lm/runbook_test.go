@@ -5,7 +5,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,43 +16,30 @@ import (
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
 
-// programsOfRunbooks are called by commands of runbooks.
-var programsOfRunbooks = []string{"kubectl", "helm", "aws", "install", "mv", "rm", "kubeadm", "rke", "rke-lm", "systemctl"}
-
-// namesFiles is a program that requires the files in its arguments to exist, and writes those that do not into $MISSING.
-const namesFiles = `
-missing() { [ "$1" = - ] || [ -e "$1" ] || echo "$name: $1" >> "$MISSING"; }
-program() {
-	name=$1 was= before=
-	shift
-	for a; do
-		case "$was" in --values | -f | --config | --plan | --ccm-values | --patch-file) missing "$a" ;; esac
-		case "$a" in
-		--from-file=*=*) missing "${a#--from-file=*=}" ;;
-		--patch-file=* | --values=* | --config=* | --filename=*) missing "${a#*=}" ;;
-		file://*) missing "${a#file://}" ;;
-		esac
-		before=$was was=$a
-	done
-	case "$name $*" in
-	"install "*) missing "$before" ;;
-	*"get nodes"*) echo node/heron-1 ;;
-	esac
+// filesRead are the files that a call of a program reads.
+func filesRead(call []string) (files []string) {
+	for i, word := range call[1:] {
+		flag, value, _ := strings.Cut(word, "=")
+		address, isFile := strings.CutPrefix(word, "file://")
+		switch before := call[i]; {
+		case isFile:
+			files = append(files, address)
+		case flag == "--from-file":
+			files = append(files, value[strings.Index(value, "=")+1:])
+		case slices.Contains([]string{"--patch-file", "--values", "--config", "--filename"}, flag) && value != "":
+			files = append(files, value)
+		case slices.Contains([]string{"--values", "-f", "--config", "--plan", "--ccm-values", "--patch-file"}, before), call[0] == "install" && i == len(call)-3:
+			files = append(files, word)
+		}
+	}
+	return slices.DeleteFunc(files, func(name string) bool { return name == "-" })
 }
-`
 
 // Every command of every runbook runs in the folder that the runbook names, and finds its files there: where the plan was
 // made in a repository, from the top of it, and from any folder otherwise.
 func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 	sweep(t)
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("sh is not on the PATH")
-	}
-	programs := t.TempDir()
-	for _, name := range programsOfRunbooks { // for those that xargs starts
-		assert.NilError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!"+sh+namesFiles+"program "+name+` "$@"`), 0o700))
-	}
+	m := newMachine(t)
 	books, ran := 0, map[string]bool{}
 	for _, c := range golden.Inputs(t) {
 		if isLive(c) || almost(c) {
@@ -86,7 +72,7 @@ func TestTheCommandsOfARunbookFindTheirFiles(t *testing.T) {
 				for _, book := range all {
 					books++
 					assert.Mustf(t, !strings.Contains(book, "Run the commands in the top folder of the repository") != repository, "%.900s", book)
-					followed(t, sh, programs, book, ran)
+					findsFiles(t, m, book, ran)
 				}
 			}
 		})
@@ -105,35 +91,28 @@ func runbooks(t *testing.T) (texts []string) {
 
 var commandOfRunbook = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// followed runs the commands of a runbook in one shell, in their order: one without a path only if it did not run before.
-func followed(t *testing.T, sh, programs, book string, ran map[string]bool) {
+// findsFiles runs the commands of a runbook, in their order: one without a path only if it did not run before.
+func findsFiles(t *testing.T, m *machine, book string, ran map[string]bool) {
 	t.Helper()
-	script := namesFiles
-	for _, name := range programsOfRunbooks {
-		if name != "rke-lm" { // no name of a function
-			script += name + `() { program ` + name + ` "$@"; }` + "\n"
-		}
-	}
 	commands := commandOfRunbook.FindAllStringSubmatch(book, -1)
-	for _, m := range commands {
-		if ran[m[1]] {
-			continue
+	var files []string
+	script := ""
+	for _, c := range commands {
+		if words := wordsOf(strings.TrimSuffix(c[1], "\n")); strings.HasPrefix(c[1], "rke-lm apply --plan ") { // most commands, and they need no shell
+			files = append(files, words[3], words[len(words)-1])
+		} else if !ran[c[1]] {
+			ran[c[1]] = !strings.Contains(c[1], "plans/") && !strings.Contains(c[1], "my clusters/")
+			script += "(\n" + c[1] + ")\n"
 		}
-		if words := wordsOf(strings.TrimSuffix(m[1], "\n")); strings.HasPrefix(m[1], "rke-lm apply --plan ") { // most commands, and they need no shell
-			for _, name := range []string{words[3], words[len(words)-1]} {
-				_, err := os.Stat(name)
-				assert.Truef(t, err == nil, "%s%v", m[1], err)
-			}
-			continue
-		}
-		ran[m[1]] = !strings.Contains(m[1], "plans/") && !strings.Contains(m[1], "my clusters/")
-		script += "(\n" + m[1] + ")\ncode=$?; [ $code -le 125 ] || echo \"exit code $code\" >> \"$MISSING\"\n"
 	}
-	missing := filepath.Join(t.TempDir(), "missing")
-	putFile(t, missing, "")
-	c := exec.Command(sh, "-c", script)
-	c.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "MISSING=" + missing, "HOME=/root", "RANCHER_KUBECONFIG=rancher.yaml", "CONTEXT=harbour", "CONTROL_PLANE_ROLE=cp", "NODE_ROLE=node", "CLUSTER_ID=id", "RESOURCES=r"}
-	said, err := c.CombinedOutput()
-	assert.Truef(t, err == nil && textOf(t, missing) == "" && !strings.Contains(string(said), "No such file") && !strings.Contains(string(said), "cannot open"), "%v, files that do not exist: %s\n%s\n%s", err, textOf(t, missing), said, script)
+	calls, said := m.calls(t, ".", script)
+	for _, call := range calls {
+		files = append(files, filesRead(call)...)
+	}
+	for _, name := range files {
+		_, err := os.Stat(name)
+		assert.Truef(t, err == nil, "%v\n%s", err, book)
+	}
+	assert.Truef(t, !regexp.MustCompile("No such file|cannot open|not found").MatchString(said), "%s\n%s", said, script)
 	assert.True(t, len(commands) != 0, "it has no command")
 }
