@@ -6,6 +6,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/observe/apitest"
 	"github.com/rke-lm/rke-lm/internal/rancher/ranchertest"
-	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 )
@@ -83,32 +83,127 @@ func runAt(t *testing.T, flags []string, args ...string) ran {
 	return runHere(t, "", append(args, flags...)...)
 }
 
-func TestPlanShowsTheStagesOfALiveCluster(t *testing.T) {
-	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		out := runAt(t, flags, "plan", "--cluster", "harbour")
-		for _, want := range []string{"rke2 fleet-default/harbour  v1.26.15+rke2r1", "grant-migration-lease   ", "+++ b/fleet-default/harbour", "+        kind: RoleBinding\n", "enable-leader-migration"} {
-			assert.Contains(t, out.stdout, want, out.stderr)
-		}
-		for _, never := range []string{"hunter2", "managedFields", "resourceVersion", "observedGeneration"} {
-			assert.Truef(t, !strings.Contains(out.stdout+out.stderr, never), "%q in\n%s%s", never, out.stdout, out.stderr)
-		}
-		assert.Truef(t, out.code == exitcode.Done && r.Count("PATCH") == 0 && r.Count("/secrets") == 0, "exit %d, %v", out.code, r.Requests)
-	})
+// faulty lets requests whose path ends so fail.
+func faulty(end string, f ranchertest.Fault) func(*testing.T, *ranchertest.Server) {
+	return func(_ *testing.T, r *ranchertest.Server) {
+		r.Do(func() {
+			r.Fault = func(req *http.Request) ranchertest.Fault {
+				if strings.HasSuffix(req.URL.Path, end) {
+					return f
+				}
+				return ranchertest.Fault{}
+			}
+		})
+	}
 }
 
-func TestPlanTakesAllClustersOfASelector(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, flags := managing(t)
-		out := runAt(t, flags, "plan", "-l", "env=prod", "-o", "json")
-		var plans report.Plans
-		err := json.Unmarshal([]byte(out.stdout), &plans)
-		assert.Mustf(t, err == nil && out.code == exitcode.Done && len(plans.Clusters) == 2, "%v, exit %d\n%s", err, out.code, out.stderr)
-		if one, two := plans.Clusters[0], plans.Clusters[1]; one.Format != "rke1" || one.Source.File != "c-x7k2p (curlew)" || two.Format != "rke2" || two.Name != "harbour" {
-			t.Errorf("%+v %+v", one.Source, two.Source)
-		}
-	})
+// forbidden is what an API server answers who has no permission.
+var forbidden = ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"it is forbidden: User \"u-abcde\" cannot list resource"}`}
+
+// gated lets the user get all but the cluster local.
+func gated(t *testing.T, r *ranchertest.Server) {
+	r.Put(t, `{"apiVersion":"provisioning.cattle.io/v1","kind":"Cluster","metadata":{"name":"c-x7k2p","namespace":"fleet-default","labels":{"env":"prod"}},"spec":{},"status":{"clusterName":"c-x7k2p"}}`)
+	r.Do(func() { r.Gated = true })
+}
+
+// A verb that writes nothing, because it never does or because it refuses, prints some texts, and others, which begin with !, never.
+func TestVerbsShowWhatARancherHasAndWriteNothing(t *testing.T) {
+	const (
+		gate    = "missing permissions: get clusters.management.cattle.io local"
+		unknown = "fleet-default/c-x7k2p: it is not known whether this is an RKE1 cluster: " + gate
+		noted   = "LeaderMigrations are not shown"
+	)
+	argo := annotate("argocd.argoproj.io/tracking-id", "clusters")
+	for _, c := range []struct {
+		name   string
+		change func(*testing.T, *ranchertest.Server)
+		line   string
+		code   int
+		want   []string
+	}{
+		{"a plan", nil, "plan --cluster harbour", exitcode.Done, []string{"rke2 fleet-default/harbour v1.26.15+rke2r1", "grant-migration-lease ", "+++ b/fleet-default/harbour", "+ kind: RoleBinding ", "enable-leader-migration"}},
+		{"all clusters of a selector", nil, "plan -l env=prod -o json", exitcode.Done, []string{`"name": "c-x7k2p", "namespace": "", "distro": "rke1"`, `"file": "c-x7k2p (curlew)"`, `"name": "harbour", "namespace": "fleet-default", "distro": "rke2"`, `!"name": "guest"`}},
+		{"all clusters", nil, "status", exitcode.Done, []string{"c-x7k2p (curlew) v1.26.15-rancher1-1 aws ", "fleet-default/harbour v1.26.15+rke2r1 aws ", "!LEADERMIGRATION"}},
+		{"some clusters", nil, "status -l env=prod", exitcode.Done, []string{"c-x7k2p (curlew) ", "fleet-default/harbour ", "!guest", "!local"}},
+
+		{"who manages a cluster, in a plan", argo, "plan --cluster harbour", exitcode.Done, []string{"error managed-elsewhere fleet-default/harbour metadata"}},
+		{"who manages a cluster, in lint", argo, "lint --cluster harbour -o json", exitcode.Found, []string{`"managed-elsewhere"`}},
+		{"who manages a cluster, in status", argo, "status -o json", exitcode.Done, []string{`"errors": 1`}},
+		{"a cluster of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), "apply --next --cluster harbour", exitcode.Refused, []string{"managed-elsewhere"}},
+		{"one that changed meanwhile", func(_ *testing.T, r *ranchertest.Server) {
+			r.Do(func() {
+				r.Meanwhile = func(o map[string]any) {
+					o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "a: b\n"
+				}
+			})
+		}, "apply --next --cluster harbour", exitcode.Refused, []string{"has changed in the meantime; nothing was written"}},
+		{"one that the user must not patch", func(_ *testing.T, r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, "apply --next --cluster harbour", exitcode.Refused, []string{"patch clusters.provisioning.cattle.io harbour in fleet-default"}},
+		{"one that a webhook denies", func(_ *testing.T, r *ranchertest.Server) {
+			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
+		}, "apply --next --cluster harbour", exitcode.Refused, []string{"; correct the object, or ask the administrators of this Rancher"}},
+		{"an imported one", nil, "apply --next --cluster guest", exitcode.Refused, []string{"imported or hosted"}},
+		{"Rancher's own", nil, "apply --next --cluster fleet-local/local", exitcode.Refused, []string{"Rancher itself runs on"}},
+		{"a stage out of its order", nil, "apply --stage switch-to-external --cluster harbour", exitcode.Refused, []string{"comes before"}},
+
+		{"clusters next to those that must not be seen", gated, "status", exitcode.Refused, []string{"fleet-default/harbour v1.26.15+rke2r1 aws in-tree ", "RKE1 clusters - - - - - " + gate, "fleet-default/c-x7k2p - - - - - it is not known whether this is an RKE1 cluster: " + gate}},
+		{"findings of those that may be seen", gated, "lint -l env=prod", exitcode.Refused, []string{"fleet-default/harbour:", "error: RKE1 clusters: " + gate, "error: " + unknown, "!imported"}},
+		{"a plan of one that must not be seen", gated, "plan --cluster curlew", exitcode.Refused, []string{gate, "!imported"}},
+		{"a stage of one", gated, "apply --next --cluster c-x7k2p", exitcode.Refused, []string{gate, "!imported"}},
+		{"a migration of one", gated, "migrate --yes --cluster curlew", exitcode.Refused, []string{gate, "!imported"}},
+		{"a rollback of one", gated, "rollback --yes --cluster curlew", exitcode.Refused, []string{gate, "!imported"}},
+		{"the leaders of one", gated, "leaders --cluster fleet-default/c-x7k2p", exitcode.Refused, []string{gate, "!imported"}},
+
+		{"LeaderMigrations", leaderMigrations, "status", exitcode.Done, []string{
+			"REACHED NEXT LEADERMIGRATION FINDINGS", "fleet-default/harbour v1.26.15+rke2r1 aws in-tree - grant-migration-lease rke-lm/staging 1 warning", "c-x7k2p (curlew) v1.26.15-rancher1-1 aws in-tree - grant-migration-lease rke-lm/staging - ",
+			"fleet-default/guest - - - - - - fleet-default/guest:", "LEADERMIGRATION CONDITION REASON WAVE TOTAL", "rke-lm/staging Waiting Soaking small 2 1 0 1 0 0", "rke-lm/later - - - 0 ", "!" + noted,
+		}},
+		{"LeaderMigrations in JSON", leaderMigrations, "status -o json", exitcode.Done, []string{`"warnings": 1, "leaderMigrations": [ "rke-lm/staging" ] }`, `"name": "rke-lm/staging", "condition": "Waiting", "reason": "Soaking", "message": "the wave small starts at noon"`, `"done": 1`}},
+		{"one that cannot be decoded next to others", func(t *testing.T, r *ranchertest.Server) {
+			leaderMigrations(t, r)
+			r.Put(t, leaderMigration("later", `"timeout":"9999999h"`, "{}"))
+		}, "status", exitcode.Done, []string{"rke-lm/staging Waiting Soaking small 2 ", "rke-lm/later Failed InvalidSpec - 0 "}},
+		// Without the permission a user is refused whether the definition is installed or not.
+		{"no LeaderMigrations without permission", faulty("/leadermigrations", forbidden), "status", exitcode.Done, []string{"fleet-default/harbour", "!" + noted, "!LEADERMIGRATION"}},
+		{"LeaderMigrations without permission", func(t *testing.T, r *ranchertest.Server) {
+			leaderMigrations(t, r)
+			faulty("/leadermigrations", forbidden)(t, r)
+		}, "status", exitcode.Done, []string{"fleet-default/harbour", noted, "!LEADERMIGRATION"}},
+		{"LeaderMigrations that cannot be read", func(t *testing.T, r *ranchertest.Server) {
+			leaderMigrations(t, r)
+			faulty("/leadermigrations", ranchertest.Fault{Status: http.StatusTeapot})(t, r)
+		}, "status", exitcode.Done, []string{"fleet-default/harbour", noted, "!LEADERMIGRATION"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
+				if c.change != nil {
+					c.change(t, r)
+				}
+				out := runAt(t, flags, strings.Fields(c.line)...)
+				all := strings.Join(strings.Fields(out.stdout+"\n"+out.stderr), " ")
+				assert.Equal(t, out.code, c.code, all)
+				for _, part := range append(c.want, "!hunter2", "!managedFields", "!resourceVersion", "!observedGeneration") {
+					never, is := strings.CutPrefix(part, "!")
+					assert.Truef(t, strings.Contains(all, never) != is, "%q in\n%s", part, all)
+				}
+				assert.True(t, !strings.Contains(r.Object(harbourPath), "RoleBinding"), "it is changed")
+				assert.Truef(t, !strings.HasPrefix(c.line, "plan") || r.Count("PATCH")+r.Count("/secrets") == 0, "%v", r.Requests)
+			})
+		})
+	}
+}
+
+// leaderMigration is one, with a field of its specification and a status.
+func leaderMigration(name, field, status string) string {
+	return `{"apiVersion":"rke-lm.io/v1alpha1","kind":"LeaderMigration","metadata":{"name":"` + name + `","namespace":"rke-lm"},"spec":{"selector":{},` + field + `},"status":` + status + `}`
+}
+
+// leaderMigrations gives a Rancher two LeaderMigrations, of which one waits.
+func leaderMigrations(t *testing.T, r *ranchertest.Server) {
+	r.Put(t, leaderMigration("later", `"pause":false`, "{}"))
+	r.Put(t, leaderMigration("staging", `"pause":false`, `{"wave":"small",
+		"conditions":[{"type":"Complete","status":"False","reason":"Progressing","message":"1 of 2 clusters are done"},{"type":"Waiting","status":"True","reason":"Soaking","message":"the wave small starts at noon"}],
+		"counts":{"total":2,"waiting":1,"running":0,"done":1,"failed":0,"skipped":0},"clusters":[{"name":"fleet-default/harbour","wave":"canary","state":"done"},{"name":"c-x7k2p","wave":"small","state":"waiting"}]}`))
 }
 
 func TestApplyPatchesALiveCluster(t *testing.T) {
@@ -185,49 +280,8 @@ func TestADryRunOfALiveClusterKeepsNothing(t *testing.T) {
 	})
 }
 
-func TestALiveClusterThatIsNotToBeChangedIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(*ranchertest.Server)
-		args   []string
-		want   string
-	}{
-		{"one of Fleet", annotate("objectset.rio.cattle.io/id", "default-clusters"), nil, "managed-elsewhere"},
-		{"one that changed meanwhile", func(r *ranchertest.Server) {
-			r.Do(func() {
-				r.Meanwhile = func(o map[string]any) {
-					o["spec"].(map[string]any)["rkeConfig"].(map[string]any)["additionalManifest"] = "a: b\n"
-				}
-			})
-		}, nil, "has changed in the meantime; nothing was written"},
-		{"without the right to patch", func(r *ranchertest.Server) { r.Do(func() { r.Denied["patch clusters"] = true }) }, nil, "patch clusters.provisioning.cattle.io harbour in fleet-default"},
-		{"one that a webhook denies", func(r *ranchertest.Server) {
-			r.Do(func() { r.Refuse = func(map[string]any) string { return "spec: Invalid value" } })
-		}, nil, "; correct the object, or ask the administrators of this Rancher"},
-		{"an imported one", func(*ranchertest.Server) {}, []string{"--cluster", "guest"}, "imported or hosted"},
-		{"Rancher's own", func(*ranchertest.Server) {}, []string{"--cluster", "fleet-local/local"}, "Rancher itself runs on"},
-		{"a stage out of its order", func(*ranchertest.Server) {}, []string{"--cluster", "harbour", "--stage", "switch-to-external"}, "comes before"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-				c.change(r)
-				args := append([]string{"apply"}, c.args...)
-				if len(c.args) == 0 {
-					args = append(args, "--cluster", "harbour")
-				}
-				if !strings.Contains(strings.Join(args, " "), "--stage") {
-					args = append(args, "--next")
-				}
-				out := runAt(t, flags, args...)
-				assert.Truef(t, out.code == exitcode.Refused && strings.Contains(out.stderr, c.want) && !strings.Contains(r.Object(harbourPath), "RoleBinding"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-			})
-		})
-	}
-}
-
-func annotate(key, value string) func(*ranchertest.Server) {
-	return func(r *ranchertest.Server) {
+func annotate(key, value string) func(*testing.T, *ranchertest.Server) {
+	return func(_ *testing.T, r *ranchertest.Server) {
 		r.Edit(harbourPath, func(o map[string]any) { o["metadata"].(map[string]any)["annotations"] = map[string]any{key: value} })
 	}
 }
@@ -235,24 +289,11 @@ func annotate(key, value string) func(*ranchertest.Server) {
 func TestWhatWasAcknowledgedIsChanged(t *testing.T) {
 	t.Parallel()
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
+		annotate("argocd.argoproj.io/tracking-id", "clusters")(t, r)
 		r.Remove("/apis/rke.cattle.io/v1/namespaces/fleet-default/rkecontrolplanes/harbour")
 		r.Do(func() { r.Denied["get secrets"] = true })
 		out := runAt(t, flags, "apply", "--next", "--cluster", "harbour", "--accept", "managed-elsewhere", "--accept", "cluster-not-settled")
 		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stderr, "error managed-elsewhere, accepted") && strings.Contains(r.Object(harbourPath), "RoleBinding") && r.Count("/secrets") == 0, "exit %d\n%s", out.code, out.stderr)
-	})
-}
-
-func TestWhoManagesAClusterIsShownBeforeItIsChanged(t *testing.T) {
-	t.Parallel()
-	onRancher(t, func(t *testing.T, r *ranchertest.Server, flags []string) {
-		annotate("argocd.argoproj.io/tracking-id", "clusters")(r)
-		out := runAt(t, flags, "plan", "--cluster", "harbour")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, "error managed-elsewhere  fleet-default/harbour metadata"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		out = runAt(t, flags, "lint", "--cluster", "harbour", "-o", "json")
-		assert.Truef(t, out.code == exitcode.Found && strings.Contains(out.stdout, `"managed-elsewhere"`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		out = runAt(t, flags, "status", "-o", "json")
-		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `"errors": 1`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 	})
 }
 
@@ -312,20 +353,6 @@ func TestVerifyAndOwnersLookThroughRancher(t *testing.T) {
 		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `class="timeline"`) && strings.Contains(out.stdout, "<td>kube-controller-manager</td>"), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
 		out = runAt(t, flags, "leaders", "--cluster", "fleet-default/harbour", "--for", "2s", "-o", "json")
 		assert.Truef(t, out.code == exitcode.Done && strings.Contains(out.stdout, `"kube-controller-manager"`), "exit %d\n%s%s", out.code, out.stdout, out.stderr)
-	})
-}
-
-func TestStatusListsTheClustersOfARancher(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, flags := managing(t)
-		out := runAt(t, flags, "status")
-		for _, want := range []string{"c-x7k2p (curlew)       v1.26.15-rancher1-1  aws ", "fleet-default/harbour  v1.26.15+rke2r1      aws "} {
-			assert.Contains(t, out.stdout, want, out.stderr)
-		}
-		if out := runAt(t, flags, "status", "-l", "env=prod", "-o", "json"); strings.Count(out.stdout, `"name"`) != 2 {
-			t.Errorf("exit %d\n%s%s", out.code, out.stdout, out.stderr)
-		}
 	})
 }
 
