@@ -126,7 +126,7 @@ func TestVerbsThatRunStagesAreUsedAsTheyShould(t *testing.T) {
 			{[]string{"rollback", "--yes", "--cluster", "orchard", "--to", "x"}, exitcode.Input, "--to x is not known"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--manual-done", "x"}, exitcode.Input, "--manual-done x is not known"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "-o", "yaml"}, exitcode.Input, "--output yaml is not known"},
-			{[]string{"migrate", "--yes", "--cluster", "nobody"}, exitcode.Input, "no such cluster"},
+			{[]string{"migrate", "--yes", "--cluster", "unknown"}, exitcode.Input, "no such cluster"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--accept", "no-rule"}, exitcode.Input, "--accept no-rule: no such rule"},
 			{[]string{"migrate", "--yes", "--cluster", "orchard", "--no-leader-migration", "--until", "grant-migration-lease"}, exitcode.Input, "has no stage grant-migration-lease"},
 		} {

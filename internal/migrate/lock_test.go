@@ -40,12 +40,12 @@ func TestALivingHolderIsNotTakenForDeadAfterASlowAnswer(t *testing.T) {
 			}
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"rke-lm-orchard","namespace":"fleet-default","resourceVersion":%q},`+
-				`"spec":{"holderIdentity":"somebody","leaseDurationSeconds":15}}`, version)
+				`"spec":{"holderIdentity":"another","leaseDurationSeconds":15}}`, version)
 		}))
 		l := newLock(client(t, server.URL), rancher.Object{Namespace: "fleet-default", Name: "orchard"}, "me")
 		var held *Locked
 		err := l.acquire(t.Context(), func(string) {})
-		assert.True(t, errors.As(err, &held) && held.Holder == "somebody", err)
+		assert.True(t, errors.As(err, &held) && held.Holder == "another", err)
 	})
 }
 

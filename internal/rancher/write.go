@@ -19,7 +19,7 @@ import (
 // written.
 type Stale struct {
 	Title string
-	What  string // "was changed meanwhile"
+	What  string // "has changed in the meantime"
 	// Rewritten means that what the change is made of means what it meant, and that
 	// only its form is another one: Rancher rewrites objects by itself. A caller that reads
 	// it again can make the same change of it.

@@ -100,7 +100,7 @@ func TestGrantIsAddedToRightsThatDoNotSuffice(t *testing.T) {
 		"no create":                     strings.Replace(other(granted), ", create", "", 1),
 		"create of one name only":       strings.Replace(other(granted), "resources: [leases]", "resources: [leases], resourceNames: [cloud-provider-extraction-migration]", 1),
 		"another lease":                 strings.Replace(other(granted), "resources: [leases]", "resources: [leases], resourceNames: [x]", 1),
-		"another user":                  strings.Replace(other(granted), "system:kube-controller-manager", "somebody", 1),
+		"another user":                  strings.Replace(other(granted), "system:kube-controller-manager", "another-user", 1),
 		"only the service account":      strings.Replace(other(granted), "kind: User", "kind: ServiceAccount", 1),
 		"a binding elsewhere":           strings.Replace(other(granted), "another-migration, namespace: kube-system}\nroleRef", "another-migration, namespace: demo}\nroleRef", 1),
 		"a role without binding":        other(leaseRole + leaseRules),

@@ -33,7 +33,7 @@ func TestALeaseIsLiveWhenWeSawItChange(t *testing.T) {
 			var w Watch
 			var got []Lease
 			for i, r := range c.looks {
-				l := Lease{Name: "l", Holder: "somebody", DurationSeconds: 15}
+				l := Lease{Name: "l", Holder: "another", DurationSeconds: 15}
 				if r == "-" {
 					l.Holder = ""
 				}
@@ -76,7 +76,7 @@ func TestASlowAnswerProvesNoMoreThanItsQuestion(t *testing.T) {
 			var w Watch
 			var got []Lease
 			for _, l := range c.looks {
-				record := Lease{Name: "l", Holder: "somebody", DurationSeconds: 15, Renewed: start.Add(-time.Duration(l.record[0]) * time.Hour)}
+				record := Lease{Name: "l", Holder: "another", DurationSeconds: 15, Renewed: start.Add(-time.Duration(l.record[0]) * time.Hour)}
 				got = w.Observe(start.Add(time.Duration(l.asked)*time.Second), start.Add(time.Duration(l.answered)*time.Second), []Lease{record})
 			}
 			life := got[0].Life()
