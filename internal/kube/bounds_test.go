@@ -26,13 +26,10 @@ import (
 // serving returns a client of a server that counts the requests, with small bounds.
 func serving(t *testing.T, answer http.HandlerFunc) (*Client, *int) {
 	t.Helper()
-	asked := 0
-	server := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		answer(w, r)
-	}))
+	handler, asked := counted(answer)
+	server := memnet.Serve(t, handler)
 	c := assert.Value(newClient(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, Connection{RetryFor: 5 * time.Second, Dial: memnet.Dial}, bounds{answer: 1 << 20, pages: 10}, ""))(t)
-	return c, &asked
+	return c, asked
 }
 
 // stream writes until no one reads any more.
@@ -61,8 +58,7 @@ func TestAnAnswerWithoutAnEndIsNotReadOnAndNotRequestedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, asked := serving(t, answer)
 			_, err := c.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet, Path: "/"})
-			var large *TooLarge
-			assert.Truef(t, errors.As(err, &large) && strings.Contains(err.Error(), "more than 1048576 bytes") && *asked == 1, "asked %d times: %v", *asked, err)
+			assert.Truef(t, errors.As(err, new(*TooLarge)) && strings.Contains(err.Error(), "more than 1048576 bytes") && *asked == 1, "asked %d times: %v", *asked, err)
 		})
 	}
 }
@@ -81,8 +77,7 @@ func TestAnAnswerToAClientThatWatchesIsBounded(t *testing.T) {
 		res := assert.Value(client.Get(c.base + "/" + query))(t)
 		n, err := io.CopyN(io.Discard, res.Body, 8<<20)
 		res.Body.Close()
-		large := (*TooLarge)(nil)
-		assert.Truef(t, n <= most && errors.As(err, &large) == (query == ""), "%q: %d bytes, %v", query, n, err)
+		assert.Truef(t, n <= most && errors.As(err, new(*TooLarge)) == (query == ""), "%q: %d bytes, %v", query, n, err)
 	}
 }
 
@@ -91,11 +86,9 @@ func TestAnAnswerFitsIntoTheMemoryOfTheProcess(t *testing.T) {
 	const pod = 512 << 20
 	before := debug.SetMemoryLimit(pod)
 	defer debug.SetMemoryLimit(before)
-	b := usual()
-	assert.Truef(t, b.answer == pod/8, "%d bytes", b.answer)
+	assert.Equal(t, usual().answer, pod/8)
 	debug.SetMemoryLimit(math.MaxInt64)
-	b = usual()
-	assert.Truef(t, b.answer == largestAnswer, "%d bytes", b.answer)
+	assert.Equal(t, usual().answer, largestAnswer)
 }
 
 func TestAListWithoutALastPageEnds(t *testing.T) {

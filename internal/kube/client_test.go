@@ -23,8 +23,7 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 		var sent corev1.Event
 		at, code, reason := "", http.StatusCreated, "AlreadyExists"
 		s := memnet.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			err := json.NewDecoder(r.Body).Decode(&sent)
-			assert.True(t, err == nil, err)
+			assert.NilError(t, json.NewDecoder(r.Body).Decode(&sent))
 			at = r.Method + " " + r.URL.Path
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
@@ -36,12 +35,10 @@ func TestAnEventHasAMessageThatTheServerAccepts(t *testing.T) {
 			assert.NilError(t, c.CreateEvent(t.Context(), "1", e))
 		}
 		assert.Truef(t, strings.HasSuffix(at, "POST /k8s/clusters/local/api/v1/namespaces/default/events") && sent.Name == "rke-lm.1" && sent.Source.Component == Program && utf8.ValidString(sent.Message) && len(sent.Message) == mostOfEvent-1, "%s: %+v", at, sent)
-		if code = http.StatusForbidden; c.CreateEvent(t.Context(), "2", e) == nil {
-			t.Error("an Event that was not created is no error")
-		}
-		if code, reason = http.StatusConflict, "Conflict"; c.CreateEvent(t.Context(), "3", e) == nil {
-			t.Error("an Event that the conflict of a quota kept from being created is no error")
-		}
+		code = http.StatusForbidden
+		assert.True(t, c.CreateEvent(t.Context(), "2", e) != nil, "an Event that was not created is no error")
+		code, reason = http.StatusConflict, "Conflict"
+		assert.True(t, c.CreateEvent(t.Context(), "3", e) != nil, "an Event that the conflict of a quota kept from being created is no error")
 	})
 }
 

@@ -21,9 +21,8 @@ func TestAnEnvelopeIsOpenedAsItsWriterMeantIt(t *testing.T) {
 	body := assert.Value(u.Marshal())(t)
 	o, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body...)}, "PodList")
 	assert.Truef(t, err == nil && o.protobuf && string(o.raw) == "raw", "%q, %v", o.raw, err)
-	if _, err := contentOf(Answer{Body: append([]byte("k8s\x00"), body[:len(body)-2]...)}, "PodList"); err == nil {
-		t.Error("half an envelope is opened")
-	}
+	_, err = contentOf(Answer{Body: append([]byte("k8s\x00"), body[:len(body)-2]...)}, "PodList")
+	assert.True(t, err != nil, "half an envelope is opened")
 }
 
 // A refusal says why in whichever form it comes.

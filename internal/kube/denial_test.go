@@ -6,7 +6,6 @@ package kube
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -53,22 +52,16 @@ func TestWhoDeniedARequestIsReadOffTheMessage(t *testing.T) {
 		{`Forbidden`, byNoOne},
 		{``, byNoOne},
 	} {
-		got := deniedBy(c.message)
-		assert.Truef(t, got == c.want, "%q is %d, not %d", c.message, got, c.want)
+		assert.Equal(t, deniedBy(c.message), c.want, c.message)
 	}
 }
 
 // refusing answers every request in the same way, and counts.
 func refusing(t *testing.T, code int, message string) (*Client, *int) {
 	t.Helper()
-	asked := 0
 	body := assert.Value(json.Marshal(map[string]any{"kind": "Status", "apiVersion": "v1", "message": message}))(t)
-	return answering(t, func(w http.ResponseWriter, _ *http.Request) {
-		asked++
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		w.Write(body)
-	}), &asked
+	handler, asked := counted(answer(code, string(body), "Content-Type", "application/json"))
+	return answering(t, handler), asked
 }
 
 // answering is a client of a server that answers in one way.
@@ -109,9 +102,7 @@ func TestADenialIsTriedAgainWhereItPasses(t *testing.T) {
 				client.retry.tokens.renewed = c.renewed
 				client.retry.reviewed.Store(c.reviewed)
 				_, err := client.Do(t.Context(), Request{What: "patch nodes", Method: http.MethodPatch})
-				if again := *asked > 1; again != c.again || !errors.As(err, new(*Failure)) {
-					t.Errorf("asked %d times: %v", *asked, err)
-				}
+				assert.Truef(t, *asked > 1 == c.again && errors.As(err, new(*Failure)), "asked %d times: %v", *asked, err)
 			})
 		})
 	}
@@ -132,16 +123,12 @@ func TestWhomRancherDoesNotLetToAClusterLacksARightOrALogin(t *testing.T) {
 		{"u-x7k2p", true, false, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			asked := 0
-			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-				asked++
-				w.WriteHeader(http.StatusForbidden)
-				io.WriteString(w, body(c.user))
-			})
+			handler, asked := counted(answer(http.StatusForbidden, body(c.user)))
+			client := answering(t, handler)
 			client.retry.tokens.renewed = c.renewed
 			_, err := client.Do(t.Context(), Request{What: "list nodes", Method: http.MethodGet})
 			var d *Denied
-			assert.Truef(t, errors.As(Refusal(err), &d) && d.Expired == c.expired && d.Forbidden == c.expired && asked > 1 == c.again && (c.expired || slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"})), "%s, renewed %t: asked %d times: %v", c.user, c.renewed, asked, Refusal(err))
+			assert.Truef(t, errors.As(Refusal(err), &d) && d.Expired == c.expired && d.Forbidden == c.expired && *asked > 1 == c.again && (c.expired || slices.Equal(d.Missing, []string{"get clusters.management.cattle.io c-m-x7k2p"})), "%s, renewed %t: asked %d times: %v", c.user, c.renewed, *asked, Refusal(err))
 			told := strings.Contains(Refusal(err).Error(), "Rancher 2.9.0 and later does if a token has expired")
 			assert.Truef(t, told == c.expired, "%s: %v", c.user, Refusal(err))
 		})
@@ -176,11 +163,7 @@ func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
 		`<html>`: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(http.StatusNotFound)
-				w.Write([]byte(body))
-			})
+			client := answering(t, answer(http.StatusNotFound, body, "Content-Type", "application/json"))
 			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
 			assert.Truef(t, HasStatus(err, http.StatusNotFound) == gone && errors.As(err, new(*Unreached)) != gone, "%s: %v", body, err)
 		})
@@ -191,14 +174,10 @@ func TestOnlyAStatusOfKubernetesSaysThatSomethingIsGone(t *testing.T) {
 func TestThePageOfAProxyIsNoMissingRight(t *testing.T) {
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		synctest.Test(t, func(t *testing.T) {
-			asked := 0
-			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-				asked++
-				w.WriteHeader(code)
-				w.Write([]byte("\n<!doctype html><title>Sign in</title>"))
-			})
+			handler, asked := counted(answer(code, "\n<!doctype html><title>Sign in</title>"))
+			client := answering(t, handler)
 			_, err := client.Do(t.Context(), Request{What: "get nodes", Method: http.MethodGet})
-			assert.Truef(t, !errors.As(Refusal(err), new(*Denied)) && errors.As(err, new(*Unreached)) && strings.Contains(err.Error(), "a proxy before the API server") && asked == 1, "%d, asked %d times: %v", code, asked, err)
+			assert.Truef(t, !errors.As(Refusal(err), new(*Denied)) && errors.As(err, new(*Unreached)) && strings.Contains(err.Error(), "a proxy before the API server") && *asked == 1, "%d, asked %d times: %v", code, *asked, err)
 		})
 	}
 }

@@ -36,11 +36,7 @@ func TestARefusalSaysItsMessageAndItsWarningsWithoutSecrets(t *testing.T) {
 			"an API server": `{"kind":"Status","apiVersion":"v1","message":"the token ` + secret + ` is not good"}`,
 			"a Rancher":     `{"type":"error","status":"400","message":"the token ` + secret + ` is not good"}`,
 		} {
-			client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Warning", `299 - "the token `+secret+` is old"`)
-				w.WriteHeader(http.StatusBadRequest)
-				w.Write([]byte(body))
-			})
+			client := answering(t, answer(http.StatusBadRequest, body, "Warning", `299 - "the token `+secret+` is old"`))
 			_, err := client.Do(t.Context(), get)
 			assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: the API server answers 400: the token ") && !strings.Contains(err.Error(), secret), "%s: %v", name, err)
 			said := Warnings(err)
@@ -48,10 +44,7 @@ func TestARefusalSaysItsMessageAndItsWarningsWithoutSecrets(t *testing.T) {
 		}
 		rest.SetDefaultWarningHandler(loud{t})
 		defer rest.SetDefaultWarningHandler(rest.WarningLogger{})
-		client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Warning", `299 - "unknown field"`)
-			w.Write([]byte("{}"))
-		})
+		client := answering(t, answer(200, "{}", "Warning", `299 - "unknown field"`))
 		a, err := client.Do(t.Context(), get)
 		assert.Truef(t, err == nil && len(a.Warnings) == 1 && Warnings(err) == nil, "%q %v", a.Warnings, err)
 	})
@@ -83,8 +76,7 @@ func TestARefusalHasItsOwnExitCode(t *testing.T) {
 		{&Denied{}, exitcode.Refused},
 		{&Unreached{Err: errors.New("EOF")}, exitcode.Failed},
 	} {
-		got := exitcode.Of(c.err)
-		assert.Truef(t, got == int(c.want), "%T is %d, not %d", c.err, got, c.want)
+		assert.Equal(t, exitcode.Of(c.err), int(c.want), c.err)
 	}
 }
 
@@ -100,12 +92,8 @@ func TestErrorsOfSeveralRequestsAreOne(t *testing.T) {
 		want := server + " does not accept the credentials; log in again, they may have expired"
 		assert.True(t, err != nil && err.Error() == want, err)
 	}
-	if err := Joined([]error{nil, other, expired}); !errors.As(err, new(*Denied)) {
-		t.Errorf("%v", err)
-	}
-	if err := Joined([]error{nil, other}); err != other || Joined(nil) != nil {
-		t.Errorf("%v", err)
-	}
+	assert.True(t, errors.As(Joined([]error{nil, other, expired}), new(*Denied)), "an expired token is lost")
+	assert.True(t, Joined([]error{nil, other}) == other && Joined(nil) == nil, "one error is another")
 	denied := &Denied{Missing: []string{"get secrets"}}
 	assert.True(t, Refusal(denied) == error(denied) && Refusal(nil) == nil, "a denial is said in other words")
 }

@@ -4,8 +4,6 @@
 package kube
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,9 +24,7 @@ users: [{name: a, user: {token: "token-abcde:x", as: u-other, as-uid: "7", as-gr
 
 func connected(t *testing.T, text string) *Client {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "config")
-	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
-	return assert.Value(Connect(Connection{Kubeconfig: file, UserAgent: "test"}))(t)
+	return assert.Value(Connect(Connection{Kubeconfig: file(t, "config", text), UserAgent: "test"}))(t)
 }
 
 // Another program must not be someone else, nor go another way.

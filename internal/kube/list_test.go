@@ -88,8 +88,7 @@ func TestAListThatExpiresBetweenItsPagesIsOneStateOfTheCluster(t *testing.T) {
 		client, asked := listed(t, 1200, func(w http.ResponseWriter, r *http.Request) bool {
 			old := r.URL.Query().Get("continue") == "1000"
 			if old {
-				w.WriteHeader(http.StatusGone)
-				w.Write([]byte(expired))
+				answer(http.StatusGone, expired)(w, r)
 			}
 			return old
 		})
@@ -103,18 +102,14 @@ func TestAListThatIsNotReadWholeIsAnError(t *testing.T) {
 		want   string
 		answer http.HandlerFunc
 	}{
-		"it always expires":  {"list pods: the API server answers 410: The provided continue parameter", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone); w.Write([]byte(expired)) }},
-		"a right is missing": {"list pods: the API server answers 403", code(http.StatusForbidden)},
-		"the token expires":  {"list pods: the API server answers 401", code(http.StatusUnauthorized)},
-		"a page ends early":  {"list pods: unexpected EOF", cut},
-		"it is damaged": {"list pods: ", func(w http.ResponseWriter, _ *http.Request) {
-			w.Write([]byte(`{"kind":"PodList","metadata":{},"items":1}`))
-		}},
-		"its envelope is damaged": {"list pods: the answer is no protobuf", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("k8s\x00\x0a\xff")) }},
-		"its kind is damaged":     {"list pods: the answer is no protobuf", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("k8s\x00\x0a\x02\xff\xff")) }},
-		"the same page comes back": {"list pods: the API server returns the same page forever", func(w http.ResponseWriter, _ *http.Request) {
-			w.Write([]byte(`{"kind":"PodList","metadata":{"continue":"again"}}`))
-		}},
+		"it always expires":        {"list pods: the API server answers 410: The provided continue parameter", answer(http.StatusGone, expired)},
+		"a right is missing":       {"list pods: the API server answers 403", code(http.StatusForbidden)},
+		"the token expires":        {"list pods: the API server answers 401", code(http.StatusUnauthorized)},
+		"a page ends early":        {"list pods: unexpected EOF", cut},
+		"it is damaged":            {"list pods: ", answer(200, `{"kind":"PodList","metadata":{},"items":1}`)},
+		"its envelope is damaged":  {"list pods: the answer is no protobuf", answer(200, "k8s\x00\x0a\xff")},
+		"its kind is damaged":      {"list pods: the answer is no protobuf", answer(200, "k8s\x00\x0a\x02\xff\xff")},
+		"the same page comes back": {"list pods: the API server returns the same page forever", answer(200, `{"kind":"PodList","metadata":{"continue":"again"}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

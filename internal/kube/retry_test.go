@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,24 +22,37 @@ import (
 // script answers the first requests with these functions, and the others with "{}".
 func script(t *testing.T, answers ...http.HandlerFunc) (*Client, *int) {
 	t.Helper()
-	asked := 0
-	return answering(t, func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		if asked <= len(answers) {
-			answers[asked-1](w, r)
+	var asked *int
+	handler, asked := counted(func(w http.ResponseWriter, r *http.Request) {
+		if *asked <= len(answers) {
+			answers[*asked-1](w, r)
 			return
 		}
 		w.Write([]byte("{}"))
-	}), &asked
+	})
+	return answering(t, handler), asked
 }
 
-func code(code int, header ...string) http.HandlerFunc {
+// code answers with a code, and answer with a body as well.
+func code(code int, header ...string) http.HandlerFunc { return answer(code, "", header...) }
+
+func answer(code int, body string, header ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
 		}
 		w.WriteHeader(code)
+		io.WriteString(w, body)
 	}
+}
+
+// counted counts what it answers.
+func counted(next http.HandlerFunc) (http.HandlerFunc, *int) {
+	asked := new(int)
+	return func(w http.ResponseWriter, r *http.Request) {
+		*asked++
+		next(w, r)
+	}, asked
 }
 
 // cut announces more than it writes.
@@ -68,10 +79,7 @@ func TestWhatPassesIsTriedAgainAfterAPause(t *testing.T) {
 		{"a time that is none", firstPause, []http.HandlerFunc{code(503, "Retry-After", "-3")}},
 		{"an answer that ends in the middle", firstPause, []http.HandlerFunc{cut}},
 		{"a connection that ends without an answer", firstPause, []http.HandlerFunc{fall}},
-		{"compressed text that is none", firstPause, []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			io.WriteString(w, "plain")
-		}}},
+		{"compressed text that is none", firstPause, []http.HandlerFunc{answer(200, "plain", "Content-Encoding", "gzip")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,10 +111,8 @@ func TestNoRequestIsTriedForLongerThanAllowed(t *testing.T) {
 				client := answering(t, c.answer) // one second is allowed
 				start := time.Now()
 				_, err := client.Do(t.Context(), get)
-				if took := time.Since(start); err == nil || !strings.Contains(err.Error(), c.want) || took < c.took || took > time.Second {
-					t.Errorf("%v after %s", err, took)
-				}
-				assert.Truef(t, errors.As(err, new(*Unreached)), "%T", err)
+				took := time.Since(start)
+				assert.Truef(t, errors.As(err, new(*Unreached)) && strings.Contains(err.Error(), c.want) && took >= c.took && took <= time.Second, "%T %v after %s", err, err, took)
 			})
 		})
 	}
@@ -122,7 +128,7 @@ func TestARequestIsMadeAgainWithItsWholeBody(t *testing.T) {
 				next(w, r)
 			}
 		}
-		client, _ := script(t, note(code(500)), note(cut), note(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) }))
+		client, _ := script(t, note(code(500)), note(cut), note(answer(200, "{}")))
 		patch := Request{What: "patch nodes", Method: http.MethodPatch, Path: "/api/v1/nodes/a", Body: []byte(`[{"op":"test"}]`), ContentType: "application/json-patch+json"}
 		_, err := client.Do(t.Context(), patch)
 		assert.Truef(t, err == nil && fmt.Sprint(bodies) == strings.TrimSuffix("["+strings.Repeat(`application/json-patch+json [{"op":"test"}] `, 3), " ")+"]", "%v %q", err, bodies)
@@ -131,15 +137,11 @@ func TestARequestIsMadeAgainWithItsWholeBody(t *testing.T) {
 
 func TestAPageInThePlaceOfAnAnswerIsTriedAgainForAFewSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := new(int)
-		client := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-			*asked++
-			w.Write([]byte("<html>one moment</html>"))
-		})
+		handler, asked := counted(answer(200, "<html>one moment</html>"))
+		client := answering(t, handler)
 		client.retry.allowed = time.Hour
-		if err := client.Read(t.Context(), get, func(Answer) error { return errors.New("it is no version") }); err == nil || !strings.HasPrefix(err.Error(), "get nodes: it is no version; check the network") {
-			t.Error(err)
-		}
+		err := client.Read(t.Context(), get, func(Answer) error { return errors.New("it is no version") })
+		assert.True(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: it is no version; check the network"), err)
 		*asked = 0
 		a, err := client.Object(t.Context(), get, "Node")
 		assert.Truef(t, err != nil && strings.HasPrefix(err.Error(), "get nodes: the answer is no Node of Kubernetes") && *asked >= 5 && len(a.Body) == 0, "asked %d times: %q %v", *asked, a.Body, err)
@@ -153,12 +155,11 @@ func TestAnInterruptEndsAPause(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		if _, err := client.Do(ctx, get); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
-			t.Errorf("%v after %s", err, time.Since(start))
-		}
+		_, err := client.Do(ctx, get)
+		assert.Truef(t, errors.Is(err, context.DeadlineExceeded) && time.Since(start) == time.Minute, "%v after %s", err, time.Since(start))
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		_, err := client.Do(ctx, get)
+		_, err = client.Do(ctx, get)
 		assert.True(t, err != nil && err.Error() == "get nodes: interrupted", err)
 	})
 }
@@ -189,11 +190,8 @@ func TestWhatIsNoNameAsksNoOne(t *testing.T) {
 // contextOf is a kubeconfig with a current context that leads to an address.
 func contextOf(t *testing.T, server string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "config")
-	text := `{"apiVersion":"v1","kind":"Config","current-context":"harbour","clusters":[{"name":"c","cluster":{"server":"` + server + `"}}],` +
-		`"users":[{"name":"u","user":{}}],"contexts":[{"name":"harbour","context":{"cluster":"c","user":"u"}}]}`
-	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
-	return file
+	return file(t, "config", `{"apiVersion":"v1","kind":"Config","current-context":"harbour","clusters":[{"name":"c","cluster":{"server":"`+server+`"}}],`+
+		`"users":[{"name":"u","user":{}}],"contexts":[{"name":"harbour","context":{"cluster":"c","user":"u"}}]}`)
 }
 
 func TestAFirstConnectionThatIsRefusedIsNamedAtOnceAndGivenUpSoon(t *testing.T) {

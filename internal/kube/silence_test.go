@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rke-lm/rke-lm/internal/assert"
 )
 
 // slowly writes a byte, again and again after a pause.
@@ -48,9 +50,8 @@ func TestASilentServerIsNotWaitedFor(t *testing.T) {
 				client.retry.allowed = 0
 				start := time.Now()
 				_, err := client.Do(t.Context(), get)
-				if took := time.Since(start); took != c.took || (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
-					t.Errorf("%v after %s, not %s", err, took, c.took)
-				}
+				took := time.Since(start)
+				assert.Truef(t, took == c.took && (err == nil) == (c.want == "") && (err == nil || strings.HasPrefix(err.Error(), c.want)), "%v after %s, not %s", err, took, c.took)
 			})
 		})
 	}

@@ -40,8 +40,7 @@ func TestAnyClusterIsFoundByTheNameOnThePages(t *testing.T) {
 			"local": "fleet-local/local", "headquarters": "fleet-local/local", "c-9q4tz": "fleet-default/c-9q4tz", "Möwe & Söhne (EKS)": "fleet-default/c-9q4tz",
 			"Grüne Wiese": "c-b5n8w (Grüne Wiese)",
 		} {
-			o := find(t, s, name)
-			assert.Truef(t, o.Title() == want, "%s is %s, not %s", name, o.Title(), want)
+			assert.Equal(t, find(t, s, name).Title(), want, name)
 		}
 	})
 }
@@ -51,8 +50,7 @@ func TestANameOfTwoKindsOfClustersIsRefused(t *testing.T) {
 		r.Put(t, strings.NewReplacer("u-orchard", "u-curlew", "orchard", "curlew", "c-m-8kqlhbsd", "c-m-9lrmictf").Replace(orchardText))
 		assert.Error(s.Find(t.Context(), Query{Name: "curlew"}))(t, "c-x7k2p (curlew), fleet-default/curlew; use NAMESPACE")
 		for name, kind := range map[string]transform.ObjectKind{"c-x7k2p": transform.Management, "fleet-default/curlew": transform.Provisioning, "c-m-9lrmictf": transform.Provisioning} {
-			o := find(t, s, name)
-			assert.Truef(t, o.Kind == kind, "%s is %s", name, o.Title())
+			assert.Equal(t, find(t, s, name).Kind, kind, name)
 		}
 	})
 }
@@ -93,11 +91,7 @@ func TestACutIsNoAnswerAboutAClusterOfRKE(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"fleet-default/c-x7k2p", "c-x7k2p"} {
 			r, s := open(t)
-			r.Do(func() {
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					return ranchertest.Fault{Lost: strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p")}
-				}
-			})
+			r.Fail(ranchertest.Fault{Lost: true}, func(req *http.Request) bool { return strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p") })
 			list, err := s.Find(t.Context(), Query{Name: name})
 			assert.Truef(t, unreached(err), "%s: %v %v", name, list, err)
 		}

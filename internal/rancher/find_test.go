@@ -40,12 +40,7 @@ func TestClustersAreListedOnceEach(t *testing.T) {
 			"env=nowhere":          "",
 		} {
 			list, err := s.Find(t.Context(), Query{Selector: selector})
-			var titles []string
-			for _, o := range list {
-				titles = append(titles, o.Title())
-			}
-			got := strings.Join(titles, ", ")
-			assert.Truef(t, err == nil && got == want, "%q: %v %s, not %s", selector, err, got, want)
+			assert.Truef(t, err == nil && titles(list) == want, "%q: %v %s, not %s", selector, err, titles(list), want)
 		}
 		_, err := s.Find(t.Context(), Query{Selector: "env in"})
 		assert.True(t, err != nil, "half of a selector is taken")
@@ -61,14 +56,10 @@ func TestManyClustersAreAllFoundOnceEach(t *testing.T) {
 			r.Put(t, strings.NewReplacer("u-orchard", "u-"+name, "orchard", name, "c-m-8kqlhbsd", fmt.Sprintf("c-m-%08d", i)).Replace(orchardText))
 		}
 		expired := false
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				if expired || !strings.Contains(req.URL.RawQuery, "continue=1000") {
-					return ranchertest.Fault{}
-				}
-				expired = true
-				return ranchertest.Fault{Status: http.StatusGone}
-			}
+		r.Fail(ranchertest.Fault{Status: http.StatusGone}, func(req *http.Request) bool {
+			first := !expired && strings.Contains(req.URL.RawQuery, "continue=1000")
+			expired = expired || first
+			return first
 		})
 		list, err := s.Find(t.Context(), Query{})
 		titles := map[string]bool{}
@@ -85,14 +76,7 @@ func TestAClusterIsReadWithoutAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"fleet-default/orchard", "c-x7k2p"} {
 			r, s := open(t)
-			r.Do(func() {
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if strings.HasSuffix(req.URL.Path, "/clusters") {
-						return ranchertest.Fault{Status: 403}
-					}
-					return ranchertest.Fault{}
-				}
-			})
+			r.Fail(ranchertest.Fault{Status: 403}, func(req *http.Request) bool { return strings.HasSuffix(req.URL.Path, "/clusters") })
 			find(t, s, name)
 		}
 	})
@@ -143,7 +127,7 @@ func TestWhatAnswersIsARancherOrAnError(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
-				r.Do(func() { r.Fault = func(*http.Request) ranchertest.Fault { return c.fault } })
+				r.Fail(c.fault, func(*http.Request) bool { return true })
 				_, err := s.Find(t.Context(), Query{})
 				assert.Truef(t, err != nil && strings.Contains(err.Error(), c.want) && c.is(err) && !strings.Contains(err.Error(), "abcdefgh"), "%T %v", err, err)
 			})

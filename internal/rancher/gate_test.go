@@ -67,14 +67,7 @@ func TestAListThatMayNotBeReadHidesNoOther(t *testing.T) {
 		"/apis/provisioning.cattle.io/v1/clusters": "c-x7k2p (curlew)",
 	} {
 		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
-			r.Do(func() {
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if strings.HasSuffix(req.URL.Path, what) {
-						return ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters is forbidden: User \"u-abcde\" cannot list resource \"clusters\""}`}
-					}
-					return ranchertest.Fault{}
-				}
-			})
+			r.Fail(ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters is forbidden: User \"u-abcde\" cannot list resource \"clusters\""}`}, func(req *http.Request) bool { return strings.HasSuffix(req.URL.Path, what) })
 			list, err := s.Find(t.Context(), Query{})
 			assert.Truef(t, errors.As(err, new(*Incomplete)) && denied(err) && titles(list) == want, "%s: %s: %v", what, titles(list), err)
 		})
@@ -96,14 +89,9 @@ func TestANameIsRefusedWhereNotAllClustersAreSeen(t *testing.T) {
 func TestAnRKE1ClusterThatMayNotBeSeenIsNotTakenForAnother(t *testing.T) {
 	for _, fault := range []string{"", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters.management.cattle.io \"c-x7k2p\" is forbidden: User \"u-abcde\" cannot get resource \"clusters\""}`} {
 		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
-			r.Do(func() {
-				r.Gated = fault == ""
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if fault != "" && strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p") {
-						return ranchertest.Fault{Status: 403, Body: fault}
-					}
-					return ranchertest.Fault{}
-				}
+			r.Do(func() { r.Gated = fault == "" })
+			r.Fail(ranchertest.Fault{Status: 403, Body: fault}, func(req *http.Request) bool {
+				return fault != "" && strings.HasSuffix(req.URL.Path, "/v3/clusters/c-x7k2p")
 			})
 			list, err := s.Find(t.Context(), Query{Name: "fleet-default/c-x7k2p"})
 			assert.Truef(t, denied(err) && strings.Contains(err.Error(), "it is not known whether this is an RKE1 cluster") && strings.Contains(err.Error(), "get clusters.management.cattle.io"), "%v %v", list, err)
@@ -121,6 +109,14 @@ func withExpired(t *testing.T) (*ranchertest.Server, *Server, Object, string) {
 	return r, expired, find(t, s, "c-x7k2p"), from.TokenFile
 }
 
+// renew writes the good token into a file as soon as there is a request.
+func renew(t *testing.T, r *ranchertest.Server, file string) {
+	r.Fail(ranchertest.Fault{}, func(*http.Request) bool {
+		assert.NilError(t, os.WriteFile(file, []byte(ranchertest.Token+"\n"), 0o600))
+		return false
+	})
+}
+
 // Rancher refuses a token that it does not accept with 403 there, and with 401 elsewhere.
 func TestAnExpiredTokenIsNotTakenForAMissingRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -135,13 +131,7 @@ func TestATokenThatIsRenewedAfterARefusalOfRancherIsUsedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, expired, o, tokenFile := withExpired(t)
 		before := r.Count("selfsubjectaccessreviews")
-		r.Do(func() {
-			r.Fault = func(*http.Request) ranchertest.Fault {
-				err := os.WriteFile(tokenFile, []byte(ranchertest.Token+"\n"), 0o600)
-				assert.True(t, err == nil, err)
-				return ranchertest.Fault{}
-			}
-		})
+		renew(t, r, tokenFile)
 		_, err := expired.Get(t.Context(), o)
 		assert.Truef(t, err == nil && r.Count("selfsubjectaccessreviews") == before, "%v, asked %d times", err, r.Count("selfsubjectaccessreviews")-before)
 	})
@@ -153,13 +143,8 @@ func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
 		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 			o := find(t, s, "c-x7k2p")
 			start := time.Now()
-			r.Do(func() {
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if strings.Contains(req.URL.Path, "/management.cattle.io/") && time.Since(start) < refusing {
-						return ranchertest.Fault{Status: 403}
-					}
-					return ranchertest.Fault{}
-				}
+			r.Fail(ranchertest.Fault{Status: 403}, func(req *http.Request) bool {
+				return strings.Contains(req.URL.Path, "/management.cattle.io/") && time.Since(start) < refusing
 			})
 			_, err := s.Get(t.Context(), o)
 			assert.Truef(t, (err == nil) == through && (through || unreached(err) && strings.Contains(err.Error(), "403 without a reason from Rancher, although its API server reports that the user has permission to")), "%v: %v", refusing, err)
@@ -171,15 +156,9 @@ func TestAUserWhoHasTheRightByNowIsLetThroughALittleLater(t *testing.T) {
 func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
-			r.Do(func() {
-				r.Gated = true
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if !asks && strings.Contains(req.URL.Path, "/management.cattle.io/") {
-						return ranchertest.Fault{Status: 403, Body: `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters.management.cattle.io \"local\" is forbidden: User \"u-abcde\" cannot get resource \"clusters\""}`}
-					}
-					return ranchertest.Fault{}
-				}
-			})
+			r.Do(func() { r.Gated = true })
+			const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"clusters.management.cattle.io \"local\" is forbidden: User \"u-abcde\" cannot get resource \"clusters\""}`
+			r.Fail(ranchertest.Fault{Status: 403, Body: forbidden}, func(req *http.Request) bool { return !asks && strings.Contains(req.URL.Path, "/management.cattle.io/") })
 			err := s.Review(t.Context(), rollout.Permissions("apply", rollout.Subject{Kind: transform.Management, Home: "c-x7k2p", Name: "c-x7k2p", ID: "c-x7k2p"}))
 			assert.Truef(t, asks == denied(err) && (!asks || strings.Contains(err.Error(), gate)) && (asks || err == nil), "%v: %v", asks, err)
 		})
@@ -190,17 +169,9 @@ func TestTheRightIsNeededOnlyWhereRancherAsksForIt(t *testing.T) {
 func TestOfAClusterThatRancherDoesNotForwardToOnlyTheRightForThatIsMissing(t *testing.T) {
 	for _, lets := range []bool{true, false} {
 		onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
-			asked := 0
-			r.Do(func() {
-				r.Denied["get clusters"] = !lets
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if strings.HasPrefix(req.URL.Path, "/k8s/clusters/c-m-x7k2p/") {
-						asked++
-					}
-					return ranchertest.Fault{}
-				}
-			})
+			r.Do(func() { r.Denied["get clusters"] = !lets })
 			missing, err := s.Rights(t.Context(), []rollout.Permission{rollout.ClusterPermission("c-m-x7k2p"), {Cluster: "c-m-x7k2p", Resource: "nodes", Verb: "list"}})
+			asked := r.Count(" /k8s/clusters/c-m-x7k2p/")
 			assert.Truef(t, err == nil && (len(missing) == 0) == lets && (lets || missing[0] == rollout.ClusterPermission("c-m-x7k2p")) && (asked > 0) == lets, "%v: %v, asked %d times, %v", lets, missing, asked, err)
 		})
 	}

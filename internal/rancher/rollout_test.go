@@ -87,14 +87,7 @@ func TestNoSecretsAreListed(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		r.Put(t, machine("m-1", "orchard"))
 		r.Put(t, plan("m-1", `{}`, ""))
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				if strings.HasSuffix(req.URL.Path, "/secrets") {
-					return ranchertest.Fault{Status: 403}
-				}
-				return ranchertest.Fault{}
-			}
-		})
+		r.Fail(ranchertest.Fault{Status: 403}, func(req *http.Request) bool { return strings.HasSuffix(req.URL.Path, "/secrets") })
 		seen, err := s.Rollout(t.Context(), find(t, s, "orchard"))
 		assert.Truef(t, err == nil && len(seen.Machines) == 1 && seen.Machines[0].Plan != nil, "%v %+v", err, seen.Machines)
 	})
@@ -114,14 +107,7 @@ func TestARolloutThatIsNotSeenWholeIsAnError(t *testing.T) {
 			r, s := open(t)
 			r.Put(t, machine("m-1", "orchard"))
 			o := find(t, s, "orchard")
-			r.Do(func() {
-				r.Fault = func(req *http.Request) ranchertest.Fault {
-					if strings.Contains(req.URL.String(), part) {
-						return ranchertest.Fault{Status: 403}
-					}
-					return ranchertest.Fault{}
-				}
-			})
+			r.Fail(ranchertest.Fault{Status: 403}, func(req *http.Request) bool { return strings.Contains(req.URL.String(), part) })
 			_, err := s.Rollout(t.Context(), o)
 			assert.Truef(t, denied(err), "%s: %v", part, err)
 		}
@@ -134,9 +120,8 @@ func TestWhatIsAroundAClusterIsRead(t *testing.T) {
 		r.Put(t, `{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Cluster","metadata":{"name":"orchard","namespace":"fleet-default"},"spec":{"paused":true}}`)
 		seen, err := s.Around(t.Context(), find(t, s, "orchard"))
 		assert.Truef(t, err == nil && strings.Contains(string(seen.ControlPlane), "RKEControlPlane") && strings.Contains(string(seen.Infrastructure), `"paused":true`) && strings.Contains(string(seen.Object), "managedFields"), "%v %s %s", err, seen.ControlPlane, seen.Infrastructure)
-		if seen, err := s.Around(t.Context(), find(t, s, "curlew")); err != nil || seen.ControlPlane != nil || seen.Object == nil {
-			t.Errorf("%v %s", err, seen.ControlPlane)
-		}
+		seen, err = s.Around(t.Context(), find(t, s, "curlew"))
+		assert.Truef(t, err == nil && seen.ControlPlane == nil && seen.Object != nil, "%v %s", err, seen.ControlPlane)
 	})
 }
 
@@ -146,20 +131,16 @@ func TestAPageIsNothingAroundACluster(t *testing.T) {
 		for _, part := range []string{"/rkecontrolplanes/", "/cluster.x-k8s.io/"} {
 			r, s := open(t)
 			o := find(t, s, "orchard")
-			pages := 0
-			page := func(most int) func(*http.Request) ranchertest.Fault {
-				return func(req *http.Request) ranchertest.Fault {
-					if !strings.Contains(req.URL.Path, part) || pages == most {
-						return ranchertest.Fault{}
-					}
+			pages, most := 0, 2
+			r.Fail(ranchertest.Fault{Status: 200, Body: "<html>starting</html>"}, func(req *http.Request) bool {
+				if strings.Contains(req.URL.Path, part) {
 					pages++
-					return ranchertest.Fault{Status: 200, Body: "<html>starting</html>"}
 				}
-			}
-			r.Do(func() { r.Fault = page(2) })
+				return strings.Contains(req.URL.Path, part) && pages <= most
+			})
 			seen, err := s.Around(t.Context(), o)
 			assert.Truef(t, err == nil && seen.ControlPlane == nil && seen.Infrastructure == nil, "%s: %v %s%s", part, err, seen.ControlPlane, seen.Infrastructure)
-			r.Do(func() { r.Fault = page(-1) })
+			r.Do(func() { most = 1 << 30 })
 			_, err = s.Around(t.Context(), o)
 			assert.Truef(t, unreached(err), "%s: %v", part, err)
 		}

@@ -176,9 +176,7 @@ func TestARancherBelowAPathIsReached(t *testing.T) {
 		c, err := s.Downstream("c-m-8kqlhbsd")
 		assert.Truef(t, err == nil && c.Address() == r.URL()+"/tools/rancher/k8s/clusters/c-m-8kqlhbsd", "%v %s", err, c.Address())
 		from.Authority = ""
-		if s, err = Open(from); err != nil {
-			t.Fatal(err)
-		}
+		s = assert.Value(Open(from))(t)
 		assert.Error(s.Find(t.Context(), Query{}))(t, r.URL()+"/tools/rancher/v3/settings/cacerts")
 	})
 }
@@ -202,10 +200,9 @@ func TestARancherGivesItsVersionToEverybody(t *testing.T) {
 
 func TestAnAPIServerThatIsNotReachedThroughRancherHasNoVersionOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kubeconfig := filepath.Join(t.TempDir(), "config")
-		text := "clusters: [{name: a, cluster: {server: " + ranchertest.Start(t).URL() + "}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n"
-		assert.NilError(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
-		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Kubeconfig: kubeconfig}}))(t)
+		r := ranchertest.Start(t)
+		config := kubeconfig(t, r.URL(), "certificate-authority: "+r.Authority(t))
+		s := assert.Value(Open(Source{Connection: kube.Connection{Dial: memnet.Dial, Kubeconfig: config}}))(t)
 		assert.Equal(t, s.Version(t.Context()), "")
 	})
 }

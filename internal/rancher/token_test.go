@@ -5,7 +5,6 @@ package rancher
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -29,17 +28,9 @@ func TestATokenIsOneWordWhereverItComesFrom(t *testing.T) {
 // A run is longer than many a token lives.
 func TestATokenThatIsRenewedInItsFileIsUsedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := open(t)
-		from := source(t, r)
-		assert.NilError(t, os.WriteFile(from.TokenFile, []byte("token-abcde:expired\n"), 0o600))
-		s := assert.Value(Open(from))(t)
-		r.Do(func() {
-			r.Fault = func(*http.Request) ranchertest.Fault {
-				assert.NilError(t, os.WriteFile(from.TokenFile, []byte(ranchertest.Token+"\n"), 0o600))
-				return ranchertest.Fault{}
-			}
-		})
-		find(t, s, "orchard")
+		r, expired, _, file := withExpired(t)
+		renew(t, r, file)
+		find(t, expired, "orchard")
 	})
 }
 

@@ -87,8 +87,7 @@ func TestAStaleObjectIsRefusedAndKept(t *testing.T) {
 				c.change(r, t)
 				before := r.Object(orchard)
 				_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-				var stale *Stale
-				assert.Truef(t, errors.As(err, &stale) && strings.Contains(err.Error(), c.want) && r.Object(orchard) == before, "%v\n%s", err, r.Object(orchard))
+				assert.Truef(t, stale(err) && strings.Contains(err.Error(), c.want) && r.Object(orchard) == before, "%v\n%s", err, r.Object(orchard))
 			})
 		})
 	}
@@ -104,20 +103,13 @@ func TestAChangeElsewhereIsNoConflict(t *testing.T) {
 	})
 }
 
-// lostOnce loses the answer of the first patch, which was written.
-func lostOnce() func(*http.Request) ranchertest.Fault {
-	lost := false
-	return func(r *http.Request) ranchertest.Fault {
-		first := r.Method == http.MethodPatch && !lost
-		lost = lost || first
-		return ranchertest.Fault{Lost: first}
-	}
-}
+// loseOnce loses the answer of the first patch, which was written.
+func loseOnce(r *ranchertest.Server) { r.Do(func() { patchFault(ranchertest.Fault{Lost: true})(r) }) }
 
 func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
-		r.Do(func() { r.Fault = lostOnce() })
+		loseOnce(r)
 		now, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 		assert.Truef(t, err == nil && r.Count("PATCH") == 2 && now.Generation == o.Generation+1, "%v %v %+v", err, r.Requests, now)
 	})
@@ -126,14 +118,12 @@ func TestATryWhoseAnswerGotLostIsNoConflict(t *testing.T) {
 func TestALostAnswerAndAnotherClientIsAConflict(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
-		lost := lostOnce()
+		loseOnce(r)
 		r.Do(func() {
-			r.Fault = lost
 			r.Change = func(o map[string]any) { spec(o, "rkeConfig", "machineGlobalConfig")["cloud-provider-name"] = "azure" }
 		})
-		var stale *Stale
 		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
-		assert.True(t, errors.As(err, &stale), err)
+		assert.True(t, stale(err), err)
 	})
 }
 
@@ -220,14 +210,7 @@ func TestNoErrorShowsAnObject(t *testing.T) {
 	onRancher(t, func(t *testing.T, r *ranchertest.Server, s *Server) {
 		o := find(t, s, "orchard")
 		body := `{"kind":"Status","apiVersion":"v1","message":"admission denied","details":{"causes":[{"message":"secretKey: hunter2"}]},"object":` + orchardText + `}`
-		r.Do(func() {
-			r.Fault = func(req *http.Request) ranchertest.Fault {
-				if req.Method == http.MethodPatch {
-					return ranchertest.Fault{Status: 403, Body: body}
-				}
-				return ranchertest.Fault{}
-			}
-		})
+		r.Do(func() { patchFault(ranchertest.Fault{Status: 403, Body: body})(r) })
 		_, _, err := s.Patch(t.Context(), o, edit(t, o, external), nil, false)
 		assert.True(t, err != nil && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), "machineGlobalConfig"), err)
 		assert.Truef(t, errors.As(err, new(*kube.Denied)), "%T", err)

@@ -25,11 +25,11 @@ func TestCommentsOfWhatGoesStayOnLinesOfTheirOwn(t *testing.T) {
 		{"of an item in the middle of a flow list", "a: [\n  x,\n  y, # why\n  z\n]\n", dropItem(1, "a"), "a: [\n  x,\n  # why\n  z\n]\n"},
 		{"of the last item of a flow list", "a: [\n  x, # x\n  # of y\n  y # why\n]\n", dropItem(1, "a"), "a: [\n  x # x\n  # of y\n  # why\n]\n"},
 		{"of the last item of a flow list, in front of the bracket", "a: [\n  x,\n  # of y\n  y ]\n", dropItem(1, "a"), "a: [\n  x\n  # of y\n  ]\n"},
-		{"of the last items of one line", "a: [x, y, # why\n  z]\n", func(e *Edit, n Node) { e.Remove(n.Get("a").Items()[1]); e.Remove(n.Get("a").Items()[2]) }, "a: [x\n    # why\n    ]\n"},
+		{"of the last items of one line", "a: [x, y, # why\n  z]\n", all(dropItem(1, "a"), dropItem(2, "a")), "a: [x\n    # why\n    ]\n"},
 		{"of all items of a flow list", "a: [ # which\n  x, # x\n]\n", dropItem(0, "a"), "a: [\n  # which\n  # x\n  ]\n"},
 		{"of Windows", "a: 1\r\nb: 2 # two\r\nc: 3\r\n", drop("b"), "a: 1\r\n# two\r\nc: 3\r\n"},
 		{"of YAML in a string that goes", "m: |\n  # of a\n  a: 1 # one\nz: 1\n", drop("m"), "# of a\n# one\nz: 1\n"},
-		{"and what is none is not kept", "a: \"x # y\"\nb: |\n  # no YAML\n  text\nc: a#b\nd: 1\n", func(e *Edit, n Node) { e.Remove(n.Get("a")); e.Remove(n.Get("b")); e.Remove(n.Get("c")) }, "d: 1\n"},
+		{"and what is none is not kept", "a: \"x # y\"\nb: |\n  # no YAML\n  text\nc: a#b\nd: 1\n", all(drop("a"), drop("b"), drop("c")), "d: 1\n"},
 	})
 }
 
@@ -71,8 +71,7 @@ j: [
 		"a node that is not there":      {root.Get("none"), nil},
 		"a node of a document in there": {inner(t, root.Get("m")).Get("k"), []int{13}},
 	} {
-		got := c.node.Comments()
-		assert.Truef(t, slices.Equal(got, c.want), "%s: lines %v instead of %v", name, got, c.want)
+		assert.EqualSlices(t, c.node.Comments(), c.want, name)
 	}
 }
 
@@ -105,10 +104,9 @@ func TestNoRemovalLosesAComment(t *testing.T) {
 				after, _, err := e.Apply()
 				switch {
 				case err == nil:
-				case strings.Contains(err.Error(), "the change would affect every use of this value:"), strings.Contains(err.Error(), "merge key"):
-					continue
 				default:
-					t.Errorf("%s: %v", file, err)
+					shared := strings.Contains(err.Error(), "the change would affect every use of this value:") || strings.Contains(err.Error(), "merge key")
+					assert.Truef(t, shared, "%s: %v", file, err)
 					continue
 				}
 				removed++

@@ -43,12 +43,9 @@ func TestItemsOfAListAreEditedByThemselves(t *testing.T) {
 				e.Insert(d.Root().Get("spec"), "new", fmt.Sprintf("value %d", i))
 				after, splices, err := e.Apply()
 				assert.NilError(t, err)
-				if err := restores(d, after, splices); err != nil {
-					t.Error(err)
-				}
-				if alone, err := ParseString("own.yaml", string(after.Standalone())); err != nil || asJSON(alone.Root().Value()) != asJSON(after.Root().Value()) {
-					t.Errorf("as a file of its own: %v\n%s", err, after.Standalone())
-				}
+				assert.NilError(t, restores(d, after, splices))
+				alone := assert.Value(ParseString("own.yaml", string(after.Standalone())))(t)
+				assert.Equal(t, asJSON(alone.Root().Value()), asJSON(after.Root().Value()), "as a file of its own")
 				out = slices.Concat(out, []byte(text[at:c.Offset-100]), after.Bytes())
 				at = c.Offset - 100 + len(c.Bytes)
 			}
@@ -83,6 +80,5 @@ func TestWhatIsNoListOfObjectsIsOneDocument(t *testing.T) {
 
 func TestAListOfManyIsCutInOneGo(t *testing.T) {
 	text := "kind: List\nitems:\n" + strings.Repeat("- kind: A\n  apiVersion: v1\n  spec: {a: 1}\n", 2000)
-	n := len(Items(Chunk{Bytes: []byte(text)}, Parse))
-	assert.Truef(t, n == 2000, "%d items", n)
+	assert.Equal(t, len(Items(Chunk{Bytes: []byte(text)}, Parse)), 2000)
 }

@@ -45,8 +45,7 @@ func TestColumnsAreFoundOnLinesOfAnyCharacters(t *testing.T) {
 func TestAColumnOfALongLineIsFoundAtOnce(t *testing.T) {
 	ascii, wide := indexLines([]byte(strings.Repeat("a", 1<<16))), indexLines([]byte(strings.Repeat("é", 1<<16)))
 	assert.Equal(t, len(ascii.wide), 0, "a line of ASCII needs no marks")
-	got := len(wide.wide[0])
-	assert.Truef(t, got == 1+1<<16/stride, "%d marks", got)
+	assert.Equal(t, len(wide.wide[0]), 1+1<<16/stride, "marks")
 }
 
 func TestLinesOfPlainTextAreThoseOfAnyText(t *testing.T) {

@@ -85,7 +85,6 @@ func TestAnEditDoesNotForgetHowDeepADocumentIs(t *testing.T) {
 	after, _, err := e.Apply()
 	assert.NilError(t, err)
 	in := assert.Value(after.Root().Get("b").Embedded())(t)
-	if _, err := in.Documents()[0].Root().Get("b").Embedded(); !errors.Is(err, ErrTooDeep) {
-		t.Errorf("%v", err)
-	}
+	_, err = in.Documents()[0].Root().Get("b").Embedded()
+	assert.True(t, errors.Is(err, ErrTooDeep), err)
 }

@@ -16,8 +16,7 @@ func TestALineBelongsToTheInnermostNode(t *testing.T) {
 		1: "", 10: "", 11: "a", 12: "b", 13: "b.c", 14: "b.c[0].d", 15: "b.c[0].e", 16: "b.c[0].e", 17: "b.c[0].e", 18: "b.c[0].e", 19: "b.f",
 		21: "i", 22: "i.j", 23: "k", 99: "k",
 	} {
-		got := d.At(line).Path()
-		assert.Truef(t, got == want, "line %d: %q, want %q", line, got, want)
+		assert.Equal(t, d.At(line).Path(), want, "line", line)
 	}
 	one, err := Parse(Chunk{File: "c.json", Bytes: []byte(`{"a": {"b": 1, "c": 2}}`)})
 	assert.Truef(t, err == nil && one.At(1).Path() == "a", "%v: two entries on a line", err)

@@ -14,13 +14,11 @@ func TestTheWorkForADocumentIsCounted(t *testing.T) {
 	d := assert.Value(Parse(Chunk{File: "c.yaml", Bytes: []byte("a: {b: [1, 2, 3], c: '{d: e}'}\n")}))(t)
 	before := d.texts.work.nodes.Load()
 	d.Root().Get("a", "b").Items() // two keys, three items
-	n := d.texts.work.nodes.Load() - before
-	assert.Truef(t, n == 5, "%d nodes", n)
+	assert.Equal(t, d.texts.work.nodes.Load()-before, 5)
 	in := assert.Value(d.Root().Get("a", "c").Embedded())(t)
 	before = d.texts.work.nodes.Load()
 	in.Documents()[0].Root().Get("d")
-	n = d.texts.work.nodes.Load() - before
-	assert.Truef(t, n == 1, "%d nodes of a document in a string", n)
+	assert.Equal(t, d.texts.work.nodes.Load()-before, 1, "a document in a string")
 }
 
 func TestADocumentWhoseBudgetIsSpentEndsItsWork(t *testing.T) {

@@ -69,6 +69,18 @@ type Fault struct {
 	Lost     bool   // it is done, and the connection ends before the answer
 }
 
+// Fail lets the requests that a function selects fail.
+func (s *Server) Fail(fault Fault, selects func(*http.Request) bool) {
+	s.Do(func() {
+		s.Fault = func(r *http.Request) (f Fault) {
+			if selects(r) {
+				f = fault
+			}
+			return f
+		}
+	})
+}
+
 // Start starts a server that ends with the test. Clients reach it through
 // [memnet.Dial].
 func Start(t testing.TB) *Server {

@@ -22,9 +22,8 @@ func TestTheServiceIsInternalMarkedAndHasNoPods(t *testing.T) {
 	var s corev1.Service
 	assert.Mustf(t, err == nil && json.Unmarshal(raw, &s) == nil && IsCanary(raw), "%v %s", err, raw)
 	assert.True(t, s.Namespace == CanaryName && s.Name == CanaryName && s.Spec.Type == corev1.ServiceTypeLoadBalancer && len(s.Spec.Selector) == 0 && s.Annotations[aws.LoadBalancerInternal] == "true", raw)
-	if raw, err := CanaryNamespace(); err != nil || !IsCanary(raw) {
-		t.Errorf("%v %s", err, raw)
-	}
+	raw, err = CanaryNamespace()
+	assert.True(t, err == nil && IsCanary(raw), err, raw)
 	assert.True(t, !IsCanary([]byte(`{"metadata":{"name":"rke-lm-canary"}}`)) && !IsCanary([]byte(`no`)), "a namespace of another user has the mark")
 }
 

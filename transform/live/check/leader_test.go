@@ -111,10 +111,8 @@ func TestAFinishedClusterNeedsALeader(t *testing.T) {
 		{"nor without a stage", scene(nil, quiet, kubeLease(true), term(month, false, 40)), "", []string{"leader-missing error", "cloud-controllers-twice note"}, false},
 		{"and one that leads", scene(nil, quiet, kubeLease(true), term(month, true, 1)), stages.DisableLeaderMigration, []string{"cloud-controllers-twice note"}, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want)
-			assert.Equal(t, Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}), c.open, "a further look may tell")
-		})
+		assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want, c.name)
+		assert.Equal(t, Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}), c.open, c.name, "a further look may tell")
 	}
 }
 

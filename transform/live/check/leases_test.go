@@ -86,9 +86,7 @@ func TestLeasesAreCheckedByWhoLives(t *testing.T) {
 		{"one of them that is dead is none", scene(inTree, quiet, kubeLease(true), record(observed.CloudManager, "c_1", true, 16)), "", nil},
 		{"a manager that cannot be seen", scene(nil, waits, kubeLease(true), cloudLease(true), migration("c_1", true, 1)), "", []string{"cloud-controllers-twice note"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want)
-		})
+		assert.EqualSlices(t, rulesFound(c.o, c.stage), c.want, c.name)
 	}
 }
 
@@ -110,9 +108,7 @@ func TestLeasesAreFollowedForAsLongAsItMatters(t *testing.T) {
 		{"where both could run everything", scene(inTree, quiet, kubeLease(true), cloudLease(false)), "", true},
 		{"where a stage asks for it", scene(nil, nil, kubeLease(true), migration("k_1", false, 1)), stages.EnableLeaderMigration, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}), c.want)
-		})
+		assert.Equal(t, Unsettled(c.o, Choice{Check: stages.After(c.stage, transform.Target{})}), c.want, c.name)
 	}
 }
 
@@ -121,8 +117,7 @@ func TestTheRightsOfEachIdentityAreLookedAt(t *testing.T) {
 	o := scene(migrating, nil, kubeLease(true), migration("k_1", true, 1))
 	o.Managers[0].Account = "kcm"
 	o.Reviews = []observed.AccessReview{{User: leadermigration.ManagerUser, Verb: "update", Lease: leadermigration.Lease}, {User: account, Verb: "update", Lease: leadermigration.Lease, Allowed: true}}
-	got := rulesFound(o, "")
-	assert.Truef(t, got == nil, "the account may: %v", got)
+	assert.EqualSlices(t, rulesFound(o, ""), nil, "the account may")
 	o.Managers[0].Args = append(slices.Clone(migrating), "--kubeconfig=/etc/kubernetes/kcm.conf")
 	assert.EqualSlices(t, rulesFound(o, ""), []string{"lease-rbac-missing error"}, "the user of the kubeconfig may not")
 }

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,16 +26,20 @@ func waiting(since time.Duration, message string) observed.Service {
 	return s
 }
 
-// pendingIn returns what the one rule finds.
+// ofRule returns what one rule finds.
+func ofRule(rule string, o *observed.Observation, c Choice) []transform.Finding {
+	return slices.DeleteFunc(Evaluate(o, c).Findings, func(f transform.Finding) bool { return f.Rule != rule })
+}
+
+// pendingIn returns what the rule of load balancers that are missing finds, and staleIn that of those that exist.
 func pendingIn(o observed.Observation, c Choice) []transform.Finding {
 	o.Clock = clock
-	var list []transform.Finding
-	for _, f := range Evaluate(&o, c).Findings {
-		if f.Rule == loadBalancerPending {
-			list = append(list, f)
-		}
-	}
-	return list
+	return ofRule(loadBalancerPending, &o, c)
+}
+
+func staleIn(o observed.Observation, c Choice) []transform.Finding {
+	o.Clock = clock
+	return ofRule(loadBalancerStale, &o, c)
 }
 
 func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
@@ -59,16 +64,13 @@ func TestAServiceIsPendingForMinutesByTheClusterOwnClock(t *testing.T) {
 		{"made by a server whose clock is fast", early, ""},
 	} {
 		found := pendingIn(observed.Observation{Services: []observed.Service{c.service}}, Choice{})
-		switch {
-		case c.says == "" && len(found) == 0:
-		case c.says == "" || len(found) != 1 || found[0].Path != "shop/services/web" || !strings.Contains(found[0].Message, c.says) || found[0].Fix == "":
-			t.Errorf("%s: %+v", c.name, found)
+		assert.Must(t, len(found) == 1 == (c.says != ""), c.name, found)
+		for _, f := range found {
+			assert.True(t, f.Path == "shop/services/web" && strings.Contains(f.Message, c.says) && f.Fix != "", c.name, f)
 		}
 	}
-	noClock := Evaluate(&observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
-	for _, f := range noClock.Findings {
-		assert.Truef(t, f.Rule != loadBalancerPending, "without a time of the API server: %+v", f)
-	}
+	noClock := ofRule(loadBalancerPending, &observed.Observation{Services: []observed.Service{waiting(time.Hour, "")}}, Choice{})
+	assert.True(t, len(noClock) == 0, "without a time of the API server", noClock)
 }
 
 func TestAPendingServiceIsAnErrorOfTheSwitchAndLater(t *testing.T) {
@@ -143,18 +145,6 @@ func TestWhatADumpDoesNotShowOfPendingServicesIsNotChecked(t *testing.T) {
 	assert.True(t, len(denied) == 1 && strings.Contains(denied[0].Message, "the cause is not checked, because the permission to list events is missing"), denied)
 }
 
-// staleIn returns what the rule of load balancers that exist finds.
-func staleIn(o observed.Observation, c Choice) []transform.Finding {
-	o.Clock = clock
-	var list []transform.Finding
-	for _, f := range Evaluate(&o, c).Findings {
-		if f.Rule == loadBalancerStale {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
 func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 	denied := "failed to delete load balancer: AccessDenied: User: arn:aws:sts::419306528174:assumed-role/cp/i-0a4c is not authorized to perform: elasticloadbalancing:DeleteLoadBalancer on resource: *"
 	deleting, served := waiting(6*time.Minute, denied), waiting(6*time.Minute, "AccessDenied: register")
@@ -190,13 +180,10 @@ func TestALoadBalancerIsStaleForMinutesByTheClusterOwnClock(t *testing.T) {
 	} {
 		o := observed.Observation{Services: []observed.Service{c.service}, Managers: c.managers, Before: c.before}
 		found := staleIn(o, Choice{})
-		switch {
-		case c.says == "" && len(found) == 0:
-		case c.says == "" || len(found) != 1 || found[0].Severity != c.severity || !strings.Contains(found[0].Message, c.says) || !strings.Contains(found[0].Fix, c.fix):
-			t.Errorf("%s: %+v", c.name, found)
+		assert.Must(t, len(found) == 1 == (c.says != "") && len(pendingIn(o, Choice{})) == 0, c.name, found)
+		for _, f := range found {
+			assert.True(t, f.Severity == c.severity && strings.Contains(f.Message, c.says) && strings.Contains(f.Fix, c.fix), c.name, f)
 		}
-		pending := pendingIn(o, Choice{})
-		assert.Truef(t, len(pending) == 0, "%s: %+v", c.name, pending)
 	}
 }
 

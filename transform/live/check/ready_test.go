@@ -19,13 +19,7 @@ func condition(status string) *observed.Condition {
 
 // unready checks nodes by the one rule.
 func unready(before *observed.Snapshot, nodes ...observed.Node) []transform.Finding {
-	var list []transform.Finding
-	for _, f := range Evaluate(&observed.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observed.Nodes}}, Choice{}).Findings {
-		if f.Rule == nodeNotReady {
-			list = append(list, f)
-		}
-	}
-	return list
+	return ofRule(nodeNotReady, &observed.Observation{Nodes: nodes, Before: before, Partial: true, Kinds: []string{observed.Nodes}}, Choice{})
 }
 
 func TestANodeIsNotReadyByItsCondition(t *testing.T) {
@@ -50,10 +44,9 @@ func TestANodeIsNotReadyByItsCondition(t *testing.T) {
 	} {
 		c.node.Name = "n"
 		found := unready(c.before, well, c.node)
-		switch {
-		case c.want == "" && len(found) == 0:
-		case len(found) != 1 || found[0].Severity != c.want || found[0].Path != "nodes/n" || !strings.Contains(found[0].Message, c.says) || found[0].Fix == "":
-			t.Errorf("%s: %+v", c.name, found)
+		assert.Must(t, len(found) == 1 == (c.want != ""), c.name, found)
+		for _, f := range found {
+			assert.True(t, f.Severity == c.want && f.Path == "nodes/n" && strings.Contains(f.Message, c.says) && f.Fix != "", c.name, f)
 		}
 	}
 }

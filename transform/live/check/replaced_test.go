@@ -51,9 +51,7 @@ func TestAnIdentityEndsWithItsContainer(t *testing.T) {
 		{"a leader that is seen while its pod shows the container before", newPlay(ended(one)).look(20).hold("one_b", km).look(2).run(again).look(10), "20 none, 12 kube"},
 		{"after a time without looks nothing is remembered", newPlay(one, two).hold("one_a", km).look(10).blind(20).run(again, two).look(10), "9 kube, 21 unknown, 10 kube"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.DeepEqual(t, c.play.summary(), c.want)
-		})
+		assert.Equal(t, c.play.summary(), c.want, c.name)
 	}
 }
 

@@ -99,10 +99,16 @@ func kube(args ...string) observed.Manager {
 	return observed.Manager{Component: observed.KubeManager, Pod: "kcm", Hosts: []string{"one"}, Args: args, Running: true}
 }
 
+// on is a pod on another host.
+func on(host string, m observed.Manager) observed.Manager {
+	m.Hosts = []string{host}
+	return m
+}
+
 // renamed is another pod with the same arguments, on a host of another name.
 func renamed(pod string, m observed.Manager) observed.Manager {
-	m.Pod, m.Hosts = pod, []string{"node-of-" + pod}
-	return m
+	m.Pod = pod
+	return on("node-of-"+pod, m)
 }
 
 func cloud(tag string, args ...string) observed.Manager {
@@ -117,9 +123,7 @@ const (
 
 func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 	before, waiting := kube(providerAWS, flag), cloud("v1.26.6", flag, noRoutes)
-	elsewhere := before
-	elsewhere.Hosts = []string{"two"}
-	after := kube(providerExternal)
+	elsewhere, after := on("two", before), kube(providerExternal)
 	first, second, third := renamed("first", kube(providerAWS)), renamed("second", kube(providerAWS)), renamed("third", kube(providerAWS))
 	for _, c := range []struct {
 		name string
@@ -132,16 +136,8 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"a leader whose mirror is missing while another server restarts", newPlay(first, second, third).hold("node-of-first_1", km).look(5).run(second, renamed("third", after)).look(5).run(first, second, renamed("third", after)).look(5), "15 kube"},
 		{"one that may not lock it: it leads, and runs them nowhere", newPlay(before).hold("one_a", km).look(20), "20 none"},
 		{"one that only waits beside it changes nothing", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 kube"},
-		{
-			"a handover: the dead leave their name in the lease",
-			newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10).die(km, mig).look(17).hold("one_b", mig).run(after, waiting).hold("one_c", km).look(10),
-			"24 kube, 3 none, 10 cloud",
-		},
-		{
-			"a process that is replaced owns nothing, although its lease still runs",
-			newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10).die(km, mig).run(after, waiting).look(17).hold("one_b", mig).look(10),
-			"10 kube, 17 none, 10 cloud",
-		},
+		{"a handover: the dead leave their name in the lease", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10).die(km, mig).look(17).hold("one_b", mig).run(after, waiting).hold("one_c", km).look(10), "24 kube, 3 none, 10 cloud"},
+		{"a process that is replaced owns nothing, although its lease still runs", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(10).die(km, mig).run(after, waiting).look(17).hold("one_b", mig).look(10), "10 kube, 17 none, 10 cloud"},
 		{"a lease that was dead from the start", newPlay(before).hold("one_a", km).look(0).hold("one_z", mig).die(mig).look(20), "20 none"},
 		{"a holder that dies right before the first look stays unknown, then no one owns them", newPlay(before).hold("one_a", km, mig).die(km, mig).look(20), "15 unknown, 5 none"},
 		{"a leader that dies right before the first look does too", newPlay(kube(providerAWS)).hold("one_a", km).die(km).look(20), "15 unknown, 5 none"},
@@ -152,28 +148,19 @@ func TestTimelinesSayWhoOwnedTheControllers(t *testing.T) {
 		{"a manager without a pod that leads", newPlay(waiting).hold("one_a", km, mig).hold("one_b", cm).look(20), "20 unknown"},
 		{"no election: whoever runs owns them", newPlay(kube(providerAWS, "--leader-elect=false")).look(20), "20 kube"},
 		{"but not who does not run", newPlay(func() observed.Manager { m := kube(providerAWS, "--leader-elect=false"); m.Running = false; return m }()).look(20), "20 none"},
-		{"two pods with other arguments, distinguished by their host", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("one_a", km, mig).look(20), "20 kube"},
-		{
-			"machines that follow one by one: who came later does not lead yet",
-			newPlay(before, renamed("k2", before), waiting).hold("x_a", km, mig).hold("x_b", cm).look(5).run(before, renamed("k2", after), waiting).look(5).die(km, mig).run(renamed("k1", after), renamed("k2", after), waiting).look(17).hold("x_b", mig).look(5),
-			"10 kube, 17 none, 5 cloud",
-		},
-		{
-			"once the other manager holds the lease it does not matter who leads",
-			newPlay(before, renamed("k2", after), waiting).hold("x_a", km).hold("x_b", cm, mig).look(10), "10 cloud",
-		},
+		{"two pods with other arguments, distinguished by their host", newPlay(before, on("two", after)).hold("one_a", km, mig).look(20), "20 kube"},
+		{"machines that follow one by one: who came later does not lead yet", newPlay(before, renamed("k2", before), waiting).hold("x_a", km, mig).hold("x_b", cm).look(5).run(before, renamed("k2", after), waiting).look(5).die(km, mig).run(renamed("k1", after), renamed("k2", after), waiting).look(17).hold("x_b", mig).look(5), "10 kube, 17 none, 5 cloud"},
+		{"once the other manager holds the lease it does not matter who leads", newPlay(before, renamed("k2", after), waiting).hold("x_a", km).hold("x_b", cm, mig).look(10), "10 cloud"},
 		{"a mirror that is created again shows the same process", newPlay(before).hold("x_a", km, mig).look(5).run(renamed("again", before)).look(10), "15 kube"},
-		{"the same by the lease that only one with the flag asks for", newPlay(before, func() observed.Manager { m := after; m.Hosts = []string{"two"}; return m }()).hold("three_a", km, mig).look(20), "20 kube"},
-		{"the same, and it cannot be known", newPlay(before, func() observed.Manager { m := kube(providerAWS); m.Hosts = []string{"two"}; return m }()).hold("three_a", km).look(20), "20 unknown"},
+		{"the same by the lease that only one with the flag asks for", newPlay(before, on("two", after)).hold("three_a", km, mig).look(20), "20 kube"},
+		{"the same, and it cannot be known", newPlay(before, on("two", kube(providerAWS))).hold("three_a", km).look(20), "20 unknown"},
 		{"a network cut is unknown, not without an owner", newPlay(before).hold("one_a", km, mig).look(10).blind(20).look(10), "9 kube, 21 unknown, 10 kube"},
 		{"a short hiccup is none", newPlay(before).hold("one_a", km, mig).look(10).blind(3).look(10), "23 kube"},
 		{"a manager that dies during a cut", newPlay(before).hold("one_a", km, mig).look(10).die(km, mig).blind(20).look(20), "9 kube, 21 unknown, 15 unknown, 5 none"},
 		{"another instance takes both leases over", newPlay(before, elsewhere).hold("one_a", km, mig).look(5).die(km, mig).look(16).hold("two_a", km, mig).look(5), "19 kube, 2 none, 5 kube"},
 		{"a lease that its holder gave back", newPlay(before, waiting).hold("one_a", km, mig).hold("one_b", cm).look(5).hold("", mig).die(mig).look(2).hold("one_b", mig).look(5), "5 kube, 2 none, 5 cloud"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			assert.DeepEqual(t, c.play.summary(), c.want)
-		})
+		assert.Equal(t, c.play.summary(), c.want, c.name)
 	}
 }
 
@@ -199,8 +186,7 @@ func TestSecondsAddUp(t *testing.T) {
 	p := newPlay(kube(providerAWS, flag), cloud("v1.26.6", noRoutes)).hold("one_a", km, mig).look(10).hold("one_b", cm).look(10).die(km, cm, mig).look(20).blind(30).look(1)
 	p.summary()
 	owners, unknown := Seconds(p.got)
-	sum := owners[0] + owners[1] + owners[2] + unknown
-	assert.Truef(t, sum == p.now.Sub(p.got[0].From).Seconds(), "%v + %v is %v", owners, unknown, sum)
+	assert.Equal(t, owners[0]+owners[1]+owners[2]+unknown, p.now.Sub(p.got[0].From).Seconds(), owners, unknown)
 	assert.Truef(t, owners[1] != 0 && owners[2] != 0 && owners[0] != 0 && unknown >= 30, "%v, unknown %v", owners, unknown)
 }
 

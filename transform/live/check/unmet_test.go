@@ -15,7 +15,7 @@ import (
 )
 
 func notReached(o *observed.Observation, c stages.Check) []transform.Finding {
-	return slices.DeleteFunc(Evaluate(o, Choice{Check: c}).Findings, func(f transform.Finding) bool { return f.Rule != stageNotReached })
+	return ofRule(stageNotReached, o, Choice{Check: c})
 }
 
 func idsOf(list []transform.Finding) []string {
