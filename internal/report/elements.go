@@ -12,333 +12,241 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
-// elements builds HTML. All text and all values of attributes pass through it, and it escapes them.
-// The package html/template would do the same, but calls methods by their names, so that the linker
-// keeps all methods of all types: ten megabytes.
-type elements struct{ strings.Builder }
+// markup is HTML. All text and all values of attributes become markup through escape, within and
+// element, which escape them. The package html/template would do the same, but calls methods by
+// their names, so that the linker keeps all methods of all types: ten megabytes.
+type markup string
 
-func (m *elements) text(text string) { m.WriteString(html.EscapeString(text)) }
+func escape(text string) markup { return markup(html.EscapeString(text)) }
 
-// open starts an element, with pairs of attributes.
-func (m *elements) open(tag string, attributes ...string) {
-	m.WriteString("<" + tag)
+// within is an element around markup, with pairs of attributes.
+func within(tag string, inner markup, attributes ...string) markup {
+	start := markup("<" + tag)
 	for pair := range slices.Chunk(attributes, 2) {
-		if m.WriteString(" " + pair[0]); pair[1] != "" {
-			m.WriteString(`="` + html.EscapeString(pair[1]) + `"`)
+		if start += markup(" " + pair[0]); pair[1] != "" {
+			start += `="` + escape(pair[1]) + `"`
 		}
 	}
-	m.WriteString(">")
-}
-
-func (m *elements) close(tag string) { m.WriteString("</" + tag + ">") }
-
-// within writes an element around what a function writes.
-func (m *elements) within(tag string, inner func(), attributes ...string) {
-	m.open(tag, attributes...)
-	inner()
-	m.close(tag)
+	end := markup("</" + tag + ">")
 	if !slices.Contains([]string{"span", "code", "a", "td", "th", "strong"}, tag) {
-		m.WriteString("\n")
+		end += "\n"
 	}
+	return start + ">" + inner + end
 }
 
-// element writes an element with a text.
-func (m *elements) element(tag, text string, attributes ...string) {
-	m.within(tag, func() { m.text(text) }, attributes...)
+// element is an element with a text.
+func element(tag, text string, attributes ...string) markup {
+	return within(tag, escape(text), attributes...)
 }
 
-// state writes a badge, in the color of its first word.
-func (m *elements) state(state string) {
+// joined is the markup of all items of a list.
+func joined[T any](list []T, of func(T) markup) markup {
+	var b strings.Builder
+	for _, item := range list {
+		b.WriteString(string(of(item)))
+	}
+	return markup(b.String())
+}
+
+// badge is a state, in the color of its first word.
+func badge(state string) markup {
 	kind, _, _ := strings.Cut(state, ":")
-	m.element("span", state, "class", "state "+kind)
+	return element("span", state, "class", "state "+kind)
 }
 
-func (m *elements) verdict(ok bool) {
+func verdict(ok bool) markup {
 	if ok {
-		m.state("ok")
-		return
+		return badge("ok")
 	}
-	m.element("span", "not ok", "class", "state error")
+	return element("span", "not ok", "class", "state error")
 }
 
-// grid writes a table that scrolls by itself.
-func (m *elements) grid(columns []string, rows func(), attributes ...string) {
-	m.within("div", func() {
-		m.within("table", func() {
-			if len(columns) > 0 {
-				m.within("thead", func() {
-					m.within("tr", func() {
-						for _, c := range columns {
-							m.element("th", c)
-						}
-					})
-				})
-			}
-			m.within("tbody", rows)
-		}, attributes...)
-	}, "class", "scroll")
+// grid is a table that scrolls by itself.
+func grid(columns []string, rows markup, attributes ...string) markup {
+	var head markup
+	if len(columns) > 0 {
+		head = within("thead", within("tr", joined(columns, func(c string) markup { return element("th", c) })))
+	}
+	return within("div", within("table", head+within("tbody", rows), attributes...), "class", "scroll")
 }
 
-// table writes the filter and the table of the subjects.
-func (m *elements) table(t Table, list []section) {
-	if len(list) == 0 {
-		return
+// cells is a row of texts.
+func cells(texts ...string) markup {
+	return within("tr", joined(texts, func(text string) markup { return element("td", text) }))
+}
+
+// overview is the filter and the table of the subjects.
+func overview(t Table, all []section) markup {
+	if len(all) == 0 {
+		return ""
 	}
-	states := lists.Map(list, func(s section) string { return s.state })
+	states := lists.Map(all, func(s section) string { return s.state })
 	slices.Sort(states)
-	m.within("form", func() {
-		m.open("input", "type", "search", "id", "text", "placeholder", "Filter", "aria-label", "Filter by text")
-		m.within("select", func() {
-			m.element("option", "all states", "value", "")
-			for _, s := range slices.Compact(states) {
-				m.element("option", s)
-			}
-		}, "id", "state", "aria-label", "Filter by state")
-		m.element("span", fmt.Sprintf("%d of %d", len(list), len(list)), "class", "quiet", "id", "count", "role", "status")
-	}, "class", "filter", "id", "filter")
-	m.grid(append([]string{"State"}, t.Columns...), func() {
-		for _, s := range list {
-			m.within("tr", func() { m.row(s) }, "data-of", s.id, "data-state", s.state)
-		}
-	}, "id", "subjects")
+	filter := within("form", `<input type="search" id="text" placeholder="Filter" aria-label="Filter by text">`+
+		within("select", element("option", "all states", "value", "")+joined(slices.Compact(states), func(s string) markup { return element("option", s) }),
+			"id", "state", "aria-label", "Filter by state")+
+		element("span", fmt.Sprintf("%d of %d", len(all), len(all)), "class", "quiet", "id", "count", "role", "status"), "class", "filter", "id", "filter")
+	return filter + grid(append([]string{"State"}, t.Columns...), joined(all, section.row), "id", "subjects")
 }
 
-// cells writes a row of texts.
-func (m *elements) cells(texts ...string) {
-	m.within("tr", func() {
-		for _, text := range texts {
-			m.element("td", text)
-		}
-	})
-}
-
-func (m *elements) row(s section) {
-	m.within("td", func() { m.state(s.state) })
+// row is the row of a subject in the table.
+func (s section) row() markup {
+	row := within("td", badge(s.state))
 	for i, cell := range s.Cells {
-		m.within("td", func() {
-			if i > 0 {
-				m.text(cell)
-				return
-			}
-			m.element("a", cell, "href", "#"+s.id)
-		})
-	}
-}
-
-func (m *elements) section(s section) {
-	m.within("section", func() {
-		m.within("h2", func() { m.text(s.Title + " "); m.state(s.state) })
-		m.within("p", func() {
-			if s.File != "" {
-				m.element("code", place(Source{File: s.File, Line: s.Line}))
-				m.text(" · ")
-			}
-			m.element("a", "to the table", "href", "#top")
-		}, "class", "quiet")
-		m.content(s)
-	}, "id", s.id)
-}
-
-func (m *elements) content(s section) {
-	c := s.Content
-	if c.Plan == nil {
-		m.findings(s.Findings)
-	}
-	switch {
-	case c.Plan != nil:
-		m.findings(c.Plan.apart())
-		for _, stage := range c.Plan.Stages {
-			m.stage(s.id, stage)
+		if i == 0 {
+			row += within("td", element("a", cell, "href", "#"+s.id))
+		} else {
+			row += element("td", cell)
 		}
-	case c.Review != nil:
-		m.review(*c.Review)
-	case c.Verification != nil:
-		m.verification(*c.Verification)
-	case c.Ownership != nil:
-		m.ownership(*c.Ownership)
-	case c.Timeline != nil:
-		m.timeline(*c.Timeline)
 	}
-	m.classes(c.Classes)
+	return within("tr", row, "data-of", s.id, "data-state", s.state)
 }
 
-func (m *elements) findings(list []transform.Finding) {
+// details are all that the page shows of a subject.
+func (s section) details() markup {
+	var at markup
+	if s.File != "" {
+		at = element("code", place(Source{File: s.File, Line: s.Line})) + " · "
+	}
+	content := findingsTable(s.Findings)
+	if s.Content != nil {
+		content = s.Content(s)
+	}
+	return within("section", within("h2", escape(s.Title+" ")+badge(s.state))+
+		within("p", at+element("a", "to the table", "href", "#top"), "class", "quiet")+content+configuration(s.Classes), "id", s.id)
+}
+
+func findingsTable(list []transform.Finding) markup {
 	if len(list) == 0 {
-		return
+		return ""
 	}
-	m.grid(nil, func() {
-		for _, f := range list {
-			m.within("tr", func() {
-				m.within("td", func() {
-					m.element("span", string(f.Severity), "class", "severity "+string(f.Severity))
-					m.text(acceptedMark(f))
-					m.open("br")
-					m.element("code", f.Rule)
-				}, "class", "rule")
-				m.within("td", func() { m.element("code", where(f)) })
-				m.within("td", func() {
-					m.text(f.Message)
-					if f.Fix != "" {
-						m.open("br")
-						m.text("→ " + f.Fix)
-					}
-				})
-			})
+	return grid(nil, joined(list, func(f transform.Finding) markup {
+		message := escape(f.Message)
+		if f.Fix != "" {
+			message += "<br>" + escape("→ "+f.Fix)
 		}
-	}, "class", "findings")
+		severity := element("span", string(f.Severity), "class", "severity "+string(f.Severity))
+		return within("tr", within("td", severity+escape(acceptedMark(f))+"<br>"+element("code", f.Rule), "class", "rule")+
+			within("td", element("code", where(f)))+within("td", message))
+	}), "class", "findings")
 }
 
-func (m *elements) stage(of string, s Stage) {
+// page is a plan, in a section of the page.
+func (p Plan) page(in section) markup {
+	return findingsTable(p.apart()) + joined(p.Stages, func(s Stage) markup { return s.page(in.id) })
+}
+
+func (s Stage) page(of string) markup {
 	attributes := []string{"id", of + "-" + s.Name}
 	if s.State == plan.Blocked {
 		attributes = append(attributes, "open", "")
 	}
-	m.within("details", func() {
-		m.within("summary", func() { m.element("strong", s.Name); m.text(" "); m.state(s.Word()) })
-		if !s.open() {
-			m.element("p", "Nothing to do.", "class", "quiet")
-			return
-		}
-		m.element("p", s.Why)
-		if text := s.effect(); text != "" {
-			m.element("p", text)
-		}
-		m.findings(s.Findings)
-		for _, a := range slices.Concat(s.Prepare, s.Actions) {
-			m.element("p", a.Why+":")
-			m.element("pre", a.Command)
-		}
-		if s.Diff != "" {
-			m.lines(s.Diff)
-		}
-	}, attributes...)
+	m := within("summary", element("strong", s.Name)+" "+badge(s.Word()))
+	if !s.open() {
+		return within("details", m+element("p", "Nothing to do.", "class", "quiet"), attributes...)
+	}
+	m += element("p", s.Why)
+	if text := s.effect(); text != "" {
+		m += element("p", text)
+	}
+	m += findingsTable(s.Findings)
+	for _, a := range slices.Concat(s.Prepare, s.Actions) {
+		m += element("p", a.Why+":") + element("pre", a.Command)
+	}
+	return within("details", m+diffLines(s.Diff), attributes...)
 }
 
-// lines writes a diff.
-func (m *elements) lines(diff string) {
-	m.within("pre", func() {
-		for line := range strings.Lines(diff) {
-			m.element("span", line, "class", string(diffPartOf(line)))
-		}
+// diffLines is a diff; nothing for "".
+func diffLines(diff string) markup {
+	if diff == "" {
+		return ""
+	}
+	return within("pre", joined(slices.Collect(strings.Lines(diff)), func(line string) markup {
+		return element("span", line, "class", string(diffPartOf(line)))
+	}))
+}
+
+// configuration is the effective configuration of machine classes.
+func configuration(classes []Class) markup {
+	if len(classes) == 0 {
+		return ""
+	}
+	return element("h3", "Effective configuration") + joined(classes, func(c Class) markup {
+		rows := joined(c.keys, c.setting) + joined(c.Dropped, func(d Dropped) markup {
+			return within("tr", element("td", d.Key)+element("td", "dropped: "+d.Reason)+element("td", fmt.Sprintf("%s:%d", d.File, d.Line)), "class", "quiet")
+		})
+		return within("details", within("summary", "class "+element("strong", c.Name)+escape(" "+roles(c)))+grid([]string{"Key", "Value", "From"}, rows))
 	})
 }
 
-func (m *elements) classes(list []Class) {
-	if len(list) == 0 {
-		return
+func (c Class) setting(key string) markup {
+	o := c.Origins[key]
+	from := element("code", fmt.Sprintf("%s:%d", o.File, o.Line)) + escape(" "+o.Path+through(o)+", "+o.Why)
+	for _, lost := range c.Overridden[key] {
+		from += "<br>" + element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
 	}
-	m.element("h3", "Effective configuration")
-	for _, c := range list {
-		m.within("details", func() {
-			m.within("summary", func() { m.text("class "); m.element("strong", c.Name); m.text(" " + roles(c)) })
-			m.grid([]string{"Key", "Value", "From"}, func() {
-				for _, key := range c.keys {
-					m.setting(c, key)
-				}
-				for _, d := range c.Dropped {
-					m.within("tr", func() {
-						m.element("td", d.Key)
-						m.element("td", "dropped: "+d.Reason)
-						m.element("td", fmt.Sprintf("%s:%d", d.File, d.Line))
-					}, "class", "quiet")
-				}
-			})
-		})
-	}
+	return within("tr", within("td", element("code", key))+within("td", element("code", compact(c.Config[key])))+within("td", from))
 }
 
-func (m *elements) setting(c Class, key string) {
-	m.within("tr", func() {
-		m.within("td", func() { m.element("code", key) })
-		m.within("td", func() { m.element("code", compact(c.Config[key])) })
-		m.within("td", func() {
-			o := c.Origins[key]
-			m.element("code", fmt.Sprintf("%s:%d", o.File, o.Line))
-			m.text(" " + o.Path + through(o) + ", " + o.Why)
-			for _, lost := range c.Overridden[key] {
-				m.open("br")
-				m.element("span", fmt.Sprintf("over %s:%d %s", lost.File, lost.Line, lost.Path), "class", "quiet")
-			}
-		})
-	})
-}
-
-func (m *elements) review(c ReviewedCluster) {
+func (c ReviewedCluster) page(in section) markup {
 	summary := c.summary()
 	if c.Next != "" {
 		summary += "; next stage: " + c.Next
 	}
-	m.element("p", summary)
+	m := findingsTable(in.Findings) + element("p", summary)
 	if c.Moved != "" {
-		m.element("p", "was in "+c.Moved, "class", "quiet")
+		m += element("p", "was in "+c.Moved, "class", "quiet")
 	}
 	for _, s := range c.Stages {
-		m.element("h3", s.Name)
 		why := s.Why
 		if s.Superseded {
 			why = "A later stage of the same change leaves nothing of it."
 		}
-		m.element("p", why)
+		m += element("h3", s.Name) + element("p", why)
 		for _, a := range s.Before {
-			m.element("p", "Before the merge: "+a.Why)
+			m += element("p", "Before the merge: "+a.Why)
 		}
 	}
 	for _, class := range alike(c.Classes) {
-		m.within("h3", func() { m.text("class " + class.Name + " "); m.element("span", string(class.Change), "class", "quiet") })
+		m += within("h3", escape("class "+class.Name+" ")+element("span", string(class.Change), "class", "quiet"))
 		for _, k := range class.Keys {
-			m.within("p", func() { m.element("code", k.Key) })
-			m.lines(strings.Join(k.Lines(), "\n") + "\n")
+			m += within("p", element("code", k.Key)) + diffLines(strings.Join(k.Lines(), "\n")+"\n")
 		}
 	}
-	for _, e := range c.Edits {
-		m.within("p", func() {
-			m.element("code", e.Path)
-			m.text(" " + string(e.Change) + " ")
-			m.element("code", fmt.Sprintf("%s:%d", e.File, e.Line), "class", "quiet")
-		})
-	}
+	return m + joined(c.Edits, func(e ReviewedEdit) markup {
+		return within("p", element("code", e.Path)+escape(" "+string(e.Change)+" ")+element("code", fmt.Sprintf("%s:%d", e.File, e.Line), "class", "quiet"))
+	})
 }
 
-func (m *elements) verification(v Verification) {
-	m.within("p", func() {
-		m.verdict(v.OK)
-		m.text(" stage: " + cmp.Or(v.Reached, "none") + "; migration lease: " + v.Lease.text())
-	})
+func (v Verification) page(in section) markup {
+	m := findingsTable(in.Findings) + within("p", verdict(v.OK)+escape(" stage: "+cmp.Or(v.Reached, "none")+"; migration lease: "+v.Lease.text()))
 	if len(v.Nodes) > 0 {
-		m.grid([]string{"Node", "Provider ID", ""}, func() {
-			for _, n := range v.Nodes {
-				m.within("tr", func() {
-					m.element("td", n.Name)
-					m.within("td", func() { m.element("code", n.ProviderID) })
-					m.within("td", func() { m.verdict(n.OK) })
-				})
-			}
-		})
+		m += grid([]string{"Node", "Provider ID", ""}, joined(v.Nodes, func(n check.Node) markup {
+			return within("tr", element("td", n.Name)+within("td", element("code", n.ProviderID))+within("td", verdict(n.OK)))
+		}))
 	}
-	for _, n := range v.NotChecked {
-		m.element("p", "not checked: "+n.Rule+", because "+n.Why, "class", "quiet")
-	}
+	return m + joined(v.NotChecked, func(n check.NotChecked) markup {
+		return element("p", "not checked: "+n.Rule+", because "+n.Why, "class", "quiet")
+	})
 }
 
-func (m *elements) ownership(o Ownership) {
-	m.within("div", func() {
-		for _, i := range o.Intervals {
-			m.element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
-		}
-	}, "class", "timeline", "role", "img", "aria-label", "timeline of the managers")
-	m.grid([]string{"From", "Seconds", "Managers"}, func() {
-		for _, i := range o.Intervals {
-			owners := cmp.Or(list(i.Owners), "no manager")
-			if i.Why != "" {
-				owners = unknown + ": " + i.Why
-			}
-			m.cells(i.From, fmt.Sprintf("%g", i.Length), owners)
-		}
+func (o Ownership) page(in section) markup {
+	timeline := joined(o.Intervals, func(i Interval) markup {
+		return element("span", "", "class", "n"+i.Count, "style", fmt.Sprintf("flex: %g 0 0", o.share(i)), "title", i.From)
 	})
-	for _, h := range o.Handovers {
-		m.element("p", fmt.Sprintf("from %s to %s: %.1f s between the last renewal of the one and the first of the other", h.From, h.To, h.Seconds))
-	}
+	rows := joined(o.Intervals, func(i Interval) markup {
+		owners := cmp.Or(list(i.Owners), "no manager")
+		if i.Why != "" {
+			owners = unknown + ": " + i.Why
+		}
+		return cells(i.From, fmt.Sprintf("%g", i.Length), owners)
+	})
+	return findingsTable(in.Findings) + within("div", timeline, "class", "timeline", "role", "img", "aria-label", "timeline of the managers") +
+		grid([]string{"From", "Seconds", "Managers"}, rows) + joined(o.Handovers, func(h Handover) markup {
+		return element("p", fmt.Sprintf("from %s to %s: %.1f s between the last renewal of the one and the first of the other", h.From, h.To, h.Seconds))
+	})
 }

@@ -20,16 +20,6 @@ import (
 //go:embed page.html
 var pageText string
 
-// Content is what a page shows of a subject, as far as the verb has it.
-type Content struct {
-	Plan         *Plan
-	Review       *ReviewedCluster
-	Classes      []Class // the effective configuration
-	Verification *Verification
-	Ownership    *Ownership
-	Timeline     *Timeline
-}
-
 // section is a subject with its place in the page.
 type section struct {
 	Subject
@@ -42,25 +32,17 @@ func (r *Results) WriteHTML(w io.Writer, t Table) error {
 	for i, s := range r.Subjects {
 		list = append(list, section{s, fmt.Sprintf("subject-%d", i+1), s.state()})
 	}
-	m := &elements{}
-	m.element("h1", "rke-lm "+r.Verb)
 	about := r.totals()
 	if r.Version != "" {
 		about += " · rke-lm " + r.Version
 	}
-	m.element("p", about, "class", "quiet")
-	for _, e := range r.Errors {
-		m.within("p", func() { m.element("span", "error", "class", "severity error"); m.text(" " + e.Message) })
-	}
-	m.findings(r.Findings)
-	m.table(t, list)
-	for _, s := range list {
-		m.section(s)
-	}
+	m := element("h1", "rke-lm "+r.Verb) + element("p", about, "class", "quiet") + joined(r.Errors, func(e Problem) markup {
+		return within("p", element("span", "error", "class", "severity error")+escape(" "+e.Message))
+	}) + findingsTable(r.Findings) + overview(t, list) + joined(list, section.details)
 	if when, next := r.Summary.next(); next != "" {
-		m.within("p", func() { m.text(when + "next: "); m.element("code", next) })
+		m += within("p", escape(when+"next: ")+element("code", next))
 	}
-	_, err := strings.NewReplacer("<!--verb-->", html.EscapeString(r.Verb), "<!--content-->", m.String()).WriteString(w, pageText)
+	_, err := strings.NewReplacer("<!--verb-->", html.EscapeString(r.Verb), "<!--content-->", string(m)).WriteString(w, pageText)
 	return err
 }
 

@@ -92,14 +92,14 @@ func markdownActions(w io.Writer, actions []action.Action) {
 // inline keeps text from being taken for markup, and from making lines, mentions of
 // people, references and links.
 func inline(text string) string {
-	text = links.ReplaceAllString(markup.Replace(text), "`$0`")
+	text = links.ReplaceAllString(markdownEscaper.Replace(text), "`$0`")
 	if strings.IndexAny(text, "#+-=") == 0 {
 		return "\\" + text
 	}
 	return text
 }
 
-var markup = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", "\\|", "~", "\\~",
+var markdownEscaper = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", "\\|", "~", "\\~",
 	"\r\n", " ", "\n", " ", "\r", " ")
 
 // links are what GitHub and GitLab make links of, even where a backslash is before it: addresses, people,

@@ -56,7 +56,7 @@ func (c *Collector) WritePlans(results []Planned, text PlanText) error {
 			for i, plan := range m.Plans {
 				subject := plan.Subject()
 				if i == 0 { // the effective configuration is that of the documents as they are
-					subject.Content.Classes = m.Classes
+					subject.Classes = m.Classes
 				}
 				c.results.Keep(subject)
 			}

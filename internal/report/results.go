@@ -33,9 +33,10 @@ type Subject struct {
 	// Cells are its row of a summary, and Details what can be unfolded below, as Markdown.
 	Cells   []string
 	Details string
-	// State is by what a page filters, "" for the worst finding, and Content what it shows.
+	// State is by what a page filters, "" for the worst finding, and Content what it shows; nil for the findings alone.
 	State   string
-	Content Content
+	Content func(section) markup
+	Classes []Class // the effective configuration, below it
 }
 
 // Keep adds a subject; of findings that several stages have one is kept.

@@ -34,7 +34,7 @@ func (p Plan) Subject() Subject {
 	var b strings.Builder
 	WriteMarkdown(&b, p)
 	s.Details = b.String()
-	s.State, s.Content.Plan = word(o.Summary.State()), &p
+	s.State, s.Content = word(o.Summary.State()), p.page
 	switch {
 	case o.Situation == plan.ProgressBroken(o.Version): // it is more than to do: components do not start
 		s.State = string(o.Situation)
@@ -83,7 +83,7 @@ func (c ReviewedCluster) Subject() Subject {
 	var b strings.Builder
 	c.writeMarkdown(&b)
 	s.Details = b.String()
-	s.Content.Review = &c
+	s.Content = c.page
 	return s
 }
 
@@ -111,8 +111,7 @@ func counted(findings []transform.Finding) string {
 // Subject is the verdict on a live cluster as one of the results.
 func (v Verification) Subject(title string) Subject {
 	s := FindingSubject(title, "", 0, v.Findings)
-	s.Content.Verification = &v
-	if v.OK || s.stops() {
+	if s.Content = v.page; v.OK || s.stops() {
 		return s
 	}
 	var needed []string
@@ -124,7 +123,7 @@ func (v Verification) Subject(title string) Subject {
 	s = FindingSubject(title, "", 0, append(slices.Clone(v.Findings), transform.Finding{
 		Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + list(needed), Fix: "print the missing kinds as well",
 	}))
-	s.Content.Verification = &v
+	s.Content = v.page
 	return s
 }
 
@@ -133,7 +132,7 @@ var OwnershipTable = Table{[]string{"Cluster", "No manager", "One", "Two", "Unkn
 
 // Subject is a timeline as one of the results.
 func (o Ownership) Subject(title string) Subject {
-	s := Subject{Title: title, Cells: []string{title}, Content: Content{Ownership: &o}}
+	s := Subject{Title: title, Cells: []string{title}, Content: o.page}
 	for _, count := range []string{"0", "1", "2", unknown} {
 		s.Cells = append(s.Cells, fmt.Sprintf("%.1f s", o.Seconds[count]))
 	}

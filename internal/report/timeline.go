@@ -20,7 +20,6 @@ type Timeline struct {
 	Cluster string
 	spans   []span
 	end     *migrate.Outcome
-	problem error // why the run failed, or did not start
 }
 
 // span is a time in which a run worked on one stage; "" is before the first one, or after the last.
@@ -92,41 +91,33 @@ func (t *Timeline) Subject(state string, err error) Subject {
 	}
 	out := Subject{Title: t.Cluster, State: state, Findings: once(found)}
 	out.Cells = []string{t.Cluster, cmp.Or(stage, "-"), fmt.Sprintf("%g", math.Round(seconds*10)/10), gap(atSwitch), counted(out.Findings)}
-	t.problem, out.Content.Timeline = err, t
+	out.Content = func(in section) markup { return findingsTable(in.Findings) + t.page(err) }
 	return out
 }
 
-// timeline writes a run: its stages in proportion to their time, and what happened in each.
-func (m *elements) timeline(t Timeline) {
+// page is a run, and why it failed: its stages in proportion to their time, and what happened in each.
+func (t *Timeline) page(err error) (m markup) {
 	if len(t.spans) > 0 {
-		m.within("div", func() {
-			for _, s := range t.spans {
-				m.element("span", "", "class", "stage", "style", fmt.Sprintf("flex: %g 0 0", s.seconds()), "title", fmt.Sprintf("%s: %g s", s.title, s.seconds()))
-			}
-		}, "class", "timeline", "role", "img", "aria-label", "timeline of stages")
-		m.grid([]string{"Stage", "From", "Seconds", "Managers that ran the cloud controllers"}, func() {
-			for _, s := range t.spans {
-				m.cells(s.title, s.from.UTC().Format(moment), fmt.Sprintf("%g", s.seconds()), owned(s.owners))
-			}
-		})
+		m = within("div", joined(t.spans, func(s span) markup {
+			return element("span", "", "class", "stage", "style", fmt.Sprintf("flex: %g 0 0", s.seconds()), "title", fmt.Sprintf("%s: %g s", s.title, s.seconds()))
+		}), "class", "timeline", "role", "img", "aria-label", "timeline of stages")
+		m += grid([]string{"Stage", "From", "Seconds", "Managers that ran the cloud controllers"}, joined(t.spans, func(s span) markup {
+			return cells(s.title, s.from.UTC().Format(moment), fmt.Sprintf("%g", s.seconds()), owned(s.owners))
+		}))
 	}
-	if t.problem != nil {
-		m.element("h3", "Error")
-		m.element("pre", t.problem.Error(), "class", "wrap")
+	if err != nil {
+		m += element("h3", "Error") + element("pre", err.Error(), "class", "wrap")
 	}
-	for _, s := range t.spans {
-		m.span(s)
-	}
+	m += joined(t.spans, span.page)
 	if t.end != nil {
-		m.element("h3", "End")
-		m.element("p", "Stages that are done: "+cmp.Or(list(t.end.Done), "none")+". "+t.end.Holds)
+		m += element("h3", "End") + element("p", "Stages that are done: "+cmp.Or(list(t.end.Done), "none")+". "+t.end.Holds)
 		for _, c := range [][2]string{{"To continue:", t.end.Continue}, {"To go back:", t.end.Revert}} {
 			if c[1] != "" {
-				m.element("p", c[0])
-				m.element("pre", c[1], "class", "wrap")
+				m += element("p", c[0]) + element("pre", c[1], "class", "wrap")
 			}
 		}
 	}
+	return m
 }
 
 // owned is for how long the cloud controllers had so many owners.
@@ -137,24 +128,17 @@ func owned(o *migrate.Owned) string {
 	return fmt.Sprintf("none %g s, one %g s, two %g s, unknown %g s", o.None, o.One, o.Two, o.Unknown)
 }
 
-// span writes what happened in a stage.
-func (m *elements) span(s span) {
-	m.within("details", func() {
-		m.within("summary", func() { m.element("strong", s.title); m.text(fmt.Sprintf(" %g s", s.seconds())) })
-		staged := slices.IndexFunc(s.events, func(e RunEvent) bool { return e.Type == migrate.Staged })
-		if staged >= 0 {
-			e := s.events[staged]
-			m.element("p", e.Message)
-			if e.Diff != "" {
-				m.lines(e.Diff)
-			}
+// page is what happened in a stage.
+func (s span) page() markup {
+	m := within("summary", element("strong", s.title)+escape(fmt.Sprintf(" %g s", s.seconds())))
+	var rows markup
+	staged := slices.IndexFunc(s.events, func(e RunEvent) bool { return e.Type == migrate.Staged })
+	for i, e := range s.events {
+		if i == staged {
+			m += element("p", e.Message) + diffLines(e.Diff)
+		} else {
+			rows += cells(e.Time.UTC().Format(time.TimeOnly), e.Type, e.Message)
 		}
-		m.grid([]string{"Time", "Event", ""}, func() {
-			for i, e := range s.events {
-				if i != staged {
-					m.cells(e.Time.UTC().Format(time.TimeOnly), e.Type, e.Message)
-				}
-			}
-		})
-	})
+	}
+	return within("details", m+grid([]string{"Time", "Event", ""}, rows))
 }
