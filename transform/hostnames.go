@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -47,11 +48,7 @@ func (h HostNames) Unknown() []string {
 	return h.where(func(_, host string) bool { return host == "" }, "")
 }
 
-func (h HostNames) where(is func(node, host string) bool, joint string) (list []string) {
-	for _, node := range slices.Sorted(maps.Keys(h)) {
-		if is(node, h[node]) {
-			list = append(list, node+joint+h[node])
-		}
-	}
-	return list
+func (h HostNames) where(is func(node, host string) bool, joint string) []string {
+	nodes := lists.Where(slices.Sorted(maps.Keys(h)), func(node string) bool { return is(node, h[node]) })
+	return lists.Map(nodes, func(node string) string { return node + joint + h[node] })
 }

@@ -15,16 +15,15 @@ import (
 
 // The error types without an exit code of their own, and why. All other ones say theirs.
 var withoutCode = map[string]string{
-	"transform/yamledit.Error":        "an input that cannot be edited: what ends with the default",
-	"internal/kube.TooLarge":          "only in an Unreached",
-	"internal/kube.broken":            "only in an Unreached",
-	"internal/rancher.advised":        "says more about the error in it, which has the code",
-	"internal/report.Silent":          "only keeps the error in it, which has the code, from being printed again",
-	"internal/rancher.Incomplete":     "holds the errors of several clusters, which have codes",
-	"internal/migrate.late":           "only in an End, which has a code for it",
-	"internal/migrate.ManualRequired": "only in an End, which has a code for it",
-	"internal/migrate.Gate":           "only in a run of the controller, which continues",
-	"internal/controller.skipped":     "only in a status: no command ends with it",
+	"transform/yamledit.Error":    "an input that cannot be edited: what ends with the default",
+	"internal/kube.TooLarge":      "only in an Unreached",
+	"internal/kube.broken":        "only in an Unreached",
+	"internal/rancher.advised":    "says more about the error in it, which has the code",
+	"internal/report.Silent":      "only keeps the error in it, which has the code, from being printed again",
+	"internal/rancher.Incomplete": "holds the errors of several clusters, which have codes",
+	"internal/migrate.late":       "only in an End, which has a code for it",
+	"internal/migrate.Gate":       "only in a run of the controller, which continues",
+	"internal/controller.skipped": "only in a status: no command ends with it",
 
 	"internal/controller.NotPermitted": "a policy that cannot be read, which is an input; else only in a status",
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/migrate"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/waves"
 )
@@ -79,16 +80,12 @@ func explained(w waves.Wait) string {
 
 // skipped sets the condition about clusters that are skipped for a reason.
 func (w *work) skipped(condition, text string) {
-	var names []string
-	for _, m := range w.members {
-		if skippedFor(m) == condition {
-			names = append(names, m.Cluster)
-		}
-	}
-	if len(names) == 0 {
+	found := lists.Where(w.members, func(m migrate.Member) bool { return skippedFor(m) == condition })
+	if len(found) == 0 {
 		w.condition(condition, false, none, "")
 		return
 	}
+	names := lists.Map(found, func(m migrate.Member) string { return m.Cluster })
 	w.condition(condition, true, waves.Reason(condition), text+strings.Join(names, ", "))
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/kube"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -63,13 +64,11 @@ func policyOf(lm *v1alpha1.LeaderMigration, need string, approvals []v1alpha1.Le
 }
 
 // approving are the approvals of a LeaderMigration. One of the same second can be of a LeaderMigration with that name that was deleted.
-func approving(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigrationApproval) (list []v1alpha1.LeaderMigrationApprovalSpec) {
-	for _, a := range approvals {
-		if lm.CreationTimestamp.Before(&a.CreationTimestamp) {
-			list = append(list, a.Spec)
-		}
-	}
-	return list
+func approving(lm *v1alpha1.LeaderMigration, approvals []v1alpha1.LeaderMigrationApproval) []v1alpha1.LeaderMigrationApprovalSpec {
+	later := lists.Where(approvals, func(a v1alpha1.LeaderMigrationApproval) bool {
+		return lm.CreationTimestamp.Before(&a.CreationTimestamp)
+	})
+	return lists.Map(later, func(a v1alpha1.LeaderMigrationApproval) v1alpha1.LeaderMigrationApprovalSpec { return a.Spec })
 }
 
 func limitsOf(spec v1alpha1.LeaderMigrationSpec) waves.Limits {

@@ -12,13 +12,9 @@ import (
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 )
 
-// ManualRequired means that a stage has a command that rke-lm does not run.
-type ManualRequired struct {
-	Stage, Command, Why string
-}
-
-func (b *ManualRequired) Error() string {
-	return fmt.Sprintf("%s; run it, and then this command again with --manual-done %s:\n  %s", b.Why, b.Stage, b.Command)
+// manualRequired means that a stage has a command that rke-lm does not run.
+func manualRequired(t transition.Transition, a action.Action, why string) error {
+	return fmt.Errorf("%s; run it, and then this command again with --manual-done %s:\n  %s", why, t.Stage, a.Command)
 }
 
 // actions carries actions out, one after the other.
@@ -87,7 +83,7 @@ func (r *run) change(ctx context.Context, t transition.Transition, a action.Acti
 	case action.HelmUninstall:
 		return r.helm.uninstall(ctx, t, a, op)
 	}
-	return &ManualRequired{t.Stage, a.Command, "the stage " + t.Stage + " has a command for the machines themselves, which rke-lm does not reach"}
+	return manualRequired(t, a, "the stage "+t.Stage+" has a command for the machines themselves, which rke-lm does not reach")
 }
 
 // fileOf returns what a plan folder would hold.

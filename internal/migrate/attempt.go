@@ -58,12 +58,12 @@ func (h helm) leftRecord(ctx context.Context, c helmCall, failed error) bool {
 	return err != nil || slices.ContainsFunc(unfinished(records), func(k record) bool { return k.Name == c.record })
 }
 
-// onlyOwn fails with *Busy unless all records are of the helm that this run, or one that
+// onlyOwn refuses unless all records are of the helm that this run, or one that
 // died, has started. Where helm does not end with its run, it gets time to.
 func (h helm) onlyOwn(ctx context.Context, records []record) error {
 	for _, k := range records {
 		if !h.started(k) {
-			return &Busy{k}
+			return busy(k)
 		}
 	}
 	switch {

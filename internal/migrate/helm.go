@@ -67,7 +67,7 @@ type helmCall struct {
 func (h helm) call(ctx context.Context, t transition.Transition, a action.Action, c helmCall) error {
 	program, err := exec.LookPath("helm")
 	if err != nil {
-		return &ManualRequired{t.Stage, a.Command, withoutHelm(a)}
+		return manualRequired(t, a, withoutHelm(a))
 	}
 	return h.inFolder(program, c.files, func(p prepared) error {
 		return h.attempt(ctx, c, func(ctx context.Context) error {

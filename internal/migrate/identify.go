@@ -16,26 +16,13 @@ import (
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
 
-// NodeActionRequired says what a person does for one Node before the run can continue. The run sees
-// by itself that it was done.
-type NodeActionRequired struct {
-	Why     string
-	Command string // "" if it must not be done
-}
-
-func (o *NodeActionRequired) Error() string {
-	if o.Command == "" {
-		return o.Why
+// nodeActionRequired says what a person does for one Node before the run can continue; the command is "" if it
+// must not be done. The run sees by itself that it was done.
+func nodeActionRequired(why, command string) error {
+	if command == "" {
+		return exitcode.New(exitcode.Refused, why)
 	}
-	return o.Why + "; then run this command again:\n  " + o.Command
-}
-
-// ExitCode distinguishes what must not be done from what is left to do.
-func (o *NodeActionRequired) ExitCode() exitcode.Code {
-	if o.Command == "" {
-		return exitcode.Refused
-	}
-	return exitcode.Failed
+	return exitcode.New(exitcode.Failed, why+"; then run this command again:\n  "+command)
 }
 
 // initialize has the cloud-controller-manager initialize the Nodes without a provider ID
@@ -58,10 +45,8 @@ func (r *run) initialize(ctx context.Context) error {
 	if err != nil || len(u.Unproven) == 0 {
 		return err
 	}
-	return &NodeActionRequired{
-		Why:     "the name of the node " + u.Unproven[0] + " does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
-		Command: transition.IdentifyByHand(u.Unproven[0]),
-	}
+	return nodeActionRequired("the name of the node "+u.Unproven[0]+" does not prove its instance, and a provider ID never changes: set it from the metadata of its own instance",
+		transition.IdentifyByHand(u.Unproven[0]))
 }
 
 // RestartCommand is a user's command that restarts the kubelet of a machine.

@@ -35,7 +35,7 @@ func (r *run) register(ctx context.Context) error {
 			again.Why += " (migrate does so itself with --restart-command)"
 		}
 		if r.Restart == nil || again.Restart == "" {
-			return &NodeActionRequired{again.Why, again.Command}
+			return nodeActionRequired(again.Why, again.Command)
 		}
 		r.note(again.Why)
 		if err := r.registerAgain(ctx, first, again.Restart); err != nil {
@@ -100,7 +100,7 @@ func (r *run) resumeRegistration(ctx context.Context) error {
 	case !found:
 		return nil
 	case r.Restart == nil:
-		return &NodeActionRequired{Why: "the node " + m.Node + " was deleted, and its machine has not registered it again", Command: "# on its machine: " + m.Command}
+		return nodeActionRequired("the node "+m.Node+" was deleted, and its machine has not registered it again", "# on its machine: "+m.Command)
 	}
 	r.note("the node " + m.Node + " was deleted, and its machine has not registered it again")
 	return r.restart(ctx, m)
@@ -140,7 +140,7 @@ func (r *run) relink(ctx context.Context, l transition.Link) error {
 		return r.cluster.patchMachine(ctx, namespace, l.Object, p)
 	}})
 	if kube.HasStatus(err, http.StatusForbidden, http.StatusNotFound) {
-		return &NodeActionRequired{Why: l.Why, Command: l.Command(namespace)}
+		return nodeActionRequired(l.Why, l.Command(namespace))
 	}
 	return kube.Refusal(err)
 }

@@ -79,22 +79,16 @@ func finished(records []record) (record, bool) {
 	return record{}, false
 }
 
-// Busy reports that a helm that is not the run's changes a release, or was killed.
-type Busy struct{ Record record }
-
-func (b *Busy) Error() string {
-	k := b.Record
+// busy refuses a release that a helm which is not the run's changes, or was killed at.
+func busy(k record) error {
 	repair := map[string]string{
 		"pending-install": shell.Line("kubectl -n %s delete secret %--%s", k.Namespace, k.Name),
 		"uninstalling":    shell.Line("helm -n %s uninstall %--%s", k.Namespace, k.Release),
 	}
-	return fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that rke-lm did not start, and another user may be running it now; check it: %s; wait until it ends, or if it is not running, repair it: %s, and run the command again",
+	return exitcode.New(exitcode.Refused, fmt.Sprintf("the release %s/%s is %s since %s UTC, by a helm that rke-lm did not start, and another user may be running it now; check it: %s; wait until it ends, or if it is not running, repair it: %s, and run the command again",
 		k.Namespace, k.Release, k.Status, k.Since.Format("2006-01-02 15:04:05"),
-		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(repair[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release)))
+		shell.Line("helm -n %s history %--%s", k.Namespace, k.Release), cmp.Or(repair[k.Status], shell.Line("helm -n %s rollback %--%s", k.Namespace, k.Release))))
 }
-
-// ExitCode is that of a refusal.
-func (b *Busy) ExitCode() exitcode.Code { return exitcode.Refused }
 
 // helm upgrade replaces all values that a user has supplied to a release (helm.sh/helm/v3/pkg/action,
 // Upgrade.reuseValues). So a run compares them with those that it gives helm: before it writes

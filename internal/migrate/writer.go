@@ -6,8 +6,8 @@ package migrate
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -124,10 +124,7 @@ func outcome(err error) string {
 	return resultUnknown
 }
 
-func sum(text []byte) string {
-	s := sha256.Sum256(text)
-	return hex.EncodeToString(s[:])
-}
+func sum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // change is the cluster's object before and after it.
 type change struct{ before, after *yamledit.Document }

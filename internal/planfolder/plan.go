@@ -6,7 +6,6 @@ package planfolder
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -37,10 +36,7 @@ func Lists(planFile []byte, name string, content []byte) (plan.Saved, bool) {
 	return p.Saved, err == nil && p.Sums[name] == sum(content)
 }
 
-func sum(content []byte) string {
-	s := sha256.Sum256(content)
-	return hex.EncodeToString(s[:])
-}
+func sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
 func encode(s plan.Saved, files []File) ([]byte, error) {
 	p := content{APIVersion: apiVersion, Kind: kind, Saved: s, Files: []string{}, Sums: map[string]string{}}

@@ -79,12 +79,9 @@ func (r *Results) table(b *limitedBuffer, t Table) {
 
 // totals counts what was found, as lint does.
 func (r *Results) totals() string {
-	all := slices.Clone(r.Findings)
-	for _, s := range r.Subjects {
-		all = append(all, s.Findings[:len(s.Findings)-s.ofStages]...)
-	}
+	own := lists.Flat(r.Subjects, func(s Subject) []transform.Finding { return s.Findings[:len(s.Findings)-s.ofStages] })
 	count := map[transform.Severity]int{}
-	for _, f := range all {
+	for _, f := range append(own, r.Findings...) {
 		if f.Severity != transform.Error || f.Stops() {
 			count[f.Severity]++
 		}

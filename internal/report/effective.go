@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/redact"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -167,12 +168,7 @@ func through(o Origin) string {
 
 // roles lists the roles by which Rancher knows the machines.
 func roles(c Class) string {
-	var out []string
-	for _, r := range []string{"control-plane", "etcd", "worker"} {
-		if c.Labels["rke.cattle.io/"+r+"-role"] == "true" {
-			out = append(out, r)
-		}
-	}
+	out := lists.Where([]string{"control-plane", "etcd", "worker"}, func(r string) bool { return c.Labels["rke.cattle.io/"+r+"-role"] == "true" })
 	if os := c.Labels["cattle.io/os"]; os != "" && os != "linux" {
 		out = append(out, os)
 	}

@@ -5,7 +5,7 @@ package report
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -136,10 +136,7 @@ func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
 	return out
 }
 
-func checksum(d *yamledit.Document) string {
-	sum := sha256.Sum256(d.Bytes())
-	return hex.EncodeToString(sum[:])
-}
+func checksum(d *yamledit.Document) string { return fmt.Sprintf("%x", sha256.Sum256(d.Bytes())) }
 
 // diffOf is that of all documents that a stage changes.
 func diffOf(s plan.Step) (diff string) {

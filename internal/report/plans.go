@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Planned is the plan of a cluster, and those that follow it up to a later release.
@@ -81,10 +82,7 @@ func (c *Collector) writePlans(all []Planned, found []transform.Finding, text Pl
 	if len(c.Rows) > 0 && (text.Alone || c.Several()) {
 		c.Write(c.Out, c.Palette)
 		if text.Alone || !whole {
-			var objections []transform.Finding // about clusters as a whole
-			for _, m := range all {
-				objections = append(objections, m.Plans[0].Findings...)
-			}
+			objections := lists.Flat(all, func(m Planned) []transform.Finding { return m.Plans[0].Findings }) // about clusters as a whole
 			WriteFindings(c.Err, c.ErrPalette, objections, "")
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Results are what a verb has found, for the formats of other programs. All of these
@@ -47,25 +48,16 @@ func (r *Results) Keep(s Subject) {
 
 // All lists the findings in the order of the subjects.
 func (r *Results) All() []transform.Finding {
-	var all []transform.Finding
-	for _, s := range r.Subjects {
-		all = append(all, s.Findings...)
-	}
-	return append(all, r.Findings...)
+	return append(lists.Flat(r.Subjects, func(s Subject) []transform.Finding { return s.Findings }), r.Findings...)
 }
 
 // once leaves out what is repeated.
 func once(list []transform.Finding) []transform.Finding {
-	var kept []transform.Finding
-	known := map[transform.Finding]bool{}
-	for _, f := range Findings(list) {
-		f.Offset = 0
-		if !known[f] {
-			known[f] = true
-			kept = append(kept, f)
-		}
+	shown := Findings(list)
+	for i := range shown {
+		shown[i].Offset = 0
 	}
-	return kept
+	return lists.Distinct(shown)
 }
 
 // rule returns what is known of a rule; only its name for one that no table has.

@@ -160,14 +160,8 @@ func (k ReviewedKey) Lines() []string {
 	if (k.Before != nil && !wasList) || (k.After != nil && !isList) {
 		return append(sided("-", k.Before), sided("+", k.After)...)
 	}
-	var lines []string
-	for _, v := range without(before, after) {
-		lines = append(lines, sided("-", v)...)
-	}
-	for _, v := range without(after, before) {
-		lines = append(lines, sided("+", v)...)
-	}
-	return lines
+	gone := lists.Flat(without(before, after), func(v any) []string { return sided("-", v) })
+	return append(gone, lists.Flat(without(after, before), func(v any) []string { return sided("+", v) })...)
 }
 
 func sided(sign string, v any) []string {
@@ -179,10 +173,7 @@ func sided(sign string, v any) []string {
 
 // without returns the members of a list that another one does not have as often.
 func without(list, other []any) []any {
-	rest := make([]string, 0, len(other))
-	for _, v := range other {
-		rest = append(rest, compact(v))
-	}
+	rest := lists.Map(other, compact)
 	var left []any
 	for _, v := range list {
 		if i := slices.Index(rest, compact(v)); i >= 0 {
@@ -227,11 +218,8 @@ func (c ReviewedCluster) stageNames() string {
 
 // WriteReview writes a change of clusters in the form of the output.
 func (c *Collector) WriteReview(r Review) error {
-	all, count := slices.Clone(r.Findings), map[transform.Severity]int{}
-	for _, one := range r.Clusters {
-		all = append(all, one.Findings...)
-	}
-	for _, f := range all {
+	of, count := lists.Flat(r.Clusters, func(c ReviewedCluster) []transform.Finding { return c.Findings }), map[transform.Severity]int{}
+	for _, f := range append(of, r.Findings...) {
 		if !f.Accepted {
 			count[f.Severity]++
 		}

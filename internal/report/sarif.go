@@ -5,7 +5,7 @@ package report
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -161,5 +161,5 @@ func reference(file string) string {
 // fingerprint is the same as long as the finding is, whatever lines come before it.
 func fingerprint(f transform.Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.File, f.Path, f.Message}, "\x00")))
-	return hex.EncodeToString(sum[:16])
+	return fmt.Sprintf("%x", sum[:16])
 }

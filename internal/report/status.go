@@ -184,11 +184,8 @@ func shortened(clusters []Status) []Status {
 }
 
 // classesOf names the machine classes that restart, in their order.
-func classesOf(restarts []transform.Restart) (names []string) {
-	for _, r := range restarts {
-		names = append(names, r.Classes...)
-	}
-	return lists.Distinct(names)
+func classesOf(restarts []transform.Restart) []string {
+	return lists.Distinct(lists.Flat(restarts, func(r transform.Restart) []string { return r.Classes }))
 }
 
 // WriteStatuses writes the table of clusters for people. Where it is too wide its cells are shorter, and then those

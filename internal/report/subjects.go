@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
+	"github.com/rke-lm/rke-lm/transform/live/check"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
 
@@ -46,12 +48,7 @@ func (p Plan) Subject() Subject {
 
 // apart are the findings that no stage shows.
 func (p Plan) apart() []transform.Finding {
-	var shown []transform.Finding
-	for _, s := range p.Stages {
-		if s.open() {
-			shown = append(shown, s.Findings...)
-		}
-	}
+	shown := lists.Flat(lists.Where(p.Stages, Stage.open), func(s Stage) []transform.Finding { return s.Findings })
 	return unshown(p.Status.Findings, shown)
 }
 
@@ -114,12 +111,7 @@ func (v Verification) Subject(title string) Subject {
 	if s.Content = v.page; v.OK || s.stops() {
 		return s
 	}
-	var needed []string
-	for _, n := range v.NotChecked {
-		if n.Needed {
-			needed = append(needed, n.Rule)
-		}
-	}
+	needed := lists.Map(lists.Where(v.NotChecked, func(n check.NotChecked) bool { return n.Needed }), func(n check.NotChecked) string { return n.Rule })
 	s = FindingSubject(title, "", 0, append(slices.Clone(v.Findings), transform.Finding{
 		Rule: "not-checked", Severity: transform.Error, Path: title, Message: "what the stage requires is not in the dump: " + list(needed), Fix: "print the missing kinds as well",
 	}))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -81,9 +82,7 @@ func (t *Timeline) Subject(state string, err error) Subject {
 	stage, seconds := "", 0.0
 	var atSwitch *migrate.Owned
 	for _, s := range t.spans {
-		for _, e := range s.events {
-			found = append(found, e.Findings...)
-		}
+		found = append(found, lists.Flat(s.events, func(e RunEvent) []transform.Finding { return e.Findings })...)
 		stage, seconds = cmp.Or(s.stage, stage), seconds+s.seconds()
 		if s.stage == stages.SwitchToExternal && s.owners != nil {
 			atSwitch = s.owners

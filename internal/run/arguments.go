@@ -60,10 +60,7 @@ func (a *Arguments) Of(ctx context.Context, managers []observed.Manager) ([]chec
 			return nil, err
 		}
 	}
-	var list []check.Given
-	for _, of := range slices.Sorted(maps.Keys(a.versions)) {
-		list = append(list, a.versions[of]...)
-	}
+	list := lists.Flat(slices.Sorted(maps.Keys(a.versions)), func(of string) []check.Given { return a.versions[of] })
 	a.from = lists.Distinct(append(a.from, lists.Map(list, func(g check.Given) string { return g.From })...))
 	return list, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -93,13 +94,9 @@ func CheckAccept(accept []string, rules []transform.Rule) error {
 }
 
 // Acceptable are the names of the rules that can be accepted.
-func Acceptable(rules []transform.Rule) (names []string) {
-	for _, r := range rules {
-		if r.Acceptable && !slices.Contains(names, r.ID) {
-			names = append(names, r.ID)
-		}
-	}
-	return names
+func Acceptable(rules []transform.Rule) []string {
+	can := lists.Where(rules, func(r transform.Rule) bool { return r.Acceptable })
+	return lists.Distinct(lists.Map(can, func(r transform.Rule) string { return r.ID }))
 }
 
 // CheckOneOf refuses a value that a flag does not take.

@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/clusters"
 	"github.com/rke-lm/rke-lm/internal/report"
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -59,9 +60,7 @@ func (w rewriting) end(texts []source.Text) (ends report.Ends) {
 	for _, t := range texts {
 		failed, ends.Errs = failed || w.failed[t.Name], append(ends.Errs, w.errs[t.Name]...)
 		delete(w.errs, t.Name)
-		for _, e := range w.edits[t.Name] {
-			changes = append(changes, e.Changes...)
-		}
+		changes = append(changes, lists.Flat(w.edits[t.Name], func(e Edit) []clusters.Change { return e.Changes })...)
 	}
 	var list []clusters.File
 	for _, t := range texts {

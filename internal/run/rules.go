@@ -24,20 +24,17 @@ type ruleSet struct {
 }
 
 // ruleSets are those of files, by format, of objects, of changes and of live clusters.
-func ruleSets(formats []transform.Format) (sets []ruleSet) {
-	for _, d := range formats {
-		sets = append(sets, ruleSet{d.Name, append(slices.Clip(d.Rules), plan.CommentOutdated)})
-	}
+func ruleSets(formats []transform.Format) []ruleSet {
+	sets := lists.Map(formats, func(d transform.Format) ruleSet {
+		return ruleSet{d.Name, append(slices.Clip(d.Rules), plan.CommentOutdated)}
+	})
 	return append(sets, ruleSet{"rancher", rollout.Rules()}, ruleSet{"review", review.Rules()}, ruleSet{"live", check.Rules()})
 }
 
 // KnownRules are all rules; one that several formats have is in each. Every verb knows all of them, because a
 // configuration file accepts for all verbs.
-func KnownRules(formats []transform.Format) (rules []transform.Rule) {
-	for _, set := range ruleSets(formats) {
-		rules = append(rules, set.rules...)
-	}
-	return rules
+func KnownRules(formats []transform.Format) []transform.Rule {
+	return lists.Flat(ruleSets(formats), func(set ruleSet) []transform.Rule { return set.rules })
 }
 
 // Rules returns all rules by their names, with their reasons, or those of a name: what formats have in common is

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -108,14 +109,10 @@ func (c Chart) completeSelector(at placer, ofFormat yamledit.Node, classes []Nod
 // labelsOf are those that a selector of the values for the format asks control planes for. A null
 // takes a label of the chart's own away, which Helm would keep.
 func labelsOf(selector yamledit.Node) yamledit.Map {
-	var labels yamledit.Map
-	for _, e := range selector.Entries() {
-		labels = append(labels, yamledit.Pair{Key: e.Key, Value: e.Value.Value()})
+	if len(selector.Entries()) == 0 {
+		return yamledit.Map{{Key: controlPlaneRole, Value: "true"}}
 	}
-	if labels == nil {
-		labels = yamledit.Map{{Key: controlPlaneRole, Value: "true"}}
-	}
-	return labels
+	return lists.Map(selector.Entries(), func(e yamledit.Entry) yamledit.Pair { return yamledit.Pair{Key: e.Key, Value: e.Value.Value()} })
 }
 
 // taintsOf returns the taints that keep pods off control planes: the usual ones that the values for
@@ -130,11 +127,7 @@ func taintsOf(tolerations yamledit.Node, classes []NodeClass) []corev1.Taint {
 		}
 	}
 	for _, class := range classes {
-		for _, taint := range class.Taints {
-			if taint.Effect != corev1.TaintEffectPreferNoSchedule {
-				all = append(all, taint)
-			}
-		}
+		all = append(all, lists.Where(class.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })...)
 	}
 	return all
 }

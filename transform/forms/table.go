@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Form is one way to describe a cluster that is not read.
@@ -142,8 +144,5 @@ func Foreign(name string) bool {
 
 // Extensions are those of the files that are read for forms.
 func Extensions() (all []string) {
-	for _, f := range table {
-		all = append(all, strings.Fields(f.ends)...)
-	}
-	return all
+	return lists.Flat(table, func(f Form) []string { return strings.Fields(f.ends) })
 }

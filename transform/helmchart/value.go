@@ -6,6 +6,7 @@ package helmchart
 import (
 	"slices"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -51,12 +52,7 @@ func (r Release) Decider(path ...string) Layer {
 
 // Base returns the layer that takes values of which no other has any.
 func (r Release) Base() Layer {
-	var base []Layer
-	for _, l := range r.Layers {
-		if l.Form == Content || l.Form == Mapping {
-			base = append(base, l)
-		}
-	}
+	base := lists.Where(r.Layers, func(l Layer) bool { return l.Form == Content || l.Form == Mapping })
 	if len(base) > 1 && !base[0].At.Exists() && base[1].Form == Mapping && base[1].Index == r.Index {
 		return base[1] // spec.values without spec.valuesContent
 	}

@@ -6,8 +6,8 @@ package jsonpatch
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -44,21 +44,7 @@ func (p Patch) Bytes() []byte {
 }
 
 // Digest names the patch without showing it: the SHA-256 of its bytes.
-func (p Patch) Digest() string {
-	sum := sha256.Sum256(p.Bytes())
-	return hex.EncodeToString(sum[:])
-}
-
-// Changes returns the paths that the patch changes.
-func (p Patch) Changes() []string {
-	var paths []string
-	for _, o := range p {
-		if o.Op != Test {
-			paths = append(paths, o.Path)
-		}
-	}
-	return paths
-}
+func (p Patch) Digest() string { return fmt.Sprintf("%x", sha256.Sum256(p.Bytes())) }
 
 var (
 	escapes   = strings.NewReplacer("~", "~0", "/", "~1")

@@ -15,6 +15,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 	sjson "sigs.k8s.io/json"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -62,10 +63,7 @@ func members(n yamledit.Node) (nodes []yamledit.Node, hollow any) {
 	if !n.IsMap() {
 		return n.Items(), []any{}
 	}
-	for _, e := range n.Entries() {
-		nodes = append(nodes, e.Value)
-	}
-	return nodes, map[string]any{}
+	return lists.Map(n.Entries(), func(e yamledit.Entry) yamledit.Node { return e.Value }), map[string]any{}
 }
 
 // alone returns the collection around n with v as its only member.

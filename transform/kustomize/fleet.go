@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -49,11 +50,9 @@ func FleetNames(text []byte) []string {
 	if err != nil {
 		return nil
 	}
-	names := texts(doc.Root().Get("yaml", "overlays"))
-	for _, target := range doc.Root().Get("targetCustomizations").Items() {
-		names = append(names, texts(target.Get("yaml", "overlays"))...)
-	}
-	return names
+	return lists.Flat(append([]yamledit.Node{doc.Root()}, doc.Root().Get("targetCustomizations").Items()...), func(n yamledit.Node) []string {
+		return texts(n.Get("yaml", "overlays"))
+	})
 }
 
 // FleetOverlays returns the files that Fleet lays over one of a bundle of plain

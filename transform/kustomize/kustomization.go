@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -69,12 +70,7 @@ func (k *Kustomization) PatchFiles() []string {
 			}
 		}
 	}
-	for _, text := range texts(k.root.Get("patchesStrategicMerge")) {
-		if !strings.Contains(text, "\n") {
-			files = append(files, text)
-		}
-	}
-	return files
+	return append(files, lists.Where(texts(k.root.Get("patchesStrategicMerge")), func(text string) bool { return !strings.Contains(text, "\n") })...)
 }
 
 func str(n yamledit.Node, keys ...string) string {

@@ -17,6 +17,24 @@ func Map[T, U any](list []T, of func(T) U) []U {
 	return out
 }
 
+// Where returns the items of a list that are so; none for none.
+func Where[T any](list []T, is func(T) bool) (found []T) {
+	for _, item := range list {
+		if is(item) {
+			found = append(found, item)
+		}
+	}
+	return found
+}
+
+// Flat returns what the items of a list become, in one list; none for none.
+func Flat[T, U any](list []T, of func(T) []U) (all []U) {
+	for _, item := range list {
+		all = append(all, of(item)...)
+	}
+	return all
+}
+
 // Find returns the first item that is so.
 func Find[T any](list []T, is func(T) bool) (found T, has bool) {
 	if i := slices.IndexFunc(list, is); i >= 0 {
@@ -27,9 +45,10 @@ func Find[T any](list []T, is func(T) bool) (found T, has bool) {
 
 // Distinct returns the items without those that repeat, in their order.
 func Distinct[T comparable](list []T) (kept []T) {
+	seen := map[T]bool{}
 	for _, item := range list {
-		if !slices.Contains(kept, item) {
-			kept = append(kept, item)
+		if !seen[item] {
+			seen[item], kept = true, append(kept, item)
 		}
 	}
 	return kept

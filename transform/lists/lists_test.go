@@ -5,6 +5,7 @@ package lists
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -13,6 +14,20 @@ import (
 func TestMapKeepsTheOrderAndMakesNothingOfNothing(t *testing.T) {
 	assert.EqualSlices(t, Map([]int{2, 1}, strconv.Itoa), []string{"2", "1"})
 	got := Map([]int{}, strconv.Itoa)
+	assert.True(t, got == nil, got)
+}
+
+func TestWhereKeepsThoseThatAreSoAndTheirList(t *testing.T) {
+	list := []int{3, 1, 2, 1}
+	assert.EqualSlices(t, Where(list, func(n int) bool { return n != 1 }), []int{3, 2})
+	assert.EqualSlices(t, list, []int{3, 1, 2, 1})
+	got := Where(list, func(n int) bool { return n > 3 })
+	assert.True(t, got == nil, got)
+}
+
+func TestFlatJoinsInTheOrderOfTheItems(t *testing.T) {
+	assert.EqualSlices(t, Flat([]string{"b a", "", "c"}, strings.Fields), []string{"b", "a", "c"})
+	got := Flat([]string{""}, strings.Fields)
 	assert.True(t, got == nil, got)
 }
 

@@ -6,8 +6,8 @@ package plan
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
@@ -170,7 +170,4 @@ func (a Around) cut(text []byte) ([]byte, bool) {
 	return text[len(a.Before) : len(text)-len(a.After)], true
 }
 
-func sum(text []byte) string {
-	s := sha256.Sum256(text)
-	return hex.EncodeToString(s[:])
-}
+func sum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }

@@ -5,6 +5,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -153,10 +154,6 @@ func hexKey(key, v string) bool {
 		return false
 	}
 	flat := flatten(key)
-	for _, w := range []string{"sha", "digest", "sum", "hash", "commit", "rev", "id", "etag", "version", "tag", "print", "image", "ref", "head", "build", "name", "generation"} {
-		if strings.Contains(flat, w) {
-			return false
-		}
-	}
-	return true
+	words := []string{"sha", "digest", "sum", "hash", "commit", "rev", "id", "etag", "version", "tag", "print", "image", "ref", "head", "build", "name", "generation"}
+	return !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(flat, w) })
 }

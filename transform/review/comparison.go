@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -101,11 +102,9 @@ func (c *comparison) plan() {
 // far as keys show it. Of manifests all are.
 func (c *comparison) touched() (list []difference) {
 	for i, doc := range c.before.Docs[:min(len(c.before.Docs), len(c.after.Docs))] {
-		for _, d := range differences(doc.Root(), c.after.Docs[i].Root()) {
-			if c.before.Format.Grouping.Several || aboutMigration.MatchString(d.node().Path()) {
-				list = append(list, d)
-			}
-		}
+		list = append(list, lists.Where(differences(doc.Root(), c.after.Docs[i].Root()), func(d difference) bool {
+			return c.before.Format.Grouping.Several || aboutMigration.MatchString(d.node().Path())
+		})...)
 	}
 	return list
 }

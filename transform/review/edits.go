@@ -162,11 +162,7 @@ func (c *comparison) begun() []string {
 			continue
 		}
 		still := placesOf(now)
-		for _, p := range placesOf(s) {
-			if !slices.Contains(still, p) {
-				paths = append(paths, p)
-			}
-		}
+		paths = append(paths, lists.Where(placesOf(s), func(p string) bool { return !slices.Contains(still, p) })...)
 	}
 	return paths
 }

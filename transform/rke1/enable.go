@@ -10,6 +10,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -48,11 +49,8 @@ func (m *migration) setFlag(e *yamledit.Edit) {
 		args.Update{Set: set}.ApplyMap(e, own)
 		return
 	}
-	var fresh yamledit.Map
-	for _, a := range set {
-		fresh = append(fresh, yamledit.Pair{Key: a.Name, Value: a.Value})
-	}
-	m.put(e, fresh, servicesKey, manager, argsKey)
+	fresh := lists.Map(set, func(a args.Arg) yamledit.Pair { return yamledit.Pair{Key: a.Name, Value: a.Value} })
+	m.put(e, yamledit.Map(fresh), servicesKey, manager, argsKey)
 }
 
 // The paths of the manager's flags in what RKE reads.

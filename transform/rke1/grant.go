@@ -24,7 +24,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Edit:    transform.EditOf(m.Doc, m.grantEdit),
 		Skipped: m.neverGranted,
 		Check:   transform.CheckBy(m.checkGrant),
-		Undo:    transform.UndoOf(m.Doc, m.target, m.grantUndo),
+		Undo:    transform.UndoOf(m.Doc, m.target, m.bundle().Revoke),
 		After:   []action.Action{m.taken()},
 		Caution: "RKE applies addons and never prunes them, so the objects stay in the cluster until you delete them; at that point no manager may have the flag.",
 		UndoAfter: []action.Action{
@@ -44,10 +44,6 @@ func (m *migration) grantEdit(e *yamledit.Edit) error {
 		return nil
 	}
 	return m.bundle().Grant(e)
-}
-
-func (m *migration) grantUndo(e *transform.Reverse) error {
-	return m.bundle().Revoke(e)
 }
 
 // checkGrant requires that only addons changed, and that the lease can be locked.

@@ -107,7 +107,7 @@ func (c *Cluster) checkComponents() error {
 // Rancher registers are not in the file.
 func (c *Cluster) workers() bool {
 	return len(c.Read.Nodes) == 0 || slices.ContainsFunc(c.Read.Nodes, func(n node) bool {
-		return slices.Contains(n.Role, controlPlaneRole) && slices.Contains(n.Role, "worker")
+		return isControlPlane(n) && slices.Contains(n.Role, "worker")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
 
@@ -71,14 +72,10 @@ func (m *migration) atOnce(key, otherwise string) string {
 // controlPlaneNodes returns what the scheduler sees of the control planes that the
 // file lists; none where Rancher makes them from pools of its own.
 func (c *Cluster) controlPlaneNodes() []ccm.NodeClass {
-	var classes []ccm.NodeClass
-	for _, n := range c.Read.Nodes {
-		if slices.Contains(n.Role, "controlplane") {
-			classes = append(classes, nodeClass(n))
-		}
-	}
-	return classes
+	return lists.Map(lists.Where(c.Read.Nodes, isControlPlane), nodeClass)
 }
+
+func isControlPlane(n node) bool { return slices.Contains(n.Role, controlPlaneRole) }
 
 // nodeClass returns RKE's labels and taints for a node's roles, and the node's own
 // (rancher/rke, services/workerplane.go).
@@ -115,12 +112,7 @@ const (
 // etcd count as well.
 func (m *migration) controlPlanesAtOnce(found *transform.Findings) {
 	at := m.get(strategyKey, unavailableKey)
-	all := 0
-	for _, n := range m.Read.Nodes {
-		if slices.Contains(n.Role, "controlplane") {
-			all++
-		}
-	}
+	all := len(m.controlPlaneNodes())
 	if all == 0 { // an object of Rancher names none
 		all = rules.MostControlPlanes
 	}

@@ -50,13 +50,8 @@ func (m *migration) underscored() []yamledit.Node {
 	if m.Wrapped {
 		return nil
 	}
-	var found []yamledit.Node
-	for _, e := range m.get(servicesKey).Entries() {
-		if e.Key == "kube_controller" || e.Key == "kube_api" {
-			found = append(found, e.Value)
-		}
-	}
-	return found
+	found := lists.Where(m.get(servicesKey).Entries(), func(e yamledit.Entry) bool { return e.Key == "kube_controller" || e.Key == "kube_api" })
+	return lists.Map(found, func(e yamledit.Entry) yamledit.Node { return e.Value })
 }
 
 func dashed(key string) string { return strings.ReplaceAll(key, "_", "-") }

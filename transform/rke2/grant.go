@@ -25,7 +25,7 @@ func (m *migration) grantMigrationLease() transform.Stage {
 		Edit:      transform.EditOf(m.Doc, m.grantEdit),
 		Skipped:   m.neverGranted,
 		Check:     transform.CheckBy(m.checkGrant),
-		Undo:      transform.UndoOf(m.Doc, m.target, m.grantUndo),
+		Undo:      transform.UndoOf(m.Doc, m.target, m.bundle().Revoke),
 		UndoAfter: []action.Action{action.AllGone(leadermigration.Namespace, "role,rolebinding", m.target.Lease())},
 	})
 }
@@ -38,11 +38,6 @@ func (m *migration) grantEdit(e *yamledit.Edit) error {
 		return nil
 	}
 	return m.bundle().Grant(e)
-}
-
-// grantUndo takes the Role and the RoleBinding out of the manifest.
-func (m *migration) grantUndo(e *transform.Reverse) error {
-	return m.bundle().Revoke(e)
 }
 
 // checkGrant requires that no machine is configured differently and that the

@@ -14,6 +14,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -230,13 +231,7 @@ func unchanged(effective.Class, string, any, any) bool { return false }
 // RKE2's role labels, Rancher's taints on machines that are no workers, and the
 // pool's own labels and taints (rancher pkg/capr/planner).
 func (m *migration) controlPlaneNodes() []ccm.NodeClass {
-	var classes []ccm.NodeClass
-	for _, c := range m.Classes {
-		if c.ControlPlane() {
-			classes = append(classes, nodeClass(c))
-		}
-	}
-	return classes
+	return lists.Map(lists.Where(m.Classes, effective.Class.ControlPlane), nodeClass)
 }
 
 func nodeClass(c effective.Class) ccm.NodeClass {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/rules"
 )
@@ -62,13 +63,8 @@ func (m *migration) pools() []string {
 }
 
 // namesOf lists classes by their names.
-func (m *migration) namesOf(of func(effective.Class) bool) (names []string) {
-	for _, c := range m.Classes {
-		if of(c) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
+func (m *migration) namesOf(of func(effective.Class) bool) []string {
+	return lists.Map(lists.Where(m.Classes, of), func(c effective.Class) string { return c.Name })
 }
 
 // losesName returns what reports whether the switch, the one that is checked or the one that is planned, takes

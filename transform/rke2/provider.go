@@ -13,6 +13,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 )
@@ -102,15 +103,9 @@ func (m *migration) removedFlags(component string) []string {
 }
 
 // removedArgs are those of these flags that control planes get, in any spelling and with any value.
-func (m *migration) removedArgs() (list []args.Placed) {
-	for _, at := range m.Winners(apiServerArgs, effective.Class.ControlPlane) {
-		for _, a := range args.Place(at) {
-			if slices.Contains(m.removedFlags(apiServerArgs), a.Name) {
-				list = append(list, a)
-			}
-		}
-	}
-	return list
+func (m *migration) removedArgs() []args.Placed {
+	all := lists.Flat(m.Winners(apiServerArgs, effective.Class.ControlPlane), args.Place)
+	return lists.Where(all, func(a args.Placed) bool { return slices.Contains(m.removedFlags(apiServerArgs), a.Name) })
 }
 
 // minor returns the cluster's minor, such as v1.26.

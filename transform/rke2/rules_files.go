@@ -130,13 +130,8 @@ func (m *migration) managerFindings() []transform.Finding {
 // notListed finds what a configuration of kube-controller-manager lacks, and one of the
 // cloud-controller-manager lists.
 func (m *migration) notListed(root yamledit.Node) []transform.Finding {
-	var found []transform.Finding
-	for _, c := range m.cloudConfigs() {
-		if c.root.Exists() {
-			found = append(found, leadermigration.NotListed(root, c.root)...)
-		}
-	}
-	return found
+	known := lists.Where(m.cloudConfigs(), func(c cloudConfig) bool { return c.root.Exists() })
+	return lists.Flat(known, func(c cloudConfig) []transform.Finding { return leadermigration.NotListed(root, c.root) })
 }
 
 // managerReader is kube-controller-manager. Another lease than the chosen one is right

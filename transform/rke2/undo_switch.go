@@ -9,6 +9,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -90,12 +91,8 @@ func (m *migration) enableStub(e *yamledit.Edit) {
 // placeAfter returns the index that an entry has when it is inserted after
 // another one.
 func placeAfter(n, inserted yamledit.Node) int {
-	var keys []string
-	for _, entry := range n.Parent().Entries() {
-		if !entry.Value.Same(inserted) {
-			keys = append(keys, entry.Key)
-		}
-	}
+	others := lists.Where(n.Parent().Entries(), func(e yamledit.Entry) bool { return !e.Value.Same(inserted) })
+	keys := lists.Map(others, func(e yamledit.Entry) string { return e.Key })
 	if len(keys) >= 3 && slices.IsSorted(keys) {
 		i, _ := slices.BinarySearch(keys, inserted.Key())
 		return i

@@ -12,6 +12,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/k8s"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
 
@@ -27,12 +28,7 @@ var CloudControllersOff = OfComponents{
 		if !set || c.Provider != inTree {
 			return
 		}
-		var off []string
-		for _, name := range []string{"service", "cloud-node-lifecycle"} {
-			if !leadermigration.Starts(a.Value, name) {
-				off = append(off, name)
-			}
-		}
+		off := lists.Where([]string{"service", "cloud-node-lifecycle"}, func(name string) bool { return !leadermigration.Starts(a.Value, name) })
 		if len(off) > 0 {
 			at(a.Node, "kube-controller-manager is in-tree and does not start "+strings.Join(off, " and ")+": no manager does, unless a cloud-controller-manager runs without leader migration",
 				"remove the controllers that are turned off from the list; the switch to external stops them")

@@ -135,13 +135,7 @@ func Where(holds func(Check) bool) []string {
 }
 
 func where(is func(Stage) bool) []string {
-	var names []string
-	for _, s := range ordered() {
-		if is(s) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
+	return lists.Map(lists.Where(ordered(), is), func(s Stage) string { return s.Name })
 }
 
 // inTreeAlone is how a cluster is before all stages.
@@ -187,18 +181,9 @@ type Machines struct{ Keys, Arguments, Flags []string }
 func Promised() Machines {
 	var m Machines
 	for _, s := range slices.Backward(ordered()) {
-		m.Keys = union(m.Keys, s.Machines.Keys)
-		m.Arguments = union(m.Arguments, s.Machines.Arguments)
-		m.Flags = union(m.Flags, s.Machines.Flags)
+		m.Keys = lists.Distinct(append(m.Keys, s.Machines.Keys...))
+		m.Arguments = lists.Distinct(append(m.Arguments, s.Machines.Arguments...))
+		m.Flags = lists.Distinct(append(m.Flags, s.Machines.Flags...))
 	}
 	return m
-}
-
-func union(all, more []string) []string {
-	for _, one := range more {
-		if !slices.Contains(all, one) {
-			all = append(all, one)
-		}
-	}
-	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/provider/aws"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -23,12 +24,9 @@ func (j *evaluation) nodeUninitialized(found report) {
 			found(nodePath(n.Name), "the node has the taint "+observed.Uninitialized+": no cloud-controller-manager has initialized it", "check the log of the cloud-controller-manager, and whether it finds the instance by the node's name")
 			continue
 		}
-		var missing []string
-		for _, l := range []string{observed.InstanceTypeLabel, observed.RegionLabel} {
-			if n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+aws.Fargate) {
-				missing = append(missing, l)
-			}
-		}
+		missing := lists.Where([]string{observed.InstanceTypeLabel, observed.RegionLabel}, func(l string) bool {
+			return n.Labels[l] == "" && !strings.Contains(n.ProviderID, "/"+aws.Fargate)
+		})
 		if len(missing) > 0 && n.ProviderID != "" {
 			found(nodePath(n.Name), "labels from the initialization are missing: "+strings.Join(missing, ", "), j.initialize(n))
 		}
@@ -118,10 +116,7 @@ func (j *evaluation) ecrCredentials(found report) {
 	if !k8s.From(j.Choice.Version, k8s.FirstWithout) {
 		return
 	}
-	var from []string
-	for _, n := range j.Nodes {
-		from = append(from, n.ECRImages...)
-	}
+	from := lists.Flat(j.Nodes, func(n observed.Node) []string { return n.ECRImages })
 	slices.Sort(from)
 	if from = slices.Compact(from); len(from) > 0 {
 		found("nodes", "pods use images from ECR ("+some(from)+"), and the kubelet of 1.27 has no credentials for ECR", "configure the credential provider ecr-credential-provider in the kubelets before the upgrade")

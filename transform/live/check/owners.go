@@ -44,13 +44,8 @@ func apart(causes []Process) string {
 
 // locks are the migration leases that processes with the flag name.
 func locks(processes []Process) []string {
-	var names []string
-	for _, p := range processes {
-		if p.Flag && !slices.Contains(names, p.Migration) {
-			names = append(names, p.Migration)
-		}
-	}
-	return names
+	with := lists.Where(processes, func(p Process) bool { return p.Flag })
+	return lists.Distinct(lists.Map(with, func(p Process) string { return p.Migration }))
 }
 
 // where reports where controllers run that have two owners: pods of one manager that

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -176,16 +177,11 @@ func agreed(component string, candidates []Process, main leaseHolder, leases lea
 // Mains returns the leases that a component leads by: its pods may name others
 // than the usual one, and not all the same.
 func Mains(component string, processes []Process) []string {
-	var names []string
-	for _, p := range processes {
-		if p.Component == component && p.Elects && !slices.Contains(names, p.Main) {
-			names = append(names, p.Main)
-		}
-	}
-	if len(names) == 0 {
+	elect := lists.Where(processes, func(p Process) bool { return p.Component == component && p.Elects })
+	if len(elect) == 0 {
 		return []string{component}
 	}
-	return names
+	return lists.Distinct(lists.Map(elect, func(p Process) string { return p.Main }))
 }
 
 // owns applies the definition to a leader.
@@ -240,12 +236,7 @@ func flagged(candidates []Process, main leaseHolder, leases leaseFinder) []Proce
 
 // differ reports why candidates do not tell what their leader owns.
 func differ(component string, candidates []Process) string {
-	var from []string
-	for _, p := range candidates {
-		if p.From != "" {
-			from = append(from, p.From)
-		}
-	}
+	from := lists.Where(lists.Map(candidates, func(p Process) string { return p.From }), func(from string) bool { return from != "" })
 	if len(from) == 0 {
 		return fmt.Sprintf("the pods of %s have different arguments, and which of them is the leader is unknown", component)
 	}

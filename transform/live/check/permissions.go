@@ -56,13 +56,8 @@ func migrationOf(component string, processes []Process) string {
 
 // mains are the own leases of the cloud-controller-manager.
 func mains(processes []Process) []lock {
-	var list []lock
-	for _, p := range processes {
-		if p.Component == observed.CloudManager && p.Elects && !p.unseen() {
-			list = append(list, lock{user(p), p.Main, true})
-		}
-	}
-	return list
+	elect := lists.Where(processes, func(p Process) bool { return p.Component == observed.CloudManager && p.Elects && !p.unseen() })
+	return lists.Map(elect, func(p Process) lock { return lock{user(p), p.Main, true} })
 }
 
 func unique(list []lock) []lock {

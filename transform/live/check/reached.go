@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/stages"
 )
@@ -65,11 +66,7 @@ func (j *evaluation) shown() string {
 // cloud returns what the pods of the cloud-controller-manager do, and what those
 // would do that its DaemonSets make.
 func (j *evaluation) cloud() []Process {
-	list := j.of(observed.CloudManager)
-	for _, d := range j.DaemonSets {
-		list = append(list, ReadProcess(template(d)))
-	}
-	return list
+	return append(j.of(observed.CloudManager), Processes(lists.Map(j.DaemonSets, template))...)
 }
 
 // template is what a DaemonSet makes pods of.

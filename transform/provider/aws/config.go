@@ -6,6 +6,8 @@ package aws
 import (
 	"slices"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Service is one of AWS, as a section ServiceOverride of the provider's configuration names it before 1.33.1, and since.
@@ -21,14 +23,11 @@ var services = []Service{
 }
 
 // IgnoredOverrides returns the services whose own endpoint in a provider's configuration only managers before 1.33.1 find.
-func IgnoredOverrides(config string) (ignored []Service) {
+func IgnoredOverrides(config string) []Service {
 	named := overridden(config)
-	for _, s := range services {
-		if slices.Contains(named, s.Before) && !slices.ContainsFunc(s.Since, func(n string) bool { return slices.Contains(named, n) }) {
-			ignored = append(ignored, s)
-		}
-	}
-	return ignored
+	return lists.Where(services, func(s Service) bool {
+		return slices.Contains(named, s.Before) && !slices.ContainsFunc(s.Since, func(n string) bool { return slices.Contains(named, n) })
+	})
 }
 
 // overridden returns the services of the sections ServiceOverride. Names of sections and keys
