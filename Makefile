@@ -42,8 +42,8 @@ demo: build ## Plan the clusters in examples/
 html: build ## Draw the page of plan -o html in Chromium, at 380 and 1280 pixels and on paper: [HTML_DIR=DIR]
 	scripts/html.sh $(BIN) $(HTML_DIR)
 
-test: ## Run all tests
-	go test -timeout 60m -parallel 4 -exec "env GOGC=400" ./...
+test: ## Run all tests; make lint vets
+	go test -vet=off -timeout 60m -parallel 4 -exec "env GOGC=400" ./...
 
 race: ## Run the short tests with the race detector, which needs a C compiler
 	CGO_ENABLED=1 go test -race -short -timeout 60m ./...
