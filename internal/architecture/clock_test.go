@@ -47,13 +47,14 @@ func TestTestsThatWaitHaveAClockOfTheirOwn(t *testing.T) {
 	assert.Truef(t, excused == len(onTheMachinesTime), "%d of %v are there", excused, onTheMachinesTime)
 }
 
-// bubbles are the functions of internal/migrate and internal/controller with tests in worlds, each in a bubble.
-var bubbles = []string{"on", "onRKE1", "onRKE2"}
+// bubbles are the functions of internal/migrate, internal/controller and internal/observe whose tests are in worlds and
+// clusters, each in a bubble.
+var bubbles = []string{"on", "onRKE1", "onRKE2", "onFailing", "onCluster", "onTLS", "onRanchers"}
 
 // inBubbles reports whether the tests of a file are in such ones.
 func inBubbles(t *testing.T, f file) (is bool) {
 	t.Helper()
-	if !in(f.folder, "internal/migrate", "internal/controller") {
+	if !in(f.folder, "internal/migrate", "internal/controller", "internal/observe") {
 		return false
 	}
 	parsed := assert.Value(parser.ParseFile(token.NewFileSet(), filepath.Join(root, f.folder, f.name), nil, 0))(t)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,16 +59,15 @@ func TestClustersAreMigratedInTheWavesOfALeaderMigration(t *testing.T) {
 	on(t, threeWaves+`}`, []string{"alder", "birch", "cedar", "elm"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
-		got := w.states()
-		assert.Truef(t, got == "alder=done birch=done cedar=done elm=done" && w.Most == 2, "%s, %d at once", got, w.Most)
+		assert.Equal(t, w.states(), "alder=done birch=done cedar=done elm=done")
+		assert.Equal(t, w.Most, 2, "at once")
 		w.Migrated(t, "alder", "birch", "cedar", "elm")
 		s := w.object().Status
 		assert.True(t, len(s.Waves) == 3 && s.Waves[1].Counts.Done == 2 && s.Waves[2].Ended != nil && s.Counts.Done == 4 && s.Counts.Total == 4 && s.Wave == "" && s.ObservedGeneration == w.object().Generation, s)
 		for _, c := range s.Clusters {
 			assert.True(t, c.NoOwnerSeconds != nil && c.TwoOwnersSeconds == 0 && c.Since != nil && c.ID != "" && c.Stage == stages.VerifyProviderIDs, c)
 		}
-		n := w.events("ClusterDone")
-		assert.Truef(t, n == 4 && len(w.logs) == 0, "%d Events, %v", n, w.logs)
+		assert.True(t, w.events("ClusterDone") == 4 && len(w.logs) == 0, w.events("ClusterDone"), w.logs)
 	})
 }
 
@@ -77,8 +77,7 @@ func TestWavesWaitForTheirApprovals(t *testing.T) {
 		w.run()
 		for _, wave := range []string{"canary", "half", "others"} {
 			w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
-			c := meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.Waiting)
-			assert.True(t, strings.Contains(c.Message, wave), c)
+			assert.Contains(t, w.message(v1alpha1.Waiting), wave)
 			time.Sleep(time.Hour)
 			w.approve(wave, "")
 			time.Sleep(time.Hour)
@@ -92,13 +91,12 @@ func TestAStageWaitsForItsApprovalInEveryCluster(t *testing.T) {
 	on(t, `{"selector":{},"maxUnavailable":2,"approval":"stage"}`, []string{"alder", "birch"}, func(t *testing.T, w *world) {
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
-		n := w.Worlds["alder"].Patches()
-		assert.Truef(t, n <= 0, "%d writes before an approval", n)
+		w.unchanged("before an approval")
 		w.approve("rest", stages.GrantMigrationLease)
 		for _, stage := range []string{stages.EnableLeaderMigration, stages.InstallCCM} {
 			time.Sleep(time.Hour)
-			got := w.states()
-			assert.Truef(t, got == "alder=held birch=held" && w.object().Status.Clusters[0].Stage == stage, "%s %+v", got, w.object().Status.Clusters)
+			assert.Equal(t, w.states(), "alder=held birch=held")
+			assert.Equal(t, w.object().Status.Clusters[0].Stage, stage)
 			w.approve("rest", stage)
 		}
 		for _, stage := range stages.Names() {
@@ -124,8 +122,7 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 		for _, c := range w.object().Status.Clusters {
 			assert.True(t, c.State == string(waves.Failed) && strings.Contains(c.Message, "switch-to-external is blocked") && strings.Contains(c.Message, "node-rename"), c)
 		}
-		n := w.Worlds["alder"].Patches()
-		assert.Truef(t, n <= 0, "%d writes", n)
+		w.unchanged()
 		retry("1", "alder=failed birch=failed")
 		w.approve("one", "", "node-rename")
 		retry("2", "alder=done birch=failed")
@@ -138,13 +135,8 @@ func TestAnApprovalAcceptsARuleForTheClustersOfItsWave(t *testing.T) {
 
 func TestAPauseStopsBeforeTheNextStage(t *testing.T) {
 	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
-		paused := false
-		w.onShow = func(m migrate.Member, e migrate.Event) {
-			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration && !paused {
-				paused = true
-				w.edit(func(spec map[string]any) { spec["pause"] = true })
-			}
-		}
+		pause := sync.OnceFunc(func() { w.edit(func(spec map[string]any) { spec["pause"] = true }) })
+		w.onWrite(stages.EnableLeaderMigration, pause)
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.Paused))
 		c := w.object().Status.Clusters[0]
@@ -182,10 +174,9 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
 		w.await(v1alpha1.Waiting, "TooManyFailures")
-		got := w.states()
-		assert.Must(t, got == "alder=failed birch=done cedar=waiting" && w.object().Status.Clusters[0].RolledBack, w.Rancher.Object(path))
-		after := w.Worlds["alder"].Spec(t)
-		assert.Truef(t, after == before && w.Worlds["cedar"].Patches() == 0, "%s\nand not\n%s", after, before)
+		assert.Must(t, w.states() == "alder=failed birch=done cedar=waiting" && w.object().Status.Clusters[0].RolledBack, w.Rancher.Object(path))
+		assert.Equal(t, w.Worlds["alder"].Spec(t), before)
+		assert.Equal(t, w.Worlds["cedar"].Patches(), 0)
 		w.Migrated(t, "birch")
 		w.edit(func(spec map[string]any) { spec["maxFailures"] = 1 })
 		w.await(v1alpha1.Complete, "")
@@ -197,7 +188,7 @@ func TestFailuresStopTheWavesAndAreRolledBackIfAskedTo(t *testing.T) {
 // LeaderMigration is complete. It returns how often one started.
 func (w *world) restarted(seed uint64) (starts int) {
 	random := rand.New(rand.NewPCG(seed, seed))
-	for !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Complete) {
+	for !w.isTrue(v1alpha1.Complete) {
 		w.run()
 		starts++
 		time.Sleep(time.Duration(500+random.IntN(3000)) * time.Millisecond)
@@ -223,8 +214,7 @@ func TestAProcessThatLosesTheLeaseAndLeadsAgainContinues(t *testing.T) {
 		w.run()
 		time.Sleep(3 * time.Second)
 		w.end()
-		got := w.states()
-		assert.Must(t, got == "alder=running birch=waiting", got)
+		assert.Equal(t, w.states(), "alder=running birch=waiting")
 		w.lead()
 		w.await(v1alpha1.Complete, "")
 		w.Migrated(t, "alder", "birch")
@@ -258,8 +248,8 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		w.await(v1alpha1.ManagedElsewhere, v1alpha1.ManagedElsewhere)
-		got := w.states()
-		assert.Truef(t, got == "alder=skipped birch=done" && w.Worlds["alder"].Patches() == 0, "%s, %v", got, w.Worlds["alder"].Writes())
+		assert.Equal(t, w.states(), "alder=skipped birch=done")
+		assert.Equal(t, w.Worlds["alder"].Patches(), 0)
 		first := w.change()
 		assert.True(t, first["stage"] == stages.GrantMigrationLease && strings.Contains(first["diff"], "+") && first["command"] == "rke-lm apply --stage=grant-migration-lease FILE" && strings.Contains(first["reason"], "Argo CD"), first)
 		w.Rancher.Edit(w.Worlds["alder"].Path, func(o map[string]any) {
@@ -268,8 +258,7 @@ func TestAClusterOfAnotherProgramIsExplainedAndNotChanged(t *testing.T) {
 		before := w.Rancher.Count("/configmaps/")
 		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "birch"}) // which no other program manages
 		time.Sleep(time.Minute)
-		after := w.Rancher.Count("/configmaps/")
-		assert.Truef(t, after == before, "%d requests for the change of another cluster", after-before)
+		assert.Equal(t, w.Rancher.Count("/configmaps/"), before, "requests for the change of another cluster")
 		w.manager.ClusterChanged(types.NamespacedName{Namespace: "fleet-default", Name: "alder"}) // it cannot be planned now, and what was written stays
 		time.Sleep(time.Minute)
 		now := w.change()
@@ -293,13 +282,13 @@ func TestALeaderMigrationThatIsNotValidIsToldSo(t *testing.T) {
 		on(t, spec, []string{"alder"}, func(t *testing.T, w *world) {
 			w.run()
 			w.await(v1alpha1.Failed, "InvalidSpec")
-			assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
+			w.unchanged()
 			w.edit(func(spec map[string]any) {
 				delete(spec, "window")
 				delete(spec, "options")
 			})
 			w.await(v1alpha1.Complete, "")
-			assert.True(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.Failed), "it is still not valid")
+			assert.True(t, !w.isTrue(v1alpha1.Failed), "it is still not valid")
 		})
 	}
 	assert.True(t, controller.CheckAccept([]string{rollout.ManagedElsewhere}) != nil, "a cluster that another program manages could be changed")
@@ -333,20 +322,14 @@ func TestChangesOfClustersThatAreNotSelectedAreBounded(t *testing.T) {
 		assert.Truef(t, lists >= 19 && lists <= 21, "%d lists in ten minutes", lists)
 		quiet := w.Rancher.Count(list)
 		time.Sleep(time.Hour)
-		if lists := w.Rancher.Count(list) - quiet; lists > 1 {
-			t.Errorf("%d lists in an hour without changes", lists)
-		}
+		assert.True(t, w.Rancher.Count(list)-quiet <= 1, "lists in an hour without changes", w.Rancher.Count(list)-quiet)
 	})
 }
 
 func TestARunEndsWithItsLeaderMigration(t *testing.T) {
 	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		deleted := make(chan struct{})
-		w.onShow = func(m migrate.Member, e migrate.Event) {
-			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration {
-				close(deleted)
-			}
-		}
+		w.onWrite(stages.EnableLeaderMigration, func() { close(deleted) })
 		w.run()
 		<-deleted
 		w.Rancher.Remove(path)

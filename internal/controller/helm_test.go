@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
 )
@@ -23,8 +21,7 @@ func TestAnRKE1ClusterIsMigratedWithTheHelmOfTheController(t *testing.T) {
 		w.await(v1alpha1.Complete, "")
 		spec := one.Spec(t)
 		assert.Truef(t, one.HelmRan() && strings.Contains(spec, `"external-aws"`) && !strings.Contains(spec, "enable-leader-migration") && len(one.Cordoned()) == 0, "helm ran: %t, %v, %s", one.HelmRan(), one.Cordoned(), spec)
-		s := w.object().Status
-		assert.True(t, s.Counts.Done == 2 && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm), s)
+		assert.True(t, w.object().Status.Counts.Done == 2 && !w.isTrue(v1alpha1.NeedsHelm), w.object().Status)
 	})
 }
 
@@ -39,13 +36,13 @@ func TestAnRKE1ClusterWaitsForAnImageWithHelm(t *testing.T) {
 		w.await(v1alpha1.Complete, "")
 		s := w.object().Status
 		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Done == 1 && !one.HelmRan() && one.Patches() == 0, "%+v, %v", s, one.Writes())
-		assert.Contains(t, meta.FindStatusCondition(w.object().Status.Conditions, v1alpha1.NeedsHelm).Message, "c-x7k2p")
+		assert.Contains(t, w.message(v1alpha1.NeedsHelm), "c-x7k2p")
 		w.end()
 		t.Setenv("PATH", with)
 		w.wish("image with helm")
 		w.run()
 		time.Sleep(time.Hour)
 		w.await(v1alpha1.Complete, "")
-		assert.True(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.NeedsHelm) && one.HelmRan() && w.object().Status.Counts.Done == 2, w.object().Status)
+		assert.True(t, !w.isTrue(v1alpha1.NeedsHelm) && one.HelmRan() && w.object().Status.Counts.Done == 2, w.object().Status)
 	})
 }

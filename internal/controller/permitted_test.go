@@ -5,6 +5,7 @@ package controller_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/controller"
-	"github.com/rke-lm/rke-lm/internal/migrate"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -46,11 +46,8 @@ func TestAPolicyPermitsWhatItNames(t *testing.T) {
 		if c.policy != "" {
 			w.permits(c.policy)
 		}
-		p, err := w.readPolicy()
-		assert.Truef(t, err == nil, "%s: %v", c.name, err)
-		err = p.Check(c.target, c.options, c.home)
-		refused := (*controller.NotPermitted)(nil)
-		assert.Truef(t, errors.As(err, &refused) == (c.want != "") && (err == nil || strings.Contains(err.Error(), c.want)), "%s: %v", c.name, err)
+		err := assert.Value(w.readPolicy())(t).Check(c.target, c.options, c.home)
+		assert.Truef(t, errors.As(err, new(*controller.NotPermitted)) == (c.want != "") && (err == nil || strings.Contains(err.Error(), c.want)), "%s: %v", c.name, err)
 	}
 }
 
@@ -81,7 +78,8 @@ func TestWhatIsNotPermittedIsRefusedAtTheSelectionUntilItIs(t *testing.T) {
 				w.run()
 				assert.Contains(t, w.becomes(path, v1alpha1.Failed, "NotPermitted"), c.want)
 				time.Sleep(time.Hour)
-				assert.True(t, len(w.object().Status.Clusters) == 0 && w.Worlds["alder"].Patches() == 0, w.Rancher.Object(path))
+				assert.Equal(t, len(w.object().Status.Clusters), 0)
+				w.unchanged()
 				w.permits(c.permits)
 				w.await(v1alpha1.Complete, "")
 				w.Migrated(t, "alder")
@@ -104,11 +102,7 @@ func TestAClusterInANamespaceThatIsNotPermittedFails(t *testing.T) {
 func TestAPolicyHoldsBeforeEachWrite(t *testing.T) {
 	on(t, `{"selector":{}}`, []string{"alder"}, func(t *testing.T, w *world) {
 		w.permits("namespaces: [fleet-default]\n")
-		w.onShow = func(m migrate.Member, e migrate.Event) {
-			if e.Type == migrate.Written && e.Stage == stages.EnableLeaderMigration {
-				w.permits("namespaces: []\n")
-			}
-		}
+		w.onWrite(stages.EnableLeaderMigration, func() { w.permits("namespaces: []\n") })
 		w.run()
 		w.await(v1alpha1.Failed, "TooManyFailures")
 		c := w.object().Status.Clusters[0]
@@ -124,7 +118,7 @@ func TestThePolicyRequiresApprovals(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		time.Sleep(time.Hour)
-		assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed without an approval")
+		w.unchanged("without an approval")
 		w.approve("rest", "")
 		w.await(v1alpha1.Complete, "")
 		w.Migrated(t, "alder")
@@ -155,7 +149,7 @@ func TestAnApprovalOfTheSecondInWhichTheLeaderMigrationWasCreatedIsOfAnEarlierOn
 		w.run()
 		w.await(v1alpha1.Waiting, string(waves.ApprovalRequired))
 		time.Sleep(time.Hour)
-		assert.True(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
+		w.unchanged()
 	})
 }
 
@@ -176,10 +170,7 @@ func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
 				w.approve("rest", "")
 				var before map[string]any
 				w.edit(func(spec map[string]any) {
-					before = map[string]any{}
-					for k, v := range spec {
-						before[k] = v
-					}
+					before = maps.Clone(spec)
 					change(spec)
 					spec["pause"] = false
 				})
@@ -187,12 +178,10 @@ func TestWhatCannotBeChangedIsNotOnAnyAPIServer(t *testing.T) {
 				w.end()
 				w.run()
 				time.Sleep(time.Hour)
-				assert.Must(t, w.Worlds["alder"].Patches() == 0, "the cluster was changed")
+				w.unchanged()
 				w.edit(func(spec map[string]any) {
 					clear(spec)
-					for k, v := range before {
-						spec[k] = v
-					}
+					maps.Copy(spec, before)
 					spec["pause"], spec["timeout"], spec["maxFailures"] = false, "20m", 1
 				})
 				w.await(v1alpha1.Complete, "")

@@ -37,7 +37,6 @@ func TestProbesAndMetricsAreServed(t *testing.T) {
 	assert.Truef(t, code == http.StatusInternalServerError && strings.Contains(text, "the lease is not renewed"), "%d %s", code, text)
 	assert.Error(serveHTTPS(address, nil, nil))(t, "--metrics-bind-address "+address, "an address in use")
 	s.Close()
-	if _, err := client.Get("https://" + address + "/healthz"); err == nil {
-		t.Error("it still answers after it was stopped")
-	}
+	_, err = client.Get("https://" + address + "/healthz")
+	assert.True(t, err != nil, "it still answers after it was stopped")
 }

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/internal/migrate"
@@ -21,11 +19,7 @@ import (
 )
 
 // wish sets the annotation that asks for another attempt, as kubectl annotate does.
-func (w *world) wish(value string) {
-	w.Rancher.Edit(path, func(o map[string]any) {
-		o["metadata"].(map[string]any)["annotations"] = map[string]any{v1alpha1.RetryAnnotation: value}
-	})
-}
+func (w *world) wish(value string) { w.marked(path, v1alpha1.RetryAnnotation, value) }
 
 // retry is a wish that the process hears.
 func (w *world) retry(value string) {
@@ -35,12 +29,7 @@ func (w *world) retry(value string) {
 
 // managed sets whether Argo CD manages a cluster.
 func (w *world) managed(cluster string, is bool) {
-	w.Rancher.Edit(w.Worlds[cluster].Path, func(o map[string]any) {
-		delete(o["metadata"].(map[string]any), "annotations")
-		if is {
-			o["metadata"].(map[string]any)["annotations"] = map[string]any{"argocd.argoproj.io/tracking-id": "clusters"}
-		}
-	})
+	w.marked(w.Worlds[cluster].Path, "argocd.argoproj.io/tracking-id", map[bool]string{true: "clusters"}[is])
 }
 
 // halfFailed is a world in which one cluster failed, one is skipped, and one was never started.
@@ -55,8 +44,7 @@ func halfFailed(t *testing.T) *world {
 	}
 	w.run()
 	w.await(v1alpha1.Failed, "TooManyFailures")
-	got := w.states()
-	assert.Must(t, got == "alder=failed birch=skipped cedar=waiting", got)
+	assert.Must(t, w.states() == "alder=failed birch=skipped cedar=waiting", w.states())
 	w.onShow = nil
 	return w
 }
@@ -69,10 +57,10 @@ func TestClustersThatFailedOrAreSkippedBeginAgainWhenAUserAsksForIt(t *testing.T
 		w.managed("birch", false)
 		w.retry("1")
 		w.await(v1alpha1.Complete, "")
-		got := w.states()
-		assert.Truef(t, got == "alder=done birch=done cedar=done" && w.object().Status.ObservedRetry == "1", "%s, %q", got, w.object().Status.ObservedRetry)
+		assert.Equal(t, w.states(), "alder=done birch=done cedar=done")
+		assert.Equal(t, w.object().Status.ObservedRetry, "1")
 		w.Migrated(t, "alder", "birch", "cedar")
-		assert.Truef(t, !meta.IsStatusConditionTrue(w.object().Status.Conditions, v1alpha1.ManagedElsewhere) && w.events("ClusterRetried") == 2, "%d began again: %+v", w.events("ClusterRetried"), w.object().Status.Conditions)
+		assert.Truef(t, !w.isTrue(v1alpha1.ManagedElsewhere) && w.events("ClusterRetried") == 2, "%d began again: %+v", w.events("ClusterRetried"), w.object().Status.Conditions)
 	})
 }
 
@@ -86,19 +74,17 @@ func TestTheNextChangeOfAClusterThatIsMigratedIsDeleted(t *testing.T) {
 			assert.Mustf(t, strings.Contains(w.Rancher.Object(at), "Argo CD"), "there is no ConfigMap: %q", w.Rancher.Object(at))
 			w.managed("birch", false)
 			refused := 0
-			w.Rancher.Do(func() {
-				w.Rancher.Fault = func(r *http.Request) ranchertest.Fault {
-					if fails && refused == 0 && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, at) {
-						refused++
-						return ranchertest.Fault{Status: http.StatusForbidden}
-					}
-					return ranchertest.Fault{}
+			w.Rancher.Fail(ranchertest.Fault{Status: http.StatusForbidden}, func(r *http.Request) bool {
+				first := fails && refused == 0 && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, at)
+				if first {
+					refused++
 				}
+				return first
 			})
 			w.retry("1")
 			time.Sleep(24 * time.Hour)
-			got := w.states()
-			assert.Truef(t, strings.Contains(got, "birch=done") && w.Rancher.Object(at) == "" && fails == (refused == 1) && fails == (len(w.logs) > 0), "%s, refused %d times, %q, %v", got, refused, w.Rancher.Object(at), w.logs)
+			assert.Contains(t, w.states(), "birch=done")
+			assert.Truef(t, w.Rancher.Object(at) == "" && fails == (refused == 1) && fails == (len(w.logs) > 0), "refused %d times, %q, %v", refused, w.Rancher.Object(at), w.logs)
 		})
 	}
 }
@@ -111,14 +97,14 @@ func TestOneWishIsOneAttempt(t *testing.T) {
 		w.end()
 		w.run() // another process, which reads the annotation too
 		time.Sleep(24 * time.Hour)
-		got := w.states()
-		assert.Truef(t, got == "alder=failed birch=skipped cedar=waiting" && w.events("ClusterRetried") == 1, "%s, %d began again", got, w.events("ClusterRetried"))
+		assert.Equal(t, w.states(), "alder=failed birch=skipped cedar=waiting")
+		assert.Equal(t, w.events("ClusterRetried"), 1)
 		w.Worlds["alder"].Stick(false)
 		w.Worlds["alder"].Follow()
 		w.retry("2")
 		w.await(v1alpha1.Complete, "")
-		got = w.states()
-		assert.Truef(t, got == "alder=done birch=skipped cedar=done" && w.Worlds["birch"].Patches() == 0, "%s, %v", got, w.Worlds["birch"].Writes())
+		assert.Equal(t, w.states(), "alder=done birch=skipped cedar=done")
+		assert.Equal(t, w.Worlds["birch"].Patches(), 0)
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/rke-lm/rke-lm/internal/apis/v1alpha1"
 	"github.com/rke-lm/rke-lm/internal/assert"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -24,13 +22,9 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		w.await(v1alpha1.Complete, "")
 		s := w.object().Status
 		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Done == 1 && s.Counts.Failed == 0 && !one.HelmRan() && one.Patches() == 0, "%+v, %v", s, one.Writes())
-		c := meta.FindStatusCondition(s.Conditions, v1alpha1.NeedsValues)
-		assert.True(t, c != nil && c.Status == "True" && strings.Contains(c.Message, "c-x7k2p") && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsHelm) && !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.Failed), s.Conditions)
+		assert.True(t, w.isTrue(v1alpha1.NeedsValues) && strings.Contains(w.message(v1alpha1.NeedsValues), "c-x7k2p") && !w.isTrue(v1alpha1.NeedsHelm) && !w.isTrue(v1alpha1.Failed), s.Conditions)
 		for _, cluster := range s.Clusters {
-			if cluster.Name != "c-x7k2p" {
-				continue
-			}
-			assert.True(t, cluster.Reason == v1alpha1.NeedsValues && strings.Contains(cluster.Message, "image.repository") && !strings.Contains(cluster.Message, "mirror.example") && strings.Join(cluster.Findings, " ") == "release-values-replaced", cluster)
+			assert.True(t, cluster.Name != "c-x7k2p" || cluster.Reason == v1alpha1.NeedsValues && strings.Contains(cluster.Message, "image.repository") && !strings.Contains(cluster.Message, "mirror.example") && strings.Join(cluster.Findings, " ") == "release-values-replaced", cluster)
 		}
 
 		// The state outlives the controller.
@@ -38,9 +32,7 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		w.run()
 		time.Sleep(time.Hour)
 		w.await(v1alpha1.NeedsValues, "")
-		if s := w.object().Status; s.Counts.Skipped != 1 || one.HelmRan() {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, w.object().Status.Counts.Skipped == 1 && !one.HelmRan(), w.object().Status)
 		w.end()
 
 		one.PutRelease(t, "args: [--v=2, --cloud-provider=aws, --configure-cloud-routes=false]\n")
@@ -48,9 +40,7 @@ func TestAnRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		w.run()
 		time.Sleep(time.Hour)
 		w.await(v1alpha1.Complete, "")
-		if s := w.object().Status; s.Counts.Done != 2 || !one.HelmRan() || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues) {
-			t.Errorf("%+v", s)
-		}
+		assert.True(t, w.object().Status.Counts.Done == 2 && one.HelmRan() && !w.isTrue(v1alpha1.NeedsValues), w.object().Status)
 	})
 }
 
@@ -66,7 +56,7 @@ func TestAnExternalRKE1ClusterWithValuesOfItsOwnIsSkipped(t *testing.T) {
 		w.run()
 		w.await(v1alpha1.Complete, "")
 		s := w.object().Status
-		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Failed == 0 && !one.HelmRan() && one.Patches() == 0 && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.NeedsValues), "%+v, %v", s, one.Writes())
+		assert.Truef(t, s.Counts.Skipped == 1 && s.Counts.Failed == 0 && !one.HelmRan() && one.Patches() == 0 && w.isTrue(v1alpha1.NeedsValues), "%+v, %v", s, one.Writes())
 	})
 }
 

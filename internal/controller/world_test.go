@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -141,6 +142,42 @@ func (w *world) edit(change func(spec map[string]any)) {
 	w.t.Helper()
 	w.Rancher.Edit(path, func(o map[string]any) { change(o["spec"].(map[string]any)) })
 	w.manager.Changed(w.t.Context(), w.key, w.raw())
+}
+
+// onWrite does something whenever a stage has been written.
+func (w *world) onWrite(stage string, do func()) {
+	w.onShow = func(_ migrate.Member, e migrate.Event) {
+		if e.Type == migrate.Written && e.Stage == stage {
+			do()
+		}
+	}
+}
+
+// marked gives an object an annotation, and no other; "" for none.
+func (w *world) marked(at, key, value string) {
+	w.Rancher.Edit(at, func(o map[string]any) {
+		delete(o["metadata"].(map[string]any), "annotations")
+		if value != "" {
+			o["metadata"].(map[string]any)["annotations"] = map[string]any{key: value}
+		}
+	})
+}
+
+// message is that of a condition.
+func (w *world) message(kind string) string {
+	return meta.FindStatusCondition(w.object().Status.Conditions, kind).Message
+}
+
+func (w *world) isTrue(kind string) bool {
+	return meta.IsStatusConditionTrue(w.object().Status.Conditions, kind)
+}
+
+// unchanged requires that no cluster was written.
+func (w *world) unchanged(why ...any) {
+	w.t.Helper()
+	for name, one := range w.Worlds {
+		assert.True(w.t, one.Patches() == 0, append(why, name, one.Writes())...)
+	}
 }
 
 // approve makes an approval.

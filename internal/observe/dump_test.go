@@ -66,11 +66,7 @@ func TestWhatKubectlPrintsIsReadInAllItsForms(t *testing.T) {
 		"kinds of no use that are there twice": list(nodeJSON, leaseJSON, `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"e","uid":"u-1"}}`, `{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"e","uid":"u-2"}}`),
 	} {
 		o, err := dumped(t, text)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		assert.Truef(t, len(o.Nodes) == 1 && o.Nodes[0].Name == "one" && o.Nodes[0].ProviderID != "" && len(o.Leases) == 1 && o.Partial, "%s: %+v", name, o)
+		assert.Truef(t, err == nil && len(o.Nodes) == 1 && o.Nodes[0].Name == "one" && o.Nodes[0].ProviderID != "" && len(o.Leases) == 1 && o.Partial, "%s: %+v, %v", name, o, err)
 	}
 }
 
@@ -96,9 +92,7 @@ func TestADumpIsPrivateEvenWhereTheFileWasNot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte("another, and a longer one by far than what comes\n"), 0o644))
 	assert.NilError(t, observe.WriteDump(file, &observed.Observation{APIVersion: observed.APIVersion, Kind: observed.Kind}))
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
+	assert.Equal(t, assert.Value(os.Stat(file))(t).Mode().Perm(), 0o600)
 	_, err := observe.ReadDump(file)
-	assert.True(t, err == nil, err)
+	assert.NilError(t, err)
 }

@@ -33,6 +33,22 @@ func execUser(command string) string {
 	return fmt.Sprintf("{exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, interactiveMode: Never}}", command)
 }
 
+// onTLS runs a test over an API server that takes credentials.
+func onTLS(t *testing.T, nodes int, test func(t *testing.T, s *apitest.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.StartTLS(t)
+		s.Fill(nodes)
+		test(t, s)
+	})
+}
+
+// times is how often a program ran.
+func times(t *testing.T, ran string) int {
+	t.Helper()
+	return strings.Count(string(assert.Value(os.ReadFile(ran))(t)), "ran")
+}
+
 func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 	t.Helper()
 	c := assert.Value(kube.Connect(kube.Connection{Dial: memnet.Dial, Kubeconfig: s.KubeconfigOf(t, user), RetryFor: time.Minute}))(t)
@@ -42,28 +58,21 @@ func asUser(t *testing.T, s *apitest.Server, user string) *observe.Observer {
 const login = `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"one-for-tests"}}'`
 
 func TestAProgramGivesTheCredentials(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t)
-		s.Fill(3)
+	onTLS(t, 3, func(t *testing.T, s *apitest.Server) {
 		user, ran := program(t, login)
 		_, err := asUser(t, s, user).Observe(t.Context())
-		assert.True(t, err == nil, err)
-		text, err := os.ReadFile(ran)
-		assert.Truef(t, err == nil && strings.Count(string(text), "ran") == 1, "%q, %v", text, err)
+		assert.NilError(t, err)
+		assert.Equal(t, times(t, ran), 1)
 	})
 }
 
 // A program that fails is not asked again: it may open a window each time.
 func TestAProgramWithoutCredentialsIsCalledOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t)
-		s.Fill(3)
+	onTLS(t, 3, func(t *testing.T, s *apitest.Server) {
 		user, ran := program(t, "exit 1")
 		_, err := asUser(t, s, user).Observe(t.Context())
 		assert.Truef(t, err != nil && strings.Contains(err.Error(), "log in again, or check the program that the kubeconfig has for the user") && s.Count("") == 0, "%v after %d requests", err, s.Count(""))
-		if text, err := os.ReadFile(ran); err != nil || strings.Count(string(text), "ran") != 1 {
-			t.Errorf("%q, %v", text, err)
-		}
+		assert.Equal(t, times(t, ran), 1)
 		_, err = asUser(t, s, execUser("no-such-program-of-anybody")).Observe(t.Context())
 		assert.ErrorContains(t, err, "log in again, or check the program that the kubeconfig has for the user")
 	})
@@ -71,14 +80,11 @@ func TestAProgramWithoutCredentialsIsCalledOnce(t *testing.T) {
 
 // One that gave some before is asked again: what it asks may be away for a moment.
 func TestAProgramThatFailsInBetweenIsCalledAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t)
-		s.Fill(3)
+	onTLS(t, 3, func(t *testing.T, s *apitest.Server) {
 		expired := strings.Replace(login, `"token"`, `"expirationTimestamp":"1999-03-11T10:02:44Z","token"`, 1)
 		user, ran := program(t, `[ "$(wc -l < "${0%login}ran")" -eq 2 ] && exit 1`+"\n"+expired)
 		_, err := asUser(t, s, user).Observe(t.Context())
-		assert.True(t, err == nil, err)
-		text, err := os.ReadFile(ran)
-		assert.Truef(t, err == nil && strings.Count(string(text), "ran") >= 3, "%q, %v", text, err)
+		assert.NilError(t, err)
+		assert.True(t, times(t, ran) >= 3, times(t, ran))
 	})
 }

@@ -17,8 +17,7 @@ import (
 // look took so long that both are old.
 func TestWhatMovesIsOfOneMoment(t *testing.T) {
 	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Fault = changing(s, often(1, "/nodes", apitest.Fault{Hang: 11 * time.Second}))
 		o := assert.Value(observer(t, s, time.Minute).Observe(t.Context()))(t)
 		for _, l := range o.Leases {
@@ -44,14 +43,8 @@ func changing(s *apitest.Server, fault func(*http.Request) apitest.Fault) func(*
 // Answers that all take long are never of one moment, and give no verdict.
 func TestAnswersThatAreNeverOfOneMomentAreReported(t *testing.T) {
 	t.Parallel()
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
-		s.Fault = func(r *http.Request) apitest.Fault {
-			if strings.Contains(r.URL.Path, "/daemonsets") {
-				return apitest.Fault{Hang: 11 * time.Second}
-			}
-			return apitest.Fault{}
-		}
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
+		s.Fault = always("/daemonsets", apitest.Fault{Hang: 11 * time.Second})
 		o, err := observer(t, s, time.Minute).Observe(t.Context())
 		assert.True(t, o == nil && err != nil && strings.Contains(err.Error(), "the responses take too long to describe one moment"), err)
 	})

@@ -43,8 +43,7 @@ func elsewhere(namespace, name, image string, args ...string) corev1.Pod {
 }
 
 func TestManagersAreFoundInAllNamespaces(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		move(s, "aws-ccm")
 		s.Pods = append(s.Pods,
 			elsewhere("openstack", "occm", "registry.k8s.io/provider-os/openstack-cloud-controller-manager:v1.26.4"),
@@ -68,8 +67,7 @@ func TestManagersAreFoundInAllNamespaces(t *testing.T) {
 // A manager without the flag next to one that is in-tree is a second owner, wherever
 // its pods are.
 func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		move(s, "aws-ccm")
 		for i := range s.Pods {
 			c := &s.Pods[i].Spec.Containers[0]
@@ -81,17 +79,14 @@ func TestTwoOwnersInTwoNamespacesAreTwo(t *testing.T) {
 }
 
 func TestTheAuthorizerIsAskedForTheAccountOfTheNamespace(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		move(s, "aws-ccm")
 		const user = "system:serviceaccount:aws-ccm:cloud-controller-manager"
 		s.Denied[user] = true
 		v := check.Evaluate(look(t, s), check.Choice{})
-		if !slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
+		assert.True(t, slices.ContainsFunc(v.Findings, func(f transform.Finding) bool {
 			return f.Rule == "lease-rbac-missing" && strings.Contains(f.Message, user)
-		}) {
-			t.Errorf("%+v", v.Findings)
-		}
+		}), v.Findings)
 		for _, r := range s.Reviews {
 			assert.True(t, r.User != user || slices.Contains(r.Groups, "system:serviceaccounts:aws-ccm"), r)
 		}
@@ -112,31 +107,27 @@ func TestWhoMayListKubeSystemAloneSeesKubeSystem(t *testing.T) {
 		return !strings.Contains(r.URL.Path, "/namespaces/kube-system/") && slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(r.URL.Path, "/"+n) })
 	}
 	for _, denied := range [][]string{{"pods"}, {"daemonsets"}, {"deployments"}, {"pods", "daemonsets", "deployments"}} {
-		onCluster(t, func(t *testing.T, s *apitest.Server) {
-			s.Fill(3)
+		onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 			s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, narrow(r, denied...)) }
 			ob := observer(t, s, time.Minute)
 			o, err := ob.Observe(t.Context())
 			assert.Mustf(t, err == nil, "%v: %v", denied, err)
 			assert.Truef(t, o.KubeSystemOnly && len(o.Managers) == 6 && len(o.DaemonSets) == 1, "%v: %t, %+v", denied, o.KubeSystemOnly, o.Managers)
 			v := check.Evaluate(o, check.Choice{})
-			if !v.OK() || !slices.ContainsFunc(v.NotChecked, func(n check.NotChecked) bool {
+			unseen := func(n check.NotChecked) bool {
 				return n.Rule == "cloud-controllers-twice" && !n.Needed && strings.Contains(n.Why, "outside kube-system")
-			}) {
-				t.Errorf("%v: %+v", denied, v)
 			}
+			assert.Truef(t, v.OK() && slices.ContainsFunc(v.NotChecked, unseen), "%v: %+v", denied, v)
 			s.Do(func() { s.Fault = nil })
-			if o, err := ob.Observe(t.Context()); err != nil || o.KubeSystemOnly {
-				t.Errorf("the right was given: %v", err)
-			}
+			o, err = ob.Observe(t.Context())
+			assert.Truef(t, err == nil && !o.KubeSystemOnly, "the right was given: %v", err)
 		})
 	}
 }
 
 // A workload shows where pods are that may not be listed.
 func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		move(s, "aws-ccm")
 		s.Fault = func(r *http.Request) apitest.Fault {
 			return deniedTo(r, strings.HasSuffix(r.URL.Path, "/pods") && !strings.Contains(r.URL.Path, "/kube-system/"))
@@ -148,8 +139,7 @@ func TestPodsOfANamespaceThatMayNotBeListedAreNotChecked(t *testing.T) {
 
 func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) {
 	for _, denied := range []bool{false, true} {
-		onCluster(t, func(t *testing.T, s *apitest.Server) {
-			s.Fill(3)
+		onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 			move(s, "aws-ccm")
 			s.ConfigMaps["aws-ccm/lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: map[string]string{"lm.conf": "leaderName: other\n"}}
 			s.ConfigMaps["lm"] = corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "lm"}, Data: map[string]string{"lm.conf": "leaderName: wrong\n"}}
@@ -178,8 +168,7 @@ func TestAConfigurationInAnotherNamespaceIsReadOrReportedAsDenied(t *testing.T) 
 
 // A manager that is refused in kube-system too is an error, as is any other fault.
 func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Fault = func(r *http.Request) apitest.Fault { return deniedTo(r, strings.HasSuffix(r.URL.Path, "/daemonsets")) }
 		_, err := observer(t, s, time.Minute).Observe(t.Context())
 		denied, is := err.(*kube.Denied)
@@ -189,11 +178,9 @@ func TestWithoutRightsInKubeSystemNothingIsChecked(t *testing.T) {
 
 // The nodes are ten pages; all else is one request each, of them eight about permissions.
 func TestALookTakesFewRequestsOnALargeCluster(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(5000)
+	onCluster(t, 5000, func(t *testing.T, s *apitest.Server) {
 		look(t, s)
-		got := s.Count("")
-		assert.Truef(t, got == 31, "%d requests", got)
+		assert.Equal(t, s.Count(""), 31, "requests")
 	})
 }
 

@@ -5,7 +5,6 @@ package observe_test
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,12 +40,10 @@ func look(t testing.TB, s *apitest.Server) *observed.Observation {
 }
 
 func TestALookReadsTheWholeCluster(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(1203)
+	onCluster(t, 1203, func(t *testing.T, s *apitest.Server) {
 		o := look(t, s)
 		assert.Truef(t, len(o.Nodes) == 1203 && len(o.Managers) == 6 && len(o.DaemonSets) == 1 && len(o.Leases) == 3 && len(o.Reviews) == 8 && o.Version == "v1.26.15+rke2r1", "%d nodes, %d managers, %d daemon sets, %d leases, %d reviews, %s", len(o.Nodes), len(o.Managers), len(o.DaemonSets), len(o.Leases), len(o.Reviews), o.Version)
-		got := s.Count("/nodes")
-		assert.Truef(t, got == 3, "%d requests for nodes", got)
+		assert.Equal(t, s.Count("/nodes"), 3, "requests for nodes")
 		assert.Equal(t, check.Reached(o), "install-ccm", "it shows")
 		for _, n := range []int{0, 499, 500, 1202} {
 			assert.Truef(t, o.Nodes[n].Name == apitest.NodeName(n), "node %d is %s", n, o.Nodes[n].Name)
@@ -55,8 +52,7 @@ func TestALookReadsTheWholeCluster(t *testing.T) {
 }
 
 func TestWhatIsKeptOfObjects(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		n := &s.Nodes[2]
 		n.Spec.ProviderID, n.Spec.Unschedulable = "", true
 		n.Annotations = map[string]string{"rke-lm.io/cordoned": "leader-migration-orchard", "field.example.org/token": "not to be kept"}
@@ -76,15 +72,11 @@ func TestWhatIsKeptOfObjects(t *testing.T) {
 			Labels: n.Labels, Taints: []string{"node-role.kubernetes.io/control-plane"}, ECRImages: []string{"419306528174.dkr.ecr-fips.us-gov-west-1.amazonaws.com", "419306528174.dkr.ecr.eu-west-1.amazonaws.com", "419306528174.dkr.ecr.us-iso-east-1.c2s.ic.gov"},
 			Ready: &observed.Condition{Status: "True", Reason: "KubeletReady"},
 		}
-		for _, diff := range []string{
-			cmp.Diff(want, o.Nodes[2]),
-			cmp.Diff([]observed.Service{{Namespace: "shop", Name: "outer", Hosts: []string{"a.elb.amazonaws.com"}}}, o.Services),
-			cmp.Diff([]observed.Volume{{Kind: "PersistentVolume", Name: "old"}}, o.Volumes),
-			cmp.Diff([]string{"gp2"}, o.StorageClasses),
-			cmp.Diff([]observed.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}}, o.Drivers),
-		} {
-			assert.Equal(t, diff, "")
-		}
+		assert.DeepEqual(t, o.Nodes[2], want)
+		assert.DeepEqual(t, o.Services, []observed.Service{{Namespace: "shop", Name: "outer", Hosts: []string{"a.elb.amazonaws.com"}}})
+		assert.DeepEqual(t, o.Volumes, []observed.Volume{{Kind: "PersistentVolume", Name: "old"}})
+		assert.DeepEqual(t, o.StorageClasses, []string{"gp2"})
+		assert.DeepEqual(t, o.Drivers, []observed.NodeDrivers{{Node: "one", Drivers: []string{"ebs.csi.aws.com"}}})
 	})
 }
 
@@ -104,8 +96,7 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 		{name: "no value", version: "v1.31.4+rke2r1", args: new(`["agent","--node-name"]`)},
 		{name: "no list", version: "v1.31.4+rke2r1", args: new(`agent`)},
 	} {
-		onCluster(t, func(t *testing.T, s *apitest.Server) {
-			s.Fill(1)
+		onCluster(t, 1, func(t *testing.T, s *apitest.Server) {
 			n := &s.Nodes[0]
 			n.Status.NodeInfo.KubeletVersion = c.version
 			if c.label != "" {
@@ -114,9 +105,7 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 			if c.args != nil {
 				n.Annotations = map[string]string{"rke2.io/node-args": *c.args}
 			}
-			want := transform.HostNames{n.Name: c.host}
-			got := look(t, s).HostNames(transform.HostNames{n.Name: ""})
-			assert.Truef(t, maps.Equal(got, want), "%s: %v, want %v", c.name, got, want)
+			assert.DeepEqual(t, look(t, s).HostNames(transform.HostNames{n.Name: ""}), transform.HostNames{n.Name: c.host}, c.name)
 		})
 	}
 }
@@ -124,8 +113,7 @@ func TestTheNameOfAHostIsWhatAKubeletShowsOfIt(t *testing.T) {
 // The authorizer is asked as the API server asks it: with the groups of the user,
 // and without a name for what is not there yet.
 func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(4)
+	onCluster(t, 4, func(t *testing.T, s *apitest.Server) {
 		since := metav1.NewTime(time.Date(2025, 3, 11, 9, 58, 7, 0, time.UTC))
 		ready := func(status corev1.ConditionStatus, reason string) []corev1.NodeCondition {
 			return []corev1.NodeCondition{
@@ -152,8 +140,7 @@ func TestTheConditionOfANodeIsKeptWithoutWhatItsMessageQuotes(t *testing.T) {
 }
 
 func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		look(t, s)
 		for _, r := range s.Reviews {
 			about := r.ResourceAttributes
@@ -166,12 +153,9 @@ func TestRightsAreRequestedAsTheManagersUseThem(t *testing.T) {
 }
 
 func TestPodsOfAllNamespacesAreReadWhenRequested(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Pods = append(s.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}}}}})
-		if o := look(t, s); len(o.Volumes) != 0 {
-			t.Errorf("%v", o.Volumes)
-		}
+		assert.Equal(t, len(look(t, s).Volumes), 0)
 		ob := observer(t, s, time.Minute)
 		ob.AllPods = true
 		o, err := ob.Observe(t.Context())
@@ -192,8 +176,7 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 		{"a key by another name", corev1.VolumeMount{Name: "conf", MountPath: "/etc/lm"}, []corev1.KeyToPath{{Key: "lm", Path: "migration.conf"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onCluster(t, func(t *testing.T, s *apitest.Server) {
-				s.Fill(3)
+			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				data := map[string]string{"migration.conf": "leaderName: other\n"}
 				if c.items != nil {
 					data = map[string]string{"lm": "leaderName: other\n"}
@@ -212,10 +195,8 @@ func TestConfigurationsAreReadFromConfigMaps(t *testing.T) {
 }
 
 func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		const secret = "wJalrXUtnFEMI7MDENGbPxRfiCYzzzKEY0123456"
-		s := apitest.Start(t)
-		s.Fill(3)
 		s.ControlPlanes = rancherList
 		s.Machines, s.Secrets = machines("one"), []corev1.Secret{plan("one", secret, secret)}
 		s.Nodes[0].Annotations = map[string]string{"example.org/password": secret}
@@ -229,25 +210,21 @@ func TestADumpHoldsWhatWasSeenAndNoSecret(t *testing.T) {
 		assert.NilError(t, observe.WriteDump(file, o))
 		text, err := os.ReadFile(file)
 		assert.Truef(t, err == nil && !strings.Contains(string(text), secret) && !strings.Contains(string(text), "short-one") && strings.Contains(string(text), "--v=3"), "%v\n%s", err, text)
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info.Mode(), err)
-		}
+		assert.Equal(t, assert.Value(os.Stat(file))(t).Mode().Perm(), 0o600)
 		assert.DeepEqual(t, assert.Value(observe.ReadDump(file))(t), o, "(-seen +read)")
 	})
 }
 
 func TestSnapshotsAreNeverOverwritten(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(1500)
+	onCluster(t, 1500, func(t *testing.T, s *apitest.Server) {
 		ob := observer(t, s, time.Minute)
 		o := look(t, s)
 		first := o.Snapshot("install-ccm")
 		assert.NilError(t, ob.KeepSnapshot(t.Context(), first))
-		err := ob.KeepSnapshot(t.Context(), first)
-		assert.Truef(t, err == nil, "the same again, as after a lost answer: %v", err)
+		assert.NilError(t, ob.KeepSnapshot(t.Context(), first)) // the same again, as after a lost answer
 		second := first
 		second.Reached = "switch-to-external"
-		err = ob.KeepSnapshot(t.Context(), second)
+		err := ob.KeepSnapshot(t.Context(), second)
 		assert.True(t, errors.Is(err, observe.ErrKept), err)
 		before := look(t, s).Before
 		assert.True(t, before != nil && before.Reached == "install-ccm" && len(before.Nodes) == 1500, before)
@@ -260,7 +237,12 @@ func TestSnapshotsAreNeverOverwritten(t *testing.T) {
 	})
 }
 
-// onCluster runs a test over an API server.
-func onCluster(t *testing.T, test func(t *testing.T, s *apitest.Server)) {
-	synctest.Test(t, func(t *testing.T) { test(t, apitest.Start(t)) })
+// onCluster runs a test over an API server with so many nodes.
+func onCluster(t *testing.T, nodes int, test func(t *testing.T, s *apitest.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := apitest.Start(t)
+		s.Fill(nodes)
+		test(t, s)
+	})
 }

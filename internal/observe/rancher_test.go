@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,20 +41,19 @@ func plan(machine, plan, applied string) corev1.Secret {
 	}
 }
 
-// ranchers is Rancher's own cluster, with the machines of others.
-func ranchers(t *testing.T) *apitest.Server {
-	s := apitest.Start(t)
-	s.Fill(3)
-	s.ControlPlanes = rancherList
-	s.Machines = machines("two", "one", "three")
-	s.Secrets = []corev1.Secret{plan("one", "new", "new"), plan("two", "new-and-confidential", "old"), {ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: "other"}, Type: "Opaque"}}
-	return s
+// onRanchers runs a test over Rancher's own cluster, with the machines of others.
+func onRanchers(t *testing.T, test func(t *testing.T, s *apitest.Server)) {
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
+		s.ControlPlanes = rancherList
+		s.Machines = machines("two", "one", "three")
+		s.Secrets = []corev1.Secret{plan("one", "new", "new"), plan("two", "new-and-confidential", "old"), {ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: "other"}, Type: "Opaque"}}
+		test(t, s)
+	})
 }
 
 // A list of Secrets opens those of all namespaces.
 func TestRanchersOwnClusterShowsWhatSettledWithoutAListOfSecrets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := ranchers(t)
+	onRanchers(t, func(t *testing.T, s *apitest.Server) {
 		o := look(t, s)
 		want := []observed.ControlPlane{
 			{Namespace: "fleet-default", Name: "orchard", Observed: true, Applied: true},
@@ -75,17 +73,11 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 		"/machines":                         "list machines.cluster.x-k8s.io",
 		"/namespaces/fleet-default/secrets": "get secrets in fleet-default",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := ranchers(t)
+		onRanchers(t, func(t *testing.T, s *apitest.Server) {
 			settled, _, _ := strings.Cut(rancherList, ",\n{\"metadata\":{\"name\":\"meadow\"")
 			s.ControlPlanes = settled + "]}"
 			s.Secrets = []corev1.Secret{plan("one", "new", "new")}
-			s.Fault = func(r *http.Request) apitest.Fault {
-				if strings.Contains(r.URL.Path, part) {
-					return apitest.Fault{Status: http.StatusForbidden}
-				}
-				return apitest.Fault{}
-			}
+			s.Fault = always(part, apitest.Fault{Status: http.StatusForbidden})
 			o := look(t, s)
 			assert.EqualSlices(t, o.Withheld, []string{want}, part)
 			v := check.Evaluate(o, check.Choice{})
@@ -97,21 +89,14 @@ func TestWhatMayNotBeSeenOfRancherIsNotCheckedAndFailsNothing(t *testing.T) {
 
 // A user who cannot read one Secret of a namespace causes no requests for those of a thousand machines.
 func TestAPermissionThatIsMissingIsNotRequestedByEveryMachine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := ranchers(t)
+	onRanchers(t, func(t *testing.T, s *apitest.Server) {
 		var names []string
 		for i := range 1000 {
 			names = append(names, fmt.Sprintf("m-%04d", i))
 		}
 		s.Machines = machines(names...)
-		s.Fault = func(r *http.Request) apitest.Fault {
-			if strings.Contains(r.URL.Path, "/secrets/") {
-				return apitest.Fault{Status: http.StatusForbidden}
-			}
-			return apitest.Fault{}
-		}
+		s.Fault = always("/secrets/", apitest.Fault{Status: http.StatusForbidden})
 		look(t, s)
-		n := s.Count("/secrets/")
-		assert.Truef(t, n <= 16, "%d requests", n)
+		assert.True(t, s.Count("/secrets/") <= 16, s.Count("/secrets/"))
 	})
 }

@@ -5,7 +5,6 @@ package observe_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,9 +43,7 @@ func TestAHolderIsDeadOnceItsContainerWasReplaced(t *testing.T) {
 		"one that no kubelet has told so far": {"", corev1.ContainerState{}, observed.Live},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
-				s.Fill(3)
+			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				contain(s, "containerd://1", runs)
 				ob := observer(t, s, time.Minute)
 				o := assert.Value(ob.Observe(t.Context()))(t)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,9 +37,7 @@ func warned(s corev1.Service, message string, at time.Time) corev1.Event {
 }
 
 func TestAServiceThatIsPendingIsKeptWithItsLastWarning(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Hold("kube-controller-manager", "k")
 		s.Renews["kube-controller-manager"] = true
 		at := time.Now().Add(-time.Hour).UTC()
@@ -93,25 +90,19 @@ func TestChangesOfALoadBalancerFailSinceTheFirstWarningAfterASuccess(t *testing.
 		"the order of the list is other": {[]corev1.Event{success("EnsuredLoadBalancer", -8), warning("SyncLoadBalancerFailed", -6, -1), warning("SyncLoadBalancerFailed", -7, -3)}, minute(-7), "SyncLoadBalancerFailed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
-				s.Fill(3)
+			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				s.Services, s.Events = []corev1.Service{served}, c.events
 				got := look(t, s).Services[0]
-				switch {
-				case c.since.IsZero() && got.Failure == nil && !got.Stale():
-				case c.since.IsZero() || got.Failure == nil || got.Failure.Reason != c.reason || !got.Asked.Equal(c.since) || !got.Stale():
-					t.Errorf("%+v, failure %+v", got, got.Failure)
-				}
+				fails := !c.since.IsZero()
+				assert.Must(t, (got.Failure != nil) == fails && got.Stale() == fails, got)
+				assert.Truef(t, !fails || got.Failure.Reason == c.reason && got.Asked.Equal(c.since), "%+v, failure %+v", got, got.Failure)
 			})
 		})
 	}
 }
 
 func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		made, at := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
 		deleted, done, typed, other := balanced("shop", "deleted", made), balanced("shop", "done", made), balanced("shop", "typed", made), balanced("shop", "other", made)
 		deleted.Finalizers, typed.Finalizers = []string{"service.kubernetes.io/load-balancer-cleanup"}, []string{"service.kubernetes.io/load-balancer-cleanup"}
@@ -133,9 +124,7 @@ func TestALoadBalancerIsToBeDeletedWhileItsFinalizerIsThere(t *testing.T) {
 
 // A run observes a cluster every few seconds.
 func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		served := balanced("shop", "web", time.Now())
 		served.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.elb.amazonaws.com"}}
 		s.Services = []corev1.Service{served}
@@ -145,14 +134,8 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 			assert.NilError(t, err)
 			time.Sleep(2 * time.Second)
 		}
-		n := s.Count("/events")
-		assert.Truef(t, n == 2, "%d lists of events in a minute", n)
-		s.Fault = func(r *http.Request) (f apitest.Fault) {
-			if strings.HasSuffix(r.URL.Path, "/events") {
-				f.Status = http.StatusNotFound
-			}
-			return f
-		}
+		assert.Equal(t, s.Count("/events"), 2, "lists of events in a minute")
+		s.Fault = always("/events", apitest.Fault{Status: http.StatusNotFound})
 		for range 2 { // what was not read is no answer
 			_, err := ob.Observe(t.Context())
 			assert.True(t, err != nil, "the cluster was observed without its Events")
@@ -162,9 +145,7 @@ func TestEventsAboutServedServicesAreReadTwiceAMinute(t *testing.T) {
 
 // A Service may have been of another type for years.
 func TestAServiceAsksForALoadBalancerWhenItGetsItsType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		made, typed := time.Now().Add(-1000*time.Hour).UTC(), time.Now().Add(-time.Hour).UTC()
 		web := balanced("shop", "web", made)
 		entry := func(at time.Time, fields string) metav1.ManagedFieldsEntry {
@@ -204,13 +185,10 @@ func TestEventsAreReadOnlyWhereTheCloudControllersServeAService(t *testing.T) {
 		"many":                    {many(40), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := apitest.Start(t)
-				s.Fill(3)
+			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				s.Services = c.services
 				o := look(t, s)
-				n := s.Count("/events")
-				assert.Truef(t, n == c.lists, "%d requests for events: %+v", n, o.Services)
+				assert.Equal(t, s.Count("/events"), c.lists, o.Services)
 				for _, r := range s.Requests {
 					f := r.URL.Query().Get("fieldSelector")
 					assert.Truef(t, !strings.HasSuffix(r.URL.Path, "/events") || f == "involvedObject.kind=Service", "%s selects %q", r.URL.Path, f)
@@ -228,16 +206,9 @@ func many(n int) (list []corev1.Service) {
 }
 
 func TestWithoutThePermissionForEventsTheRestIsSeen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.Start(t)
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		s.Services = []corev1.Service{balanced("shop", "web", time.Now())}
-		s.Fault = func(r *http.Request) apitest.Fault {
-			if !strings.HasSuffix(r.URL.Path, "/events") {
-				return apitest.Fault{}
-			}
-			return apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","code":403,"message":"events is forbidden: User \"u\" cannot list resource \"events\""}`}
-		}
+		s.Fault = always("/events", apitest.Fault{Status: http.StatusForbidden, Body: `{"kind":"Status","apiVersion":"v1","code":403,"message":"events is forbidden: User \"u\" cannot list resource \"events\""}`})
 		o := look(t, s)
 		assert.True(t, o.EventsDenied && len(o.Services) == 1 && o.Services[0].Failure == nil, o.Services)
 	})

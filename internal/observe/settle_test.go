@@ -33,8 +33,7 @@ func TestLeasesAreFollowedForAsLongAsTheyLast(t *testing.T) {
 		{"kube-controller-manager", 86400, 5 * time.Minute},
 	} {
 		o := &observed.Observation{Managers: []observed.Manager{own}, Leases: []observed.Lease{{Name: c.name, DurationSeconds: c.seconds}}}
-		got := settleTime(o)
-		assert.Truef(t, got == c.want, "%s of %d s: %s, not %s", c.name, c.seconds, got, c.want)
+		assert.Equal(t, settleTime(o), c.want, c.name, c.seconds)
 	}
 }
 

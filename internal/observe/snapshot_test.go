@@ -48,17 +48,13 @@ func TestASnapshotThatCannotBeReadIsAnError(t *testing.T) {
 		"one of a later rke-lm": {map[string][]byte{"snapshot.json.gz": packed(strings.Replace(snapshotText, "rke-lm/v1", "rke-lm/v2", 1))}, "it is not a Snapshot of rke-lm/v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onCluster(t, func(t *testing.T, s *apitest.Server) {
-				s.Fill(3)
+			onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 				s.ConfigMaps[observe.SnapshotName] = corev1.ConfigMap{BinaryData: c.data}
 				ob := observer(t, s, time.Second)
 				_, err := ob.Observe(t.Context())
-				var lost *kube.Unreached
-				assert.True(t, err != nil && !errors.As(err, &lost) && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap"), err)
+				assert.True(t, err != nil && !errors.As(err, new(*kube.Unreached)) && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "--against FILE, or delete the ConfigMap"), err)
 				ob.Before = &observed.Snapshot{Reached: "install-ccm"}
-				if o, err := ob.Observe(t.Context()); err != nil || o.Before != ob.Before {
-					t.Error(err)
-				}
+				assert.Equal(t, assert.Value(ob.Observe(t.Context()))(t).Before, ob.Before)
 			})
 		})
 	}
@@ -91,15 +87,13 @@ func big(nodes int) observed.Snapshot {
 }
 
 func TestASnapshotOfFiveThousandNodesFitsIntoAConfigMap(t *testing.T) {
-	onCluster(t, func(t *testing.T, s *apitest.Server) {
-		s.Fill(3)
+	onCluster(t, 3, func(t *testing.T, s *apitest.Server) {
 		ob := observer(t, s, time.Second)
-		err := ob.KeepSnapshot(t.Context(), big(5000))
-		assert.True(t, err == nil, err)
+		assert.NilError(t, ob.KeepSnapshot(t.Context(), big(5000)))
 		got := len(s.ConfigMaps[observe.SnapshotName].BinaryData["snapshot.json.gz"])
 		assert.Truef(t, got <= 1<<19, "%d bytes", got)
 		s.Do(func() { clear(s.ConfigMaps) })
-		err = ob.KeepSnapshot(t.Context(), big(40000))
+		err := ob.KeepSnapshot(t.Context(), big(40000))
 		assert.True(t, err != nil && strings.Contains(err.Error(), "--snapshot=FILE") && len(s.ConfigMaps) == 0, err)
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rke-lm/rke-lm/internal/assert"
@@ -24,14 +23,9 @@ import (
 // A token in a file is read for every request, and one that was refused may have
 // been renewed meanwhile.
 func TestATokenInAFileIsReadAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t) // a token is sent over TLS alone
-		s.Fill(700)
+	onTLS(t, 700, func(t *testing.T, s *apitest.Server) { // a token is sent over TLS alone
 		file := filepath.Join(t.TempDir(), "token")
-		write := func(token string) {
-			err := os.WriteFile(file, []byte(token), 0o600)
-			assert.True(t, err == nil, err)
-		}
+		write := func(token string) { assert.NilError(t, os.WriteFile(file, []byte(token), 0o600)) }
 		write("the-first-one")
 		asked := 0
 		s.Fault = func(r *http.Request) apitest.Fault {
@@ -62,14 +56,11 @@ func forbidden(times int) func(*http.Request) apitest.Fault {
 }
 
 func TestARightThatWasReviewedIsRequestedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t)
-		s.Fill(3)
+	onTLS(t, 3, func(t *testing.T, s *apitest.Server) {
 		ob := observer(t, s, 5*time.Minute)
 		s.Fault = forbidden(1)
-		var denied *kube.Denied
 		_, err := ob.Observe(t.Context())
-		assert.Truef(t, errors.As(err, &denied), "without a review: %v", err)
+		assert.Truef(t, errors.As(err, new(*kube.Denied)), "without a review: %v", err)
 		s.Do(func() { s.Fault = forbidden(2) })
 		ob.Reviewed()
 		_, err = ob.Observe(t.Context())
@@ -79,21 +70,17 @@ func TestARightThatWasReviewedIsRequestedAgain(t *testing.T) {
 
 // The answer of a server with another name is never read, nor is it sent a token.
 func TestAServerOfAnotherNameIsReportedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := apitest.StartTLS(t)
-		s.Fill(3)
+	onTLS(t, 3, func(t *testing.T, s *apitest.Server) {
 		ob := observer(t, s, 30*time.Minute)
-		if _, err := ob.Observe(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := ob.Observe(t.Context())
+		assert.NilError(t, err)
 		before := s.Count("")
 		s.Rename(true)
 		start := time.Now()
-		_, err := ob.Observe(t.Context())
+		_, err = ob.Observe(t.Context())
 		assert.Truef(t, err != nil && strings.Contains(err.Error(), "check the address and the certificate authority") && time.Since(start) <= 0 && s.Count("") == before, "%v after %s and %d requests", err, time.Since(start), s.Count("")-before)
 		s.Rename(false)
-		if _, err := ob.Observe(t.Context()); err != nil {
-			t.Error(err)
-		}
+		_, err = ob.Observe(t.Context())
+		assert.NilError(t, err)
 	})
 }
