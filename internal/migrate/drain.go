@@ -26,10 +26,11 @@ func (r *run) drain(ctx context.Context, name string) error {
 	if err := r.cordon.change(ctx, actCordon, name, mark); err != nil {
 		return err
 	}
+	onNode := kube.Resource{Version: "v1", Name: "pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + name}}
 	return r.await(ctx, func(ctx context.Context) (condition, error) {
-		pods, err := r.cluster.podsOn(ctx, name)
+		pods, err := kube.Collect(ctx, r.cluster.observer.Client, onNode, func(p *corev1.Pod, kept []corev1.Pod) []corev1.Pod { return append(kept, *p) })
 		if err != nil {
-			return condition{}, err
+			return condition{}, kube.Refusal(err)
 		}
 		e := transition.Evict(pods)
 		if e.Lost != "" {
@@ -72,11 +73,4 @@ func (r *run) evict(ctx context.Context, pod string) (why string, err error) {
 		return "a PodDisruptionBudget does not allow the eviction of " + pod, nil
 	}
 	return "", kube.Refusal(err)
-}
-
-// podsOn lists the pods of a Node.
-func (c *cluster) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
-	q := kube.Resource{Version: "v1", Name: "pods", Kind: "PodList", Options: metav1.ListOptions{FieldSelector: "spec.nodeName=" + node}}
-	pods, err := kube.Collect(ctx, c.observer.Client, q, func(p *corev1.Pod, kept []corev1.Pod) []corev1.Pod { return append(kept, *p) })
-	return pods, kube.Refusal(err)
 }

@@ -79,7 +79,7 @@ func (f *Fleet) Run(ctx context.Context) Summary {
 	for {
 		turn := r.next()
 		r.start(ctx, turn)
-		if !r.running() && !r.mayWait(ctx, turn) {
+		if startsLater := r.Resume != nil && ctx.Err() == nil && turn.Wait != nil; !r.running() && !startsLater {
 			return Summary{Members: r.list(), Stopped: turn.Stopped, Err: r.err}
 		}
 		for !r.wait(ctx, turn) {
@@ -180,12 +180,7 @@ func (r *fleet) notify(m *Member, e Event) {
 }
 
 func (r *fleet) member(cluster string) *Member {
-	for _, m := range r.members {
-		if m.Cluster == cluster {
-			return m
-		}
-	}
-	panic("a cluster of no wave")
+	return r.members[slices.IndexFunc(r.members, func(m *Member) bool { return m.Cluster == cluster })] // each is in a wave
 }
 
 // list is how far all clusters are.

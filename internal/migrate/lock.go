@@ -241,19 +241,14 @@ func (l *lock) drop(ctx context.Context) error {
 		if l.helm != "" {
 			return l.write(ctx, "")
 		}
-		return l.remove(ctx)
+		seen := metav1.DeleteOptions{ // the version that was seen last, and no other
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &l.lease.UID, ResourceVersion: &l.lease.ResourceVersion},
+		}
+		_, err := l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path(l.lease.Name), Body: seen})
+		return err
 	})
 	if errors.As(err, new(*Locked)) {
 		return nil
 	}
-	return err
-}
-
-// remove deletes the version of the lease that was seen last.
-func (l *lock) remove(ctx context.Context) error {
-	options := metav1.DeleteOptions{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: &metav1.Preconditions{UID: &l.lease.UID, ResourceVersion: &l.lease.ResourceVersion},
-	}
-	_, err := l.client.Do(ctx, kube.Request{What: "delete leases.coordination.k8s.io", Method: http.MethodDelete, Path: l.path(l.lease.Name), Body: options})
 	return err
 }

@@ -41,20 +41,16 @@ func (m *Member) receive(e Event) {
 	case Awaited:
 		m.Waiting = e.Message
 	case Watched:
-		m.watched(*e.Owners)
+		o, w := *e.Owners, &m.Watched
+		if m.Stage == stages.SwitchToExternal {
+			m.Switch = &o
+		}
+		w.None, w.One, w.Two, w.Unknown = tenths(w.None+o.None), tenths(w.One+o.One), tenths(w.Two+o.Two), tenths(w.Unknown+o.Unknown)
 	case Stopped:
 		m.Outcome, m.Findings = e.End, e.Findings
 	case Finished:
 		m.Outcome = e.End
 	}
-}
-
-func (m *Member) watched(o Owned) {
-	if m.Stage == stages.SwitchToExternal {
-		m.Switch = &o
-	}
-	w := &m.Watched
-	w.None, w.One, w.Two, w.Unknown = tenths(w.None+o.None), tenths(w.One+o.One), tenths(w.Two+o.Two), tenths(w.Unknown+o.Unknown)
 }
 
 // end is the end of the run.

@@ -38,11 +38,6 @@ func (b *blocked) Error() string {
 // ExitCode is that of errors that were found.
 func (b *blocked) ExitCode() exitcode.Code { return exitcode.Found }
 
-// preflight looks whether the run may begin, and changes nothing.
-func (r *run) preflight(ctx context.Context) error {
-	return inOrder(ctx, r.planFirst, r.review, r.observe, r.named, r.identifyFirst, r.locate, r.admit, r.allow)
-}
-
 // planFirst plans the cluster, and the stages to go through.
 func (r *run) planFirst(ctx context.Context) error {
 	p, err := r.cluster.plan(ctx)

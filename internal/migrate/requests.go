@@ -74,16 +74,6 @@ func (c *cluster) existing(ctx context.Context, namespace, kinds, name string) (
 	return list, nil
 }
 
-// create makes an object whose name is unique: one that is there is that of an
-// earlier try.
-func (c *cluster) create(ctx context.Context, o Ref, body []byte) error {
-	_, err := c.request(ctx, o, kube.Request{Method: http.MethodPost, Body: body})
-	if kube.Exists(err) {
-		return nil
-	}
-	return err
-}
-
 // remove deletes an object, and no later one of its name where its UID is known. One that is gone
 // was deleted by an earlier try.
 func (c *cluster) remove(ctx context.Context, o Ref) error {

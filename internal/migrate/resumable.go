@@ -62,11 +62,9 @@ const denialTime = time.Minute
 // member is how far a cluster is at the beginning.
 func (f *Fleet) member(cluster, wave string) *Member {
 	if f.Resume != nil {
-		for _, m := range f.Resume.Members {
-			if m.Cluster == cluster {
-				m.left = false
-				return &m
-			}
+		if m, known := lists.Find(f.Resume.Members, func(m Member) bool { return m.Cluster == cluster }); known {
+			m.left = false
+			return &m
 		}
 	}
 	return &Member{Cluster: cluster, Wave: wave, State: waves.Waiting}
@@ -80,11 +78,6 @@ func (r *fleet) next() waves.Turn {
 		*r.member(m.Cluster) = m
 	}
 	return r.Resume.Next(r.list())
-}
-
-// mayWait reports whether something can start later although nothing is in progress.
-func (r *fleet) mayWait(ctx context.Context, t waves.Turn) bool {
-	return r.Resume != nil && ctx.Err() == nil && t.Wait != nil
 }
 
 // wait waits for news of the runs, and reports whether what is next has to be decided again.

@@ -96,7 +96,7 @@ func newRun(o Options, verb string) (*run, error) {
 
 // do looks whether the run may begin, and then works under the lock.
 func (r *run) do(ctx context.Context) error {
-	if err := r.preflight(ctx); err != nil {
+	if err := inOrder(ctx, r.planFirst, r.review, r.observe, r.named, r.identifyFirst, r.locate, r.admit, r.allow); err != nil {
 		return r.end(causeOf(ctx, err))
 	}
 	return r.end(r.withLock(ctx, func(ctx context.Context) error {
@@ -119,15 +119,15 @@ func (r *run) back() bool { return r.verb == rollbackVerb }
 
 // stages goes through stages, each planned from the object as it is then.
 func (r *run) stages(ctx context.Context) error {
-	finish := r.progress.add
-	if r.back() {
-		finish = r.progress.remove
-	}
 	for _, name := range r.from.stages {
 		if err := r.stage(ctx, name); err != nil {
 			return err
 		}
-		finish(name)
+		if r.back() {
+			r.progress.done = slices.DeleteFunc(r.progress.done, func(s string) bool { return s == name })
+		} else if !slices.Contains(r.progress.done, name) { // an earlier run may have done it
+			r.progress.done = append(r.progress.done, name)
+		}
 	}
 	return nil
 }
@@ -181,18 +181,6 @@ type progress struct {
 
 // enter begins with a stage.
 func (p *progress) enter(stage string) { p.stage, p.edit = stage, transition.NotWritten }
-
-// add adds a stage that is done. An earlier run may have done it.
-func (p *progress) add(stage string) {
-	if !slices.Contains(p.done, stage) {
-		p.done = append(p.done, stage)
-	}
-}
-
-// remove takes away a stage that was undone.
-func (p *progress) remove(stage string) {
-	p.done = slices.DeleteFunc(p.done, func(s string) bool { return s == stage })
-}
 
 // last is the last stage that is done; "" for none.
 func (p *progress) last() string {

@@ -18,7 +18,7 @@ import (
 func (r *run) withLock(ctx context.Context, work func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l := newLock(r.Server.Local(), r.Object, r.identity())
+	l := newLock(r.Server.Local(), r.Object, fmt.Sprintf("%s/%d/%s", r.User.Host, os.Getpid(), uuid.NewString()))
 	r.writer.lock = l
 	if err := l.acquire(ctx, r.note); err != nil {
 		return causeOf(ctx, err)
@@ -41,18 +41,12 @@ func (r *run) withAudit(ctx context.Context, work func(context.Context) error) (
 	}
 	defer func() {
 		if held := (*Locked)(nil); r.cordon.mayHold && !errors.As(err, &held) { // else the other run releases them
-			err = errors.Join(err, stillCordoned(cleanUp(ctx, r.cordon.uncordonNodes)))
+			if failed := cleanUp(ctx, r.cordon.uncordonNodes); failed != nil {
+				err = errors.Join(err, fmt.Errorf("nodes that were cordoned for the switch stay cordoned until the next run uncordons them: %w", failed))
+			}
 		}
 	}()
 	return causeOf(ctx, transform.Guard(r.Object.Title(), func() error { return work(ctx) }))
-}
-
-// stillCordoned reports what it means that nodes could not be released.
-func stillCordoned(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("nodes that were cordoned for the switch stay cordoned until the next run uncordons them: %w", err)
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -74,8 +68,4 @@ func cleanUp(ctx context.Context, do func(context.Context) error) error {
 	own, end := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer end()
 	return do(own)
-}
-
-func (r *run) identity() string {
-	return fmt.Sprintf("%s/%d/%s", r.User.Host, os.Getpid(), uuid.NewString())
 }
