@@ -98,13 +98,8 @@ func (s Subject) stops() bool {
 	return slices.ContainsFunc(s.Findings, transform.Finding.Stops)
 }
 
-// single reports whether all there is to show is about one subject.
-func (r *Results) single() bool {
-	return len(r.Subjects) == 1 && len(r.Findings)+len(r.Errors) == 0
-}
-
 func (r *Results) fold(s Subject) string {
-	if r.single() {
+	if len(r.Subjects) == 1 && len(r.Findings)+len(r.Errors) == 0 { // all that there is to show
 		return s.Details
 	}
 	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s\n</details>\n\n", inline(s.Title), strings.TrimSuffix(s.Details, "\n"))

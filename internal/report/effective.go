@@ -65,7 +65,10 @@ type Dropped struct {
 // NewClass turns a machine class into its form for programs. With key only that
 // key is kept.
 func NewClass(m transform.MachineClass, key string) Class {
-	c := Class{Name: redact.Text(m.Name), Labels: redactedLabels(m.Labels), Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
+	c := Class{Name: redact.Text(m.Name), Labels: map[string]string{}, Config: map[string]any{}, Origins: map[string]Origin{}, Overridden: map[string][]Origin{}, Dropped: []Dropped{}}
+	for label, v := range m.Labels {
+		c.Labels[label] = redact.Value(label, v).(string)
+	}
 	for _, s := range m.Settings {
 		if key != "" && s.Key != key {
 			continue
@@ -89,14 +92,6 @@ func NewClass(m transform.MachineClass, key string) Class {
 
 // Any reports whether anything is set or dropped.
 func (c Class) Any() bool { return len(c.Config)+len(c.Dropped) > 0 }
-
-func redactedLabels(labels map[string]string) map[string]string {
-	out := make(map[string]string, len(labels))
-	for key, v := range labels {
-		out[key] = redact.Value(key, v).(string)
-	}
-	return out
-}
 
 func originOf(n yamledit.Node) Origin {
 	return Origin{File: n.Document().File(), Line: n.Written(), Path: n.Path(), Alias: n.Alias()}

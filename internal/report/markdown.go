@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 )
@@ -55,7 +54,9 @@ func markdownStage(w io.Writer, s Stage) {
 	if len(s.Prepare) > 0 {
 		fmt.Fprintf(w, "%s\n\n", inline(s.preparing()))
 	}
-	markdownActions(w, s.Actions)
+	for _, a := range s.Actions {
+		fmt.Fprintf(w, "%s:\n\n%s\n", inline(a.Why), fenced("sh", a.Command))
+	}
 	if s.Diff != "" {
 		fmt.Fprintf(w, "<details><summary>Diff</summary>\n\n%s\n</details>\n\n", fenced("diff", s.Diff))
 	}
@@ -81,12 +82,6 @@ func findingLine(f transform.Finding) string {
 		line += " → " + inline(f.Fix)
 	}
 	return line + "\n"
-}
-
-func markdownActions(w io.Writer, actions []action.Action) {
-	for _, a := range actions {
-		fmt.Fprintf(w, "%s:\n\n%s\n", inline(a.Why), fenced("sh", a.Command))
-	}
 }
 
 // inline keeps text from being taken for markup, and from making lines, mentions of

@@ -112,15 +112,18 @@ func NewFirstScreen(p *plan.Plan) Plan {
 }
 
 func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
+	sources := lists.Map(p.Start, func(d *yamledit.Document) DocumentSource {
+		return DocumentSource{SourceOf(d), fmt.Sprintf("%x", sha256.Sum256(d.Bytes()))}
+	})
 	out := Plan{
 		Name: p.Cluster.Name, Namespace: p.Cluster.Namespace, Format: p.Cluster.Format, Version: p.Cluster.Version,
-		Source: SourceOf(p.Start[0]), SHA256: checksum(p.Start[0]), Stages: []Stage{}, Status: NewStatus(p),
+		Source: sources[0].Source, SHA256: sources[0].SHA256, Stages: []Stage{}, Status: NewStatus(p),
 	}
 	if stage == "" {
 		out.Counts = new(out.Status.Summary.Counts)
 	}
-	if len(p.Start) > 1 {
-		out.Sources = lists.Map(p.Start, func(d *yamledit.Document) DocumentSource { return DocumentSource{SourceOf(d), checksum(d)} })
+	if len(sources) > 1 {
+		out.Sources = sources
 	}
 	for i, s := range p.Steps {
 		if stage == "" || s.Stage.Name == stage {
@@ -135,8 +138,6 @@ func newPlan(p *plan.Plan, stage string, diffs bool) Plan {
 	}
 	return out
 }
-
-func checksum(d *yamledit.Document) string { return fmt.Sprintf("%x", sha256.Sum256(d.Bytes())) }
 
 // diffOf is that of all documents that a stage changes.
 func diffOf(s plan.Step) (diff string) {

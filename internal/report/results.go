@@ -4,8 +4,6 @@
 package report
 
 import (
-	"slices"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/lists"
 )
@@ -62,11 +60,9 @@ func once(list []transform.Finding) []transform.Finding {
 
 // rule returns what is known of a rule; only its name for one that no table has.
 func (r *Results) rule(id string) transform.Rule {
-	i := slices.IndexFunc(r.Rules, func(rule transform.Rule) bool { return rule.ID == id })
-	if i < 0 {
-		return transform.Rule{ID: id}
-	}
-	return r.Rules[i]
+	rule, _ := lists.Find(r.Rules, func(rule transform.Rule) bool { return rule.ID == id })
+	rule.ID = id
+	return rule
 }
 
 // explained is a finding with what to do.

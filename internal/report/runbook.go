@@ -106,7 +106,7 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	}
 	fmt.Fprintf(w, "**Why.** %s\n\n", inline(s.Stage.Why))
 	r.changes(w, s, at)
-	if skipped(s) {
+	if s.State == plan.ActionOnly && len(s.Stage.Before)+len(s.Stage.After) == 0 {
 		return
 	}
 	r.duration(w, view)
@@ -126,11 +126,6 @@ func (r Runbook) stage(w io.Writer, i int, view Stage) {
 	}
 	r.commands(w, undone, s.Stage.UndoAfter)
 	r.returned(w, i)
-}
-
-// skipped reports whether there is nothing to do in a stage.
-func skipped(s plan.Step) bool {
-	return s.State == plan.ActionOnly && len(s.Stage.Before)+len(s.Stage.After) == 0
 }
 
 func (r Runbook) undo(w io.Writer, s plan.Step, at RunbookStage) {
@@ -212,7 +207,10 @@ func (r Runbook) deliver(w io.Writer, d RunbookDocument) {
 			"server rejects it after the next change of the object.\n\n%s\n%s\n\n", code(d.Name), r.the(d), fenced("sh", r.patch(d, d.Patch)), refusal)
 		return
 	}
-	r.noPatch(w, d)
+	if d.NoPatch != "" {
+		fmt.Fprintf(w, "There is no patch for kubectl: %s. If the document has a resourceVersion, the server accepts it only until the\n"+
+			"object changes: print the object again with kubectl get before each stage, and plan again.\n\n", inline(d.NoPatch))
+	}
 	by := r.Plan.Delivery(d.Before, r.Folder+"/"+d.Name)
 	fmt.Fprintf(w, "Manually: put %s in the place of %s. Then apply the file to %s\n\n", code(d.Name), r.the(d), by.How)
 	if by.Command != "" {
@@ -229,15 +227,6 @@ contain secrets. kubectl has --patch-file since 1.20.`
 // patch returns the command line for a patch.
 func (r Runbook) patch(d RunbookDocument, file string) string {
 	return clusterOf(r.Plan.Delivery(d.Before, "").Rancher).In(r.Plan.PatchCommand(d.Before, r.Folder+"/"+file))
-}
-
-// noPatch reports why an object that kubectl printed has no patch, and what that means.
-func (r Runbook) noPatch(w io.Writer, d RunbookDocument) {
-	if d.NoPatch == "" {
-		return
-	}
-	fmt.Fprintf(w, "There is no patch for kubectl: %s. If the document has a resourceVersion, the server accepts it only until the\n"+
-		"object changes: print the object again with kubectl get before each stage, and plan again.\n\n", inline(d.NoPatch))
 }
 
 // command returns the command line for a stage.

@@ -57,17 +57,11 @@ func (e Explain) cluster(f clusters.Cluster, t transform.Target) (*report.Explai
 		}
 		x.Note = fmt.Sprintf("%s: %s/%s: %s is not set for any class", config.Source.File, config.Namespace, config.Name, e.Key)
 	}
-	return x, notToMigrate(f, t)
-}
-
-// notToMigrate reports what every verb says of a cluster that is not to be migrated; what its
-// machines get is shown all the same.
-func notToMigrate(f clusters.Cluster, t transform.Target) error {
-	_, err := f.Format.Open(f.Docs, t)
-	if len(transform.NotMigratableIn(err)) > 0 {
-		return err
+	// Every verb says so of a cluster that is not to be migrated; what its machines get is shown all the same.
+	if _, err := f.Format.Open(f.Docs, t); len(transform.NotMigratableIn(err)) > 0 {
+		return x, err
 	}
-	return nil
+	return x, nil
 }
 
 func (e Explain) effective(d transform.Format, docs []*yamledit.Document, t transform.Target) (report.EffectiveConfig, error) {

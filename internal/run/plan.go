@@ -59,7 +59,11 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		return nil, err
 	}
 	_, unseen := plans[0].Findings()
-	made := &Planned{Planned: report.Planned{Unseen: unseen, Classes: p.classes(f, t), Live: f.Live.Name()}}
+	made := &Planned{Planned: report.Planned{Unseen: unseen, Live: f.Live.Name()}}
+	if p.Classes {
+		found, _ := f.Format.Classes(f.Docs, t) // none where explain has nothing to explain
+		made.Classes = lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
+	}
 	for _, plan := range plans {
 		if p.Brief {
 			made.Plans = append(made.Plans, report.NewFirstScreen(plan))
@@ -91,13 +95,4 @@ func (p Plan) cluster(f clusters.Cluster, t transform.Target) (*Planned, error) 
 		made.folders = append(made.folders, folder)
 	}
 	return made, nil
-}
-
-// classes is the effective configuration; none where explain has nothing to explain.
-func (p Plan) classes(f clusters.Cluster, t transform.Target) []report.Class {
-	if !p.Classes {
-		return nil
-	}
-	found, _ := f.Format.Classes(f.Docs, t)
-	return lists.Map(found, func(c transform.MachineClass) report.Class { return report.NewClass(c, "") })
 }

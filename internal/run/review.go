@@ -194,7 +194,11 @@ func (r *reviewing) pairs(ctx context.Context, pairs []review.Pair, places revie
 		if c.Kind == review.Unchanged {
 			continue
 		}
-		result.Clusters = append(result.Clusters, report.NewReviewed(c, movedFrom(p)))
+		was := "" // the file before the cluster moved
+		if p.Before != nil && p.After != nil && p.Before.Docs[0].File() != p.After.Docs[0].File() {
+			was = p.Before.Docs[0].File()
+		}
+		result.Clusters = append(result.Clusters, report.NewReviewed(c, was))
 	}
 	return ctx.Err()
 }
@@ -210,14 +214,6 @@ func (r *reviewing) checkValues(after []*review.Side) error {
 		return nil
 	}
 	return fmt.Errorf("--%s: %s has changed, and no cluster is in its folder or in the change; name the cluster's file as a PATH", CCMValues, r.Finder.Values)
-}
-
-// movedFrom is the file of a cluster before it moved.
-func movedFrom(p review.Pair) string {
-	if p.Before == nil || p.After == nil || p.Before.Docs[0].File() == p.After.Docs[0].File() {
-		return ""
-	}
-	return p.Before.Docs[0].File()
 }
 
 // opened is what was read before the change, or after it.
