@@ -152,7 +152,7 @@ func (f Finder) open(d *document) {
 	if d.err != nil {
 		d.meant = true
 		_ = transform.Guard(at, func() error { // a text whose budget is spent may be meant for one
-			d.meant = utf16 || f.meant(text) || f.applied(d.chunk)
+			d.meant = utf16 || slices.ContainsFunc(f.Formats, func(d transform.Format) bool { return d.Meant(text) }) || f.applied(d.chunk)
 			return nil
 		})
 	}
@@ -191,11 +191,6 @@ func (f Finder) related(doc *yamledit.Document) bool {
 	return slices.ContainsFunc(f.Formats, func(d transform.Format) bool {
 		return d.Grouping.Related.Has(doc) || f.Configs && d.Grouping.Configs.Has(doc)
 	})
-}
-
-// meant reports whether a text that cannot be read was meant for a document of a format.
-func (f Finder) meant(text []byte) bool {
-	return slices.ContainsFunc(f.Formats, func(d transform.Format) bool { return d.Meant(text) })
 }
 
 // mayGroup reports whether a text that cannot be read may be of a cluster with several documents.

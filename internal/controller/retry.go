@@ -35,7 +35,7 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 	r := &retry{wish: wishOf(w.lm)}
 	wished := r.wish != "" && r.wish != w.retried && (w.retry == nil || w.retry.wish != r.wish)
 	for _, m := range w.members {
-		if mayRetry(m) {
+		if m.State == waves.Failed || m.State == waves.Skipped {
 			r.members = append(r.members, m)
 		}
 	}
@@ -54,8 +54,6 @@ func (w *work) reconsider(ctx context.Context, runs Runs) {
 	w.mu.Unlock()
 	w.requeue()
 }
-
-func mayRetry(m migrate.Member) bool { return m.State == waves.Failed || m.State == waves.Skipped }
 
 // reconsidered is a cluster that begins again, if it can be migrated now. What was measured of it stays.
 func (w *work) reconsidered(ctx context.Context, runs Runs, was migrate.Member) migrate.Member {

@@ -70,7 +70,8 @@ func (f *Failure) ExitCode() exitcode.Code {
 const noSuchPath = "404 page not found\n"
 
 func newFailure(res *http.Response, a Answer) *Failure {
-	f := &Failure{Code: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: retryAfter(res.Header)}
+	seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 where there is none
+	f := &Failure{Code: res.StatusCode, Message: http.StatusText(res.StatusCode), said: a.Warnings, after: time.Duration(max(seconds, 0)) * time.Second}
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
 		// The page of a login is no answer; its query may hold a token.
 		f.Message = fmt.Sprintf("it sends on to %s://%s%s, which is not followed; check the address and the credentials", to.Scheme, to.Host, redact.Text(to.Path))
@@ -108,12 +109,6 @@ func Warnings(err error) []string {
 		return f.said
 	}
 	return nil
-}
-
-// retryAfter reads the header in seconds; 0 where there is none.
-func retryAfter(h http.Header) time.Duration {
-	s, _ := strconv.Atoi(h.Get("Retry-After"))
-	return time.Duration(max(s, 0)) * time.Second
 }
 
 // foreign reports whether the refusal says nothing about the cluster and the user's

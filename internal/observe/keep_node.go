@@ -24,8 +24,9 @@ var keptLabels = append([]string{
 }, observed.ControlPlaneLabels...)
 
 func keepNode(n *corev1.Node, kept []observed.Node) []observed.Node {
+	internal, _ := lists.Find(n.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
 	out := observed.Node{
-		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internalIP(n),
+		Name: n.Name, UID: string(n.UID), ProviderID: redact.Text(n.Spec.ProviderID), Address: internal.Address,
 		Unschedulable: n.Spec.Unschedulable, Cordoned: n.Annotations[action.CordonAnnotation],
 		Ready: ready(n), InTreeVolumes: inTreeVolumes(n), ECRImages: registries(n),
 	}
@@ -73,12 +74,6 @@ func nodeName(args string) (name string) {
 		}
 	}
 	return redact.Text(strings.ToLower(name))
-}
-
-// internalIP returns the first address of the node within its network, or "".
-func internalIP(n *corev1.Node) string {
-	a, _ := lists.Find(n.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Type == corev1.NodeInternalIP })
-	return a.Address
 }
 
 // ready keeps the condition by which a node says that it works; nil where it has none.

@@ -23,7 +23,11 @@ import (
 // readRancher looks at Rancher's own objects, where the cluster is Rancher's. What the
 // user may not see of them is withheld; it is no part of the cluster itself.
 func (o *Observer) readRancher(ctx context.Context, out *observed.Observation) (err error) {
-	if there, err := o.isRancher(ctx); !there || err != nil {
+	// Every user may request this: without the right to list something, it is unknown whether there is such a resource.
+	_, err = o.Do(ctx, kube.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1"})
+	if kube.HasStatus(err, http.StatusNotFound) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	r := kube.Resource{Version: "rke.cattle.io/v1", Name: "rkecontrolplanes", Kind: "RKEControlPlaneList", Optional: true}
@@ -44,16 +48,6 @@ func withheld(out *observed.Observation, err error) error {
 	}
 	out.Withheld = append(out.Withheld, denied.Missing...)
 	return nil
-}
-
-// isRancher requests what every user may request: without the right to list something, it
-// unknown whether there is such a resource.
-func (o *Observer) isRancher(ctx context.Context) (bool, error) {
-	_, err := o.Do(ctx, kube.Request{What: "get the resources of rke.cattle.io", Method: http.MethodGet, Path: "/apis/rke.cattle.io/v1"})
-	if kube.HasStatus(err, http.StatusNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 func keepControlPlane(c *rollout.ControlPlane) observed.ControlPlane {

@@ -37,7 +37,9 @@ func Open(s Source) (*Server, error) {
 	var err error
 	switch {
 	case s.Rancher != "":
-		c.TokenFile = s.renewed()
+		if info, err := os.Stat(s.TokenFile); err != nil || !info.Mode().IsRegular() {
+			c.TokenFile = "" // what can be read only once, as a pipe, no one renews
+		}
 		c.Token, err = s.token()
 	case s.CLI != "":
 		err = s.login(&c)
@@ -72,15 +74,6 @@ func (s Source) token() (string, error) {
 		return "", fmt.Errorf("%s: not one token; %s", where, do)
 	}
 	return token, nil
-}
-
-// renewed is the file in which someone may renew the token. What can be read only
-// once, as a pipe, is none.
-func (s Source) renewed() string {
-	if info, err := os.Stat(s.TokenFile); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	return s.TokenFile
 }
 
 // Local is the API server of Rancher's own cluster.
