@@ -4,7 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +42,7 @@ var rke1Kind = corpusKind{
 		stages.EnableLeaderMigration: inClusterYML(isManagerFlagSet),
 		stages.SwitchToExternal:      inClusterYML(isRKE1Switch),
 	},
+	end: endsExternalAWS,
 }
 
 // putAt puts a value at a path, with the mappings that are missing above it.
@@ -185,4 +188,24 @@ func isRKE1Switch(d difference) bool {
 	delete(before, managerFlag)
 	delete(before, managerFlags)
 	return strings.HasPrefix(d.path, "services") && d.after == absent && len(before) == 0
+}
+
+// endsExternalAWS wants what RKE reads in the end to be external, whatever was there.
+func endsExternalAWS(o *outcome) error {
+	value := o.values[len(o.Steps)]
+	for _, wrapper := range []string{"rancher_kubernetes_engine_config", "rancherKubernetesEngineConfig"} {
+		if inner := field(value, wrapper); inner != nil {
+			value = inner
+		}
+	}
+	name, block := cmp.Or(field(value, "cloud_provider", "name"), field(value, "cloudProvider", "name")), cmp.Or(field(value, "cloud_provider", "awsCloudProvider"), field(value, "cloudProvider", "awsCloudProvider"))
+	switch {
+	case name != "external-aws":
+		return fmt.Errorf("the provider is %v, not external-aws", name)
+	case block != nil:
+		return errors.New("the block awsCloudProvider is still there")
+	case strings.Contains(fmt.Sprint(field(value, "services")), "enable-leader-migration"):
+		return errors.New("a service keeps the flag")
+	}
+	return nil
 }
