@@ -24,6 +24,9 @@ type Arg struct {
 	Name  string
 	Value string // "true" for a bare name, as RKE2 completes it
 	Text  string // as written
+
+	Node  yamledit.Node // where it is written, if the place is known
+	apart yamledit.Node // the value that is an item of its own after the flag's
 }
 
 // Parse reads an argument.
@@ -109,8 +112,8 @@ func (u Update) Apply(e *yamledit.Edit, at yamledit.Node) error {
 }
 
 func (u Update) list(e *yamledit.Edit, at yamledit.Node) {
-	u.place(Place(at), func(p Placed) { e.Remove(p.Node) }, func(p Placed, a Arg) {
-		e.Set(p.Node, dashesLike([]Arg{p.Arg}, With(a.Name, a.Value)))
+	u.place(Place(at), func(p Arg) { e.Remove(p.Node) }, func(p Arg, a Arg) {
+		e.Set(p.Node, dashesLike([]Arg{p}, With(a.Name, a.Value)))
 	}, func(a Arg) { e.Append(at, dashesLike(Of(at.Value()), a)) })
 }
 

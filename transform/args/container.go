@@ -16,7 +16,7 @@ import (
 type Container struct {
 	node  yamledit.Node
 	lists []yamledit.Node // that hold arguments, in the order in which they count
-	list  []Placed
+	list  []Arg
 }
 
 // switches are the flags without a value after them: pflag takes an item that
@@ -46,13 +46,13 @@ func ReadContainer(container yamledit.Node, program int) (Container, error) {
 }
 
 // placed reads the first argument of the items, and says how many it takes.
-func placed(items []yamledit.Node) (Placed, int, error) {
+func placed(items []yamledit.Node) (Arg, int, error) {
 	at := items[0]
 	text, ok := at.String()
 	if !ok || !strings.HasPrefix(text, "-") || text == "-" || text == "--" {
-		return Placed{}, 0, at.Errorf("not a flag, nor the value of one", "write every argument as an item --flag=value")
+		return Arg{}, 0, at.Errorf("not a flag, nor the value of one", "write every argument as an item --flag=value")
 	}
-	p := Placed{Arg: Parse(text), Node: at}
+	p := Parse(text).At(at)
 	p.Name = strings.ReplaceAll(strings.TrimLeft(p.Name, "-"), "_", "-")
 	if len(items) == 1 || strings.Contains(text, "=") {
 		return p, 1, nil
@@ -69,17 +69,17 @@ func placed(items []yamledit.Node) (Placed, int, error) {
 }
 
 // List returns the arguments in the order in which they count.
-func (c Container) List() []Placed { return c.list }
+func (c Container) List() []Arg { return c.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already; new arguments go after the others.
 func (c Container) Apply(e *yamledit.Edit, u Update) {
-	u.place(c.list, func(p Placed) {
+	u.place(c.list, func(p Arg) {
 		e.Remove(p.Node)
 		if p.apart.Exists() {
 			e.Remove(p.apart)
 		}
-	}, func(p Placed, a Arg) {
+	}, func(p Arg, a Arg) {
 		if p.apart.Exists() {
 			e.Set(p.apart, a.Value)
 			return

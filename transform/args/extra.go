@@ -13,7 +13,7 @@ import (
 // v1beta4 on a list of {name, value}.
 type Extra struct {
 	at   yamledit.Node
-	list []Placed
+	list []Arg
 }
 
 // ReadExtra reads extraArgs; at need not exist. It fails for what kubeadm does
@@ -43,18 +43,18 @@ func (x *Extra) read(at yamledit.Node, name string, value yamledit.Node) error {
 		return at.Errorf("not a flag with a string as its value", `write name and value as strings, as in "true"`)
 	}
 	a := With(strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"), v)
-	a.Text = name + "=" + v
-	x.list = append(x.list, Placed{Arg: a, Node: at, apart: value})
+	a.Text, a.Node, a.apart = name+"="+v, at, value
+	x.list = append(x.list, a)
 	return nil
 }
 
 // List returns the arguments in the order of the document.
-func (x Extra) List() []Placed { return x.list }
+func (x Extra) List() []Arg { return x.list }
 
 // Apply queues a change of the arguments. Nothing is queued where it holds
 // already. extraArgs must exist.
 func (x Extra) Apply(e *yamledit.Edit, u Update) {
-	u.place(x.list, func(p Placed) { e.Remove(p.Node) }, func(p Placed, a Arg) { e.Set(p.apart, a.Value) }, func(a Arg) {
+	u.place(x.list, func(p Arg) { e.Remove(p.Node) }, func(p Arg, a Arg) { e.Set(p.apart, a.Value) }, func(a Arg) {
 		if x.at.IsList() {
 			e.Append(x.at, yamledit.Map{{Key: "name", Value: a.Name}, {Key: "value", Value: a.Value}})
 			return
@@ -65,15 +65,15 @@ func (x Extra) Apply(e *yamledit.Edit, u Update) {
 
 // OfMap returns the arguments in a mapping from flags to values, in the order of
 // the file. A value may be a list, of which every item is an occurrence.
-func OfMap(at yamledit.Node) []Placed {
-	var list []Placed
+func OfMap(at yamledit.Node) []Arg {
+	var list []Arg
 	for _, e := range at.Entries() {
 		values := []yamledit.Node{e.Value}
 		if e.Value.IsList() {
 			values = e.Value.Items()
 		}
 		for _, n := range values {
-			list = append(list, Placed{Arg: With(e.Key, written(n)), Node: n})
+			list = append(list, With(e.Key, written(n)).At(n))
 		}
 	}
 	return list
@@ -96,6 +96,6 @@ func (u Update) ApplyMap(e *yamledit.Edit, at yamledit.Node) {
 			e.Remove(n)
 		}
 	}
-	set := func(p Placed, a Arg) { e.Set(p.Node, a.Value) }
+	set := func(p Arg, a Arg) { e.Set(p.Node, a.Value) }
 	Update{Set: u.Set}.place(OfMap(at), nil, set, func(a Arg) { e.Put(at, a.Value, a.Name) })
 }

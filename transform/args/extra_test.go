@@ -57,9 +57,9 @@ func TestAMappingIsReadAsItIsWritten(t *testing.T) {
 		got += a.Text + ";"
 	}
 	assert.Equal(t, got, "a=true;b=2;c=0644;d=;e=x;e=y;f=yes;")
-	a, found := LastPlaced(OfMap(doc.Root()), "e")
+	a, found := Last(OfMap(doc.Root()), "e")
 	assert.True(t, found && a.Value == "y" && a.Node.Line() == 5, a)
-	_, found = LastPlaced(OfMap(doc.Root()), "g")
+	_, found = Last(OfMap(doc.Root()), "g")
 	assert.True(t, !found, "g")
 }
 

@@ -73,7 +73,7 @@ func FindAll(s helmchart.Sources) ([]Chart, error) {
 func (c Chart) Args() []args.Arg { return args.Of(c.list(argsKey)) }
 
 // Placed returns the arguments with their places.
-func (c Chart) Placed() []args.Placed {
+func (c Chart) Placed() []args.Arg {
 	l := c.Decider(argsKey)
 	if at := l.Root.Get(argsKey); at.IsList() {
 		return args.Place(at)
@@ -81,7 +81,7 @@ func (c Chart) Placed() []args.Placed {
 	if l.Form != helmchart.Entry {
 		return nil // the chart's own
 	}
-	return lists.Map(c.Args(), func(a args.Arg) args.Placed { return args.Placed{Arg: a, Node: l.At} })
+	return lists.Map(c.Args(), func(a args.Arg) args.Arg { return a.At(l.At) })
 }
 
 // list returns the value at a key of the chart where it is a list; a template that

@@ -146,7 +146,8 @@ func (o Options) flagPlace(list yamledit.Node) int {
 	}
 	ours := args.Of(d.Root().Get("args").Value())
 	i := slices.IndexFunc(ours, func(a args.Arg) bool { return a.Name == LeaderFlag })
-	if i < 0 || !slices.Equal(args.Without(ours, LeaderFlag, leadermigration.ConfigFlag), args.Of(list.Value())) {
+	same := func(a, b args.Arg) bool { return a.Text == b.Text }
+	if i < 0 || !slices.EqualFunc(args.Without(ours, LeaderFlag, leadermigration.ConfigFlag), args.Of(list.Value()), same) {
 		return list.Len()
 	}
 	return i

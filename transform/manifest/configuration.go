@@ -43,8 +43,8 @@ func (m *Manifest) readConfiguration() error {
 }
 
 // serverProvider returns the provider of kube-apiserver in a ClusterConfiguration.
-func (m *Manifest) serverProvider() (args.Placed, bool) {
-	return args.LastPlaced(m.apiServer.List(), providerFlag)
+func (m *Manifest) serverProvider() (args.Arg, bool) {
+	return args.Last(m.apiServer.List(), providerFlag)
 }
 
 // moveServer changes the provider of kube-apiserver, which kubeadm would write

@@ -49,11 +49,8 @@ func (m *Manifest) short() []args.Arg {
 }
 
 func (m *migration) timings() []args.Arg {
-	return leadermigration.Missing(m.target.ShortLeases, m.plain(), m.short())
+	return leadermigration.Missing(m.target.ShortLeases, m.arguments.List(), m.short())
 }
-
-// plain are the manager's arguments without their places.
-func (m *Manifest) plain() []args.Arg { return args.Plain(m.arguments.List()) }
 
 // configures reports whether a configuration of its own travels with the manager.
 func (m *migration) configures() bool {
@@ -75,7 +72,7 @@ func (m *migration) configured() string {
 
 // leave takes the manager out of the migration, regardless of how it joined.
 func (m *migration) leave(e *yamledit.Edit, also args.Update) {
-	also.Remove = append(append(also.Remove, leaderFlag, configFlag), leadermigration.LeavingTimings(m.plain())...)
+	also.Remove = append(append(also.Remove, leaderFlag, configFlag), leadermigration.LeavingTimings(m.arguments.List())...)
 	if _, found := m.flag(configFlag); found {
 		m.unmount(e, m.configured())
 	}

@@ -125,9 +125,9 @@ func managing(members []*migration) stages.Electors {
 	for _, o := range slices.Backward(members) {
 		switch o.Component {
 		case kubeManager:
-			e.Kube, e.Cluster = o.plain(), o.Version
+			e.Kube, e.Cluster = o.arguments.List(), o.Version
 		case cloudManager:
-			e.Show(o.plain(), o.Version, o.on(leaderFlag), o.finished())
+			e.Show(o.arguments.List(), o.Version, o.on(leaderFlag), o.finished())
 			e.At, e.Runs = o.Root, o.on(leaderFlag) // or else it starts with the flag
 		}
 	}

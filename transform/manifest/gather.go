@@ -83,7 +83,7 @@ func clusterName(doc *yamledit.Document) string {
 	if err != nil {
 		return "" // refused when the manifest is opened
 	}
-	a, _ := args.LastPlaced(list.List(), clusterFlag)
+	a, _ := args.Last(list.List(), clusterFlag)
 	return a.Value
 }
 

@@ -12,7 +12,7 @@ import (
 
 // arguments are those of a manager, as a manifest writes them.
 type arguments interface {
-	List() []args.Placed
+	List() []args.Arg
 	Apply(*yamledit.Edit, args.Update)
 }
 
@@ -152,8 +152,8 @@ func (m *Manifest) setVersion(assumed string) error {
 }
 
 // flag returns the occurrence of a flag that counts.
-func (m *Manifest) flag(name string) (args.Placed, bool) {
-	return args.LastPlaced(m.arguments.List(), name)
+func (m *Manifest) flag(name string) (args.Arg, bool) {
+	return args.Last(m.arguments.List(), name)
 }
 
 // on reports whether a boolean flag is on.

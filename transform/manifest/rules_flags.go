@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
 	"github.com/rke-lm/rke-lm/transform/lists"
@@ -120,21 +119,15 @@ func (m *migration) component(stage string) rules.Component {
 	return rules.Component{Name: m.Component, Args: m.arguments.List(), Provider: provider, Version: m.move().Reached(), Stage: stage, Target: m.target}
 }
 
-// last finds the last argument of a name.
-func (m *migration) last(name string) (args.Arg, bool) {
-	a, set := m.flag(name)
-	return a.Arg, set
-}
-
 func (m *migration) routesUnsafe(found *transform.Findings) {
-	if m.Component == cloudManager && ccm.RoutesUnsafe(m.last) {
+	if m.Component == cloudManager && ccm.RoutesUnsafe(m.flag) {
 		found.At(m.argumentsAt(), rules.RoutesUnsafe, rules.RoutesFix)
 	}
 }
 
 // skewed finds a manager that uses the wrong names of its controllers.
 func (m *migration) skewed(found *transform.Findings) {
-	if at, _ := m.versionAt(); m.Component == cloudManager && rules.Renamed(m.last, m.Version) {
+	if at, _ := m.versionAt(); m.Component == cloudManager && rules.Renamed(m.flag, m.Version) {
 		found.At(at, "an image of 1.28 or later has other controller names than its default configuration of leader migration, so services and routes run in both managers", "use an image of the cluster's minor, or add a configuration: --leader-migration-config generate")
 	}
 }

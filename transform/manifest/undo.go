@@ -53,12 +53,12 @@ func (m *migration) isJoined() bool {
 	if len(list) < len(ours) {
 		return false
 	}
-	return slices.EqualFunc(list[len(list)-len(ours):], ours, func(a args.Placed, text string) bool { return a.Text == text })
+	return slices.EqualFunc(list[len(list)-len(ours):], ours, func(a args.Arg, text string) bool { return a.Text == text })
 }
 
 // joined are the flags of short leases that the manager has.
 func (m *migration) joined() []string {
-	if !leadermigration.HasTimings(m.plain(), m.short()) {
+	if !leadermigration.HasTimings(m.arguments.List(), m.short()) {
 		return nil
 	}
 	return args.Names(m.short())

@@ -30,7 +30,7 @@ func ManagerArguments(from string, doc *yamledit.Document) (check.Given, error) 
 
 func (c *Cluster) managerArguments(from string) check.Given {
 	list := append(ownArgs[:len(ownArgs):len(ownArgs)], args.With(componentFlag, c.component(manager)))
-	list = append(list, args.Plain(c.argsOf(manager))...)
+	list = append(list, c.argsOf(manager)...)
 	given := check.Given{From: from}
 	for _, a := range list {
 		shown, _ := redact.Value(a.Name, a.Value).(string)

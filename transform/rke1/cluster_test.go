@@ -34,7 +34,7 @@ func TestTheProviderIsTheOneThatRKETakes(t *testing.T) {
 
 func TestArgumentsThatMayBeRepeatedWin(t *testing.T) {
 	m := opened(t, at(release, onAWS+"services: {kube-controller: {extra_args: {v: '1'}, extra_args_array: {v: ['2', '3']}}}\n"), transform.Target{})
-	a, found := args.LastPlaced(m.argsOf(manager), "v")
+	a, found := args.Last(m.argsOf(manager), "v")
 	assert.True(t, found && a.Value == "3", a)
 }
 

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
 	"github.com/rke-lm/rke-lm/transform/stages"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
@@ -154,7 +153,7 @@ func (m *migration) stages() stages.Cluster {
 
 // managing are the managers of the file, and of the one with the chart's values.
 func (m *migration) managing() stages.Electors {
-	e := stages.Electors{At: m.Config, Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: args.Plain(m.argsOf(manager))}
+	e := stages.Electors{At: m.Config, Cluster: semver.MajorMinor(m.Version), Release: semver.MajorMinor(m.chartOptions(m.Version).Tag()), Kube: m.argsOf(manager)}
 	if m.file != nil {
 		chart := m.file.chart // which helm may not have installed yet
 		e.Show(chart.Args(), chart.ImageTag(), chart.Migrates(), m.isExternal() && m.target.Situation != transform.Broken)

@@ -38,7 +38,7 @@ func (m *migration) generates() bool {
 // configFile returns the file that kube-controller-manager reads its configuration
 // from, or "".
 func (m *migration) configFile() string {
-	a, _ := args.LastPlaced(m.argsOf(manager), configFlag)
+	a, _ := args.Last(m.argsOf(manager), configFlag)
 	return a.Value
 }
 
@@ -56,7 +56,7 @@ func (m *migration) leaderArgs() []args.Arg {
 
 // timings are the timings of short leases that the manager lacks, where it gets them.
 func (m *migration) timings() []args.Arg {
-	return leadermigration.Missing(m.target.ShortLeases, args.Plain(m.argsOf(manager)), leadermigration.KubeTimings())
+	return leadermigration.Missing(m.target.ShortLeases, m.argsOf(manager), leadermigration.KubeTimings())
 }
 
 // leaving are the flags that go with the switch. A configuration goes only where
@@ -66,7 +66,7 @@ func (m *migration) leaving() []string {
 	if m.generates() && m.configFile() == managerConfig {
 		leaving = append(leaving, configFlag)
 	}
-	return append(leaving, leadermigration.LeavingTimings(args.Plain(m.argsOf(manager)))...)
+	return append(leaving, leadermigration.LeavingTimings(m.argsOf(manager))...)
 }
 
 func (m *migration) configWhy() string {
@@ -121,7 +121,7 @@ func (m *migration) dropConfig() []action.Action {
 
 // configNotMounted finds one that is not in the manager's container.
 func (m *migration) configNotMounted(found *transform.Findings) {
-	a, named := args.LastPlaced(m.argsOf(manager), configFlag)
+	a, named := args.Last(m.argsOf(manager), configFlag)
 	if !named || !m.migrates() || m.inContainer(a.Value) {
 		return
 	}

@@ -49,13 +49,13 @@ func (c *Cluster) provider() string {
 
 // argsOf returns the arguments of a service in the order in which the component
 // gets them: those that may be repeated come last.
-func (c *Cluster) argsOf(service string) []args.Placed {
+func (c *Cluster) argsOf(service string) []args.Arg {
 	return append(args.OfMap(c.get(servicesKey, service, argsKey)), args.OfMap(c.get(servicesKey, service, argsArrayKey))...)
 }
 
 // component returns the cloud provider of a component.
 func (c *Cluster) component(service string) string {
-	if a, set := args.LastPlaced(c.argsOf(service), componentFlag); set {
+	if a, set := args.Last(c.argsOf(service), componentFlag); set {
 		return a.Value
 	}
 	if p := c.provider(); p != externalName {
@@ -70,7 +70,7 @@ func (c *Cluster) isExternal() bool { return c.component(manager) == external }
 
 // migrates reports whether the manager has the flag.
 func (c *Cluster) migrates() bool {
-	a, set := args.LastPlaced(c.argsOf(manager), leaderFlag)
+	a, set := args.Last(c.argsOf(manager), leaderFlag)
 	return set && a.True()
 }
 
@@ -94,7 +94,7 @@ func (c *Cluster) checkProvider() error {
 func (c *Cluster) checkComponents() error {
 	for _, service := range components {
 		for _, at := range c.places(service) {
-			a, set := args.LastPlaced(args.OfMap(at), componentFlag)
+			a, set := args.Last(args.OfMap(at), componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || service == manager) {
 				return rules.UnknownProvider(a, service)
 			}

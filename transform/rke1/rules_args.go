@@ -15,8 +15,8 @@ import (
 )
 
 // unquoted returns the flags whose values are booleans or numbers.
-func (m *migration) unquoted() []args.Placed {
-	var found []args.Placed
+func (m *migration) unquoted() []args.Arg {
+	var found []args.Arg
 	for _, service := range m.get(servicesKey).Entries() {
 		for _, key := range []string{argsKey, winArgsKey} {
 			for _, a := range args.OfMap(m.spelling.get(service.Value, key)) {
@@ -40,7 +40,7 @@ func (m *migration) extraArgsType(found *transform.Findings) {
 }
 
 func (m *migration) quoteExtraArgs() []transform.Correction {
-	return lists.Map(m.unquoted(), func(a args.Placed) transform.Correction {
+	return lists.Map(m.unquoted(), func(a args.Arg) transform.Correction {
 		return func(e *yamledit.Edit) error { e.Set(a.Node, a.Value); return nil }
 	})
 }

@@ -76,7 +76,7 @@ func (m *migration) storageClassInTree(found *transform.Findings) {
 // cloudConfigLost checks a file that the manager names itself: no one but the
 // operator knows what is in it.
 func (m *migration) cloudConfigLost(found *transform.Findings) {
-	if a, set := args.LastPlaced(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
+	if a, set := args.Last(m.argsOf(manager), "cloud-config"); set && a.Value != "" {
 		rules.ConfigLost(a.Node, ", and the stages cannot read it", found)
 	}
 	if m.cloudConfig() == "" || m.isExternal() {
@@ -101,7 +101,7 @@ func (m *migration) inTreeGone(found *transform.Findings) {
 		return
 	}
 	for _, service := range components {
-		if a, set := args.LastPlaced(m.argsOf(service), componentFlag); set && a.Value == inTree {
+		if a, set := args.Last(m.argsOf(service), componentFlag); set && a.Value == inTree {
 			rules.Gone(a.Node, m.move(), found)
 			return
 		}

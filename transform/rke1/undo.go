@@ -66,7 +66,7 @@ func (m *migration) metadataBack(e *transform.Reverse) {
 func (m *migration) componentsBack(e *transform.Reverse) {
 	for _, service := range components {
 		for _, at := range m.places(service) {
-			if a, set := args.LastPlaced(args.OfMap(at), componentFlag); set && a.Value == external {
+			if a, set := args.Last(args.OfMap(at), componentFlag); set && a.Value == external {
 				args.Update{Set: []args.Arg{args.With(componentFlag, inTree)}}.ApplyMap(e.Edit, at)
 				e.Usual(a.Node, "it was aws or already external before")
 			}

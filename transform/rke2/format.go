@@ -151,7 +151,7 @@ func (c *Cluster) checkComponents() error {
 	for _, class := range c.Kinds {
 		config := c.Effective(class)
 		for _, key := range componentArgs {
-			a, set := args.LastPlaced(args.Place(config[key].Origin), componentFlag)
+			a, set := args.Last(args.Place(config[key].Origin), componentFlag)
 			if set && a.Value != inTree && a.Value != external && (a.Value != "" || key == managerArgs) {
 				return rules.UnknownProvider(a, key)
 			}

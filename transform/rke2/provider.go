@@ -103,9 +103,9 @@ func (m *migration) removedFlags(component string) []string {
 }
 
 // removedArgs are those of these flags that control planes get, in any spelling and with any value.
-func (m *migration) removedArgs() []args.Placed {
+func (m *migration) removedArgs() []args.Arg {
 	all := lists.Flat(m.Winners(apiServerArgs, effective.Class.ControlPlane), args.Place)
-	return lists.Where(all, func(a args.Placed) bool { return slices.Contains(m.removedFlags(apiServerArgs), a.Name) })
+	return lists.Where(all, func(a args.Arg) bool { return slices.Contains(m.removedFlags(apiServerArgs), a.Name) })
 }
 
 // minor returns the cluster's minor, such as v1.26.

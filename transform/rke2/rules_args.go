@@ -18,7 +18,7 @@ var flagOf = map[string]string{providerKey: componentFlag, cloudConfigKey: "clou
 
 // slippedArg is an argument that its component does not know.
 type slippedArg struct {
-	args.Placed
+	args.Arg
 	component string // the key of its list
 	right     string // the argument that was meant, or "" for none
 }
@@ -107,7 +107,7 @@ func (m *migration) slippedArgs() []slippedArg {
 				continue
 			}
 			for _, a := range args.Place(e.Value) {
-				if right, slipped := m.meant(e.Key, a.Arg); slipped {
+				if right, slipped := m.meant(e.Key, a); slipped {
 					list = append(list, slippedArg{a, e.Key, right})
 				}
 			}

@@ -86,7 +86,7 @@ func (m *migration) flagUnknown(found *transform.Findings) {
 	rules.Components(rules.FlagUnknown, func(m *migration, rule string) []rules.Component {
 		list := m.components(rule)
 		for i, c := range list {
-			list[i].Args = slices.DeleteFunc(c.Args, func(a args.Placed) bool { return slipped[a.Node.Path()] })
+			list[i].Args = slices.DeleteFunc(c.Args, func(a args.Arg) bool { return slipped[a.Node.Path()] })
 		}
 		return list
 	})(m, found)

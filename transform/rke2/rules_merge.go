@@ -149,7 +149,7 @@ func (m *migration) webhookDropsArgs(found *transform.Findings) {
 	}
 	list := args.Place(m.Layers[0].Get(apiServerArgs))
 	for i, a := range list {
-		repeats := func(b args.Placed) bool { return b.Name == a.Name }
+		repeats := func(b args.Arg) bool { return b.Name == a.Name }
 		var what string
 		switch {
 		case !strings.Contains(a.Node.StringAt(), "="):

@@ -28,14 +28,14 @@ func TestGatesAreStaleByRelease(t *testing.T) {
 		{"migration, on at 1.26", "v1.26.1", "ControllerManagerLeaderMigration=true", migration, false},
 		{"migration, named at 1.27", "v1.27.1", "ControllerManagerLeaderMigration=true", migration, true},
 	} {
-		list := []args.Placed{{Arg: args.Parse("feature-gates=Other=true," + c.gate)}}
+		list := []args.Arg{args.Parse("feature-gates=Other=true," + c.gate)}
 		found := checked(c.rule, Component{Args: list, Version: c.version, Stage: stages.SwitchToExternal})
 		assert.Truef(t, len(found) > 0 == c.stale && (!c.stale || found[0].Message != "" && found[0].Fix != ""), "%s: %+v", c.name, found)
 	}
 }
 
 func TestAGateThatALaterReleaseStopsAtIsANoteAndStopsNoStage(t *testing.T) {
-	list := []args.Placed{{Arg: args.Parse("feature-gates=CSIMigrationAWS=false")}}
+	list := []args.Arg{args.Parse("feature-gates=CSIMigrationAWS=false")}
 	for version, notes := range map[string]int{"v1.22.1": 0, "v1.23.17": 1, "v1.24.1": 1} { // at 1.22 it is off by default
 		found := checked(CSIGateStale, Component{Args: list, Version: version})
 		assert.Truef(t, len(found) == notes && (notes == 0 || found[0].Severity == transform.Note), "%s: %+v", version, found)

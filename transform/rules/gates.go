@@ -20,9 +20,9 @@ import (
 
 // inGates finds the arguments in which a gate has a wrong value: check says
 // what is wrong with it and what to do, or "".
-func inGates(list []args.Placed, gate string, check func(value string) (message, fix string), at transform.Report) {
+func inGates(list []args.Arg, gate string, check func(value string) (message, fix string), at transform.Report) {
 	for _, a := range list {
-		value, named := args.Gates([]args.Arg{a.Arg})[gate]
+		value, named := args.Gates([]args.Arg{a})[gate]
 		if !named {
 			continue
 		}
@@ -86,7 +86,7 @@ var FlagUnknown = OfComponents{
 
 // flagUnknown leaves the arguments that other rules check by themselves to them.
 func flagUnknown(c Component, at transform.Report) {
-	check := func(a args.Placed, of, what, name string) {
+	check := func(a args.Arg, of, what, name string) {
 		has, last, sure := k8s.FlagOf(of, name, c.Version)
 		if has {
 			return
@@ -106,7 +106,7 @@ func flagUnknown(c Component, at transform.Report) {
 		name := strings.TrimRight(strings.ReplaceAll(a.Name, "_", "-"), "+-")
 		switch {
 		case name == args.GatesFlag:
-			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a.Arg}))) {
+			for _, gate := range slices.Sorted(maps.Keys(args.Gates([]args.Arg{a}))) {
 				if gate != aws.CSIGate && gate != migrationGate {
 					check(a, k8s.Gates, "feature gate ", gate)
 				}

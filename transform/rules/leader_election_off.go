@@ -22,7 +22,7 @@ var LeaderElectionOff = OfComponents{
 			return // nothing depends on it
 		}
 		for _, a := range c.Args {
-			if message, fix := faultOf(a.Arg, c.Name); message != "" {
+			if message, fix := faultOf(a, c.Name); message != "" {
 				at(a.Node, message, fix)
 			}
 		}

@@ -39,9 +39,9 @@ func TestLeaderElectionIsCheckedAsTheElectorTakesIt(t *testing.T) {
 		{"longer than usual", "leader-elect-lease-duration=60s leader-elect-renew-deadline=40s leader-elect-retry-period=8s", ""},
 		{"no duration", "leader-elect-lease-duration=soon", ""},
 	} {
-		var list []args.Placed
+		var list []args.Arg
 		for _, text := range strings.Fields(c.args) {
-			list = append(list, args.Placed{Arg: args.Parse(text)})
+			list = append(list, args.Parse(text))
 		}
 		said := ""
 		for _, f := range checked(LeaderElectionOff, Component{Name: "manager", Args: list}) {

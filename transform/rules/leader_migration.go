@@ -24,7 +24,7 @@ var CloudControllersOff = OfComponents{
 		Doc: "kube-controller-manager is in-tree, and its argument `controllers` turns off service or cloud-node-lifecycle: with leader migration it holds the lease and does not run them, and no other manager can.",
 	}.Because("Load balancers do not change and deleted instances stay as Nodes. With leader migration the manager holds the lease, so that the other one waits.", "kubernetes/kubernetes cmd/kube-controller-manager/app, v1.22 to v1.26; kubermatic/kubeone v1.5.6, pkg/tasks", "Remove the controllers that are turned off from the list.", "If a cloud-controller-manager without leader migration runs them already."),
 	func(c Component, at transform.Report) {
-		a, set := args.LastPlaced(c.Args, leadermigration.ControllersFlag)
+		a, set := args.Last(c.Args, leadermigration.ControllersFlag)
 		if !set || c.Provider != inTree {
 			return
 		}
@@ -59,9 +59,9 @@ var ConfigWithoutFlag = OfComponents{
 }
 
 // IdleConfig returns the argument that names a configuration where the flag is not on.
-func IdleConfig(list []args.Placed) (args.Placed, bool) {
-	flag, _ := args.LastPlaced(list, leaderFlag)
-	a, named := args.LastPlaced(list, configFlag)
+func IdleConfig(list []args.Arg) (args.Arg, bool) {
+	flag, _ := args.Last(list, leaderFlag)
+	a, named := args.Last(list, configFlag)
 	return a, named && !flag.True()
 }
 
@@ -72,7 +72,7 @@ var FlagLeftOnKCM = OfComponents{
 		Doc: "kube-controller-manager is external and keeps enable-leader-migration: it holds the lease and runs nothing, so the cloud-controller-manager never starts its controllers.",
 	}.Because("The external kube-controller-manager acquires the migration lease and runs nothing, so no manager makes load balancers or routes.", "kubernetes/kops #13241; "+transform.SourceMigration, "Remove enable-leader-migration in the change that sets the provider to external.", ""),
 	func(c Component, at transform.Report) {
-		if a, set := args.LastPlaced(c.Args, leaderFlag); c.Provider == external && set && a.True() {
+		if a, set := args.Last(c.Args, leaderFlag); c.Provider == external && set && a.True() {
 			at(a.Node, "kube-controller-manager is external and keeps enable-leader-migration: it wins the migration lease and runs no cloud controller, and the cloud-controller-manager waits forever",
 				"remove the flag here")
 		}
@@ -109,7 +109,7 @@ var LeaseGrantMissing = OfComponents{
 		Doc: "kube-controller-manager has leader migration enabled, and the file grants it no permission on the migration lease: no manager runs the cloud controllers, unless the permission was granted elsewhere. For manifests, lint checks those whose file or folder has permissions.",
 	}.Because("kube-controller-manager leads, and cannot acquire the migration lease: services, routes and node lifecycles run nowhere, silently.", "kubernetes/kops #12723; kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy, up to v1.30", "Apply the stage grant-migration-lease first.", "If `rke-lm verify` shows that another source grants the permission."),
 	func(c Component, at transform.Report) {
-		if a, set := args.LastPlaced(c.Args, leaderFlag); c.Provider == inTree && set && a.True() {
+		if a, set := args.Last(c.Args, leaderFlag); c.Provider == inTree && set && a.True() {
 			at(a.Node, "leader migration is enabled, and the file grants kube-controller-manager no permission on the migration lease: without it no manager runs the cloud controllers",
 				"apply grant-migration-lease, or check that the cluster has a Role and RoleBinding for the lease")
 		}

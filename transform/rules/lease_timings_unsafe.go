@@ -36,8 +36,8 @@ const (
 )
 
 // timingsOf returns the timings that arguments set, and the last one of these.
-func timingsOf(list []args.Placed) (t leadermigration.Timings, at yamledit.Node) {
-	t, last := leadermigration.TimingsOf(args.Plain(list))
+func timingsOf(list []args.Arg) (t leadermigration.Timings, at yamledit.Node) {
+	t, last := leadermigration.TimingsOf(list)
 	if last >= 0 {
 		at = list[last].Node
 	}
@@ -73,7 +73,7 @@ type Elector struct {
 }
 
 // NewElector returns a manager that asks for some leases with the timings in its arguments.
-func NewElector(name, version string, list []args.Placed, leases ...string) Elector {
+func NewElector(name, version string, list []args.Arg, leases ...string) Elector {
 	e := Elector{Name: name, Version: version, Leases: leases}
 	e.Timings, e.at = timingsOf(list)
 	return e
@@ -137,14 +137,14 @@ func Overtakings(all []Elector) (found []Overtaking) {
 // kube-controller-manager runs no cloud controllers.
 func electors(components []Component) (all []Elector) {
 	for _, c := range components {
-		if elects, set := args.LastPlaced(c.Args, electFlag); set && !elects.True() {
+		if elects, set := args.Last(c.Args, electFlag); set && !elects.True() {
 			continue
 		}
 		var leases []string
 		if c.Provider != external || c.Name == leadermigration.CloudManager {
 			leases = append(leases, c.Name)
 		}
-		if flag, set := args.LastPlaced(c.Args, leaderFlag); set && flag.True() && !c.Target.NoLeaderMigration {
+		if flag, set := args.Last(c.Args, leaderFlag); set && flag.True() && !c.Target.NoLeaderMigration {
 			leases = append(leases, c.Target.Lease())
 		}
 		e := NewElector(c.Name, c.Version, c.Args, leases...)

@@ -16,13 +16,13 @@ import (
 )
 
 // timed are the arguments of a manager with the timings lease duration/renew deadline/retry period; "" for none.
-func timed(t string) []args.Placed {
+func timed(t string) []args.Arg {
 	if t == "" {
 		return nil
 	}
 	v := strings.Split(t, "/")
-	return []args.Placed{
-		{Arg: args.With("leader-elect-lease-duration", v[0]+"s")}, {Arg: args.With("leader-elect-renew-deadline", v[1]+"s")}, {Arg: args.With("leader-elect-retry-period", v[2]+"s")},
+	return []args.Arg{
+		args.With("leader-elect-lease-duration", v[0]+"s"), args.With("leader-elect-renew-deadline", v[1]+"s"), args.With("leader-elect-retry-period", v[2]+"s"),
 	}
 }
 
@@ -48,7 +48,7 @@ func TestTimingsAreUnsafeWhereACandidateAcquiresTheLeaseOfALivingLeader(t *testi
 }
 
 func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
-	flag := args.Placed{Arg: args.With(leaderFlag, "true")}
+	flag := args.With(leaderFlag, "true")
 	overtaken := []string{
 		"a kube-controller-manager of v1.26 leads for up to 12s after its last renewal (renew deadline 10s, retry period 2s), and a cloud-controller-manager of v1.26 acquires the lease after 6s, its own lease duration: for a time two managers run the cloud controllers",
 	}
@@ -89,7 +89,7 @@ func TestUnsafeTimingsNameBothManagersAndTheReleaseThatDecides(t *testing.T) {
 
 // The switch makes kube-controller-manager external and takes its timings, while processes with both may still lead.
 func TestTheSwitchIsCheckedForTheManagersOfBeforeIt(t *testing.T) {
-	flag := args.Placed{Arg: args.With(leaderFlag, "true")}
+	flag := args.With(leaderFlag, "true")
 	cloud := Component{Name: leadermigration.CloudManager, Args: append(timed("6/4/1"), flag), Version: "v1.26.6", Place: func(_ yamledit.Node, message, fix string) transform.Finding {
 		return transform.Finding{Message: message, Fix: fix}
 	}}

@@ -23,7 +23,7 @@ func parsed(t *testing.T, text string) yamledit.Node {
 }
 
 // placed returns the arguments of a manager, from words.
-func placed(t *testing.T, words string) []args.Placed {
+func placed(t *testing.T, words string) []args.Arg {
 	t.Helper()
 	return args.Place(parsed(t, "args: ["+strings.Join(strings.Fields(words), ", ")+"]\n").Get("args"))
 }
@@ -72,8 +72,7 @@ func TestArgumentsOfManagersAreCheckedByTheirLastFlag(t *testing.T) {
 func TestAnImageOf128NeedsAConfiguration(t *testing.T) {
 	for words, want := range map[string]bool{"enable-leader-migration": true, "enable-leader-migration leader-migration-config=/a": false, "v=2": false} {
 		last := func(name string) (args.Arg, bool) {
-			a, set := args.LastPlaced(placed(t, words), name)
-			return a.Arg, set
+			return args.Last(placed(t, words), name)
 		}
 		assert.True(t, Renamed(last, "v1.28.1") == want && !Renamed(last, "v1.27.2"), words)
 	}
@@ -152,12 +151,12 @@ func TestAManagerOfTheManifestsIsCheckedLikeTheChart(t *testing.T) {
 func TestAFindingSaysWhatElseToDo(t *testing.T) {
 	at := parsed(t, "provider: external\n").Get("provider")
 	for got, want := range map[string]string{
-		said(of(func(f *transform.Findings) { NotInFile(at, "or add the chart", f) })):                     "--accept " + CCMNotInFile.ID + "; or add the chart",
-		said(of(func(f *transform.Findings) { ConfigLost(at, ", and no one can", f) })):                    "then --accept " + CloudConfigLost.ID,
-		said(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                                     "note an external provider",
-		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.26.5"}, f) })):                "migrate on 1.26",
-		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.28.5"}, f) })):                "apply the stages that rke-lm plan shows",
-		UnknownProvider(args.Placed{Arg: args.With("cloud-provider", "gce"), Node: at}, "kubelet").Error(): `kubelet has the cloud provider "gce"`,
+		said(of(func(f *transform.Findings) { NotInFile(at, "or add the chart", f) })):      "--accept " + CCMNotInFile.ID + "; or add the chart",
+		said(of(func(f *transform.Findings) { ConfigLost(at, ", and no one can", f) })):     "then --accept " + CloudConfigLost.ID,
+		said(of(func(f *transform.Findings) { ConfigCarried(at, f) })):                      "note an external provider",
+		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.26.5"}, f) })): "migrate on 1.26",
+		said(of(func(f *transform.Findings) { Gone(at, k8s.Upgrade{From: "v1.28.5"}, f) })): "apply the stages that rke-lm plan shows",
+		UnknownProvider(args.With("cloud-provider", "gce").At(at), "kubelet").Error():       `kubelet has the cloud provider "gce"`,
 	} {
 		assert.Contains(t, got, want)
 	}

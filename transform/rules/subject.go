@@ -15,7 +15,7 @@ import (
 // Component is a component of Kubernetes on some machines.
 type Component struct {
 	Name     string // such as kube-apiserver
-	Args     []args.Placed
+	Args     []args.Arg
 	Provider string // that it takes, where a rule depends on it
 	Version  string // that takes the arguments
 	Stage    string // the one after which it is checked; "" for the document as it is

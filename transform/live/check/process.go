@@ -183,10 +183,10 @@ func (j *evaluation) leaseTimingsUnsafe(found report) {
 		if p.Flag {
 			leases = append(leases, p.Migration)
 		}
-		all = append(all, rules.NewElector(p.Component, versionOf(p.Image), args.Unplaced(p.args), leases...))
+		all = append(all, rules.NewElector(p.Component, versionOf(p.Image), p.args, leases...))
 	}
 	if j.Check.ShortLeases { // one that install-ccm adds
-		all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, args.Unplaced(leadermigration.CloudTimings()), MigrationLease(j.processes)))
+		all = append(all, rules.NewElector(observed.CloudManager, j.Observation.Version, leadermigration.CloudTimings(), MigrationLease(j.processes)))
 	}
 	for _, o := range rules.Overtakings(all) {
 		found(leasePath(o.Lease), o.Message, rules.ChooseTimings)
