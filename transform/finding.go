@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -43,7 +44,7 @@ func (f Finding) Stops() bool { return f.Severity == Error && !f.Accepted }
 
 // Stopping returns the findings that stop.
 func Stopping(all []Finding) []Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Stops() })
+	return lists.Where(all, Finding.Stops)
 }
 
 // FindingAt returns a finding about a node.

@@ -18,6 +18,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/git"
 	"github.com/rke-lm/rke-lm/internal/planfolder"
 	"github.com/rke-lm/rke-lm/internal/source"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/review"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -81,9 +82,7 @@ func (v *Comparison) Earlier(file string) string { return cmp.Or(v.was[file], fi
 
 // Patterns are those that leave out changed files.
 func (v *Comparison) Patterns() []string {
-	list := slices.Concat(slices.Collect(maps.Keys(v.Before.Excluded)), slices.Collect(maps.Keys(v.After.Excluded)))
-	slices.Sort(list)
-	return slices.Compact(list)
+	return lists.Keys(v.Before.Excluded, v.After.Excluded)
 }
 
 // Compare reads the files that differ between a commit and another one, or with "" the

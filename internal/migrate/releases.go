@@ -20,6 +20,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/rollout"
 	"github.com/rke-lm/rke-lm/transform/live/transition"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -63,9 +64,7 @@ func nextRecord(release string, records []record) string {
 // unfinished are the records of helms that run, or were killed: helm lets
 // no other one begin while there is one.
 func unfinished(records []record) []record {
-	return slices.DeleteFunc(slices.Clone(records), func(k record) bool {
-		return !strings.HasPrefix(k.Status, "pending-") && k.Status != "uninstalling"
-	})
+	return lists.Where(records, func(k record) bool { return strings.HasPrefix(k.Status, "pending-") || k.Status == "uninstalling" })
 }
 
 // finished is the newest record of a release that a helm has completed, whatever came of it; false

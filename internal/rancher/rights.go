@@ -27,8 +27,8 @@ func (s *Server) Rights(ctx context.Context, needed []rollout.Permission) ([]rol
 	if err != nil {
 		return nil, err
 	}
-	open := slices.DeleteFunc(slices.Clone(needed), func(r rollout.Permission) bool {
-		return !downstream(r) || slices.Contains(missing, rollout.ClusterPermission(r.Cluster))
+	open := lists.Where(needed, func(r rollout.Permission) bool {
+		return downstream(r) && !slices.Contains(missing, rollout.ClusterPermission(r.Cluster))
 	})
 	more, err := s.missing(ctx, open)
 	return append(missing, more...), err

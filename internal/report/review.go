@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
-	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
@@ -73,7 +72,7 @@ type ReviewedCluster struct {
 	Was       string              `json:"versionBefore,omitempty"`
 	Source    Source              `json:"source"`
 	Moved     string              `json:"fileBefore,omitempty"`
-	Stages    []ReviewedStage     `json:"stages"`
+	Stages    []review.Stage      `json:"stages"`
 	Undone    []string            `json:"undone"`
 	Next      string              `json:"next"`
 	Counts    plan.Counts         `json:"counts"`
@@ -81,14 +80,6 @@ type ReviewedCluster struct {
 	Classes   []ReviewedClass     `json:"classes"`
 	Edits     []ReviewedEdit      `json:"edits"`
 	Findings  []transform.Finding `json:"findings"`
-}
-
-// ReviewedStage is a stage that the change performs.
-type ReviewedStage struct {
-	Name       string          `json:"name"`
-	Why        string          `json:"why"`
-	Superseded bool            `json:"superseded,omitempty"`
-	Before     []action.Action `json:"before"`
 }
 
 // ReviewedClass is what changes for the machines of a class.
@@ -124,10 +115,7 @@ func NewReviewed(c review.Change, was string) ReviewedCluster {
 	out := ReviewedCluster{
 		Name: c.Cluster.Name, Namespace: c.Cluster.Namespace, Format: c.Cluster.Format, Change: c.Kind,
 		Version: c.Cluster.Version, Was: c.Version, Source: SourceOf(side.Docs[0]), Moved: was, Next: c.Left.Next, Counts: c.Left.Counts, manual: c.Left.Manual,
-		Stages: []ReviewedStage{}, Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
-	}
-	for _, s := range c.Stages {
-		out.Stages = append(out.Stages, ReviewedStage{s.Name, s.Why, s.Superseded, append([]action.Action{}, s.Manual...)})
+		Stages: append([]review.Stage{}, c.Stages...), Undone: append([]string{}, c.Undone...), Classes: []ReviewedClass{}, Edits: []ReviewedEdit{}, Findings: Findings(c.Findings),
 	}
 	for _, class := range c.Classes {
 		out.Classes = append(out.Classes, newReviewedClass(class))
@@ -213,7 +201,7 @@ func (c ReviewedCluster) summary() string {
 }
 
 func (c ReviewedCluster) stageNames() string {
-	return list(lists.Map(c.Stages, func(s ReviewedStage) string { return s.Name }))
+	return list(lists.Map(c.Stages, func(s review.Stage) string { return s.Name }))
 }
 
 // WriteReview writes a change of clusters in the form of the output.
@@ -275,7 +263,7 @@ func writeReview(w io.Writer, p Palette, c ReviewedCluster) {
 	}
 }
 
-func writeReviewedStage(w io.Writer, p Palette, s ReviewedStage) {
+func writeReviewedStage(w io.Writer, p Palette, s review.Stage) {
 	fmt.Fprintf(w, "\n  %s\n", p.paint(bold, s.Name))
 	if s.Superseded {
 		fmt.Fprintln(w, p.Wrap("A later stage of the same change leaves nothing of it.", "    "))

@@ -17,6 +17,7 @@ import (
 	"github.com/rke-lm/rke-lm/internal/rancher"
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/exitcode"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/waves"
@@ -130,8 +131,8 @@ func (m *Migrate) Many(ctx context.Context) (s migrate.Summary, err error) {
 // namedIn are the titles of the canaries, which have to be among the clusters.
 func (m *Migrate) namedIn(objects []rancher.Object) (titles []string, err error) {
 	for _, name := range m.Canaries {
-		found := slices.DeleteFunc(slices.Clone(objects), func(o rancher.Object) bool {
-			return !slices.Contains([]string{o.Title(), o.ID, o.Name, o.Display}, name)
+		found := lists.Where(objects, func(o rancher.Object) bool {
+			return slices.Contains([]string{o.Title(), o.ID, o.Name, o.Display}, name)
 		})
 		switch len(found) {
 		case 0:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Nearest returns the one known word, in kebab-case, that another one was meant to be: the
@@ -20,7 +22,7 @@ func Nearest(word string, known []string) (string, bool) {
 	if near, ok := closest(plain, known); ok {
 		return near, true
 	}
-	longer := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !onePartMore(plain, k) })
+	longer := lists.Where(known, func(k string) bool { return onePartMore(plain, k) })
 	if len(longer) == 1 {
 		return longer[0], true
 	}

@@ -6,10 +6,11 @@ package jsonpatch
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // uidPath is tested in every patch: an object that was created again under the same
@@ -74,9 +75,7 @@ type differ struct{ tests, changes Patch }
 
 // mappings compares two mappings at a path; whole is the text of the old one.
 func (d *differ) mappings(path string, whole json.RawMessage, old, new map[string]json.RawMessage) {
-	keys := maps.Clone(old)
-	maps.Copy(keys, new)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	for _, key := range lists.Keys(old, new) {
 		was, had := old[key]
 		is, has := new[key]
 		switch at := path + "/" + escapes.Replace(key); {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // The arguments of the timings of client-go's elector.
@@ -92,9 +93,7 @@ func LeavingTimings(list []args.Arg) []string {
 }
 
 func timingsIn(list []args.Arg) []args.Arg {
-	return slices.DeleteFunc(slices.Clone(list), func(a args.Arg) bool {
-		return !slices.Contains(TimingFlags(), flagName(a))
-	})
+	return lists.Where(list, func(a args.Arg) bool { return slices.Contains(TimingFlags(), flagName(a)) })
 }
 
 // Leads is for how long a leader may run after its last renewal: it waits for the retry period, and only then the renew

@@ -6,7 +6,11 @@
 // Invariant: a result has the order of what it is made of, and shares nothing with it.
 package lists
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // Map returns what a function makes of each item; nil of none.
 func Map[T, U any](list []T, of func(T) U) []U {
@@ -41,6 +45,17 @@ func Find[T any](list []T, is func(T) bool) (found T, has bool) {
 		return list[i], true
 	}
 	return found, false
+}
+
+// Keys returns the keys of maps, each of them once, in their order.
+func Keys[K cmp.Ordered, V any](of ...map[K]V) []K {
+	all := map[K]bool{}
+	for _, m := range of {
+		for key := range m {
+			all[key] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // Distinct returns the items without those that repeat, in their order.

@@ -42,3 +42,7 @@ func TestFindReturnsTheFirstOne(t *testing.T) {
 func TestDistinctKeepsTheFirstOfThoseThatRepeat(t *testing.T) {
 	assert.EqualSlices(t, Distinct([]string{"b", "a", "b", "c", "a"}), []string{"b", "a", "c"})
 }
+
+func TestKeysAreThoseOfAllMapsInOrder(t *testing.T) {
+	assert.EqualSlices(t, Keys(map[string]int{"b": 1, "a": 2}, nil, map[string]int{"c": 1, "a": 3}), []string{"a", "b", "c"})
+}

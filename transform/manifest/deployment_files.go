@@ -81,8 +81,7 @@ func (m *Manifest) filesBelow(at string) []string {
 			files = append(files, f)
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	return slices.Compact(slices.Sorted(slices.Values(files)))
 }
 
 // heading says in comments what is to be known and done before the Deployment is

@@ -92,7 +92,7 @@ func (m *migration) enableLeaderMigration() transform.Stage {
 	return m.stages().Enable(transform.Stage{
 		Why:    " One control-plane node at a time: a manager that restarts gives its leadership away." + m.configurationWhy(),
 		Edit:   transform.EditOf(m.Doc, m.enableEdit),
-		Check:  transform.CheckBy(m.checkEnable),
+		Check:  transform.CheckBy(m.checkJoin),
 		Undo:   transform.UndoOf(m.Doc, m.target, m.joinUndo),
 		Before: m.configurationActions(),
 		After:  m.rollOut(),
@@ -125,9 +125,9 @@ func joining() []string {
 	return append([]string{leaderFlag, configFlag}, leadermigration.TimingFlags()...)
 }
 
-// checkEnable requires the flag, and the configuration where the container sees
+// checkJoin requires the flag, and the configuration where the container sees
 // it; nothing else changes.
-func (m *migration) checkEnable(after *migration) error {
+func (m *migration) checkJoin(after *migration) error {
 	if err := m.check(after, promise{flags: joining(), configuration: true}); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (m *migration) installCCM() transform.Stage {
 		Why:        "A manifest without the flag is the same before and after a migration, so a complete one has an annotation." + m.configurationWhy(),
 		Prepare:    m.preparation(),
 		Edit:       transform.EditOf(m.Doc, m.installEdit),
-		Check:      transform.CheckBy(m.checkInstall),
+		Check:      transform.CheckBy(m.checkJoin),
 		Undo:       transform.UndoOf(m.Doc, m.target, m.joinUndo),
 		Before:     m.configurationActions(),
 		After:      m.rollOut(),
@@ -49,13 +49,6 @@ func (m *migration) installEdit(e *yamledit.Edit) error {
 		return nil
 	}
 	return m.join(e)
-}
-
-func (m *migration) checkInstall(after *migration) error {
-	if err := m.check(after, promise{flags: joining(), configuration: true}); err != nil {
-		return err
-	}
-	return after.checkJoined()
 }
 
 // rbacFile is the Role and RoleBinding in a plan folder.

@@ -184,33 +184,21 @@ func (m meeting) begun() int {
 
 // forward makes an edit, in those of its documents that do not have it yet.
 func (m meeting) forward(edit int) ([]Revision, error) {
-	return m.revise(func(k met) ([]yamledit.Splice, string) {
-		r := m.edits[edit].revision(k.number)
-		if k.last >= edit {
-			return nil, ""
-		}
-		return r.Splices, r.After
-	})
+	return m.revise(edit, func(k met) bool { return k.last < edit }, func(r SavedRevision) ([]yamledit.Splice, string) { return r.Splices, r.After })
 }
 
 // back takes an edit back, from those of its documents that have it.
 func (m meeting) back(edit int) ([]Revision, error) {
-	return m.revise(func(k met) ([]yamledit.Splice, string) {
-		r := m.edits[edit].revision(k.number)
-		if k.last < edit {
-			return nil, ""
-		}
-		return r.Reverse, r.Before
-	})
+	return m.revise(edit, func(k met) bool { return k.last >= edit }, func(r SavedRevision) ([]yamledit.Splice, string) { return r.Reverse, r.Before })
 }
 
-// revise applies splices of the plan to each document, which have to result in the checksum that was planned.
-func (m meeting) revise(of func(met) ([]yamledit.Splice, string)) ([]Revision, error) {
+// revise applies splices of a planned edit to some documents, which have to result in the checksum that was planned.
+func (m meeting) revise(edit int, changes func(met) bool, of func(SavedRevision) ([]yamledit.Splice, string)) ([]Revision, error) {
 	var revised []Revision
 	for i := range m.met {
 		k := &m.met[i]
 		r := Revision{Before: k.doc, After: k.doc}
-		if splices, want := of(*k); len(splices) > 0 {
+		if splices, want := of(m.edits[edit].revision(k.number)); changes(*k) && len(splices) > 0 {
 			var err error
 			if r, err = k.apply(splices, want); err != nil {
 				return nil, err

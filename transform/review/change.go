@@ -55,11 +55,12 @@ type Change struct {
 
 // Stage is one that a change performs.
 type Stage struct {
-	Name, Why string
+	Name string `json:"name"`
+	Why  string `json:"why"`
 	// Superseded means that a later stage of the same change leaves nothing of it.
-	Superseded bool
-	// Manual lists what has to be done before the change is merged.
-	Manual []action.Action
+	Superseded bool `json:"superseded,omitempty"`
+	// Before lists what has to be done before the change is merged.
+	Before []action.Action `json:"before"`
 }
 
 // Edit is a change of a document.

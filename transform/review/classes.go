@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -73,16 +74,8 @@ func (c *comparison) differing(before, after configured) []string {
 	if known, has := c.compared[at]; has {
 		return known
 	}
-	all := map[string]bool{}
-	for _, s := range at {
-		if s != nil {
-			for key := range s.of {
-				all[key] = true
-			}
-		}
-	}
-	differ := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
-		return sameSetting(before.get(key).Value, after.get(key).Value)
+	differ := lists.Where(lists.Keys(before.gets(), after.gets()), func(key string) bool {
+		return !sameSetting(before.gets()[key].Value, after.gets()[key].Value)
 	})
 	if c.compared == nil {
 		c.compared = map[[2]*settings][]string{}
@@ -91,12 +84,12 @@ func (c *comparison) differing(before, after configured) []string {
 	return differ
 }
 
-// get returns what a class gets for a key; nothing if it does not exist.
-func (c configured) get(key string) transform.Setting {
+// gets returns what a class gets, by the keys; nothing if it does not exist.
+func (c configured) gets() map[string]transform.Setting {
 	if c.by == nil {
-		return transform.Setting{}
+		return nil
 	}
-	return c.by.of[key]
+	return c.by.of
 }
 
 // classes compares the two sides for the reader.
@@ -106,21 +99,17 @@ func (c *comparison) classes() []Class {
 	if !known || !both {
 		return nil
 	}
-	names := maps.Clone(before)
-	maps.Copy(names, after)
 	var found []Class
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		class := Class{Name: name, Labels: names[name].labels, Kind: Changed}
-		_, had := before[name]
-		_, has := after[name]
-		switch {
-		case !had:
+	for _, name := range lists.Keys(before, after) {
+		was, had := before[name]
+		class := Class{Name: name, Labels: after[name].labels, Kind: Changed}
+		if _, has := after[name]; !has {
+			class.Labels, class.Kind = was.labels, Removed
+		} else if !had {
 			class.Kind = Added
-		case !has:
-			class.Kind = Removed
 		}
 		for _, key := range c.differing(before[name], after[name]) {
-			class.Keys = append(class.Keys, Key{key, before[name].get(key).Value, after[name].get(key).Value})
+			class.Keys = append(class.Keys, Key{key, before[name].gets()[key].Value, after[name].gets()[key].Value})
 		}
 		if class.Kind != Changed || len(class.Keys) > 0 {
 			found = append(found, class)
@@ -155,7 +144,5 @@ func byName(list []args.Arg) map[string][]string {
 // changedFlags lists the arguments that two values do not share.
 func changedFlags(a, b any) []string {
 	as, bs := byName(args.Of(a)), byName(args.Of(b))
-	all := maps.Clone(as)
-	maps.Copy(all, bs)
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool { return slices.Equal(as[name], bs[name]) })
+	return lists.Where(lists.Keys(as, bs), func(name string) bool { return !slices.Equal(as[name], bs[name]) })
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -214,8 +215,8 @@ func (c *comparison) stages() []Stage {
 	for _, name := range c.performed {
 		s, _ := c.old.Step(name)
 		superseded := slices.ContainsFunc(s.Stage.SupersededBy, func(later string) bool { return slices.Contains(c.performed, later) })
-		manual := slices.Concat(s.Stage.Prepare.Actions, s.Stage.Before)
-		list = append(list, Stage{Name: name, Why: s.Stage.Why, Superseded: superseded, Manual: manual})
+		before := append(append([]action.Action{}, s.Stage.Prepare.Actions...), s.Stage.Before...)
+		list = append(list, Stage{name, s.Stage.Why, superseded, before})
 	}
 	return list
 }

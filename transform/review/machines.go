@@ -40,7 +40,7 @@ func (c *comparison) departures() []departure {
 			continue
 		}
 		for _, key := range c.differing(want[class], got[class]) {
-			d := c.departure(class, key, want[class].get(key), got[class].get(key))
+			d := c.departure(class, key, want[class].gets()[key], got[class].gets()[key])
 			if i := slices.IndexFunc(places[key], func(i int) bool { return found[i].joins(d) }); i >= 0 {
 				same := &found[places[key][i]]
 				same.classes = append(same.classes, class)

@@ -5,7 +5,6 @@ package review
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rke-lm/rke-lm/transform"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
 
@@ -89,9 +89,7 @@ func walk(path string, a, b any, found func(path string, a, b any)) {
 	was, isMap := mapping(path, a)
 	is, both := mapping(path, b)
 	if isMap && both {
-		keys := maps.Clone(was)
-		maps.Copy(keys, is)
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
+		for _, key := range lists.Keys(was, is) {
 			walk(strings.TrimPrefix(path+"."+key, "."), was[key], is[key], found)
 		}
 		return
@@ -105,11 +103,10 @@ func walk(path string, a, b any, found func(path string, a, b any)) {
 		found(path, a, b)
 		return
 	}
-	lacks := func(list []any, v any) bool {
-		return !slices.ContainsFunc(list, func(o any) bool { return yamledit.Same(o, v) })
+	only := func(list, others []any) []any {
+		return lists.Where(list, func(v any) bool { return !slices.ContainsFunc(others, func(o any) bool { return yamledit.Same(o, v) }) })
 	}
-	onlyA := slices.DeleteFunc(slices.Clone(x), func(v any) bool { return !lacks(y, v) })
-	onlyB := slices.DeleteFunc(slices.Clone(y), func(v any) bool { return !lacks(x, v) })
+	onlyA, onlyB := only(x, y), only(y, x)
 	for i := range max(len(onlyA), len(onlyB)) {
 		var before, after any
 		if i < len(onlyA) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/kustomize"
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // Patch reports whether a pair is a patch of clusters and none itself.
@@ -61,7 +62,7 @@ func around(from string) bool { return strings.Trim(from, "./") == "" }
 // applied is the name that some layers give the object.
 func (s *Side) applied(by func(from string) bool) transform.Identity {
 	use := s.Uses[0]
-	use.Layers = slices.DeleteFunc(slices.Clone(use.Layers), func(k *kustomize.Kustomization) bool { return !by(k.From(s.Docs[0])) })
+	use.Layers = lists.Where(use.Layers, func(k *kustomize.Kustomization) bool { return by(k.From(s.Docs[0])) })
 	return use.Named(transform.Identity{Namespace: s.Identity().Namespace, Name: s.Identity().Name})
 }
 

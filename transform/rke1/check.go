@@ -6,9 +6,9 @@ package rke1
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // promised reports whether a value that RKE reads may go from one to the other. The
@@ -27,9 +27,7 @@ func (m *migration) check(after *migration, ok promised) error {
 	if err != nil {
 		return err
 	}
-	paths := maps.Clone(before)
-	maps.Copy(paths, now)
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
+	for _, path := range lists.Keys(before, now) {
 		if !reflect.DeepEqual(before[path], now[path]) && !ok(path, before[path], now[path]) {
 			return fmt.Errorf("%s would change", path)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
 	"github.com/rke-lm/rke-lm/transform/args"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/rke2/effective"
 	"github.com/rke-lm/rke-lm/transform/yamledit"
 )
@@ -64,9 +65,7 @@ func (m *migration) restarts() string {
 // can match a control plane.
 func (m *migration) managerLocations() []effective.Layer {
 	matched := m.Matched(effective.Class.ControlPlane)
-	return slices.DeleteFunc(slices.Clone(m.Layers), func(l effective.Layer) bool {
-		return !l.Get(managerArgs).Exists() || !matched[l.Index]
-	})
+	return lists.Where(m.Layers, func(l effective.Layer) bool { return l.Get(managerArgs).Exists() && matched[l.Index] })
 }
 
 func (m *migration) enableEdit(e *yamledit.Edit) error {

@@ -50,11 +50,11 @@ func (s *splicer) dashWidth(list *yaml.Node, dashes []int) int {
 
 func (b *blockList) end(i int) int { return b.doc.memberEnd(b.node.y, i) }
 
-// ownLine reports whether member i is the first thing on its line.
-func (b *blockList) ownLine(i int) bool {
+// ownLine reports whether the first member is the first thing on its line.
+func (b *blockList) ownLine() bool {
 	ix := b.doc.lines()
-	from := ix.start(ix.of(b.starts[i]))
-	before := bytes.TrimPrefix(b.doc.Bytes()[from:b.starts[i]], []byte(bom))
+	from := ix.start(ix.of(b.starts[0]))
+	before := bytes.TrimPrefix(b.doc.Bytes()[from:b.starts[0]], []byte(bom))
 	return len(bytes.TrimLeft(before, " ")) == 0
 }
 
@@ -68,7 +68,7 @@ func (s *splicer) block(c *change) error {
 		if len(c.insert) == 0 {
 			return b.empty()
 		}
-		if !b.ownLine(0) {
+		if !b.ownLine() {
 			return c.node.Errorf("all members after a dash would be replaced", "change it manually")
 		}
 	}
@@ -163,7 +163,7 @@ func (b *blockList) stripLastBlock() {
 
 func (b *blockList) insertFirst(text, pad string) {
 	ix, first := b.doc.lines(), b.starts[0]
-	if !b.ownLine(0) {
+	if !b.ownLine() {
 		b.replace(first, first, text+"\n"+pad)
 		return
 	}
@@ -188,7 +188,7 @@ func (b *blockList) empty() error {
 		brackets = "{}"
 	}
 	last := len(b.starts) - 1
-	if b.node.key == nil || !b.ownLine(0) {
+	if b.node.key == nil || !b.ownLine() {
 		end := b.end(last)
 		if len(within(b.doc.comments(), b.starts[0], end)) > 0 {
 			end = b.doc.lines().end(b.doc.lines().of(end))
@@ -217,7 +217,7 @@ func (b *blockList) removeAll(remove map[int]bool) {
 	ix := b.doc.lines()
 	var cuts []Splice
 	i := 0
-	if remove[0] && !b.ownLine(0) {
+	if remove[0] && !b.ownLine() {
 		for ; remove[i]; i++ {
 		}
 		next := ix.of(b.end(i-1)) + 1

@@ -120,7 +120,8 @@ func (e *Embedded) cuts(old string) []Splice {
 	var cuts []Splice
 	for i, d := range e.docs {
 		if e.removed[i] {
-			cut := d.removed(d.removable())
+			start, end := d.removable()
+			cut := d.removed(start, end, 0) // comments in it stay in the first column
 			cuts = append(cuts, Splice{Start: cut.Start + d.chunk.Offset, End: cut.End + d.chunk.Offset, New: cut.New})
 		}
 	}
@@ -161,21 +162,20 @@ func keepEnding(old string, cut Splice) Splice {
 
 // removable returns what of the document's text goes with it: from its marker to
 // its last line of content, and what is around that unless it is a comment.
-// The comments in it stay in the first column.
-func (d *Document) removable() (start, end, column int) {
+func (d *Document) removable() (start, end int) {
 	src := d.Bytes()
 	if at, marked := d.marker(); marked && bytes.IndexByte(src[:at], '#') >= 0 {
 		start = at
 	}
 	if d.root == nil {
-		return start, len(src), 0
+		return start, len(src)
 	}
 	ix := d.lines()
 	after := ix.start(ix.of(d.end(d.root)) + 1)
 	if bytes.IndexByte(src[after:], '#') >= 0 {
-		return start, after, 0
+		return start, after
 	}
-	return start, len(src), 0
+	return start, len(src)
 }
 
 // marker returns the offset of the marker that opens the document, if it has one.

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/redact"
 )
@@ -65,8 +66,8 @@ func (b *Baseline) Problems(nodes []observed.Node, events []corev1.Event) []stri
 
 // failures are the Events with errors of cloud controllers.
 func failures(events []corev1.Event) []corev1.Event {
-	return slices.DeleteFunc(slices.Clone(events), func(e corev1.Event) bool {
-		return e.Type != corev1.EventTypeWarning || !slices.Contains(sources, source(e))
+	return lists.Where(events, func(e corev1.Event) bool {
+		return e.Type == corev1.EventTypeWarning && slices.Contains(sources, source(e))
 	})
 }
 

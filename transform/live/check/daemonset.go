@@ -5,11 +5,11 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/ccm"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/rules"
 	"github.com/rke-lm/rke-lm/transform/shell"
@@ -17,7 +17,7 @@ import (
 
 // daemonSetEmpty does not trust a rollout that is done: one of no pods is too.
 func (j *evaluation) daemonSetEmpty(found report) {
-	want := len(slices.DeleteFunc(slices.Clone(j.Nodes), func(n observed.Node) bool { return !n.ControlPlane() }))
+	want := len(lists.Where(j.Nodes, observed.Node.ControlPlane))
 	for _, d := range j.DaemonSets {
 		if message := short(d, want); message != "" {
 			found(d.Namespace+"/daemonsets/"+d.Name, message, "compare its node selector and tolerations with the labels and taints of the control planes, and check its pods")

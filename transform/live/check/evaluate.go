@@ -16,6 +16,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/k8s"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -144,7 +145,7 @@ func (j *evaluation) late() bool {
 
 // of returns the processes of a component whose arguments could be read.
 func (j *evaluation) of(component string) []Process {
-	return slices.DeleteFunc(slices.Clone(j.processes), func(p Process) bool { return p.Component != component || p.Hidden })
+	return lists.Where(j.processes, func(p Process) bool { return p.Component == component && !p.Hidden })
 }
 
 func (j *evaluation) any(component string, is func(Process) bool) bool {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/shell"
 )
@@ -65,7 +66,7 @@ func (j *evaluation) leader() leading {
 // cloudPods are the processes of the cloud-controller-manager, also those whose
 // arguments could not be read.
 func (j *evaluation) cloudPods() []Process {
-	return slices.DeleteFunc(slices.Clone(j.processes), func(p Process) bool { return p.Component != observed.CloudManager })
+	return lists.Where(j.processes, func(p Process) bool { return p.Component == observed.CloudManager })
 }
 
 // leaderWithoutPod checks where no pod of the cloud-controller-manager was seen: it

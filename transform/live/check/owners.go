@@ -60,8 +60,7 @@ func where(s Ownership) string {
 // reasons reports how each owner comes to run a controller.
 func reasons(causes []Process, s Ownership) []string {
 	list := lists.Map(causes, func(p Process) string { return named(p) + " " + reason(p, s) })
-	slices.Sort(list)
-	return slices.Compact(list)
+	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
 // named is a manager, with its namespace where that is not the usual one.

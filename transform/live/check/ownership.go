@@ -72,7 +72,7 @@ func ownersOf(processes []Process, leases leaseFinder) Ownership {
 	owners := map[Controller][]string{}
 	inPlay := map[Controller]bool{}
 	for _, component := range []string{observed.CloudManager, observed.KubeManager} {
-		mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return p.Component != component })
+		mine := lists.Where(processes, func(p Process) bool { return p.Component == component })
 		for _, p := range mine {
 			for c := range p.Modes { // one that is given to the other manager has to run there
 				inPlay[c] = true
@@ -141,7 +141,7 @@ func ownedBy(component string, processes []Process, leases leaseFinder) ([]Contr
 // told.
 func ledBy(component, name string, processes []Process, leases leaseFinder) ([]Controller, string) {
 	main := leases(name)
-	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return !p.Elects || p.Main != name })
+	mine := lists.Where(processes, func(p Process) bool { return p.Elects && p.Main == name })
 	switch {
 	case main.Holder == "", len(processes) == 0 && main.Life == observed.Dead:
 		return nil, ""
@@ -212,11 +212,11 @@ func (p Process) with(mode Mode) []Controller {
 // HOST_UUID: the one on that host; else those whose pods are not younger than it,
 // for a process takes a new identity when it starts.
 func leaders(all []Process, main leaseHolder) []Process {
-	there := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return !p.onHostOf(main.Holder) })
+	there := lists.Where(all, func(p Process) bool { return p.onHostOf(main.Holder) })
 	if len(there) == 1 {
 		return there
 	}
-	older := slices.DeleteFunc(slices.Clone(all), func(p Process) bool { return p.Since.After(main.Since) })
+	older := lists.Where(all, func(p Process) bool { return !p.Since.After(main.Since) })
 	if len(older) > 0 {
 		return older
 	}
@@ -227,7 +227,7 @@ func leaders(all []Process, main leaseHolder) []Process {
 // lease: without it no manager asks for that.
 func flagged(candidates []Process, main leaseHolder, leases leaseFinder) []Process {
 	holder := leases(MigrationLease(candidates)).Holder
-	with := slices.DeleteFunc(slices.Clone(candidates), func(p Process) bool { return !p.Flag && !p.Hidden })
+	with := lists.Where(candidates, func(p Process) bool { return p.Flag || p.Hidden })
 	if holder == "" || holder != main.Holder || len(with) == 0 {
 		return candidates
 	}
@@ -268,8 +268,8 @@ func leaseOwner(processes []Process, leases leaseFinder) (component, lease strin
 // causesOf returns the processes that own one of some controllers. Where it cannot be
 // shown which pod leads, all that may are returned; a pod that only waits is not.
 func causesOf(processes []Process, leases leaseFinder, of []Controller) []Process {
-	return slices.DeleteFunc(slices.Clone(processes), func(p Process) bool {
-		return !slices.ContainsFunc(p.owned(processes, leases), func(c Controller) bool { return slices.Contains(of, c) })
+	return lists.Where(processes, func(p Process) bool {
+		return slices.ContainsFunc(p.owned(processes, leases), func(c Controller) bool { return slices.Contains(of, c) })
 	})
 }
 
@@ -282,9 +282,7 @@ func (p Process) owned(processes []Process, leases leaseFinder) []Controller {
 		return p.with(UnderMain)
 	}
 	main := leases(p.Main)
-	rivals := slices.DeleteFunc(slices.Clone(processes), func(o Process) bool {
-		return !o.Elects || o.Component != p.Component || o.Main != p.Main
-	})
+	rivals := lists.Where(processes, func(o Process) bool { return o.Elects && o.Component == p.Component && o.Main == p.Main })
 	if main.Holder == "" || !slices.ContainsFunc(leaders(rivals, main), func(o Process) bool { return o.Path() == p.Path() }) {
 		return nil
 	}

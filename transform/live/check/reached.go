@@ -76,7 +76,7 @@ func template(d observed.DaemonSet) observed.Manager {
 
 // granted reports whether kube-controller-manager may lock the migration lease.
 func (j *evaluation) granted() bool {
-	asked := slices.DeleteFunc(slices.Clone(j.Reviews), func(r observed.AccessReview) bool { return r.User != leadermigration.ManagerUser })
+	asked := lists.Where(j.Reviews, func(r observed.AccessReview) bool { return r.User == leadermigration.ManagerUser })
 	return len(asked) > 0 && !slices.ContainsFunc(asked, func(r observed.AccessReview) bool { return !r.Allowed })
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 )
 
@@ -79,8 +80,8 @@ func (i *identity) next(asked, answered time.Time, holder string, processes []Pr
 // newIdentity takes all for candidates that run now: those on the holder's host, or
 // every one where none has a host of that name.
 func newIdentity(holder, component string, processes []Process) *identity {
-	mine := slices.DeleteFunc(slices.Clone(processes), func(p Process) bool { return component != "" && p.Component != component || p.Ended })
-	there := slices.DeleteFunc(slices.Clone(mine), func(p Process) bool { return !p.onHostOf(holder) })
+	mine := lists.Where(processes, func(p Process) bool { return (component == "" || p.Component == component) && !p.Ended })
+	there := lists.Where(mine, func(p Process) bool { return p.onHostOf(holder) })
 	if len(there) > 0 {
 		mine = there
 	}

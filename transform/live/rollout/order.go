@@ -44,11 +44,11 @@ func Order(seen Objects, roles func(labels map[string]string) transform.Roles, c
 			tiers[3] = append(tiers[3], m)
 		}
 	}
-	controlPlanes := len(slices.DeleteFunc(slices.Clone(tiers[1]), func(m Machine) bool { return !roles(m.Labels).ControlPlane }))
+	controlPlanes := len(lists.Where(tiers[1], func(m Machine) bool { return roles(m.Labels).ControlPlane }))
 	strategy, _ := seen.ControlPlane.Spec["upgradeStrategy"].(map[string]any)
 	var waves []Wave
 	for i, tier := range tiers {
-		w := Wave{slices.DeleteFunc(slices.Clone(tier), func(m Machine) bool { return !changes(m.Labels) }), 1}
+		w := Wave{lists.Where(tier, func(m Machine) bool { return changes(m.Labels) }), 1}
 		switch i {
 		case 2: // Rancher takes a part of all control planes, with those that have their plan already
 			w.AtOnce = atOnce(strategy["controlPlaneConcurrency"], len(w.Machines), len(tier)+controlPlanes)

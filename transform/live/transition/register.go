@@ -54,7 +54,7 @@ func drain(n observed.Node) string {
 // replacement is for an etcd member: RKE2 removes the member of a Node that is deleted, and
 // the member's data does not let it join again.
 func replacement(nodes []observed.Node, first observed.Node) Registration {
-	members := len(slices.DeleteFunc(slices.Clone(nodes), func(n observed.Node) bool { return !n.Etcd() }))
+	members := len(lists.Where(nodes, observed.Node.Etcd))
 	if left := ready(nodes, first, observed.Node.Etcd); left < members/2+1 {
 		return Registration{Why: fmt.Sprintf("the node %s is one of %d etcd members, and %d of the others are ready: without it etcd would lose its quorum; take a snapshot of etcd, add members until the others are a majority, and then replace its machine", first.Name, members, left)}
 	}
@@ -114,7 +114,7 @@ func Others(nodes []observed.Node, but observed.Node) string {
 
 // ready counts the other Nodes of a kind that are ready.
 func ready(nodes []observed.Node, but observed.Node, is func(observed.Node) bool) int {
-	return len(slices.DeleteFunc(slices.Clone(nodes), func(n observed.Node) bool { return n.Name == but.Name || !is(n) || !n.IsReady() }))
+	return len(lists.Where(nodes, func(n observed.Node) bool { return n.Name != but.Name && is(n) && n.IsReady() }))
 }
 
 func scheme(n observed.Node) string {

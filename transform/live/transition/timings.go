@@ -4,8 +4,6 @@
 package transition
 
 import (
-	"slices"
-
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/args"
 	"github.com/rke-lm/rke-lm/transform/leadermigration"
@@ -20,7 +18,7 @@ import (
 // they run with short leases. It fails with *transform.Conflict where these were chosen and a manager in the migration runs
 // without.
 func WithTimings(p *plan.Plan, t transform.Target, seen *observed.Observation) (transform.Target, error) {
-	managers := slices.DeleteFunc(slices.Clone(seen.Managers), func(m observed.Manager) bool { return m.Component != observed.CloudManager })
+	managers := lists.Where(seen.Managers, func(m observed.Manager) bool { return m.Component == observed.CloudManager })
 	running := lists.Map(managers, func(m observed.Manager) []string { return m.Args })
 	templates := lists.Map(seen.DaemonSets, func(d observed.DaemonSet) []string { return d.Args })
 	for _, list := range append(running, templates...) {

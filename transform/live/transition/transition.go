@@ -14,6 +14,7 @@ import (
 
 	"github.com/rke-lm/rke-lm/transform"
 	"github.com/rke-lm/rke-lm/transform/action"
+	"github.com/rke-lm/rke-lm/transform/lists"
 	"github.com/rke-lm/rke-lm/transform/live/observed"
 	"github.com/rke-lm/rke-lm/transform/plan"
 	"github.com/rke-lm/rke-lm/transform/stages"
@@ -116,9 +117,7 @@ func folded(p *plan.Plan, stage string) bool {
 
 // foldedInto are the steps that are made in one edit with a stage.
 func foldedInto(p *plan.Plan, stage string) []plan.Step {
-	return slices.DeleteFunc(slices.Clone(p.Steps), func(s plan.Step) bool {
-		return stages.Named(s.Stage.Name).With != stage || !folded(p, s.Stage.Name)
-	})
+	return lists.Where(p.Steps, func(s plan.Step) bool { return stages.Named(s.Stage.Name).With == stage && folded(p, s.Stage.Name) })
 }
 
 // filesOf collects the files of all stages by their names.

@@ -253,9 +253,7 @@ func (m *Machines) Check(after *Machines, may func(class Class, key string, befo
 }
 
 func checkClass(class Class, before, after map[string]any, may func(class Class, key string, before, now any) bool) error {
-	keys := maps.Clone(before)
-	maps.Copy(keys, after)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	for _, key := range lists.Keys(before, after) {
 		if !reflect.DeepEqual(before[key], after[key]) && !may(class, key, before[key], after[key]) {
 			return fmt.Errorf("%s would change on machines of class %s", key, class.Name)
 		}
