@@ -43,6 +43,31 @@ func runHere(t testing.TB, stdin string, args ...string) ran {
 	return ran{out.String(), err.String(), code}
 }
 
+// decoded is a value from JSON.
+func decoded[T any](t testing.TB, text string) (v T) {
+	t.Helper()
+	err := json.Unmarshal([]byte(text), &v)
+	assert.Mustf(t, err == nil, "%v\n%s", err, text)
+	return v
+}
+
+// shows requires an exit code, and that some texts are printed, and others, which begin with !, are not.
+func (r ran) shows(t testing.TB, of string, code int, want ...string) ran {
+	t.Helper()
+	assert.Truef(t, r.code == code, "%s: exit %d\n%s%s", of, r.code, r.stdout, r.stderr)
+	for _, part := range want {
+		text, never := strings.CutPrefix(part, "!")
+		assert.Truef(t, strings.Contains(r.stdout+r.stderr, text) != never, "%s: %q in\n%s%s", of, part, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// shows runs a command line, whose words may be in single quotes, and requires its code and texts.
+func shows(t testing.TB, code int, line string, want ...string) ran {
+	t.Helper()
+	return runHere(t, "", wordsOf(strings.Join(strings.Fields(line), " "))...).shows(t, line, code, want...)
+}
+
 // TestGolden runs the verbs on every case of testdata/golden. Cases rule-ID and
 // rule-ID-not show one rule; in those of live clusters the input is a dump.
 func TestGolden(t *testing.T) {
