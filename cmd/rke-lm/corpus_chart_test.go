@@ -124,17 +124,12 @@ func readManifestChange(d difference) (m manifestChange, err error) {
 	if d.path != manifestPath || !isText || old == "" && d.before != "" && d.before != absent && d.before != nil {
 		return m, errors.New("something else than the manifest changes")
 	}
-	if m.before, err = manifestsIn(old); err != nil {
-		return m, err
-	}
-	if m.after, err = manifestsIn(text); err != nil {
-		return m, err
-	}
-	if m.had, err = chartAmong(m.before); err != nil {
-		return m, err
-	}
-	m.has, err = chartAmong(m.after)
-	return m, err
+	var errs [4]error
+	m.before, errs[0] = manifestsIn(old)
+	m.after, errs[1] = manifestsIn(text)
+	m.had, errs[2] = chartAmong(m.before)
+	m.has, errs[3] = chartAmong(m.after)
+	return m, errors.Join(errs[:]...)
 }
 
 // keepsOthers wants every document but the chart to stay, equal and in its order,

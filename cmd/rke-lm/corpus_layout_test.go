@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -25,7 +26,9 @@ type layout struct {
 
 var layouts = []layout{
 	{"as written", rewritten(func(text []byte) []byte { return text })},
-	{"with CRLF", rewritten(withCRLF)},
+	{"with CRLF", rewritten(func(text []byte) []byte {
+		return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+	})},
 	{"without a final line break", rewritten(func(text []byte) []byte { return bytes.TrimRight(text, "\r\n") })},
 	{"after a byte order mark", rewritten(func(text []byte) []byte { return append([]byte("\ufeff"), text...) })},
 	{"with a comment above each line", eachLine(func(i int, line string) string {
@@ -55,11 +58,8 @@ func (l layout) of(doc *yamledit.Document) (*yamledit.Document, bool) {
 
 func meansTheSame(a, b []byte) bool {
 	before, err := valueOf(a)
-	if err != nil {
-		return false
-	}
-	after, err := valueOf(b)
-	return err == nil && reflect.DeepEqual(before, after)
+	after, failed := valueOf(b)
+	return errors.Join(err, failed) == nil && reflect.DeepEqual(before, after)
 }
 
 // valueOf reads YAML as Kubernetes clients do.
@@ -80,11 +80,6 @@ func reencoded(encode func(any) ([]byte, error)) func(*yamledit.Document) ([]byt
 		}
 		return encode(v)
 	}
-}
-
-func withCRLF(text []byte) []byte {
-	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
 }
 
 var opensBlock = regexp.MustCompile(`[|>][-+0-9]*\s*(#.*)?$`)

@@ -5,11 +5,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rke-lm/rke-lm/transform/lists"
 )
 
 // machineConfigs is what a cluster configures its machines with, worked out a
@@ -53,11 +56,7 @@ func (c machineConfigs) machines() []labels.Set {
 			pools = append(pools, machinePool{ControlPlaneRole: roles&1 != 0, EtcdRole: roles&2 != 0, WorkerRole: roles&4 != 0})
 		}
 	}
-	var sets []labels.Set
-	for _, p := range pools {
-		sets = append(sets, p.labels())
-	}
-	return sets
+	return lists.Map(pools, machinePool.labels)
 }
 
 func (p machinePool) labels() labels.Set {
@@ -101,20 +100,14 @@ func (e selectorEntry) matches(machine labels.Set) (bool, error) {
 // eachMachine compares what every machine gets in two clusters.
 func eachMachine(before, after any, check func(machine labels.Set, before, after map[string]any) error) error {
 	b, err := machineConfigsOf(before)
-	if err != nil {
-		return err
-	}
-	a, err := machineConfigsOf(after)
-	if err != nil {
+	a, failed := machineConfigsOf(after)
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
 	for _, machine := range b.machines() {
 		had, err := b.of(machine)
-		if err != nil {
-			return err
-		}
-		has, err := a.of(machine)
-		if err != nil {
+		has, failed := a.of(machine)
+		if err = errors.Join(err, failed); err != nil {
 			return err
 		}
 		if err := check(machine, had, has); err != nil {

@@ -76,13 +76,10 @@ func stepsFollowEachOther(o *outcome) error {
 func splicesGoForwardAndBack(o *outcome, i int) error {
 	s := o.Steps[i]
 	applied, err := yamledit.Apply(s.Before()[0].Bytes(), s.Documents[0].Splices)
-	if err != nil {
-		return err
-	}
-	back, err := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
+	back, failed := yamledit.Apply(s.After()[0].Bytes(), s.Documents[0].Reverse)
 	switch {
-	case err != nil:
-		return err
+	case err != nil || failed != nil:
+		return errors.Join(err, failed)
 	case !bytes.Equal(applied, s.After()[0].Bytes()):
 		return errors.New("the splices do not lead to the document after the stage")
 	case !bytes.Equal(back, s.Before()[0].Bytes()):

@@ -157,7 +157,7 @@ func isFlagAdded(d difference) bool {
 	}
 	switch d.path {
 	case selectorConfig + "[]":
-		return d.before == absent && isFreshEntry(d.after)
+		return d.before == absent && (isFlagEntry(d.after) || isPlainEntry(d.after))
 	case selectorConfig:
 		fresh, _ := d.after.([]any)
 		return (d.before == absent || d.before == nil) && len(fresh) == 2 &&
@@ -181,8 +181,6 @@ func isArgumentsWithFlag(d difference) bool {
 	}
 	return len(list) == 2 && reflect.DeepEqual(list[0], d.before) && isBareFlag(list[1])
 }
-
-func isFreshEntry(v any) bool { return isFlagEntry(v) || isPlainEntry(v) }
 
 func isPlainEntry(v any) bool {
 	return reflect.DeepEqual(v, map[string]any{"config": map[string]any{}})

@@ -26,11 +26,10 @@ import (
 // review, and folder is where it runs. script is what a shell does in the clone after the change, before the
 // review: links, and the surgery of a repository; base-script is what it does before the base is committed. A program that it makes at $PROGRAM must not run.
 type gateCase struct {
-	why, args, folder  string
-	baseScript, script string
-	want               []string // rules of errors; none for a change that is to pass
-	base, change, tip  map[string]string
-	deleted            []string
+	why, args, folder, deleted string
+	baseScript, script         string
+	want                       []string // rules of errors; none for a change that is to pass
+	base, change, tip          map[string]string
 }
 
 func readGateCase(t *testing.T, file string) gateCase {
@@ -42,27 +41,16 @@ func readGateCase(t *testing.T, file string) gateCase {
 	if want = strings.TrimSpace(want); want != "green" {
 		c.want = strings.Fields(want)
 	}
+	sides := map[string]map[string]string{"base": c.base, "change": c.change, "tip": c.tip}
+	single := map[string]*string{"delete": &c.deleted, "args": &c.args, "folder": &c.folder, "base-script": &c.baseScript, "script": &c.script}
 	for _, f := range a.Files {
-		switch side, path, _ := strings.Cut(f.Name, "/"); {
-		case f.Name == "delete":
-			c.deleted = strings.Fields(string(f.Data))
-		case f.Name == "args":
-			c.args = string(f.Data)
-		case f.Name == "folder":
-			c.folder = strings.TrimSpace(string(f.Data))
-		case f.Name == "base-script":
-			c.baseScript = string(f.Data)
-		case f.Name == "script":
-			c.script = string(f.Data)
-		case side == "tip":
-			c.tip[path] = string(f.Data)
-		case side == "base":
-			c.base[path] = string(f.Data)
-		case side == "change":
-			c.change[path] = string(f.Data)
-		default:
-			t.Fatalf("%s: %s is neither in base/ nor in change/ nor in tip/", file, f.Name)
+		side, path, _ := strings.Cut(f.Name, "/")
+		if one := single[f.Name]; one != nil {
+			*one = string(f.Data)
+			continue
 		}
+		assert.Mustf(t, sides[side] != nil, "%s: %s is neither in base/ nor in change/ nor in tip/", file, f.Name)
+		sides[side][path] = string(f.Data)
 	}
 	return c
 }
@@ -71,23 +59,17 @@ func readGateCase(t *testing.T, file string) gateCase {
 func (c gateCase) review(t *testing.T) ran {
 	t.Helper()
 	h := newHistory(t)
-	for name, text := range c.base {
-		h.write(name, text)
-	}
+	h.writeAll(c.base)
 	runScript(t, c.baseScript)
 	h.changed(nil, func(h *history) {
-		for name, text := range c.change {
-			h.write(name, text)
-		}
-		for _, name := range c.deleted {
+		h.writeAll(c.change)
+		for name := range strings.FieldsSeq(c.deleted) {
 			assert.NilError(t, os.Remove(name))
 		}
 	})
 	if len(c.tip) > 0 {
 		h.git("switch", "--quiet", "main")
-		for name, text := range c.tip {
-			h.write(name, text)
-		}
+		h.writeAll(c.tip)
 		h.commit("tip")
 		h.git("switch", "--quiet", "change")
 	}
@@ -98,9 +80,7 @@ func (c gateCase) review(t *testing.T) ran {
 		runScript(t, c.script)
 		os.Remove(program + ".ran") // the script runs git as well
 	}
-	if c.folder != "" {
-		t.Chdir(c.folder)
-	}
+	t.Chdir(filepath.Join(".", strings.TrimSpace(c.folder)))
 	r := runHere(t, "", append([]string{"review", "--base", "main", "-o", "json"}, strings.Fields(c.args)...)...)
 	_, err := os.Stat(program + ".ran")
 	assert.True(t, err != nil, "a program of the repository ran")

@@ -156,10 +156,9 @@ func wordsOf(line string) (words []string) {
 func filesHere(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	entries := assert.Value(os.ReadDir("."))(t)
-	for _, e := range entries {
-		if text, err := os.ReadFile(e.Name()); err == nil {
-			all[e.Name()] = string(text)
+	for _, e := range assert.Value(os.ReadDir("."))(t) {
+		if e.Type().IsRegular() {
+			all[e.Name()] = textOf(t, e.Name())
 		}
 	}
 	return all

@@ -126,7 +126,7 @@ func tryMalformed(format, text string) error {
 	if err != nil || f.Docs == nil {
 		return unfit(err)
 	}
-	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: assumedFor(f.Format.Name)}
+	target := transform.Target{EndState: transform.EndStateExternal, AssumeVersion: map[string]string{"rke2": "v1.26.15+rke2r1", "rke1": "v1.26.15-rancher1-1"}[f.Format.Name]}
 	c, err := f.Format.Lint(f.Docs, target)
 	if c != nil {
 		c.Findings("")
@@ -152,10 +152,6 @@ func tryMalformed(format, text string) error {
 		}
 	}
 	return plan.StayDone(f.Format, made, target)
-}
-
-func assumedFor(format string) string {
-	return map[string]string{"rke2": "v1.26.15+rke2r1", "rke1": "v1.26.15-rancher1-1"}[format]
 }
 
 // unfit returns an error that is none about the document and its place.

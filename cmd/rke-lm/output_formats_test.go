@@ -35,19 +35,6 @@ func sarifSchema(t *testing.T) gojsonschema.JSONLoader {
 	return gojsonschema.NewStringLoader(text)
 }
 
-func checkSARIF(t *testing.T, schema gojsonschema.JSONLoader, text string) {
-	t.Helper()
-	result := assert.Value(gojsonschema.Validate(schema, gojsonschema.NewStringLoader(text)))(t)
-	for _, e := range result.Errors() {
-		t.Error(e)
-	}
-	var log struct {
-		Runs []struct{ Results []json.RawMessage }
-	}
-	err := json.Unmarshal([]byte(text), &log)
-	assert.Truef(t, err == nil && len(log.Runs) == 1 && len(log.Runs[0].Results) != 0, "%v\n%s", err, text)
-}
-
 // The validator would also pass what a schema that was not found has no rule for.
 func TestSARIFThatIsNotValidIsFound(t *testing.T) {
 	result, err := gojsonschema.Validate(sarifSchema(t), gojsonschema.NewStringLoader(`{"version": "2.1.0", "runs": [{"results": [{"level": "fatal"}]}]}`))
@@ -78,7 +65,14 @@ func TestFindingsComeInEveryFormat(t *testing.T) {
 
 func formatChecks(schema gojsonschema.JSONLoader) map[string]func(*testing.T, string) {
 	return map[string]func(*testing.T, string){
-		"sarif": func(t *testing.T, text string) { checkSARIF(t, schema, text) },
+		"sarif": func(t *testing.T, text string) {
+			result := assert.Value(gojsonschema.Validate(schema, gojsonschema.NewStringLoader(text)))(t)
+			assert.True(t, result.Valid(), result.Errors())
+			runs := decoded[struct {
+				Runs []struct{ Results []json.RawMessage }
+			}](t, text).Runs
+			assert.True(t, len(runs) == 1 && len(runs[0].Results) != 0, text)
+		},
 		"junit": func(t *testing.T, text string) {
 			var suites struct {
 				XMLName xml.Name `xml:"testsuites"`

@@ -49,9 +49,7 @@ func newHistory(t *testing.T) *history {
 // changed commits files as the base, and a change of them as another branch.
 func (h *history) changed(base map[string]string, change func(*history)) {
 	h.t.Helper()
-	for name, text := range base {
-		h.write(name, text)
-	}
+	h.writeAll(base)
 	h.commit("base")
 	h.write(".git/refs/heads/change", textOf(h.t, ".git/refs/heads/main"))
 	h.write(".git/HEAD", "ref: refs/heads/change\n")
@@ -88,6 +86,12 @@ func (h *history) branch(name string, change func()) {
 
 // write writes a file.
 func (h *history) write(name, text string) { putFile(h.t, name, text) }
+
+func (h *history) writeAll(files map[string]string) {
+	for name, text := range files {
+		h.write(name, text)
+	}
+}
 
 // replace replaces a text that a file has once.
 func (h *history) replace(name, old, with string) {

@@ -111,23 +111,19 @@ func requireExit(ts *testscript.TestScript, want int, args []string) {
 	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "<") {
 		stdin, args = ts.ReadFile(args[n-1][1:]), args[:n-1]
 	}
-	if got := runIn(ts, args, streams{in: strings.NewReader(stdin), out: ts.Stdout(), err: ts.Stderr()}); got != want {
-		ts.Fatalf("exit %d, not %d", got, want)
-	}
-}
-
-// currentFolder guards the one that the scripts share.
-var currentFolder sync.Mutex
-
-func runIn(ts *testscript.TestScript, args []string, s streams) int {
 	currentFolder.Lock()
 	defer currentFolder.Unlock()
 	before, err := os.Getwd()
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer func() { ts.Check(os.Chdir(before)) }()
-	return execute(context.Background(), args, s)
+	if got := execute(context.Background(), args, streams{in: strings.NewReader(stdin), out: ts.Stdout(), err: ts.Stderr()}); got != want {
+		ts.Fatalf("exit %d, not %d", got, want)
+	}
 }
+
+// currentFolder guards the one that the scripts share.
+var currentFolder sync.Mutex
 
 // scriptJSON is
 //

@@ -107,7 +107,8 @@ func nextVersion(d transform.Format, doc *yamledit.Document) string {
 // savedPlanGoesForwardAndBack applies a plan through its saved form, one stage after
 // the other and all at once, again, and back.
 func savedPlanGoesForwardAndBack(t *testing.T, p *plan.Plan) {
-	s := savedAndRead(t, p)
+	s := decoded[plan.Saved](t, string(assert.Value(json.Marshal(p.Save("")))(t)))
+	assert.True(t, s.Source.Around != nil || endsInKeptComment(p.Start[0], p.Steps[len(p.Steps)-1].Documents[0].After), "a neighbour would make the plan stale")
 	s.Target.ManualDone = stages.Names()
 	doc, edits := p.Start[0], []string(nil)
 	for _, step := range p.Steps {
@@ -128,17 +129,6 @@ func savedPlanGoesForwardAndBack(t *testing.T, p *plan.Plan) {
 	moves, err := s.Undo(transform.Only(doc), edits[0], true)
 	assert.Truef(t, err == nil && len(moves) == made && string(moves[made-1].After()[0].Bytes()) == string(p.Start[0].Bytes()), "%d of %d stages were undone: %v", len(moves), made, err)
 	moved(t, p.Start[0], s, made, last.Documents[0].After, plan.Choice{Stage: edits[made-1], Through: true})
-}
-
-// savedAndRead returns the plan as a later run has it.
-func savedAndRead(t *testing.T, p *plan.Plan) plan.Saved {
-	t.Helper()
-	text := assert.Value(json.Marshal(p.Save("")))(t)
-	var s plan.Saved
-	assert.NilError(t, json.Unmarshal(text, &s))
-	last := p.Steps[len(p.Steps)-1].Documents[0].After
-	assert.True(t, s.Source.Around != nil || endsInKeptComment(p.Start[0], last), "a neighbour would make the plan stale")
-	return s
 }
 
 // endsInKeptComment reports whether a stage left a comment after the content of a
